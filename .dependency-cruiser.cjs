@@ -24,14 +24,26 @@ const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`
 const fpTs = npm('fp-ts')
 const ioTs = npm('io-ts')
 /** Vendors' packages that an operator installs or not (peerDependenciesMeta: optional). */
-const vendorSdks = npm('@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner', '@azure/storage-blob', '@google-cloud/storage')
+const vendorSdks = npm(
+  '@aws-sdk/client-s3',
+  '@aws-sdk/s3-request-presigner',
+  '@azure/storage-blob',
+  '@google-cloud/storage',
+)
 
 const corePartRules = [...rankOf.keys()].map((part) => ({
   name: `core-${part}`,
   comment: `core/${part} uses the kernel, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
   severity: 'error',
   from: { path: `^core/${part}/` },
-  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/(.+/|)([^/]+-|)(types|ports)\\.ts$`] },
+  to: {
+    path: '^core/',
+    pathNot: [
+      '^core/kernel/',
+      `^core/${part}/`,
+      `^core/${anyOf(earlierThan(part))}/(.+/|)([^/]+-|)(types|ports)\\.ts$`,
+    ],
+  },
 }))
 
 const pluginPartRules = [...rankOf.keys()].map((part) => ({
@@ -54,8 +66,20 @@ const pluginPartRules = [...rankOf.keys()].map((part) => ({
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycle', comment: 'No cycles, type-only imports included: move what both need into a third file.', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'resolvable', comment: 'The import names no file that exists.', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-cycle',
+      comment: 'No cycles, type-only imports included: move what both need into a third file.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'resolvable',
+      comment: 'The import names no file that exists.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
     {
       name: 'kernel-alone',
       comment: 'core/kernel imports itself and fp-ts.',
@@ -72,7 +96,8 @@ module.exports = {
     },
     {
       name: 'core-part-known',
-      comment: 'The part has no rank. Add it to `ranks` of .dependency-cruiser.cjs, after the parts whose ports it uses, and files that break its rules to test/arch/fixtures/bad, as for the part clouds.',
+      comment:
+        'The part has no rank. Add it to `ranks` of .dependency-cruiser.cjs, after the parts whose ports it uses, and files that break its rules to test/arch/fixtures/bad, as for the part clouds.',
       severity: 'error',
       from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'platform', ...rankOf.keys()])}/` },
       to: {},
@@ -102,14 +127,24 @@ module.exports = {
     ...pluginPartRules,
     {
       name: 'adapters-by-ports',
-      comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, its own folder, what guards requests to outside, and the environment of threads; never a use case, a plugin or the composition root.',
+      comment:
+        'An adapter uses the kernel, types.ts and ports.ts of any part, its own folder, what guards requests to outside, and the environment of threads; never a use case, a plugin or the composition root.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
-      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/', '^adapters/system/thread-environment\\.ts$'] },
+      to: {
+        path: '^(core|plugins|composition|adapters)/',
+        pathNot: [
+          '^core/kernel/',
+          '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
+          '^adapters/$1/',
+          '^adapters/outbound/',
+          '^adapters/system/thread-environment\\.ts$',
+        ],
+      },
     },
     {
       name: 'framework-in-composition',
-      comment: 'restify, tsyringe, reflect-metadata and commander are the composition root\'s alone.',
+      comment: "restify, tsyringe, reflect-metadata and commander are the composition root's alone.",
       severity: 'error',
       // The library for certificates needs reflect-metadata, on a thread where no composition root runs.
       from: { path: '^(core|plugins|adapters)/', pathNot: '^adapters/licenses/' },
@@ -122,13 +157,23 @@ module.exports = {
       from: { pathNot: '^composition/container\\.ts$' },
       to: { path: npm('tsyringe') },
     },
-    { name: 'no-test-code', comment: 'The product never imports its tests.', severity: 'error', from: { path: '^(core|plugins|adapters|composition)/' }, to: { path: '^test/' } },
+    {
+      name: 'no-test-code',
+      comment: 'The product never imports its tests.',
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters|composition)/' },
+      to: { path: '^test/' },
+    },
     {
       name: 'no-dev-dependency',
       comment: 'What runs in production is a dependency, not a devDependency.',
       severity: 'error',
       from: { path: '^(core|plugins|adapters|composition)/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: ['node_modules/@types/', vendorSdks] },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only'],
+        pathNot: ['node_modules/@types/', vendorSdks],
+      },
     },
     {
       name: 'vendor-sdk-lazy',
@@ -139,7 +184,8 @@ module.exports = {
     },
     {
       name: 'vendor-sdk-in-clouds',
-      comment: "Vendors' packages are used by adapters/clouds alone, which keeps them from the environment's keys and proxies.",
+      comment:
+        "Vendors' packages are used by adapters/clouds alone, which keeps them from the environment's keys and proxies.",
       severity: 'error',
       from: { path: '^(core|plugins|adapters|composition)/', pathNot: '^adapters/clouds/' },
       to: { path: vendorSdks },
@@ -149,6 +195,10 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'], extensions: ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '.d.ts'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '.d.ts'],
+    },
   },
 }

@@ -8,7 +8,12 @@ const secondsOf = (path) => seconds.get(path.slice(path.lastIndexOf('/test/') + 
 
 // ava reads its configuration from a default export.
 export default {
-  files: ['test/**/*.test.ts', '!test/support/**', '!test/**/fixtures/**', ...(process.env['MOORAGE_SHARED_PROCESSES'] === 'true' ? [] : ['!test/shared-processes/**'])],
+  files: [
+    'test/**/*.test.ts',
+    '!test/support/**',
+    '!test/**/fixtures/**',
+    ...(process.env['MOORAGE_SHARED_PROCESSES'] === 'true' ? [] : ['!test/shared-processes/**']),
+  ],
   // The array form: Node runs the TypeScript as it stands, and ava leaves it alone.
   extensions: ['ts'],
   // Processes: a test may end its process, change its environment and load native modules.

@@ -12,12 +12,18 @@ import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
 import type { Container } from './container.ts'
 import { StartRefused } from './boot.ts'
 
-/** The object types whose relations an object type has. An account is an organization or a user, so it has the relations of both. */
+/**
+ * The object types whose relations an object type has. An account is an organization or a user, so it has the relations
+ * of both.
+ */
 const accountTypes: readonly string[] = ['account', 'organization']
 const relationHolders: Readonly<Record<string, readonly string[]>> = { account: ['account', 'organization', 'user'] }
 
-/** Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not have. */
-export const accessProblems = (
+/**
+ * Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not
+ * have.
+ */
+const accessProblems = (
   route: { readonly bound: AnyBoundRoute; readonly fullPath: string },
   objectTypes: readonly ObjectTypeDefinition[],
 ): readonly string[] => {
@@ -25,20 +31,33 @@ export const accessProblems = (
   const { id, access } = bound.route
   const problems: string[] = []
   if (!bound.route.path.startsWith('/')) problems.push(`The path of ${id} must start with a slash.`)
-  if (/[?#]/.test(bound.route.path)) problems.push(`The path of ${id} must end before the query: declare its parameters as \`query\`.`)
-  problems.push(...methodsOf(bound).filter((method) => !knownMethods.includes(method)).map((method) => `The method of ${id} is ${method}: it must be one of ${knownMethods.join(', ')}.`))
+  if (/[?#]/.test(bound.route.path))
+    problems.push(`The path of ${id} must end before the query: declare its parameters as \`query\`.`)
+  problems.push(
+    ...methodsOf(bound)
+      .filter((method) => !knownMethods.includes(method))
+      .map((method) => `The method of ${id} is ${method}: it must be one of ${knownMethods.join(', ')}.`),
+  )
   // Without this, a misspelt access would be that of every signed-in user.
-  if (!accessKinds.includes(access?.kind)) return [...problems, `The access of ${id} is of no known kind: use anyone, signedIn, siteAdmin, requires(…) and the others of plugins/kit/access.`]
+  if (!accessKinds.includes(access?.kind))
+    return [
+      ...problems,
+      `The access of ${id} is of no known kind: use anyone, signedIn, siteAdmin, requires(…) and the ` +
+        'others of plugins/kit/access.',
+    ]
   if (bound.kind === 'stream' && !bound.route.path.endsWith('/*')) problems.push(`The path of ${id} must end in /*.`)
   if (bound.kind === 'json' && bound.route.scope === undefined && !['public', 'password'].includes(access.kind)) {
     problems.push(`Route ${id} says no token scope: every token would pass.`)
   }
   if (access.kind !== 'granted') return problems
   if (!isKnownRelation(access, objectTypes)) {
-    problems.push(`Route ${id} requires the relation ${access.relation} on ${access.object.type}, which no plugin defines.`)
+    problems.push(
+      `Route ${id} requires the relation ${access.relation} on ${access.object.type}, which no plugin defines.`,
+    )
   } else problems.push(...namingProblems(id, access, objectTypes))
   for (const { name } of paramsOf(access.object).filter((param) => param.in === 'path')) {
-    if (!fullPath.includes(`{${name}}`)) problems.push(`Route ${id} takes its object from the path parameter ${name}, which ${fullPath} does not have.`)
+    if (!fullPath.includes(`{${name}}`))
+      problems.push(`Route ${id} takes its object from the path parameter ${name}, which ${fullPath} does not have.`)
   }
   return problems
 }
@@ -55,24 +74,43 @@ const keyOf = (key: KeyRef): ObjectPlace['key'] => ('name' in key ? 'name' : 'id
 const namingOf = (place: ObjectPlace | undefined, outer: ObjectPlace | undefined): string => {
   if (place === undefined) return 'name'
   const isInAccount = (outer ?? place).in === 'account'
-  return [...(isInAccount ? ['account'] : []), ...(outer === undefined ? [] : [`within.${outer.key}`]), place.key].join(', ')
+  return [...(isInAccount ? ['account'] : []), ...(outer === undefined ? [] : [`within.${outer.key}`]), place.key].join(
+    ', ',
+  )
 }
 
 /** Returns the fault of a route that names its object in another way than the type's place demands. */
-const namingProblems = (id: string, { object }: GrantedAccess, objectTypes: readonly ObjectTypeDefinition[]): readonly string[] => {
-  const placeOf = (type: string): ObjectPlace | undefined => objectTypes.find((definition) => definition.type === type && definition.place !== undefined)?.place
+const namingProblems = (
+  id: string,
+  { object }: GrantedAccess,
+  objectTypes: readonly ObjectTypeDefinition[],
+): readonly string[] => {
+  const placeOf = (type: string): ObjectPlace | undefined =>
+    objectTypes.find((definition) => definition.type === type && definition.place !== undefined)?.place
   const place = placeOf(object.type)
-  if (place === undefined && !accountTypes.includes(object.type)) return [`Route ${id} names an object of type ${object.type}, which has no place.`]
+  if (place === undefined && !accountTypes.includes(object.type))
+    return [`Route ${id} names an object of type ${object.type}, which has no place.`]
   const outer = typeof place?.in === 'object' ? placeOf(place.in.type) : undefined
   const wanted = namingOf(place, outer)
-  const given = [...(object.account === undefined ? [] : ['account']), ...(object.within === undefined ? [] : [`within.${keyOf(object.within)}`]), keyOf(object)].join(', ')
+  const given = [
+    ...(object.account === undefined ? [] : ['account']),
+    ...(object.within === undefined ? [] : [`within.${keyOf(object.within)}`]),
+    keyOf(object),
+  ].join(', ')
   return given === wanted ? [] : [`Route ${id} names a ${object.type} by ${given}: its place demands ${wanted}.`]
 }
 
-const accessKinds: readonly unknown[] = ['public', 'password', 'signed-in', 'site-admin', 'granted'] satisfies readonly Access['kind'][]
+const accessKinds: readonly unknown[] = [
+  'public',
+  'password',
+  'signed-in',
+  'site-admin',
+  'granted',
+] satisfies readonly Access['kind'][]
 const knownMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies readonly Method[]
 
-const methodsOf = (bound: AnyBoundRoute): readonly Method[] => (bound.kind === 'stream' ? bound.route.methods : [bound.route.method])
+const methodsOf = (bound: AnyBoundRoute): readonly Method[] =>
+  bound.kind === 'stream' ? bound.route.methods : [bound.route.method]
 
 /** Returns the faults of a job: a missing id has no lease, and a period of less than a second is a loop. */
 const jobProblems = ({ pluginId, job: { id, everySeconds } }: AssembledJob): readonly string[] => [
@@ -96,7 +134,7 @@ export interface AssembledRoute {
   readonly bound: AnyBoundRoute
 }
 
-export interface AssembledJob {
+interface AssembledJob {
   readonly pluginId: string
   readonly job: Job
 }
@@ -110,7 +148,7 @@ export interface Assembly extends Catalogue {
   readonly tasks: readonly TaskHandler[]
 }
 
-export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
+const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
   plugins.filter((plugin) => isOpen(plugin.gate, deployment))
 
 /** Returns the union of what the open plugins contribute. */
@@ -123,8 +161,8 @@ export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deploymen
 }
 
 /**
- * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem at
- * once. Missing ports and a wrong catalogue are reported first, since without them plugins cannot declare routes.
+ * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem
+ * at once. Missing ports and a wrong catalogue are reported first, since without them plugins cannot declare routes.
  */
 export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
   const open = openPlugins(plugins, deployment)
@@ -135,18 +173,34 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
   const tasks: TaskHandler[] = []
   for (const plugin of open) {
     try {
-      const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
+      const given = Object.fromEntries(
+        Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]),
+      )
       routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
       jobs.push(...plugin.jobs(given).map((job) => ({ pluginId: plugin.id, job })))
       tasks.push(...plugin.tasks(given))
     } catch (cause) {
-      throw cause instanceof StartRefused ? cause : new StartRefused([`The plugin ${plugin.id} could not be given its ports or declare its routes, jobs and tasks: ${reasonOf(cause)}`])
+      throw cause instanceof StartRefused
+        ? cause
+        : new StartRefused([
+            `The plugin ${plugin.id} could not be given its ports or declare its routes, jobs and tasks: ` +
+              `${reasonOf(cause)}`,
+          ])
     }
   }
   refuseIfAny([
-    ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
-    ...repeatedIds(jobs.map(({ job }) => job), 'job id'),
-    ...repeatedIds(tasks.map(({ kind }) => ({ id: kind })), 'task kind'),
+    ...repeatedIds(
+      routes.map(({ bound }) => bound.route),
+      'route id',
+    ),
+    ...repeatedIds(
+      jobs.map(({ job }) => job),
+      'job id',
+    ),
+    ...repeatedIds(
+      tasks.map(({ kind }) => ({ id: kind })),
+      'task kind',
+    ),
     ...repeatedShapes(routes),
     ...jobs.flatMap(jobProblems),
     ...routes.flatMap((route) => accessProblems(route, catalogue.objectTypes)),
@@ -156,7 +210,10 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
 
 const ourRoot = new URL('../', import.meta.url).href
 
-/** Returns the first line of an error, since Node adds lines about the requiring modules, and the nearest place outside of this package. */
+/**
+ * Returns the first line of an error, since Node adds lines about the requiring modules, and the nearest place outside
+ * of this package.
+ */
 export const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   const place = (cause.stack ?? '').match(/file:\/\/[^\s()]+:\d+/g)?.find((frame) => !frame.startsWith(ourRoot))
@@ -190,7 +247,9 @@ const repeatedIds = (things: readonly { readonly id: string }[], noun: string): 
   return [...repeated].map((id) => `The ${noun} ${id} is declared twice.`)
 }
 
-/** Returns the routes that occur twice. Routes with the same method and path are equal, regardless of parameter names. */
+/**
+ * Returns the routes that occur twice. Routes with the same method and path are equal, regardless of parameter names.
+ */
 const repeatedShapes = (routes: readonly AssembledRoute[]): readonly string[] => {
   const seen = new Map<string, AssembledRoute>()
   const problems: string[] = []
@@ -199,7 +258,11 @@ const repeatedShapes = (routes: readonly AssembledRoute[]): readonly string[] =>
       const shape = `${method} ${route.fullPath.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '')}`
       const earlier = seen.get(shape)
       if (earlier === undefined) seen.set(shape, route)
-      else problems.push(`${method} ${route.fullPath} of ${route.bound.route.id} is already ${earlier.fullPath} of ${earlier.bound.route.id}.`)
+      else
+        problems.push(
+          `${method} ${route.fullPath} of ${route.bound.route.id} is already ${earlier.fullPath} of ` +
+            `${earlier.bound.route.id}.`,
+        )
     }
   }
   return problems

@@ -44,7 +44,9 @@ export interface Boot {
   readonly resolver: NameResolver
   /** Identifies this process among several instances. New at each start. */
   readonly instanceId: string
-  /** Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound. */
+  /**
+   * Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound.
+   */
   baseUrl(): string
   /** Registers `close` to be called when the service stops. The last registered is called first. */
   onStop(name: string, close: () => Promise<void>): void

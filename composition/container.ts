@@ -6,16 +6,16 @@ import type { Token } from '../core/kernel/token.ts'
 export type Resolve = <T>(token: Token<T>) => T
 
 /**
- * Binds ports to adapters. It is used only at start: nothing is resolved per request. A port may be provided again until it
- * is first resolved, so that a deployer's plugin can replace an adapter; the last provider wins.
+ * Binds ports to adapters. It is used only at start: nothing is resolved per request. A port may be provided again
+ * until it is first resolved, so that a deployer's plugin can replace an adapter; the last provider wins.
  */
 export interface Container {
   /** Binds a port to a factory, which runs once, at the first `resolve`. */
   provide<T>(token: Token<T>, factory: (resolve: Resolve) => T): void
   provideValue<T>(token: Token<T>, value: T): void
   /**
-   * Returns the instance of a port. Throws a readable error when the port is not provided or when ports depend on each other
-   * in a cycle.
+   * Returns the instance of a port. Throws a readable error when the port is not provided or when ports depend on each
+   * other in a cycle.
    */
   resolve<T>(token: Token<T>): T
   has(token: Token<unknown>): boolean
@@ -27,7 +27,8 @@ export const makeContainer = (): Container => {
   const underWay: string[] = []
 
   const refuseWhenInUse = (token: Token<unknown>): void => {
-    if (resolved.has(token.key)) throw new Error(`The port ${token.name} is already in use, so it cannot be provided again.`)
+    if (resolved.has(token.key))
+      throw new Error(`The port ${token.name} is already in use, so it cannot be provided again.`)
   }
 
   const resolve: Resolve = <T>(token: Token<T>): T => {

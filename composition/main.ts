@@ -8,12 +8,13 @@ const endUnlessHeard = (): void => {
 }
 if (process.pid === 1) process.on('SIGTERM', endUnlessHeard)
 
-// Compiled code is cached between starts, which halves their cost. The cache is not in the temporary folder of the system,
-// where another user could place code for this process to run.
+// Compiled code is cached between starts, which halves their cost. The cache is not in the temporary folder of the
+// system, where another user could place code for this process to run.
 const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
-// Names that packages look up themselves, such as that of the database, do not wait for the threads on which files are read.
+// Names that packages look up themselves, such as that of the database, do not wait for the threads on which files are
+// read.
 const { makeNameResolver, useForAllNames } = await import('../adapters/outbound/name-resolver.ts')
 useForAllNames(makeNameResolver())
 
@@ -26,14 +27,21 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   print: (text) => void process.stdout.write(`${text}\n`),
   say: (text) => void process.stderr.write(`${text}\n`),
   ...(process.stdout.isTTY
-    ? { terminal: { write: (text: string) => void process.stdout.write(text), columns: () => process.stdout.columns, rows: () => process.stdout.rows } }
+    ? {
+        terminal: {
+          write: (text: string) => void process.stdout.write(text),
+          columns: () => process.stdout.columns,
+          rows: () => process.stdout.rows,
+        },
+      }
     : {}),
   onInterrupt: (listener) => {
     process.once('SIGINT', listener)
     return () => void process.off('SIGINT', listener)
   },
 })
-// Output that a pipe has not taken yet would be lost when the process exits. When the reader has closed, an error ends the wait.
+// Output that a pipe has not taken yet would be lost when the process exits. When the reader has closed, an error ends
+// the wait.
 const taken = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write('', () => resolve()))
 await Promise.all([taken(process.stdout), taken(process.stderr)])
 const fault = unwrittenOutput()

@@ -39,8 +39,54 @@ import { provideUsageEvents } from './wiring/usage/events.ts'
 import { provideUsageMonths } from './wiring/usage/months.ts'
 import { provideUsageViews } from './wiring/usage/views.ts'
 
-/** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
-export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, contractsPlugin, usagePlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
+/**
+ * Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a
+ * deployer's own parts.
+ */
+export const plugins: readonly AnyPlugin[] = [
+  platformPlugin,
+  mailPlugin,
+  identityPlugin,
+  organizationsPlugin,
+  authzPlugin,
+  auditPlugin,
+  busPlugin,
+  tasksPlugin,
+  clustersPlugin,
+  spokesPlugin,
+  clusterSetsPlugin,
+  featureSetsPlugin,
+  contractsPlugin,
+  usagePlugin,
+  packagesPlugin,
+  chartRepositoriesPlugin,
+  cloudsPlugin,
+]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideContracts, provideUsageEvents, provideUsageMonths, provideUsageViews, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]
+export const providers: readonly Provide[] = [
+  provideKernel,
+  providePlatform,
+  provideMail,
+  provideIdentity,
+  provideOrganizations,
+  provideAuthz,
+  provideAudit,
+  provideBus,
+  provideTasks,
+  provideClusters,
+  provideClusterTasks,
+  provideSpokes,
+  provideCharts,
+  provideChartRepositories,
+  provideContracts,
+  provideUsageEvents,
+  provideUsageMonths,
+  provideUsageViews,
+  provideHelm,
+  providePackages,
+  provideReleaseTasks,
+  provideEditors,
+  provideClouds,
+  provideFeatureSets,
+]

@@ -15,14 +15,22 @@ import { tapReader, type TapResults } from './support/components/tap-results.ts'
 import { describeFileTimes, filesUnderWay, lastSeconds, withFileTimes } from './support/file-times.ts'
 import { bundlePackages } from './support/packages/bundle-packages.ts'
 import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './support/shared-processes.ts'
-import { filesChangedSince, isCommit, isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
+import {
+  filesChangedSince,
+  isCommit,
+  isOnlySlow,
+  isSlow,
+  repositoryFiles,
+  testFilesOf,
+  testsTouchedBy,
+} from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tools = join(root, 'node_modules', '.bin')
 const cache = join(root, 'node_modules', '.cache')
 /** Each test file is a process, and most of them load the whole service: it is compiled once. */
 const compiled = join(cache, 'compiled')
-/** The state of the tree that the type check and the lint last passed on. */
+/** The state of the tree that the static checks last passed on. */
 const checkedFile = join(cache, 'checked-tree')
 const memory = '/dev/shm'
 /** Shared processes run in so many rows: with --serial, ava starts one process at a time. */
@@ -32,7 +40,9 @@ const quietMinutes = 3
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
-const say: Say = (line) => { process.stdout.write(`[${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s] ${line}\n`) }
+const say: Say = (line) => {
+  process.stdout.write(`[${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s] ${line}\n`)
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const parsed = parseRunArguments(args)
@@ -56,9 +66,13 @@ async function main(args: readonly string[]): Promise<number> {
 /** Returns what is wrong with the names that were given, before anything is prepared for them. */
 function wrongNames({ patterns, selection }: RunArguments): string | undefined {
   // ava also accepts patterns, and lines of a file.
-  const absent = patterns.filter((pattern) => !/[*?[{!]/.test(pattern) && !existsSync(resolve(root, pattern.replace(/:[\d,-]+$/, ''))))
+  const absent = patterns.filter(
+    (pattern) => !/[*?[{!]/.test(pattern) && !existsSync(resolve(root, pattern.replace(/:[\d,-]+$/, ''))),
+  )
   if (absent.length > 0) return `there is no file or folder ${absent.join(', ')}`
-  return selection.kind === 'changed' && !isCommit(root, selection.since) ? `${selection.since} is no commit of this repository` : undefined
+  return selection.kind === 'changed' && !isCommit(root, selection.since)
+    ? `${selection.since} is no commit of this repository`
+    : undefined
 }
 
 async function run(wanted: RunArguments): Promise<number> {
@@ -66,7 +80,8 @@ async function run(wanted: RunArguments): Promise<number> {
   // A run of named files gives its answer soon: it leaves the static checks out.
   const isWhole = chosen === undefined && wanted.only === undefined
   // The components start and the tests begin while these run: a machine with two cores is then busy to the end.
-  const checks = (isWhole && !wanted.without.includes('static')) || wanted.only === 'static' ? staticChecks() : Promise.resolve([])
+  const checks =
+    (isWhole && !wanted.without.includes('static')) || wanted.only === 'static' ? staticChecks() : Promise.resolve([])
   if (wanted.only === 'static') return (await checks).length === 0 ? 0 : 1
   if (chosen?.length === 0) {
     process.stdout.write('No test file imports what has changed.\n\n0 passed, 0 failed\n')
@@ -74,7 +89,11 @@ async function run(wanted: RunArguments): Promise<number> {
   }
   const base = await environmentFor(wanted)
   try {
-    const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => (chosen === undefined ? runAll(environment) : runAva(chosen, [], environment))))
+    const run = await withFileTimes((times) =>
+      withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) =>
+        chosen === undefined ? runAll(environment) : runAva(chosen, [], environment),
+      ),
+    )
     if (run.result === undefined) return 0
     process.stdout.write(describeFileTimes(run.times))
     return conclude(run.result, await checks, wanted, isWhole && wanted.without.length === 0)
@@ -84,16 +103,26 @@ async function run(wanted: RunArguments): Promise<number> {
   }
 }
 
+const unused = ['--config', 'test/arch/knip.config.js', '--no-progress']
+/** The static checks: name, tool, arguments, and what to do when it fails. */
+const staticSteps: readonly (readonly [name: string, tool: string, args: readonly string[], advice?: string])[] = [
+  ['type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]],
+  ['lint', 'eslint', ['.']],
+  ['layout', 'node', ['test/format.ts', '--check'], 'run npm run format'],
+  ['unused code', 'knip', unused, 'remove it, or its export'],
+  ['unused code of the product', 'knip', [...unused, '--production'], 'remove it, or tag it @internal for its test'],
+]
+
 /** Names those that failed. */
 async function staticChecks(): Promise<readonly string[]> {
   const state = stateOfTree()
   if (existsSync(checkedFile) && readFileSync(checkedFile, 'utf8') === state) {
-    say('type check and lint: nothing has changed since they passed')
+    say('static checks: nothing has changed since they passed')
     return []
   }
   const failed: string[] = []
-  if (!(await step('type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]))) failed.push('type check')
-  if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
+  for (const [name, tool, args, advice] of staticSteps)
+    if (!(await step(name, tool, args))) failed.push(advice === undefined ? name : `${name}: ${advice}`)
   if (failed.length === 0) {
     mkdirSync(cache, { recursive: true })
     writeFileSync(`${checkedFile}.${process.pid}`, state)
@@ -105,7 +134,12 @@ async function staticChecks(): Promise<readonly string[]> {
 /** One word for the text of every file of the repository; the lock file covers the packages. */
 function stateOfTree(): string {
   const hash = createHash('sha256').update(process.version)
-  for (const file of repositoryFiles(root)) hash.update(file).update('\0').update(readFileSync(join(root, file))).update('\0')
+  for (const file of repositoryFiles(root))
+    hash
+      .update(file)
+      .update('\0')
+      .update(readFileSync(join(root, file)))
+      .update('\0')
   return hash.digest('hex')
 }
 
@@ -142,7 +176,9 @@ async function environmentFor(wanted: RunArguments): Promise<NodeJS.ProcessEnv> 
   useMemoryForTemporaryFiles()
   // API servers and their clients: memory is there, and cores are not.
   process.env['GOGC'] ??= '400'
-  const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
+  const without = [process.env[environmentNames.without] ?? '', ...wanted.without]
+    .filter((name) => name !== '')
+    .join(',')
   return {
     ...withTools(process.env),
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled,
@@ -152,10 +188,19 @@ async function environmentFor(wanted: RunArguments): Promise<NodeJS.ProcessEnv> 
   }
 }
 
-/** Each test file is a process, and starts others: they load their packages from one file. Without it they take longer, and do the same. */
+/**
+ * Each test file is a process, and starts others: they load their packages from one file. Without it they take longer,
+ * and do the same.
+ */
 async function bundleOption(): Promise<readonly string[]> {
   try {
-    return [`--import=${await bundlePackages(root, repositoryFiles(root).filter((file) => file.endsWith('.ts')), say)}`]
+    return [
+      `--import=${await bundlePackages(
+        root,
+        repositoryFiles(root).filter((file) => file.endsWith('.ts')),
+        say,
+      )}`,
+    ]
   } catch (cause) {
     say(`the packages are loaded as they are installed: ${cause instanceof Error ? cause.message : String(cause)}`)
     return []
@@ -163,8 +208,8 @@ async function bundleOption(): Promise<readonly string[]> {
 }
 
 /**
- * Databases of tests are temporary: where the machine has a file system in memory with room, they need not wait for a disk.
- * TMPDIR set by the caller is kept.
+ * Databases of tests are temporary: where the machine has a file system in memory with room, they need not wait for a
+ * disk. TMPDIR set by the caller is kept.
  */
 function useMemoryForTemporaryFiles(): void {
   if (process.env['TMPDIR'] !== undefined || !hasRoom(memory)) return
@@ -206,8 +251,8 @@ async function step(name: string, tool: string, args: readonly string[]): Promis
 }
 
 /**
- * Runs every test file. Those that share a process run in it one test at a time, beside the others: a busy process must not hold up a test
- * that has a time limit.
+ * Runs every test file. Those that share a process run in it one test at a time, beside the others: a busy process must
+ * not hold up a test that has a time limit.
  */
 async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
   const files = testFilesOf(repositoryFiles(root)).filter((file) => !isOnlySlow(file))
@@ -217,7 +262,11 @@ async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { st
   const own = files.filter((file) => !sharing.has(file))
   say(`tests: ${own.length} files with a process each, and ${sharing.size} in ${shared.length} processes`)
   const seconds = lastSeconds()
-  const pathsOfRows = inRows(shared.map(({ path }) => path), rows, (path) => seconds.get(path) ?? 0)
+  const pathsOfRows = inRows(
+    shared.map(({ path }) => path),
+    rows,
+    (path) => seconds.get(path) ?? 0,
+  )
   const runs = await Promise.all([
     runAva(own, [], environment),
     ...pathsOfRows.map((paths) => runAva(paths, ['--serial'], { ...environment, MOORAGE_SHARED_PROCESSES: 'true' })),
@@ -234,8 +283,13 @@ async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { st
   }
 }
 
-async function runAva(files: readonly string[], options: readonly string[], environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  // ava's own limit is only the last resort: it does not see that a component is being built, and its TAP reporter fails when it names the tests.
+async function runAva(
+  files: readonly string[],
+  options: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<TapResults & { status: number }> {
+  // ava's own limit is only the last resort: it does not see that a component is being built, and its TAP reporter
+  // fails when it names the tests.
   const { child, status } = start('ava', ['--tap', '--timeout=30m', ...options, ...files], environment, 'pipe')
   const reader = tapReader()
   let hung: string | undefined
@@ -260,24 +314,36 @@ async function runAva(files: readonly string[], options: readonly string[], envi
   return { ...results, failures: [...results.failures, ...(hung === undefined ? [] : [hung])], status: ended }
 }
 
-function conclude(results: TapResults & { status: number }, brokenSteps: readonly string[], wanted: RunArguments, isWhole: boolean): number {
+function conclude(
+  results: TapResults & { status: number },
+  brokenSteps: readonly string[],
+  wanted: RunArguments,
+  isWhole: boolean,
+): number {
   const problems = brokenSteps.map((name) => `${name} failed`)
   if (!results.isComplete) problems.push('ava did not finish its report')
   if (results.isComplete && results.passed + results.failed === 0) problems.push('no test was run')
-  if (results.status !== 0 && results.failed === 0 && problems.length === 0) problems.push(`ava ended with status ${results.status}`)
+  if (results.status !== 0 && results.failed === 0 && problems.length === 0)
+    problems.push(`ava ended with status ${results.status}`)
   // A claim without its passed test is a broken promise; with parts switched off nobody claims anything.
   if (isWhole && results.isComplete) problems.push(...unprovenLines(readAsvsTable(), results.passedTitles))
   if (results.failures.length > 0) {
-    process.stdout.write(`\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`)
+    process.stdout.write(
+      `\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`,
+    )
   }
   for (const problem of problems) process.stdout.write(`\n${problem}\n`)
   if (results.skipped > 0 && wanted.without.length === 0) {
-    process.stdout.write('\nSkipped: what fills a disk, which this system does not allow to mount (test/support/small-disk.ts).\n')
+    process.stdout.write(
+      '\nSkipped: what fills a disk, which this system does not allow to mount (test/support/small-disk.ts).\n',
+    )
   }
   const failed = results.failed + problems.length
   const isPartial = results.skipped > 0 || wanted.without.length > 0
   const names = wanted.without.length > 0 ? ` (switched off by name: ${wanted.without.join(', ')})` : ''
-  process.stdout.write(`\n${results.passed} passed, ${failed} failed${isPartial ? `, ${results.skipped} skipped${names}` : ''}\n`)
+  process.stdout.write(
+    `\n${results.passed} passed, ${failed} failed${isPartial ? `, ${results.skipped} skipped${names}` : ''}\n`,
+  )
   return failed === 0 ? 0 : 1
 }
 
@@ -286,9 +352,19 @@ interface StartedTool {
   readonly status: Promise<number>
 }
 
-function start(tool: string, args: readonly string[], environment: NodeJS.ProcessEnv, output: 'inherit' | 'pipe'): StartedTool {
+function start(
+  tool: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  output: 'inherit' | 'pipe',
+): StartedTool {
   // A process group of its own, so that everything which a test has started can be ended with it.
-  const child = spawn(join(tools, tool), args, { cwd: root, env: environment, stdio: ['ignore', output, output], detached: true })
+  const child = spawn(join(tools, tool), args, {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', output, output],
+    detached: true,
+  })
   children.add(child)
   const status = new Promise<number>((resolve) => {
     child.once('error', (cause) => {
@@ -305,8 +381,14 @@ function start(tool: string, args: readonly string[], environment: NodeJS.Proces
 
 /** Leaves at once; the components and tools of this run end with it. */
 function stopOnSignals(): void {
-  process.on('exit', () => { for (const child of children) endGroup(child) })
-  for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const) {
+  process.on('exit', () => {
+    for (const child of children) endGroup(child)
+  })
+  for (const [signal, number] of [
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+    ['SIGHUP', 1],
+  ] as const) {
     process.once(signal, () => {
       say(`stopped by ${signal}`)
       process.exit(128 + number)

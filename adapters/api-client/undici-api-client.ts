@@ -22,12 +22,12 @@ interface ApiReply {
   readonly body: string
 }
 
-export interface SentEvent {
+interface SentEvent {
   readonly id: string
   readonly data: string
 }
 /** A response whose events are read as they arrive. */
-export interface EventAnswer {
+interface EventAnswer {
   readonly status: number
   /** Set when the status is not 200. */
   readonly body: string
@@ -47,7 +47,7 @@ const silenceMs = 40_000
 const connectMs = 10_000
 
 /** Parses blocks of `id:` and `data:` lines. Comments and other fields are ignored. */
-export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<SentEvent, void, void> {
+async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<SentEvent, void, void> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
@@ -56,7 +56,10 @@ export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): Asy
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const lines = block.split(/\r?\n/)
-      const valuesOf = (field: string) => lines.filter((line) => line.startsWith(`${field}:`)).map((line) => line.slice(field.length + 1).replace(/^ /, ''))
+      const valuesOf = (field: string) =>
+        lines
+          .filter((line) => line.startsWith(`${field}:`))
+          .map((line) => line.slice(field.length + 1).replace(/^ /, ''))
       const data = valuesOf('data')
       if (data.length > 0) yield { id: valuesOf('id').at(-1) ?? '', data: data.join('\n') }
     }
@@ -65,17 +68,26 @@ export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): Asy
 
 export const makeUndiciApiClient = ({ server, headers, caFile }: ApiClientOptions): ApiClient => {
   const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
-  const dispatcher = new Agent({ connect: { timeout: connectMs, ...definedFields({ ca }) }, bodyTimeout: silenceMs, headersTimeout: silenceMs })
+  const dispatcher = new Agent({
+    connect: { timeout: connectMs, ...definedFields({ ca }) },
+    bodyTimeout: silenceMs,
+    headersTimeout: silenceMs,
+  })
   return {
     async send(asked) {
       const reply = await request(new URL(asked.path, server), {
-        method: asked.method as 'GET', headers: { ...asked.headers, ...headers }, dispatcher, ...definedFields({ body: asked.body }),
+        method: asked.method as 'GET',
+        headers: { ...asked.headers, ...headers },
+        dispatcher,
+        ...definedFields({ body: asked.body }),
       })
       return { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
     },
     async openEvents(path, lastEventId, signal) {
       const reply = await request(new URL(path, server), {
-        headers: { ...headers, accept: 'text/event-stream', ...definedFields({ 'last-event-id': lastEventId }) }, dispatcher, signal,
+        headers: { ...headers, accept: 'text/event-stream', ...definedFields({ 'last-event-id': lastEventId }) },
+        dispatcher,
+        signal,
       })
       const body = reply.statusCode === 200 ? '' : await reply.body.text()
       return { status: reply.statusCode, body, events: eventsOf(reply.body) }

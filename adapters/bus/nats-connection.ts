@@ -39,8 +39,15 @@ const connectTimeoutMs = 5_000
 const shortestPauseMs = 500
 const longestPauseMs = 10_000
 
-/** Opens a connection with claims of this deployment. It reconnects by itself, without limit, unless the options say otherwise. */
-export const connectBy = async ({ servers }: Pick<KeptConnectionOptions, 'servers'>, { claims, seed }: SystemLogin, reconnects = true): Promise<NatsConnection> => {
+/**
+ * Opens a connection with claims of this deployment. It reconnects by itself, without limit, unless the options say
+ * otherwise.
+ */
+export const connectBy = async (
+  { servers }: Pick<KeptConnectionOptions, 'servers'>,
+  { claims, seed }: SystemLogin,
+  reconnects = true,
+): Promise<NatsConnection> => {
   // Loaded only where a message bus is configured.
   const { connect, jwtAuthenticator } = await import('@nats-io/transport-node')
   return connect({
@@ -55,7 +62,13 @@ export const connectBy = async ({ servers }: Pick<KeptConnectionOptions, 'server
   })
 }
 
-export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async () => undefined }: KeptConnectionOptions): KeptConnection => {
+export const makeKeptConnection = ({
+  servers,
+  login,
+  log,
+  purpose,
+  onUp = async () => undefined,
+}: KeptConnectionOptions): KeptConnection => {
   const stopping = new AbortController()
   let connection: NatsConnection | undefined
   let isUp = false
@@ -69,7 +82,10 @@ export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async 
       isUp = true
       log.info({ purpose }, 'the message bus is available again')
       onUp(open).catch(async (error: unknown) => {
-        log.warn({ purpose, reason: (error as Error).message }, 'the message bus is available again, but not all of it; connecting again')
+        log.warn(
+          { purpose, reason: (error as Error).message },
+          'the message bus is available again, but not all of it; connecting again',
+        )
         isUp = false
         await open.close()
       })

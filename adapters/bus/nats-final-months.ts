@@ -30,7 +30,10 @@ const ensureStream = async (connection: NatsConnection): Promise<void> => {
 }
 
 /** FinalMonthBus over NATS JetStream. Months become final rarely: it connects for each call. */
-export const makeNatsFinalMonthBus = ({ servers, login }: Pick<KeptConnectionOptions, 'servers' | 'login'>): FinalMonthBus => ({
+export const makeNatsFinalMonthBus = ({
+  servers,
+  login,
+}: Pick<KeptConnectionOptions, 'servers' | 'login'>): FinalMonthBus => ({
   async publish(messages) {
     const given = await login()
     if (given === undefined) throw new Unavailable('The keys of the message bus were not created.')
@@ -39,7 +42,8 @@ export const makeNatsFinalMonthBus = ({ servers, login }: Pick<KeptConnectionOpt
       await ensureStream(connection)
       const { jetstream } = await import('@nats-io/jetstream')
       const stream = jetstream(connection, { timeout: ackTimeoutMs })
-      for (const { subject, id, body } of messages) await stream.publish(subject, body, { msgID: id, timeout: ackTimeoutMs })
+      for (const { subject, id, body } of messages)
+        await stream.publish(subject, body, { msgID: id, timeout: ackTimeoutMs })
     } finally {
       await connection.close()
     }

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { createAccount, createOperator, createUser, encodeAccount, encodeOperator, encodeUser, fmtCreds, fromSeed } from '@nats-io/jwt'
+import {
+  createAccount,
+  createOperator,
+  createUser,
+  encodeAccount,
+  encodeOperator,
+  encodeUser,
+  fmtCreds,
+  fromSeed,
+} from '@nats-io/jwt'
 import type { KeyPair } from '@nats-io/jwt'
 import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
@@ -8,7 +17,13 @@ import { unixSeconds } from '../../core/kernel/clock.ts'
 import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
-const makers = { operator: createOperator, system: createAccount, platform: createAccount, account: createAccount, user: createUser } as const
+const makers = {
+  operator: createOperator,
+  system: createAccount,
+  platform: createAccount,
+  account: createAccount,
+  user: createUser,
+} as const
 
 const newKey = (kind: BusIdentityKind | 'user'): BusKey => {
   const pair = makers[kind]()
@@ -21,7 +36,9 @@ const secondAfter = (at: Date): number => Math.ceil(at.getTime() / 1000)
 
 /** The server reads an omitted limit as zero, so every limit is written out; -1 means unlimited. */
 const limitsOf = ({ maxConnections, hasStreams, imports, exports, sends, receives }: AccountClaims) => ({
-  subs: -1, data: -1, payload: -1,
+  subs: -1,
+  data: -1,
+  payload: -1,
   imports: hasStreams || imports.length + sends.length > 0 ? -1 : 0,
   exports: exports.length + receives.length > 0 ? -1 : 0,
   wildcards: true,
@@ -33,12 +50,29 @@ const limitsOf = ({ maxConnections, hasStreams, imports, exports, sends, receive
 
 const accountOf = (platform: string, claims: AccountClaims) => ({
   imports: [
-    ...claims.imports.map(({ from, as }) => ({ name: as, type: 'stream' as const, account: platform, subject: from, local_subject: as })),
-    ...claims.sends.map(({ on, to }) => ({ name: on, type: 'service' as const, account: platform, subject: to, local_subject: on })),
+    ...claims.imports.map(({ from, as }) => ({
+      name: as,
+      type: 'stream' as const,
+      account: platform,
+      subject: from,
+      local_subject: as,
+    })),
+    ...claims.sends.map(({ on, to }) => ({
+      name: on,
+      type: 'service' as const,
+      account: platform,
+      subject: to,
+      local_subject: on,
+    })),
   ],
   exports: [
     ...claims.exports.map((subject) => ({ name: subject, type: 'stream' as const, subject })),
-    ...claims.receives.map((subject) => ({ name: subject, type: 'service' as const, subject, response_type: 'Singleton' as const })),
+    ...claims.receives.map((subject) => ({
+      name: subject,
+      type: 'service' as const,
+      subject,
+      response_type: 'Singleton' as const,
+    })),
   ],
   limits: limitsOf(claims),
   revocations: Object.fromEntries([...claims.revocations].map(([key, until]) => [key, secondAfter(until)])),
@@ -48,8 +82,8 @@ const accountOf = (platform: string, claims: AccountClaims) => ({
 const permission = (subjects: readonly string[]) => (subjects.length === 0 ? { deny: ['>'] } : { allow: [...subjects] })
 
 /**
- * Replaces the date of claims by `at` and signs them again. The library dates claims by this machine's clock, and servers
- * compare the date with revocations and with older claims.
+ * Replaces the date of claims by `at` and signs them again. The library dates claims by this machine's clock, and
+ * servers compare the date with revocations and with older claims.
  */
 const dated = async (encoded: Promise<string>, signer: KeyPair, at: Date): Promise<string> => {
   const [header = '', payload = ''] = (await encoded).split('.')
@@ -74,7 +108,13 @@ export const makeNatsMint = (clock: Clock): BusMint => ({
     const signer = pairOf(account)
     const permissions = { pub: permission(rights.publish), sub: permission(rights.subscribe), bearer_token: isBearer }
     // Rounded down to the second, so that claims never outlive the right they were issued for.
-    const claims = encodeUser(name, user, signer, permissions, definedFields({ exp: expiresAt === undefined ? undefined : unixSeconds(expiresAt) }))
+    const claims = encodeUser(
+      name,
+      user,
+      signer,
+      permissions,
+      definedFields({ exp: expiresAt === undefined ? undefined : unixSeconds(expiresAt) }),
+    )
     return dated(claims, signer, clock.now())
   },
   credentialsFile: (claims, user) => secret(fmtCreds(claims, pairOf(user))),

@@ -42,7 +42,10 @@ const envelopeOf = (text: string): Envelope => {
 }
 
 /** Returns the claims that the server has for an account. The server returns nothing for an unknown account. */
-export const lookUpClaims = async (connection: NatsConnection | undefined, publicKey: string): Promise<string | undefined> => {
+export const lookUpClaims = async (
+  connection: NatsConnection | undefined,
+  publicKey: string,
+): Promise<string | undefined> => {
   const text = await ask(connection, `$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.LOOKUP`)
   return text === '' ? undefined : text
 }
@@ -56,7 +59,8 @@ export const makeNatsServer = ({ servers, endpoints, login, log }: NatsServerOpt
     claimsOf: (publicKey) => lookUpClaims(kept.current(), publicKey),
     push: async (claims) => {
       const { error, data } = envelopeOf(await ask(kept.current(), '$SYS.REQ.CLAIMS.UPDATE', claims))
-      if (error !== undefined) throw new Error(`The message bus refused the claims of an account: ${error.description ?? 'without a reason'}.`)
+      if (error !== undefined)
+        throw new Error(`The message bus refused the claims of an account: ${error.description ?? 'without a reason'}.`)
       if (data === undefined) throw new Unavailable(away)
     },
     accounts: async () => {
@@ -70,7 +74,8 @@ export const makeNatsServer = ({ servers, endpoints, login, log }: NatsServerOpt
   }
 }
 
-const refuse = (): Promise<never> => Promise.reject(new Error('Messages stay inside this process: there is no server to ask.'))
+const refuse = (): Promise<never> =>
+  Promise.reject(new Error('Messages stay inside this process: there is no server to ask.'))
 
 /** BusServer for messages that stay inside the process. */
 export const noBusServer: BusServer = {
@@ -104,10 +109,19 @@ export interface NatsConfiguration {
 const quoted = (text: string): string => toWireJson(text)
 
 /**
- * Returns the configuration file of a nats-server. It holds no secret: claims are signed, not encrypted, and keys stay in
- * Moorage's database.
+ * Returns the configuration file of a nats-server. It holds no secret: claims are signed, not encrypted, and keys stay
+ * in Moorage's database.
  */
-export const natsConfiguration = ({ listen, websocket, storeFolder, origin, cookie, operatorClaims, systemAccount, accounts }: NatsConfiguration): string =>
+export const natsConfiguration = ({
+  listen,
+  websocket,
+  storeFolder,
+  origin,
+  cookie,
+  operatorClaims,
+  systemAccount,
+  accounts,
+}: NatsConfiguration): string =>
   `# nats-server for Moorage, printed by: moorage bus init
 # Nothing in it is secret. Start with: nats-server -c FILE
 listen: ${quoted(listen)}
@@ -124,7 +138,9 @@ resolver: {
   interval: "2m"
 }
 resolver_preload: {
-${Object.entries(accounts).map(([key, claims]) => `  ${key}: ${claims}`).join('\n')}
+${Object.entries(accounts)
+  .map(([key, claims]) => `  ${key}: ${claims}`)
+  .join('\n')}
 }
 
 jetstream: {

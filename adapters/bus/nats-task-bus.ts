@@ -23,10 +23,15 @@ const duplicatesMs = 3600 * 1000
 const ackTimeoutMs = 5_000
 
 /**
- * Returns the messages of a task event. The progress of a task goes to its actor: each user's account imports the subjects
- * of its own tenant (core/bus/rights.ts). Notifications go to the actor and to the account that the task is about.
+ * Returns the messages of a task event. The progress of a task goes to its actor: each user's account imports the
+ * subjects of its own tenant (core/bus/rights.ts). Notifications go to the actor and to the account that the task is
+ * about.
  */
-export const messagesOf = ({ task, event, isNotable }: TaskMessage): readonly { readonly subject: string; readonly id: string }[] => {
+const messagesOf = ({
+  task,
+  event,
+  isNotable,
+}: TaskMessage): readonly { readonly subject: string; readonly id: string }[] => {
   const id = `${task.ref}.${event.seq}`
   const told = isNotable ? [...new Set<number>([task.actorId, task.tenantId])] : []
   return [
@@ -58,8 +63,8 @@ const ensureStream = async (connection: NatsConnection): Promise<void> => {
 }
 
 /**
- * Reports whether the server keeps streams for the account of the connection. Without streams the progress of tasks is not
- * published.
+ * Reports whether the server keeps streams for the account of the connection. Without streams the progress of tasks is
+ * not published.
  */
 export const hasStreams = async (connection: NatsConnection): Promise<boolean> => {
   try {
@@ -76,8 +81,8 @@ export const hasStreams = async (connection: NatsConnection): Promise<boolean> =
 const refOf = (messageId: string): string => messageId.slice(0, messageId.indexOf('.'))
 
 /**
- * TaskBus over NATS JetStream. The server acknowledges a published message once it is stored; wake-ups and hints are plain
- * messages.
+ * TaskBus over NATS JetStream. The server acknowledges a published message once it is stored; wake-ups and hints are
+ * plain messages.
  */
 export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): NatsTaskBus => {
   const local = makeInProcessTaskBus()
@@ -88,7 +93,9 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
     stream = undefined
     if (subscribed !== connection) {
       connection.subscribe(wakeSubject, { callback: () => local.wake() })
-      connection.subscribe(progressOfAll, { callback: (_, message) => local.hint(refOf(message.headers?.get('Nats-Msg-Id') ?? '')) })
+      connection.subscribe(progressOfAll, {
+        callback: (_, message) => local.hint(refOf(message.headers?.get('Nats-Msg-Id') ?? '')),
+      })
       subscribed = connection
     }
     // Messages sent while it was disconnected are not repeated.
@@ -114,7 +121,8 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
       const payload = toWireJson({ ...event, seq, at: at.toISOString(), task: message.task.ref })
       try {
         const client = await streamOf()
-        for (const { subject, id } of messagesOf(message)) await client.publish(subject, payload, { msgID: id, timeout: ackTimeoutMs })
+        for (const { subject, id } of messagesOf(message))
+          await client.publish(subject, payload, { msgID: id, timeout: ackTimeoutMs })
       } catch (error) {
         // The server may have lost its streams, so they are checked again the next time.
         stream = undefined

@@ -5,24 +5,33 @@ import type { KeptConnectionOptions } from './nats-connection.ts'
 import { makeKeptConnection } from './nats-connection.ts'
 
 /** A message of the stream. */
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly subject: string
   readonly body: Uint8Array
   /** It was set aside before. */
   readonly isAside: boolean
   readonly deliveries: number
 }
-type Fate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later' | 'aside'; readonly seconds: number }
+type Fate =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'later' | 'aside'; readonly seconds: number }
 
 export interface NatsUsageIntakeOptions extends Pick<KeptConnectionOptions, 'servers' | 'login'> {
   readonly log: Log
-  /** The subjects of the messages in the platform's account. They end with `*`, which stands for the account that sent a message. */
+  /**
+   * The subjects of the messages in the platform's account. They end with `*`, which stands for the account that sent a
+   * message.
+   */
   readonly subject: string
   /** The subjects of the messages that were set aside, with the same end. */
   readonly asideSubject: string
   /** Resolves after the commit; never rejects. */
   readonly handle: (message: ReceivedMessage) => Promise<Fate>
-  /** Called for each message that is not tried again because it cannot be set aside: its sender has too many there, or the stream is full. */
+  /**
+   * Called for each message that is not tried again because it cannot be set aside: its sender has too many there, or
+   * the stream is full.
+   */
   readonly onNoRoom: () => void
 }
 
@@ -49,11 +58,16 @@ const aside: Source = { name: 'usage-aside', keptMs: 2 * day, maxMessagesOfSende
 const jetStreamLibrary = () => import('@nats-io/jetstream')
 
 /**
- * Creates a stream and its consumer. The stream keeps each message until it is acknowledged. When it is full, it refuses further
- * messages, so that senders keep them: nothing that was accepted is lost.
+ * Creates a stream and its consumer. The stream keeps each message until it is acknowledged. When it is full, it
+ * refuses further messages, so that senders keep them: nothing that was accepted is lost.
  */
-const ensureConsumer = async (connection: NatsConnection, { name, keptMs, maxMessagesOfSender, maxPending }: Source, subject: string): Promise<Consumer> => {
-  const { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } = await jetStreamLibrary()
+const ensureConsumer = async (
+  connection: NatsConnection,
+  { name, keptMs, maxMessagesOfSender, maxPending }: Source,
+  subject: string,
+): Promise<Consumer> => {
+  const { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } =
+    await jetStreamLibrary()
   const { nanos } = await import('@nats-io/transport-node')
   const manager = await jetstreamManager(connection, { timeout: ackTimeoutMs })
   const stream = {
@@ -73,7 +87,13 @@ const ensureConsumer = async (connection: NatsConnection, { name, keptMs, maxMes
   // A consumer that an operator has changed stays as it is.
   const consumer = await manager.consumers.info(name, name).catch(() => undefined)
   if (consumer === undefined) {
-    await manager.consumers.add(name, { durable_name: name, ack_policy: AckPolicy.Explicit, ack_wait: nanos(ackWaitMs), max_deliver: -1, max_ack_pending: maxPending })
+    await manager.consumers.add(name, {
+      durable_name: name,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+      max_deliver: -1,
+      max_ack_pending: maxPending,
+    })
   }
   return jetstream(connection, { timeout: ackTimeoutMs }).consumers.get(name, name)
 }
@@ -89,8 +109,19 @@ const settle = (message: JsMsg, fate: Fate): void => {
   else message.ack()
 }
 
-/** Receives messages of a JetStream stream, and acknowledges each after it was handled. A message that was not acknowledged comes again. */
-export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject, handle, onNoRoom }: NatsUsageIntakeOptions): { start(): void; close(): Promise<void> } => {
+/**
+ * Receives messages of a JetStream stream, and acknowledges each after it was handled. A message that was not
+ * acknowledged comes again.
+ */
+export const makeNatsUsageIntake = ({
+  servers,
+  login,
+  log,
+  subject,
+  asideSubject,
+  handle,
+  onNoRoom,
+}: NatsUsageIntakeOptions): { start(): void; close(): Promise<void> } => {
   const underWay = new Set<Promise<void>>()
   let receiving: readonly ConsumerMessages[] = []
 
@@ -98,7 +129,10 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject
   const setAside = async (connection: NatsConnection, message: JsMsg): Promise<void> => {
     const { jetstream, JetStreamApiError } = await jetStreamLibrary()
     try {
-      await jetstream(connection, { timeout: ackTimeoutMs }).publish(asideSubject.replace('*', lastToken(message.subject)), message.data)
+      await jetstream(connection, { timeout: ackTimeoutMs }).publish(
+        asideSubject.replace('*', lastToken(message.subject)),
+        message.data,
+      )
       message.ack()
     } catch (error) {
       if (!(error instanceof JetStreamApiError) || error.code !== storeFailed) throw error
@@ -106,15 +140,29 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject
       message.term()
     }
   }
-  const takeFrom = (connection: NatsConnection, source: Source) => (message: JsMsg): void => {
-    const isAside = source === aside
-    const handled = handle({ subject: message.subject, body: message.data, isAside, deliveries: message.info.deliveryCount })
-      .then((fate) => (fate.kind === 'aside' && !isAside ? setAside(connection, message) : settle(message, fate)))
-      .catch((error: unknown) => log.warn({ reason: (error as Error).message }, 'a message with usage events was not acknowledged, and comes again'))
-      .finally(() => void underWay.delete(handled))
-    underWay.add(handled)
-  }
-  /** A stream or a consumer that was removed is created again by a new connection: this one would wait for it forever. */
+  const takeFrom =
+    (connection: NatsConnection, source: Source) =>
+    (message: JsMsg): void => {
+      const isAside = source === aside
+      const handled = handle({
+        subject: message.subject,
+        body: message.data,
+        isAside,
+        deliveries: message.info.deliveryCount,
+      })
+        .then((fate) => (fate.kind === 'aside' && !isAside ? setAside(connection, message) : settle(message, fate)))
+        .catch((error: unknown) =>
+          log.warn(
+            { reason: (error as Error).message },
+            'a message with usage events was not acknowledged, and comes again',
+          ),
+        )
+        .finally(() => void underWay.delete(handled))
+      underWay.add(handled)
+    }
+  /**
+   * A stream or a consumer that was removed is created again by a new connection: this one would wait for it forever.
+   */
   const watch = async (connection: NatsConnection, messages: ConsumerMessages): Promise<void> => {
     for await (const { type } of messages.status()) {
       if (type !== 'consumer_deleted' && type !== 'consumer_not_found' && type !== 'stream_not_found') continue
@@ -124,7 +172,9 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject
     }
   }
   const receive = async (connection: NatsConnection, source: Source, subjects: string): Promise<ConsumerMessages> => {
-    const messages = await (await ensureConsumer(connection, source, subjects)).consume({ max_messages: atATime, callback: takeFrom(connection, source) })
+    const messages = await (
+      await ensureConsumer(connection, source, subjects)
+    ).consume({ max_messages: atATime, callback: takeFrom(connection, source) })
     void watch(connection, messages).catch(() => undefined)
     return messages
   }
@@ -141,7 +191,10 @@ export const makeNatsUsageIntake = ({ servers, login, log, subject, asideSubject
     close: async () => {
       for (const messages of receiving) messages.stop()
       await Promise.all(underWay)
-      await kept.current()?.flush().catch(() => undefined)
+      await kept
+        .current()
+        ?.flush()
+        .catch(() => undefined)
       await kept.close()
     },
   }

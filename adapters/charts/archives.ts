@@ -19,8 +19,8 @@ export interface ArchiveLimits {
   /** Levels of nested charts. */
   readonly chartDepth: number
   /**
-   * Charts of the whole tree, each counted once for each alias under which its parent takes it. Also bounds the entries of
-   * one list of dependencies.
+   * Charts of the whole tree, each counted once for each alias under which its parent takes it. Also bounds the entries
+   * of one list of dependencies.
    */
   readonly charts: number
   /** Bytes of the default values of that tree, counted in the same way. */
@@ -53,7 +53,10 @@ export interface ArchiveBudget {
   entries: number
 }
 
-export const wholeBudget = (limits: ArchiveLimits): ArchiveBudget => ({ bytes: limits.unpackedBytes, entries: limits.entries })
+export const wholeBudget = (limits: ArchiveLimits): ArchiveBudget => ({
+  bytes: limits.unpackedBytes,
+  entries: limits.entries,
+})
 
 export interface ArchiveContent {
   /** By path relative to the single top-level folder. */
@@ -65,13 +68,18 @@ const headerBytes = 1024
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`
 
 const gunzip = (archive: Uint8Array, limits: ArchiveLimits): Uint8Array => {
-  if (archive.length > limits.archiveBytes) throw new ArchiveRefused(`The archive is larger than ${megabytes(limits.archiveBytes)}.`)
+  if (archive.length > limits.archiveBytes)
+    throw new ArchiveRefused(`The archive is larger than ${megabytes(limits.archiveBytes)}.`)
   if (archive[0] !== 0x1f || archive[1] !== 0x8b) throw new ArchiveRefused('The archive is not compressed by gzip.')
   try {
     return gunzipSync(archive, { maxOutputLength: limits.unpackedBytes + limits.entries * headerBytes })
   } catch (error) {
     const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
-    throw new ArchiveRefused(isTooLarge ? `The archive unpacks to more than ${megabytes(limits.unpackedBytes)}.` : 'The archive is damaged, or not compressed by gzip.')
+    throw new ArchiveRefused(
+      isTooLarge
+        ? `The archive unpacks to more than ${megabytes(limits.unpackedBytes)}.`
+        : 'The archive is damaged, or not compressed by gzip.',
+    )
   }
 }
 
@@ -96,11 +104,19 @@ const partsOf = (name: string, limits: ArchiveLimits): readonly string[] => {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  link: 'a link', symlink: 'a link', 'character-device': 'a device', 'block-device': 'a device', fifo: 'a pipe',
+  link: 'a link',
+  symlink: 'a link',
+  'character-device': 'a device',
+  'block-device': 'a device',
+  fifo: 'a pipe',
 }
 
 /** Reads one `.tgz` in memory. Throws ArchiveRefused. */
-export const readArchive = async (archive: Uint8Array, limits: ArchiveLimits, budget: ArchiveBudget): Promise<ArchiveContent> => {
+export const readArchive = async (
+  archive: Uint8Array,
+  limits: ArchiveLimits,
+  budget: ArchiveBudget,
+): Promise<ArchiveContent> => {
   const bytes = gunzip(archive, limits)
   const files = new Map<string, Uint8Array>()
   const seen = new Set<string>()
@@ -111,18 +127,24 @@ export const readArchive = async (archive: Uint8Array, limits: ArchiveLimits, bu
     budget.entries -= 1
     if (budget.entries < 0) throw new ArchiveRefused(`The archive has more than ${limits.entries} entries.`)
     const isFile = header.type === 'file' || header.type === 'contiguous-file'
-    if (!isFile && header.type !== 'directory') throw new ArchiveRefused(`The archive holds ${kinds[header.type ?? ''] ?? 'something that is no file'}: ${shown(header.name)}.`)
+    if (!isFile && header.type !== 'directory')
+      throw new ArchiveRefused(
+        `The archive holds ${kinds[header.type ?? ''] ?? 'something that is no file'}: ${shown(header.name)}.`,
+      )
     const [first, ...rest] = partsOf(header.name, limits)
-    if (root !== undefined && first !== root) throw new ArchiveRefused('The archive has more than one folder at its top.')
+    if (root !== undefined && first !== root)
+      throw new ArchiveRefused('The archive has more than one folder at its top.')
     root = first
     const path = rest.join('/')
     if (!isFile) return undefined
     if (path === '') throw new ArchiveRefused('The archive has a file beside the folder at its top.')
     if (seen.has(path)) throw new ArchiveRefused(`The archive holds ${shown(path)} more than once.`)
     seen.add(path)
-    if ((header.size ?? 0) > limits.fileBytes) throw new ArchiveRefused(`${shown(path)} is larger than ${megabytes(limits.fileBytes)}.`)
+    if ((header.size ?? 0) > limits.fileBytes)
+      throw new ArchiveRefused(`${shown(path)} is larger than ${megabytes(limits.fileBytes)}.`)
     budget.bytes -= header.size ?? 0
-    if (budget.bytes < 0) throw new ArchiveRefused(`The archive unpacks to more than ${megabytes(limits.unpackedBytes)}.`)
+    if (budget.bytes < 0)
+      throw new ArchiveRefused(`The archive unpacks to more than ${megabytes(limits.unpackedBytes)}.`)
     return path
   }
 

@@ -45,15 +45,22 @@ const readValues = (files: Chart['files'], where: string): FreeObject => {
 }
 
 /** Reads Chart.yaml. Charts of apiVersion v1 keep their dependencies in requirements.yaml. */
-const readMetadata = (files: Chart['files'], where: string): FreeObject & { readonly name: string; readonly version: string } => {
+const readMetadata = (
+  files: Chart['files'],
+  where: string,
+): FreeObject & { readonly name: string; readonly version: string } => {
   const metadata = readYaml(files, 'Chart.yaml', where)
-  if (metadata === undefined) throw new ArchiveRefused(`${where === '' ? 'The archive' : where} has no Chart.yaml: it is no chart.`)
+  if (metadata === undefined)
+    throw new ArchiveRefused(`${where === '' ? 'The archive' : where} has no Chart.yaml: it is no chart.`)
   const { apiVersion, name, version } = metadata
-  if (apiVersion !== 'v1' && apiVersion !== 'v2') throw new ArchiveRefused(`${where}Chart.yaml has an apiVersion other than v1 and v2.`)
-  if (typeof name !== 'string' || !/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,248}[A-Za-z0-9])?$/.test(name)) throw new ArchiveRefused(`${where}Chart.yaml has no usable name.`)
+  if (apiVersion !== 'v1' && apiVersion !== 'v2')
+    throw new ArchiveRefused(`${where}Chart.yaml has an apiVersion other than v1 and v2.`)
+  if (typeof name !== 'string' || !/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,248}[A-Za-z0-9])?$/.test(name))
+    throw new ArchiveRefused(`${where}Chart.yaml has no usable name.`)
   // Without quotes, 1.2 is parsed as a number.
   const text = typeof version === 'number' ? String(version) : version
-  if (typeof text !== 'string' || readVersion(text) === undefined) throw new ArchiveRefused(`${where}Chart.yaml has no usable version.`)
+  if (typeof text !== 'string' || readVersion(text) === undefined)
+    throw new ArchiveRefused(`${where}Chart.yaml has no usable version.`)
   const required = apiVersion === 'v1' ? readYaml(files, 'requirements.yaml', where)?.['dependencies'] : undefined
   return { ...metadata, name, version: text, ...definedFields({ dependencies: required }) }
 }
@@ -79,26 +86,38 @@ const chartsBelow = (files: Chart['files']): ReadonlyMap<string, Source> => {
   return found
 }
 
-const build = async (files: Chart['files'], where: string, depth: number, limits: ArchiveLimits, budget: ArchiveBudget): Promise<Chart> => {
-  if (depth > limits.chartDepth) throw new ArchiveRefused(`Charts below charts are nested deeper than ${limits.chartDepth}.`)
+const build = async (
+  files: Chart['files'],
+  where: string,
+  depth: number,
+  limits: ArchiveLimits,
+  budget: ArchiveBudget,
+): Promise<Chart> => {
+  if (depth > limits.chartDepth)
+    throw new ArchiveRefused(`Charts below charts are nested deeper than ${limits.chartDepth}.`)
   const metadata = readMetadata(files, where)
   const values = readValues(files, where)
   const subcharts: Chart[] = []
   for (const [name, source] of [...chartsBelow(files)].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const content = source.archive === undefined ? source.files : (await readArchive(source.archive, limits, budget)).files
+    const content =
+      source.archive === undefined ? source.files : (await readArchive(source.archive, limits, budget)).files
     subcharts.push(await build(content, `${where}charts/${name}/`, depth + 1, limits, budget))
   }
   return { name: metadata.name, version: metadata.version, metadata, values, files, subcharts }
 }
 
 /**
- * Returns how often a chart takes each of its subcharts. Several dependencies may name the same subchart under different
- * aliases.
+ * Returns how often a chart takes each of its subcharts. Several dependencies may name the same subchart under
+ * different aliases.
  */
 const takesOf = ({ metadata, subcharts }: Chart, limits: ArchiveLimits): readonly (readonly [Chart, number])[] => {
   const dependencies = Array.isArray(metadata['dependencies']) ? (metadata['dependencies'] as readonly Json[]) : []
-  if (dependencies.length > limits.charts) throw new ArchiveRefused(`A chart names more than ${limits.charts} dependencies.`)
-  return subcharts.map((sub) => [sub, Math.max(1, dependencies.filter((each) => isObject(each) && each['name'] === sub.name).length)])
+  if (dependencies.length > limits.charts)
+    throw new ArchiveRefused(`A chart names more than ${limits.charts} dependencies.`)
+  return subcharts.map((sub) => [
+    sub,
+    Math.max(1, dependencies.filter((each) => isObject(each) && each['name'] === sub.name).length),
+  ])
 }
 
 /** Checks the tree as Helm expands it, where a chart occurs once for each dependency that takes it. */
@@ -112,8 +131,12 @@ const checkTree = (chart: Chart, limits: ArchiveLimits): void => {
       { charts: 1, valuesBytes: of.files.get('values.yaml')?.length ?? 0 },
     )
   const { charts, valuesBytes } = sizeOf(chart)
-  if (charts > limits.charts) throw new ArchiveRefused(`With all its dependencies this is more than ${limits.charts} charts.`)
-  if (valuesBytes > limits.valuesBytes) throw new ArchiveRefused(`With all its dependencies the chart has more than ${limits.valuesBytes / 1024 / 1024} MiB of values.`)
+  if (charts > limits.charts)
+    throw new ArchiveRefused(`With all its dependencies this is more than ${limits.charts} charts.`)
+  if (valuesBytes > limits.valuesBytes)
+    throw new ArchiveRefused(
+      `With all its dependencies the chart has more than ${limits.valuesBytes / 1024 / 1024} MiB of values.`,
+    )
 }
 
 /** Reads the chart in an archive, in memory. Throws ArchiveRefused with a message for people. */
@@ -141,7 +164,10 @@ const withAnnotations = (metadata: FreeObject, annotations: Readonly<Record<stri
 }
 
 /** Returns a `.tgz` of the files below a folder with the chart's name, in the order of their paths. */
-export const packChart = async (chart: Pick<Chart, 'name' | 'metadata' | 'files'>, annotations: Readonly<Record<string, string>>): Promise<Uint8Array<ArrayBuffer>> => {
+export const packChart = async (
+  chart: Pick<Chart, 'name' | 'metadata' | 'files'>,
+  annotations: Readonly<Record<string, string>>,
+): Promise<Uint8Array<ArrayBuffer>> => {
   const tarball = pack()
   const parts: Uint8Array[] = []
   const gathered = (async () => {
@@ -149,10 +175,18 @@ export const packChart = async (chart: Pick<Chart, 'name' | 'metadata' | 'files'
   })()
   const isChanged = Object.keys(annotations).length > 0
   // Helm recognizes a chart archive by its Chart.yaml, so that file is first.
-  const paths = [...chart.files.keys()].sort((a, b) => Number(b === 'Chart.yaml') - Number(a === 'Chart.yaml') || compare(a, b))
+  const paths = [...chart.files.keys()].sort(
+    (a, b) => Number(b === 'Chart.yaml') - Number(a === 'Chart.yaml') || compare(a, b),
+  )
   for (const path of paths) {
-    const bytes = path === 'Chart.yaml' && isChanged ? withAnnotations(chart.metadata, annotations) : (chart.files.get(path) ?? new Uint8Array())
-    tarball.entry({ name: `${chart.name}/${path}`, mode: fileMode, mtime: modifiedAt, size: bytes.length }, Buffer.from(bytes))
+    const bytes =
+      path === 'Chart.yaml' && isChanged
+        ? withAnnotations(chart.metadata, annotations)
+        : (chart.files.get(path) ?? new Uint8Array())
+    tarball.entry(
+      { name: `${chart.name}/${path}`, mode: fileMode, mtime: modifiedAt, size: bytes.length },
+      Buffer.from(bytes),
+    )
   }
   tarball.finalize()
   await gathered

@@ -29,27 +29,44 @@ const maxUrlLength = 1024
 /** Credentials of a repository are used for a registry named in its index only if both have the same host. */
 const forRegistry = (access: RepositoryAccess, url: URL): RepositoryAccess => {
   const isSame = new URL(access.url).host === url.host
-  return { url: `oci://${url.host}`, isPlainHttp: access.url.startsWith('http:') && isSame, credentials: isSame ? access.credentials : {} }
+  return {
+    url: `oci://${url.host}`,
+    isPlainHttp: access.url.startsWith('http:') && isSame,
+    credentials: isSame ? access.credentials : {},
+  }
 }
 
 /** @param account the account for which a repository is read. */
-export const makeOpenRepository = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads; readonly account?: () => AccountKey }): OpenRepository => {
+export const makeOpenRepository = (deps: {
+  readonly fetch: GuardedFetch
+  readonly threads: ChartThreads
+  readonly account?: () => AccountKey
+}): OpenRepository => {
   const indexes = makeIndexCache(deps)
   return (access) => {
     const asHttps = access.url.replace(/^oci:/, 'https:')
-    if (access.url.length > maxUrlLength || !URL.canParse(asHttps)) throw refusedSource('The address of the chart repository cannot be read.')
+    if (access.url.length > maxUrlLength || !URL.canParse(asHttps))
+      throw refusedSource('The address of the chart repository cannot be read.')
     const url = new URL(asHttps)
-    if (url.username !== '' || url.password !== '') throw refusedSource('The address of the chart repository must not carry a user name or password.')
+    if (url.username !== '' || url.password !== '')
+      throw refusedSource('The address of the chart repository must not carry a user name or password.')
     if (access.url.startsWith('oci://')) return makeOciRegistry(deps.fetch, access).repository
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refusedSource('A chart repository is an https:// or oci:// address.')
-    const pull = (from: URL, own: RepositoryAccess, signal: AbortSignal) => makeOciRegistry(deps.fetch, forRegistry(own, from)).pullReference(from, signal)
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw refusedSource('A chart repository is an https:// or oci:// address.')
+    const pull = (from: URL, own: RepositoryAccess, signal: AbortSignal) =>
+      makeOciRegistry(deps.fetch, forRegistry(own, from)).pullReference(from, signal)
     return makeHttpRepository({ fetch: deps.fetch, indexes, pull }, access)
   }
 }
 
-const versionOf = (entry: IndexedVersion): ChartVersion => ({ ...entry, digest: entry.digest === undefined || entry.digest === 'unreadable' ? '' : `sha256:${entry.digest}` })
+const versionOf = (entry: IndexedVersion): ChartVersion => ({
+  ...entry,
+  digest: entry.digest === undefined || entry.digest === 'unreadable' ? '' : `sha256:${entry.digest}`,
+})
 
-const reading = async (work: () => Promise<readonly IndexedVersion[]>): Outcome<RepositoryReadFailure, readonly ChartVersion[]> => {
+const reading = async (
+  work: () => Promise<readonly IndexedVersion[]>,
+): Outcome<RepositoryReadFailure, readonly ChartVersion[]> => {
   try {
     return right((await work()).map(versionOf))
   } catch (error) {
@@ -78,9 +95,13 @@ const chartName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,248}[A-Za-z0-9])?$/
 
 const fromEmbedded = async (embedded: EmbeddedCharts, ref: ChartRef): Promise<ChartArchive> => {
   const charts = (embedded.get(ref.source.name) ?? []).filter(({ name }) => name === ref.name)
-  const version = chooseVersion(charts.map((each) => each.version), ref.version)
+  const version = chooseVersion(
+    charts.map((each) => each.version),
+    ref.version,
+  )
   const chart = charts.find((each) => each.version === version)
-  if (chart === undefined) throw missing(`This service has no chart ${ref.name}${ref.version === '' ? '' : ` ${ref.version}`} of its own.`)
+  if (chart === undefined)
+    throw missing(`This service has no chart ${ref.name}${ref.version === '' ? '' : ` ${ref.version}`} of its own.`)
   const files = new Map(Object.entries(chart.files).map(([path, text]) => [path, new TextEncoder().encode(text)]))
   return { version: chart.version, bytes: await packChart({ name: chart.name, metadata: {}, files }, {}), digests: [] }
 }
@@ -89,8 +110,10 @@ const accessOf = async (deps: Deps, ref: ChartRef, from: Origin, signal: AbortSi
   const { kind, apiGroup, namespace, name } = ref.source
   switch (kind) {
     case 'HelmRepository':
-      if (apiGroup !== '' && apiGroup !== 'source.toolkit.fluxcd.io') throw refusedSource(`There is no source HelmRepository of the group ${apiGroup.slice(0, 100)}.`)
-      if (from.cluster === undefined) throw refusedSource('A HelmRepository is an object of a cluster, and no cluster is known here.')
+      if (apiGroup !== '' && apiGroup !== 'source.toolkit.fluxcd.io')
+        throw refusedSource(`There is no source HelmRepository of the group ${apiGroup.slice(0, 100)}.`)
+      if (from.cluster === undefined)
+        throw refusedSource('A HelmRepository is an object of a cluster, and no cluster is known here.')
       return readFluxRepository(from.cluster, { namespace, name }, signal)
     case 'Legacy':
       return { url: name.replace(/\/+$/, ''), isPlainHttp: false, credentials: {} }
@@ -103,7 +126,10 @@ const accessOf = async (deps: Deps, ref: ChartRef, from: Origin, signal: AbortSi
     case 'Local':
       throw refusedSource('Charts of a folder of the server are not installed: put the chart into a repository.')
     default:
-      throw refusedSource(`Charts do not come from sources of kind ${kind.slice(0, 100)}: use HelmRepository, ChartRepository, Legacy or Embed.`)
+      throw refusedSource(
+        `Charts do not come from sources of kind ${kind.slice(0, 100)}: use HelmRepository, ` +
+          'ChartRepository, Legacy or Embed.',
+      )
   }
 }
 
@@ -113,8 +139,15 @@ export const makeChartSource = (deps: Deps): ChartSource => ({
     try {
       if (!ref.name.split('/').every((part) => chartName.test(part))) throw missing('There is no chart of such a name.')
       const isOwn = ref.source.kind === 'Embed'
-      const archive = isOwn ? await fromEmbedded(deps.embedded, ref) : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
-      const { chart, digest, size } = await deps.threads.run<'read'>({ kind: 'read', archive: archive.bytes, digests: archive.digests, limits: archiveLimits })
+      const archive = isOwn
+        ? await fromEmbedded(deps.embedded, ref)
+        : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
+      const { chart, digest, size } = await deps.threads.run<'read'>({
+        kind: 'read',
+        archive: archive.bytes,
+        digests: archive.digests,
+        limits: archiveLimits,
+      })
       archive.release?.()
       const wanted = ref.name.split('/').at(-1)
       if (chart.name !== wanted) throw refusedChart(`The archive holds the chart ${chart.name}, not ${wanted ?? ''}.`)

@@ -11,7 +11,8 @@ import { IndexRefused, packIndex, readIndex } from './repositories/repository-in
 /** Checks the digests of the archive before it opens it. */
 const readChecked = async ({ archive, digests, limits }: Extract<ChartJob, { kind: 'read' }>) => {
   const digest = sha256Hex(archive)
-  if (digests.some((expected) => expected !== digest)) throw new ArchiveRefused('The archive is not the one that its repository describes: its digest differs.')
+  if (digests.some((expected) => expected !== digest))
+    throw new ArchiveRefused('The archive is not the one that its repository describes: its digest differs.')
   return { chart: await readChart(archive, limits), digest, size: archive.length }
 }
 
@@ -42,22 +43,26 @@ const answerOf = async (job: ChartJob): Promise<ChartAnswer> => {
   try {
     return { result: await resultOf(job) }
   } catch (error) {
-    if (error instanceof ArchiveRefused || error instanceof IndexRefused || error instanceof TextRefused) return { refused: error.message }
+    if (error instanceof ArchiveRefused || error instanceof IndexRefused || error instanceof TextRefused)
+      return { refused: error.message }
     return { failure: error instanceof Error ? error.message : String(error) }
   }
 }
 
-const buffersOf = (chart: Chart): readonly ArrayBuffer[] =>
-  [...[...chart.files.values()].map(({ buffer }) => buffer as ArrayBuffer), ...chart.subcharts.flatMap(buffersOf)]
+const buffersOf = (chart: Chart): readonly ArrayBuffer[] => [
+  ...[...chart.files.values()].map(({ buffer }) => buffer as ArrayBuffer),
+  ...chart.subcharts.flatMap(buffersOf),
+]
 
 /**
- * Returns the buffers to transfer to the caller. The files of a subchart are also files of its parent, so each buffer is
- * listed once.
+ * Returns the buffers to transfer to the caller. The files of a subchart are also files of its parent, so each buffer
+ * is listed once.
  */
 const movedBy = (answer: ChartAnswer): ArrayBuffer[] => {
   if (!('result' in answer)) return []
   const { result } = answer
-  if (result.kind === 'text') return typeof result.made === 'string' ? [] : result.made.map(({ buffer }) => buffer as ArrayBuffer)
+  if (result.kind === 'text')
+    return typeof result.made === 'string' ? [] : result.made.map(({ buffer }) => buffer as ArrayBuffer)
   if (result.kind === 'pack') return [result.archive.buffer as ArrayBuffer]
   if (result.kind === 'schemas') return 'archive' in result.packed ? [result.packed.archive.buffer] : []
   return result.kind === 'read' ? [...new Set(buffersOf(result.chart))] : []

@@ -15,9 +15,20 @@ import { doTextJob, lineDiff, TextRefused, unpackValues, wholeDiff } from './tex
 import type { PackedSchemas, SchemaTree } from './values-schema.ts'
 
 export type ChartJob =
-  /** `digests`: lower-case hex of SHA-256; the archive must match all of them. The bytes are transferred to the thread. */
-  | { readonly kind: 'read'; readonly archive: Uint8Array<ArrayBuffer>; readonly digests: readonly string[]; readonly limits: ArchiveLimits }
-  | { readonly kind: 'pack'; readonly chart: Pick<Chart, 'name' | 'metadata' | 'files'>; readonly annotations: Readonly<Record<string, string>> }
+  /**
+   * `digests`: lower-case hex of SHA-256; the archive must match all of them. The bytes are transferred to the thread.
+   */
+  | {
+      readonly kind: 'read'
+      readonly archive: Uint8Array<ArrayBuffer>
+      readonly digests: readonly string[]
+      readonly limits: ArchiveLimits
+    }
+  | {
+      readonly kind: 'pack'
+      readonly chart: Pick<Chart, 'name' | 'metadata' | 'files'>
+      readonly annotations: Readonly<Record<string, string>>
+    }
   | { readonly kind: 'schemas'; readonly chart: SchemaTree; readonly values: FreeObject }
   /** The bytes are transferred to the thread. */
   | { readonly kind: 'index'; readonly bytes: Uint8Array<ArrayBuffer> }
@@ -38,10 +49,15 @@ export type ChartAnswer = { readonly result: ChartResult } | { readonly refused:
 /** The input breaks a rule. The message is for people. */
 export class ChartWorkRefused extends Error {}
 
-/** Threads that read untrusted input: archives, indexes, schemas. A job that does not end is ended together with its thread. */
+/**
+ * Threads that read untrusted input: archives, indexes, schemas. A job that does not end is ended together with its
+ * thread.
+ */
 export interface ChartThreads {
   /** Throws ChartWorkRefused and WorkStopped. */
-  run<Kind extends ChartJob['kind']>(job: Extract<ChartJob, { kind: Kind }>): Promise<Extract<ChartResult, { kind: Kind }>>
+  run<Kind extends ChartJob['kind']>(
+    job: Extract<ChartJob, { kind: Kind }>,
+  ): Promise<Extract<ChartResult, { kind: Kind }>>
   close(): Promise<void>
 }
 
@@ -60,13 +76,29 @@ export interface ChartThreadsOptions {
 const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
 /** Returns the buffers to transfer rather than copy: this thread does not read them again. */
-const movedBy = (job: ChartJob): ArrayBuffer[] => (job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : [])
+const movedBy = (job: ChartJob): ArrayBuffer[] =>
+  job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : []
 
 export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThreads => {
-  const { threads = 2, account = () => undefined, maxWaiting = 32, waitMilliseconds = 60_000, jobMilliseconds = 15_000, heapMegabytes = 512 } = options
+  const {
+    threads = 2,
+    account = () => undefined,
+    maxWaiting = 32,
+    waitMilliseconds = 60_000,
+    jobMilliseconds = 15_000,
+    heapMegabytes = 512,
+  } = options
   // One thread is left for others.
   const perAccount = Math.max(1, threads - 1)
-  const pool = makeBoundedThreads({ program, threads, perAccount, waitingPerAccount: maxWaiting, waitMilliseconds, jobMilliseconds, heapMegabytes })
+  const pool = makeBoundedThreads({
+    program,
+    threads,
+    perAccount,
+    waitingPerAccount: maxWaiting,
+    waitMilliseconds,
+    jobMilliseconds,
+    heapMegabytes,
+  })
   return {
     async run(job) {
       const answer = (await pool.run(account(), job, movedBy(job))) as ChartAnswer
@@ -84,14 +116,23 @@ const hasSchema = ({ files, subcharts }: Chart): boolean => files.has(schemaFile
 
 /** Returns the parts of a chart that the thread needs, without the files. */
 const treeOf = ({ name, version, metadata, values, files, subcharts }: Chart): SchemaTree => ({
-  name, version, metadata, values, schema: files.get(schemaFile), subcharts: subcharts.map(treeOf),
+  name,
+  version,
+  metadata,
+  values,
+  schema: files.get(schemaFile),
+  subcharts: subcharts.map(treeOf),
 })
 
 /** ChartTools in separate threads: schemas are part of charts, and charts are untrusted. */
 export const makeChartTools = (threads: ChartThreads): ChartTools => ({
   async pack(chart, changes = {}) {
     const { name, metadata, files } = chart
-    const { archive } = await threads.run<'pack'>({ kind: 'pack', chart: { name, metadata, files }, annotations: changes.annotations ?? {} })
+    const { archive } = await threads.run<'pack'>({
+      kind: 'pack',
+      chart: { name, metadata, files },
+      annotations: changes.annotations ?? {},
+    })
     return archive
   },
   async packSchemas(chart, values) {
@@ -100,7 +141,8 @@ export const makeChartTools = (threads: ChartThreads): ChartTools => ({
       const { packed } = await threads.run<'schemas'>({ kind: 'schemas', chart: treeOf(chart), values })
       return 'archive' in packed ? right(packed) : left(valuesRefused(packed.lines))
     } catch (error) {
-      if (error instanceof WorkStopped) return left(ValuesRefused(`The values could not be checked against the chart's schema. ${error.message}`))
+      if (error instanceof WorkStopped)
+        return left(ValuesRefused(`The values could not be checked against the chart's schema. ${error.message}`))
       throw error
     }
   },
@@ -131,14 +173,18 @@ export const makeChartTexts = (threads: Pick<ChartThreads, 'run'>, slices: TimeS
     try {
       return right((await (isInline ? slices.run(() => doTextJob(job)) : runAside(job))) as A)
     } catch (error) {
-      if (error instanceof TextRefused || error instanceof ChartWorkRefused || error instanceof WorkStopped) return left(TextUnreadable(error.message))
+      if (error instanceof TextRefused || error instanceof ChartWorkRefused || error instanceof WorkStopped)
+        return left(TextUnreadable(error.message))
       throw error
     }
   }
   return {
     parseAll: (bytes) => run({ do: 'parse', bytes }, bytes.length <= inlineBytes),
     convert: (bytes, to) => run({ do: 'convert', bytes, to }, bytes.length <= inlineBytes),
-    pick: async (bytes, keys) => map(([members = {}]: readonly FreeObject[]) => members)(await run<readonly FreeObject[]>({ do: 'pick', bytes, keys }, bytes.length <= inlineBytes)),
+    pick: async (bytes, keys) =>
+      map(([members = {}]: readonly FreeObject[]) => members)(
+        await run<readonly FreeObject[]>({ do: 'pick', bytes, keys }, bytes.length <= inlineBytes),
+      ),
     print: async (value) => {
       const printed = await run<string>({ do: 'print', value }, isSmall(value))
       // A value that was parsed from a text can always be printed as one.
@@ -151,7 +197,9 @@ export const makeChartTexts = (threads: Pick<ChartThreads, 'run'>, slices: TimeS
 /** Up to this many characters in both texts, an inline comparison takes less time than a call to a thread. */
 const inlineChars = 4 * 1024
 
-/** TextDiff in threads; short texts are compared inline. A comparison that takes too long returns both texts in full. */
+/**
+ * TextDiff in threads; short texts are compared inline. A comparison that takes too long returns both texts in full.
+ */
 export const makeTextDiff = (threads: Pick<ChartThreads, 'run'>, slices: TimeSlices): TextDiff => ({
   async lines(from, to) {
     if (from.length + to.length <= inlineChars) return slices.run(() => lineDiff(from, to))

@@ -12,7 +12,7 @@ export type Table = Map<string, Value>
 /** A list is a single value: lists are replaced, never merged. */
 export type Value = Table | Exclude<Json, FreeObject> | undefined
 
-export const isTable = (value: unknown): value is Table => value instanceof Map
+const isTable = (value: unknown): value is Table => value instanceof Map
 
 export const tableOf = (object: FreeObject): Table =>
   new Map(
@@ -24,10 +24,11 @@ export const tableOf = (object: FreeObject): Table =>
 export const objectOf = (table: Table): FreeObject =>
   Object.fromEntries([...table].map(([key, value]) => [key, isTable(value) ? objectOf(value) : value]))
 
-export const copyOf = (table: Table): Table => new Map([...table].map(([key, value]) => [key, isTable(value) ? copyOf(value) : value]))
+const copyOf = (table: Table): Table =>
+  new Map([...table].map(([key, value]) => [key, isTable(value) ? copyOf(value) : value]))
 
 /** Returns the value at a dotted path, or undefined if it is absent or a part of the path is not a table. */
-export const valueAt = (table: Table, path: string): Value => {
+const valueAt = (table: Table, path: string): Value => {
   let at: Value = table
   for (const key of path.split('.')) {
     if (!isTable(at)) return undefined
@@ -37,7 +38,7 @@ export const valueAt = (table: Table, path: string): Value => {
 }
 
 /** Returns tables nested along a dotted path, with `innermost` at the end. */
-export const nestedAt = (path: string, innermost: Table): Table =>
+const nestedAt = (path: string, innermost: Table): Table =>
   path === '.' ? innermost : path.split('.').reduceRight<Table>((inner, key) => new Map([[key, inner]]), innermost)
 
 /**
@@ -45,7 +46,9 @@ export const nestedAt = (path: string, innermost: Table): Table =>
  * entry of `under`, unless nulls are kept for a later merge. Modifies `over`.
  */
 export const mergeUnder = (over: Table, under: Table, keepsNulls: boolean): Table => {
-  const removed = keepsNulls ? [] : [...over].filter(([key, value]) => value === null && under.has(key)).map(([key]) => key)
+  const removed = keepsNulls
+    ? []
+    : [...over].filter(([key, value]) => value === null && under.has(key)).map(([key]) => key)
   for (const [key, value] of under) {
     const own = over.get(key)
     if (!over.has(key)) over.set(key, value)
@@ -56,7 +59,9 @@ export const mergeUnder = (over: Table, under: Table, keepsNulls: boolean): Tabl
 }
 
 /** The parts of a chart that the rules read. */
-export type ChartTree = Pick<Chart, 'name' | 'version' | 'metadata' | 'values'> & { readonly subcharts: readonly ChartTree[] }
+export type ChartTree = Pick<Chart, 'name' | 'version' | 'metadata' | 'values'> & {
+  readonly subcharts: readonly ChartTree[]
+}
 
 /** An enabled chart of a tree, with the values that it is rendered with. */
 export interface ValuedChart<Tree extends ChartTree> {
@@ -104,7 +109,10 @@ const dependenciesOf = ({ metadata }: ChartTree): readonly Dependency[] =>
     name: textOf(entry['name']),
     version: textOf(entry['version']),
     alias: textOf(entry['alias']),
-    conditions: textOf(entry['condition']).trim().split(',').filter((path) => path !== ''),
+    conditions: textOf(entry['condition'])
+      .trim()
+      .split(',')
+      .filter((path) => path !== ''),
     tags: listOf(entry['tags']).filter((tag) => typeof tag === 'string'),
     imports: listOf(entry['import-values']).flatMap(importOf),
   }))
@@ -136,7 +144,8 @@ const applyDefaults = (node: Node, values: Table, keepsNulls: boolean): void => 
     if (!values.has(key)) values.set(key, fallback)
     else if (value === null && !keepsNulls) values.delete(key)
     // Values for a subchart keep their nulls, which apply to the subchart's own defaults.
-    else if (isTable(value) && isTable(fallback)) mergeUnder(value, fallback, keepsNulls || node.children.some(({ name }) => name === key))
+    else if (isTable(value) && isTable(fallback))
+      mergeUnder(value, fallback, keepsNulls || node.children.some(({ name }) => name === key))
   }
 }
 
@@ -166,7 +175,9 @@ const isTaggedOff = (tags: readonly string[], switches: Table): boolean => {
 
 /** The first condition that names a boolean decides. Without one the tags decide. */
 const isEnabled = ({ conditions, tags }: Dependency, values: Table, path: string): boolean => {
-  const decided = conditions.map((condition) => valueAt(values, path + condition)).find((value) => typeof value === 'boolean')
+  const decided = conditions
+    .map((condition) => valueAt(values, path + condition))
+    .find((value) => typeof value === 'boolean')
   if (decided !== undefined) return decided
   const switches = values.get('tags')
   return !isTable(switches) || !isTaggedOff(tags, switches)
@@ -177,7 +188,8 @@ type Enabled = Either<Failure<'ValuesRefused'>, Node>
 /** Returns the tree without the charts that conditions and tags disable, each chart under its alias. */
 const enable = (node: Node, values: Table, path: string): Enabled => {
   if (node.dependencies.length === 0) return right(node)
-  const fits = (child: Node, { name, version }: Dependency): boolean => child.chart.name === name && (version === '' || isInRange(child.chart.version, version))
+  const fits = (child: Node, { name, version }: Dependency): boolean =>
+    child.chart.name === name && (version === '' || isInRange(child.chart.version, version))
   const undeclared = node.children.filter((child) => !node.dependencies.some((dependency) => fits(child, dependency)))
   const declared = node.dependencies.flatMap((dependency) => {
     const child = node.children.find((each) => fits(each, dependency))
@@ -186,14 +198,22 @@ const enable = (node: Node, values: Table, path: string): Enabled => {
   const whole: Node = { ...node, children: [...undeclared, ...declared] }
   const all = coalesce(whole, copyOf(values), false)
   if (isLeft(all)) return all
-  const off = new Set(node.dependencies.filter((dependency) => !isEnabled(dependency, all.right, path)).map(({ name, alias }) => alias || name))
+  const off = new Set(
+    node.dependencies
+      .filter((dependency) => !isEnabled(dependency, all.right, path))
+      .map(({ name, alias }) => alias || name),
+  )
   const children: Node[] = []
   for (const child of whole.children.filter(({ name }) => !off.has(name))) {
     const enabled = enable(child, all.right, `${path}${child.name}.`)
     if (isLeft(enabled)) return enabled
     children.push(enabled.right)
   }
-  return right({ ...whole, children, dependencies: node.dependencies.filter(({ name, alias }) => !off.has(alias || name)) })
+  return right({
+    ...whole,
+    children,
+    dependencies: node.dependencies.filter(({ name, alias }) => !off.has(alias || name)),
+  })
 }
 
 /** Returns the defaults with the values that `import-values` takes from subcharts; the chart's own have precedence. */
@@ -228,10 +248,13 @@ const listed = (node: Node, values: Table, path: string): readonly ValuedChart<C
 
 /**
  * Returns the enabled charts of a tree, the root first, with their values by Helm's rules: maps merge, null removes,
- * subcharts by name or alias, globals, conditions and tags, import-values. ValuesRefused: the value under a subchart's name
- * is not a map. The cost grows with the number of charts times the size of their values, so it runs in a thread.
+ * subcharts by name or alias, globals, conditions and tags, import-values. ValuesRefused: the value under a subchart's
+ * name is not a map. The cost grows with the number of charts times the size of their values, so it runs in a thread.
  */
-export const valuesByChart = <Tree extends ChartTree>(chart: Tree, values: FreeObject): Either<Failure<'ValuesRefused'>, readonly ValuedChart<Tree>[]> => {
+export const valuesByChart = <Tree extends ChartTree>(
+  chart: Tree,
+  values: FreeObject,
+): Either<Failure<'ValuesRefused'>, readonly ValuedChart<Tree>[]> => {
   const given = tableOf(values)
   const enabled = enable(nodeOf(chart, chart.name), given, '')
   if (isLeft(enabled)) return enabled

@@ -38,8 +38,11 @@ const fromJson = (bytes: Uint8Array): unknown => {
 
 const picked = (bytes: Uint8Array, keys: readonly string[]): FreeObject => {
   const value = fromJson(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TextRefused('The text is no JSON object.')
-  return Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, (value as FreeObject)[key]]))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TextRefused('The text is no JSON object.')
+  return Object.fromEntries(
+    keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, (value as FreeObject)[key]]),
+  )
 }
 
 /** Runs a text job. For `pick` the result is a list of one. Throws TextRefused. */
@@ -76,7 +79,13 @@ export const unpackValues = async (parts: readonly Uint8Array[], slices: TimeSli
 const maxEdits = 2000
 
 const prefixed = (text: string, sign: string): string =>
-  text === '' ? '' : text.replace(/\n$/, '').split('\n').map((line) => `${sign}${line}\n`).join('')
+  text === ''
+    ? ''
+    : text
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => `${sign}${line}\n`)
+        .join('')
 
 /** Returns all of the first text as removed, then all of the second as added. */
 export const wholeDiff = (from: string, to: string): string => `${prefixed(from, '-')}${prefixed(to, '+')}`

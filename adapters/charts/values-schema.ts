@@ -14,13 +14,17 @@ export interface SchemaTree extends ChartTree {
 }
 
 /**
- * The dialects that helm contains. The name of another one is an address from which helm loads it, as is any reference that
- * does not begin with `#`.
+ * The dialects that helm contains. The name of another one is an address from which helm loads it, as is any reference
+ * that does not begin with `#`.
  */
-const dialect = /^https?:\/\/json-schema\.org\/(?:draft-0[467]\/schema|draft\/2019-09\/schema|draft\/2020-12\/schema)#?$/
+const dialect =
+  /^https?:\/\/json-schema\.org\/(?:draft-0[467]\/schema|draft\/2019-09\/schema|draft\/2020-12\/schema)#?$/
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 
-/** Returns the first reference of a schema that leaves the document, at any place: a local reference may make any place a schema. */
+/**
+ * Returns the first reference of a schema that leaves the document, at any place: a local reference may make any place
+ * a schema.
+ */
 const outsideReference = (schema: unknown): string | undefined => {
   const open: unknown[] = [schema]
   for (let at = open.pop(); at !== undefined || open.length > 0; at = open.pop()) {
@@ -35,7 +39,11 @@ const outsideReference = (schema: unknown): string | undefined => {
   return undefined
 }
 
-/** Returns why helm must not read a schema, or undefined. Whether it is a good schema is for helm to decide. */
+/**
+ * Returns why helm must not read a schema, or undefined. Whether it is a good schema is for helm to decide.
+ *
+ * @internal
+ */
 export const schemaProblem = (schema: Uint8Array): string | undefined => {
   let parsed: unknown
   try {
@@ -45,34 +53,45 @@ export const schemaProblem = (schema: Uint8Array): string | undefined => {
     return 'values.schema.json is not JSON'
   }
   const outside = outsideReference(parsed)
-  return outside === undefined ? undefined : `values.schema.json refers to ${outside.slice(0, 200)}, which is outside of it; nothing is fetched`
+  return outside === undefined
+    ? undefined
+    : `values.schema.json refers to ${outside.slice(0, 200)}, which is outside of it; nothing is fetched`
 }
 
 const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(toWireJson(value))
 
 /**
- * Returns the files of a chart that decide about values: names, dependencies, defaults and schemas, all written here. A schema
- * that must not be read is left out.
+ * Returns the files of a chart that decide about values: names, dependencies, defaults and schemas, all written here. A
+ * schema that must not be read is left out.
  */
 const decidingFiles = (chart: SchemaTree, isRoot: boolean): readonly (readonly [string, Uint8Array])[] => {
   const { name, version, metadata, values, schema, subcharts } = chart
   // The root may be a library or need another Kubernetes version; that is for the rendering to say.
   const { type, dependencies } = metadata
-  const described = { apiVersion: 'v2', name, version, ...(dependencies === undefined ? {} : { dependencies }), ...(isRoot || type === undefined ? {} : { type }) }
+  const described = {
+    apiVersion: 'v2',
+    name,
+    version,
+    ...(dependencies === undefined ? {} : { dependencies }),
+    ...(isRoot || type === undefined ? {} : { type }),
+  }
   return [
     ['Chart.yaml', bytesOf(described)],
     ['values.yaml', bytesOf(values)],
     ...(schema === undefined || schemaProblem(schema) !== undefined ? [] : [['values.schema.json', schema] as const]),
-    ...subcharts.flatMap((sub, index) => decidingFiles(sub, false).map(([path, bytes]) => [`charts/c${index}/${path}`, bytes] as const)),
+    ...subcharts.flatMap((sub, index) =>
+      decidingFiles(sub, false).map(([path, bytes]) => [`charts/c${index}/${path}`, bytes] as const),
+    ),
   ]
 }
 
 /** The result of preparing a check: problems, or a chart for helm to check. */
-export type PackedSchemas = { readonly lines: readonly string[] } | (SchemaChart & { readonly archive: Uint8Array<ArrayBuffer> })
+export type PackedSchemas =
+  { readonly lines: readonly string[] } | (SchemaChart & { readonly archive: Uint8Array<ArrayBuffer> })
 
 /**
- * Returns a chart that consists of the schemas of a chart and its subcharts and of what decides about their values. Problems: an
- * enabled chart has a schema that must not be read, or the values have no form for the tree.
+ * Returns a chart that consists of the schemas of a chart and its subcharts and of what decides about their values.
+ * Problems: an enabled chart has a schema that must not be read, or the values have no form for the tree.
  */
 export const packSchemas = async (chart: SchemaTree, values: FreeObject): Promise<PackedSchemas> => {
   const charts = valuesByChart(chart, values)
@@ -83,5 +102,12 @@ export const packSchemas = async (chart: SchemaTree, values: FreeObject): Promis
   })
   if (lines.length > 0) return { lines }
   const paths = charts.right.map(({ path }) => path).filter((path) => path !== '')
-  return { root: chart.name, paths, archive: await packChart({ name: chart.name, metadata: chart.metadata, files: new Map(decidingFiles(chart, true)) }, {}) }
+  return {
+    root: chart.name,
+    paths,
+    archive: await packChart(
+      { name: chart.name, metadata: chart.metadata, files: new Map(decidingFiles(chart, true)) },
+      {},
+    ),
+  }
 }

@@ -24,7 +24,11 @@ const headersOf = (headers: Iterable<readonly [string, string]>): HttpHeaders =>
 const clientThrough = (egress: EgressClient, origin: string, signal: AbortSignal): IHttpClient => ({
   async sendRequest(request) {
     if (new URL(request.url).origin !== origin) throw new Error('the cloud sent us elsewhere')
-    const answer = await egress.fetch(request.url, { method: request.method, headers: Object.entries(request.headers.toJson()), signal })
+    const answer = await egress.fetch(request.url, {
+      method: request.method,
+      headers: Object.entries(request.headers.toJson()),
+      signal,
+    })
     return { request, status: answer.status, headers: headersOf(answer.headers), bodyAsText: await answer.text() }
   },
 })
@@ -47,10 +51,14 @@ export const listAzureContainers = async (
   if (isLeft(sdk)) return sdk
   const secretKey = key.key.reveal()
   if (!isBase64(secretKey)) return left(toCloudFailure({ status: 403, code: 'AuthenticationFailed', cause: undefined }))
-  const url = at.endpoint === undefined ? `https://${key.account}.blob.core.windows.net` : `${at.endpoint}/${key.account}`
+  const url =
+    at.endpoint === undefined ? `https://${key.account}.blob.core.windows.net` : `${at.endpoint}/${key.account}`
   try {
     const credential = new sdk.right.StorageSharedKeyCredential(key.account, secretKey)
-    const client = new sdk.right.BlobServiceClient(url, credential, { httpClient: clientThrough(at.egress, new URL(url).origin, signal), retryOptions: { maxTries: 1 } })
+    const client = new sdk.right.BlobServiceClient(url, credential, {
+      httpClient: clientThrough(at.egress, new URL(url).origin, signal),
+      retryOptions: { maxTries: 1 },
+    })
     const names: string[] = []
     for await (const page of client.listContainers({ abortSignal: signal }).byPage({ maxPageSize: pageSize })) {
       names.push(...page.containerItems.map(({ name }) => name))

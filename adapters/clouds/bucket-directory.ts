@@ -8,7 +8,7 @@ import { listGoogleBuckets, loadGoogle, type GoogleSdk } from './google-buckets.
 import { listS3Buckets, loadS3, type S3Sdk } from './s3-buckets.ts'
 
 /** Endpoints set by the operator instead of the vendors' own. */
-export interface StorageEndpoints {
+interface StorageEndpoints {
   readonly aws: string | undefined
   readonly azure: string | undefined
   readonly google: string | undefined
@@ -23,7 +23,11 @@ export interface BucketDirectoryOptions {
   readonly operatorEgress: EgressClient
   readonly deadlineMilliseconds?: number
   /** Replaces the vendors' packages in tests. */
-  readonly load?: { readonly s3?: () => Promise<S3Sdk>; readonly azure?: () => Promise<AzureSdk>; readonly google?: () => Promise<GoogleSdk> }
+  readonly load?: {
+    readonly s3?: () => Promise<S3Sdk>
+    readonly azure?: () => Promise<AzureSdk>
+    readonly google?: () => Promise<GoogleSdk>
+  }
 }
 
 const defaultDeadlineMilliseconds = 10_000
@@ -31,7 +35,8 @@ const defaultDeadlineMilliseconds = 10_000
 /** BucketDirectory over the vendors' own packages, each loaded on the first use of a key of its kind. */
 export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketDirectory => {
   const { endpoints, load = {} } = options
-  const through = (endpoint: string | undefined): EgressClient => (endpoint === undefined ? options.vendorEgress : options.operatorEgress)
+  const through = (endpoint: string | undefined): EgressClient =>
+    endpoint === undefined ? options.vendorEgress : options.operatorEgress
   const at = (endpoint: string | undefined) => ({ endpoint, egress: through(endpoint) })
 
   const list = (key: StorageKey, signal: AbortSignal): Outcome<BucketFailure, readonly string[]> => {
@@ -41,7 +46,16 @@ export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketD
       case 'azure':
         return listAzureContainers(load.azure ?? loadAzure, key, at(endpoints.azure), signal)
       case 'google':
-        return listGoogleBuckets(load.google ?? loadGoogle, key, { ...at(endpoints.google), tokenEndpoint: endpoints.googleToken, tokenEgress: through(endpoints.googleToken) }, signal)
+        return listGoogleBuckets(
+          load.google ?? loadGoogle,
+          key,
+          {
+            ...at(endpoints.google),
+            tokenEndpoint: endpoints.googleToken,
+            tokenEgress: through(endpoints.googleToken),
+          },
+          signal,
+        )
     }
   }
 
@@ -50,7 +64,9 @@ export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketD
       const deadline = AbortSignal.timeout(options.deadlineMilliseconds ?? defaultDeadlineMilliseconds)
       const stopped = AbortSignal.any([signal, deadline])
       const late = new Promise<Awaited<ReturnType<typeof list>>>((resolve) => {
-        stopped.addEventListener('abort', () => resolve(left(CloudUnreachable('The cloud did not answer in time.'))), { once: true })
+        stopped.addEventListener('abort', () => resolve(left(CloudUnreachable('The cloud did not answer in time.'))), {
+          once: true,
+        })
       })
       const listed = await Promise.race([list(key, stopped), late])
       if (isLeft(listed) && stopped.aborted) return late

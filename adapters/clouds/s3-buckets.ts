@@ -19,7 +19,11 @@ const pageSize = 1000
 type Place = S3Key['places'][number]
 
 /** Sets everything that the package would otherwise read from the environment or from files in the home folder. */
-export const s3ConfigOf = (key: Omit<S3Key, 'kind' | 'places'>, { endpoint, region }: Place, egress: EgressClient): S3ClientConfig => ({
+export const s3ConfigOf = (
+  key: Omit<S3Key, 'kind' | 'places'>,
+  { endpoint, region }: Place,
+  egress: EgressClient,
+): S3ClientConfig => ({
   endpoint,
   region,
   forcePathStyle: true,
@@ -46,19 +50,35 @@ export const s3ConfigOf = (key: Omit<S3Key, 'kind' | 'places'>, { endpoint, regi
 })
 
 const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
-  const { name, $metadata } = error as { readonly name?: string; readonly $metadata?: { readonly httpStatusCode?: number } }
+  const { name, $metadata } = error as {
+    readonly name?: string
+    readonly $metadata?: { readonly httpStatusCode?: number }
+  }
   return { status: $metadata?.httpStatusCode, code: name, cause: error }
 }
 
-const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, egress: EgressClient, signal: AbortSignal): Promise<readonly string[]> => {
+const listAt = async (
+  sdk: S3Sdk,
+  key: S3Key,
+  place: Place,
+  egress: EgressClient,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   egress.check(new URL(place.endpoint))
   const client = new sdk.S3Client(s3ConfigOf(key, place, egress))
   const names: string[] = []
   // Other vendors return everything, and some refuse an unknown parameter.
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
   // The client is not destroyed: that would destroy the agents, and with them the connections of other lists.
-  for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
-    const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...definedFields({ ContinuationToken: token }) }), { abortSignal: signal })
+  for (
+    let token: string | undefined, isFirst = true;
+    (isFirst || token !== undefined) && names.length < maxBuckets;
+    isFirst = false
+  ) {
+    const page = await client.send(
+      new sdk.ListBucketsCommand({ ...paging, ...definedFields({ ContinuationToken: token }) }),
+      { abortSignal: signal },
+    )
     names.push(...(page.Buckets ?? []).flatMap(({ Name }) => (Name === undefined ? [] : [Name])))
     token = page.ContinuationToken
   }
@@ -76,7 +96,9 @@ export const listS3Buckets = async (
   if (isLeft(sdk)) return sdk
   const own = { ...vendor, ...definedFields({ endpoint: at.endpoint }) }
   try {
-    const found = await Promise.all((key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.egress, signal)))
+    const found = await Promise.all(
+      (key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.egress, signal)),
+    )
     return right(found.flat())
   } catch (error) {
     return left(toCloudFailure(errorOf(error)))

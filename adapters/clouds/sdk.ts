@@ -15,27 +15,43 @@ export const loadSdk = async <M>(name: string, load: () => Promise<M>): Outcome<
     const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
     // A missing dependency of the vendor's package is a fault, not a choice of the operator.
     if (code !== 'ERR_MODULE_NOT_FOUND' || !String(message).includes(`'${name}'`)) throw error
-    return left(CloudSdkMissing(`This installation cannot list buckets of that cloud yet: its operator must run \`npm install ${name}\`.`))
+    return left(
+      CloudSdkMissing(
+        `This installation cannot list buckets of that cloud yet: its operator must run \`npm install ${name}\`.`,
+      ),
+    )
   }
 }
 
 /** Bytes of one page of names. */
 const answerLimit = 8 * 1024 * 1024
 
-/** Network access to a cloud. Every connection of a vendor's package uses one, regardless of the proxies in the environment. */
+/**
+ * Network access to a cloud. Every connection of a vendor's package uses one, regardless of the proxies in the
+ * environment.
+ */
 export interface EgressClient {
   /** Throws EgressRefused for an address that must not be connected to. Names are checked when they are resolved. */
   check(url: URL): void
-  /** For packages that use Node's own agents. All clients share them: a package must not destroy them. Each connection is for one request. */
+  /**
+   * For packages that use Node's own agents. All clients share them: a package must not destroy them. Each connection
+   * is for one request.
+   */
   readonly agents: { readonly httpAgent: HttpAgent; readonly httpsAgent: HttpsAgent }
   /** Does not follow redirects. */
   readonly fetch: typeof fetch
   close(): Promise<void>
 }
 
-/** @param isPlainAllowed also allows http, and any address that the policy permits: for endpoints that the operator set. */
+/**
+ * @param isPlainAllowed also allows http, and any address that the policy permits: for endpoints that the operator set.
+ */
 export const makeEgressClient = (egress: EgressPolicy, isPlainAllowed: boolean): EgressClient => {
-  const dispatcher = new Agent({ connect: { lookup: egress.lookup, timeout: 5_000 }, maxResponseSize: answerLimit, keepAliveTimeout: 1_000 })
+  const dispatcher = new Agent({
+    connect: { lookup: egress.lookup, timeout: 5_000 },
+    maxResponseSize: answerLimit,
+    keepAliveTimeout: 1_000,
+  })
   const check = (url: URL): void => {
     const asHttps = isPlainAllowed && url.protocol === 'http:' ? new URL(url.href.replace(/^http:/, 'https:')) : url
     const refused = egress.refusal(asHttps)
@@ -43,7 +59,10 @@ export const makeEgressClient = (egress: EgressPolicy, isPlainAllowed: boolean):
   }
   return {
     check,
-    agents: { httpAgent: new HttpAgent({ lookup: egress.lookup }), httpsAgent: new HttpsAgent({ lookup: egress.lookup }) },
+    agents: {
+      httpAgent: new HttpAgent({ lookup: egress.lookup }),
+      httpsAgent: new HttpsAgent({ lookup: egress.lookup }),
+    },
     fetch: async (input, init) => {
       check(new URL(input instanceof URL || typeof input === 'string' ? input : input.url))
       return fetch(input, { ...init, dispatcher, redirect: 'manual' })
@@ -60,7 +79,8 @@ export interface CloudError {
 }
 
 /** Returns only the code: a vendor's message may repeat what it was sent. */
-const word = (code: string | undefined): string | undefined => (code !== undefined && /^[A-Za-z][\w.-]{0,63}$/.test(code) ? code : undefined)
+const word = (code: string | undefined): string | undefined =>
+  code !== undefined && /^[A-Za-z][\w.-]{0,63}$/.test(code) ? code : undefined
 
 const links = (error: unknown): readonly unknown[] => {
   const found: unknown[] = []
@@ -71,17 +91,35 @@ const links = (error: unknown): readonly unknown[] => {
   return found
 }
 
-const hasCode = (error: unknown, code: string): boolean => links(error).some((link) => (link as { readonly code?: unknown }).code === code)
+const hasCode = (error: unknown, code: string): boolean =>
+  links(error).some((link) => (link as { readonly code?: unknown }).code === code)
 
 /** Codes whose status is a refusal, but which mean that our clock is wrong or that the request must be retried. */
-const notTheKey: ReadonlySet<string> = new Set(['RequestTimeTooSkewed', 'RequestTimeout', 'SlowDown', 'TooManyRequests'])
+const notTheKey: ReadonlySet<string> = new Set([
+  'RequestTimeTooSkewed',
+  'RequestTimeout',
+  'SlowDown',
+  'TooManyRequests',
+])
 
-/** Converts a vendor's refusal, or a failure to reach it, to plain words. The vendor's own text and headers are left out. */
-export const toCloudFailure = ({ status, code, cause }: CloudError): Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> => {
+/**
+ * Converts a vendor's refusal, or a failure to reach it, to plain words. The vendor's own text and headers are left
+ * out.
+ */
+export const toCloudFailure = ({
+  status,
+  code,
+  cause,
+}: CloudError): Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> => {
   const name = word(code)
-  if (links(cause).some((link) => link instanceof EgressRefused)) return CloudUnreachable('The address of the cloud is not one that this service may connect to.')
-  if (status === undefined) return CloudUnreachable(hasCode(cause, 'ENOTFOUND') ? 'The name of the cloud does not resolve.' : 'The cloud could not be reached.')
+  if (links(cause).some((link) => link instanceof EgressRefused))
+    return CloudUnreachable('The address of the cloud is not one that this service may connect to.')
+  if (status === undefined)
+    return CloudUnreachable(
+      hasCode(cause, 'ENOTFOUND') ? 'The name of the cloud does not resolve.' : 'The cloud could not be reached.',
+    )
   const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429 && !notTheKey.has(name ?? '')
-  if (isRefusal) return CloudKeyRefused(`The cloud does not accept the key, or not for listing buckets (${name ?? status}).`)
+  if (isRefusal)
+    return CloudKeyRefused(`The cloud does not accept the key, or not for listing buckets (${name ?? status}).`)
   return CloudUnreachable(`The cloud did not answer as it should (${name ?? status}).`)
 }

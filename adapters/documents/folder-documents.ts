@@ -24,7 +24,8 @@ type Signed = Omit<DocumentLink, 'signature'>
 /** References are UUIDs, so that no path leads out of the folder. */
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const refused = (): Failure<'DocumentLinkRefused'> => DocumentLinkRefused('The link to the document is not valid, or has expired.')
+const refused = (): Failure<'DocumentLinkRefused'> =>
+  DocumentLinkRefused('The link to the document is not valid, or has expired.')
 
 /** A failure of the file system becomes 503. Any other error is a fault of the program. */
 const orDown = async <A>(work: () => Promise<A>): Outcome<Failure<'DocumentStoreDown'>, A> => {
@@ -44,7 +45,9 @@ const orAbsent = (error: unknown): undefined => {
 /** DocumentStore in a folder. Its links lead to this service and are signed with HMAC-SHA256. */
 export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocumentsOptions): DocumentStore => {
   const signatureOf = ({ ref, expires, fileName, mediaType }: Signed): Buffer =>
-    createHmac('sha256', key.reveal()).update(toWireJson([ref, expires, fileName, mediaType])).digest()
+    createHmac('sha256', key.reveal())
+      .update(toWireJson([ref, expires, fileName, mediaType]))
+      .digest()
   const isSigned = ({ signature, ...link }: DocumentLink): boolean => {
     const given = Buffer.from(signature, 'base64url')
     const expected = signatureOf(link)
@@ -57,12 +60,21 @@ export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocu
   return {
     put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), write(folder, ref, bytes))),
     // A process that was killed may have left the unfinished file, which has a dot before its name.
-    remove: (ref) => orDown(async () => void (await Promise.all([pathOf(ref), join(folder, `.${ref}`)].map((path) => rm(path, { force: true }))))),
+    remove: (ref) =>
+      orDown(
+        async () =>
+          void (await Promise.all([pathOf(ref), join(folder, `.${ref}`)].map((path) => rm(path, { force: true })))),
+      ),
     link: ({ ref, fileName, mediaType }, _now, until) =>
       orDown(async () => {
         await access(pathOf(ref))
         const link = { ref, expires: until.getTime(), fileName, mediaType }
-        const query = new URLSearchParams({ expires: String(link.expires), name: fileName, type: mediaType, signature: signatureOf(link).toString('base64url') })
+        const query = new URLSearchParams({
+          expires: String(link.expires),
+          name: fileName,
+          type: mediaType,
+          signature: signatureOf(link).toString('base64url'),
+        })
         return `${routeUrl()}/${ref}?${query.toString()}`
       }),
     async open(link, now) {

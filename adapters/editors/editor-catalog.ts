@@ -7,12 +7,25 @@ import { EditorMissing } from '../../core/packages/editors/ports.ts'
 import type { AppRelease, ResourceEditor, ResourceId } from '../../core/packages/editors/types.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 
-const Texts = (...names: readonly string[]) => t.partial(Object.fromEntries(names.map((name) => [name, t.union([t.string, t.null])])))
+const Texts = (...names: readonly string[]) =>
+  t.partial(Object.fromEntries(names.map((name) => [name, t.union([t.string, t.null])])))
 
-const ChartRow = t.intersection([t.type({ name: t.string }), t.partial({ version: t.union([t.string, t.null]), sourceRef: t.intersection([t.type({ name: t.string }), Texts('apiGroup', 'kind', 'namespace')]) })])
+const ChartRow = t.intersection([
+  t.type({ name: t.string }),
+  t.partial({
+    version: t.union([t.string, t.null]),
+    sourceRef: t.intersection([t.type({ name: t.string }), Texts('apiGroup', 'kind', 'namespace')]),
+  }),
+])
 const ResourceRow = t.intersection([t.type({ version: t.string, name: t.string }), Texts('group', 'kind', 'scope')])
-const UiRow = t.partial({ options: t.union([ChartRow, t.null]), editor: t.union([ChartRow, t.null]), instanceLabelPaths: t.union([t.array(t.string), t.null]) })
-const ResourceEditorRow = t.type({ spec: t.intersection([t.type({ resource: ResourceRow }), t.partial({ ui: t.union([UiRow, t.null]) })]) })
+const UiRow = t.partial({
+  options: t.union([ChartRow, t.null]),
+  editor: t.union([ChartRow, t.null]),
+  instanceLabelPaths: t.union([t.array(t.string), t.null]),
+})
+const ResourceEditorRow = t.type({
+  spec: t.intersection([t.type({ resource: ResourceRow }), t.partial({ ui: t.union([UiRow, t.null]) })]),
+})
 
 const toChartRef = (row: t.TypeOf<typeof ChartRow> | null | undefined): ChartRef | undefined =>
   row === null || row === undefined
@@ -20,19 +33,30 @@ const toChartRef = (row: t.TypeOf<typeof ChartRow> | null | undefined): ChartRef
     : {
         name: row.name,
         version: row.version ?? '',
-        source: { apiGroup: row.sourceRef?.['apiGroup'] ?? '', kind: row.sourceRef?.['kind'] ?? '', namespace: row.sourceRef?.['namespace'] ?? '', name: row.sourceRef?.name ?? '' },
+        source: {
+          apiGroup: row.sourceRef?.['apiGroup'] ?? '',
+          kind: row.sourceRef?.['kind'] ?? '',
+          namespace: row.sourceRef?.['namespace'] ?? '',
+          name: row.sourceRef?.name ?? '',
+        },
       }
 
-const toResource = (row: t.TypeOf<typeof ResourceRow>): ResourceId => ({ group: row['group'] ?? '', version: row.version, name: row.name, kind: row['kind'] ?? '', scope: row['scope'] ?? '' })
+const toResource = (row: t.TypeOf<typeof ResourceRow>): ResourceId => ({
+  group: row['group'] ?? '',
+  version: row.version,
+  name: row.name,
+  kind: row['kind'] ?? '',
+  scope: row['scope'] ?? '',
+})
 
 /** Written as `.spec.selector.matchLabels`. */
 const toPath = (text: string): readonly string[] => text.split('.').filter((key) => key !== '')
 
 /**
- * Parses a ResourceEditor object of the cluster. Returns undefined if it has another shape. Defaults of chart sources are
- * not filled in.
+ * Parses a ResourceEditor object of the cluster. Returns undefined if it has another shape. Defaults of chart sources
+ * are not filled in.
  */
-export const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
+const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
   const decoded = ResourceEditorRow.decode(json)
   if (isLeft(decoded)) return undefined
   const { resource, ui } = decoded.right.spec
@@ -48,8 +72,9 @@ export const readResourceEditor = (json: unknown): ResourceEditor | undefined =>
 const collection = '/apis/ui.k8s.appscode.com/v1alpha1/resourceeditors'
 const maxBytes = 1024 * 1024
 
-/** `core-v1-configmaps`, `apps-v1-deployments`. */
-export const editorName = ({ group, version, name }: Pick<ResourceId, 'group' | 'version' | 'name'>): string => `${group === '' ? 'core' : group}-${version}-${name}`
+/** `core-v1-configmaps`, `apps-v1-deployments`. @internal */
+export const editorName = ({ group, version, name }: Pick<ResourceId, 'group' | 'version' | 'name'>): string =>
+  `${group === '' ? 'core' : group}-${version}-${name}`
 
 /** Fills the fields that the cluster's editor leaves open from the built-in one. */
 const completed = (own: ResourceEditor, builtIn: ResourceEditor | undefined): ResourceEditor =>
@@ -70,17 +95,28 @@ export const makeClusterEditorCatalog = (builtIns: readonly ResourceEditor[]): E
     find: async (cluster, resource, signal) => {
       const name = editorName(resource)
       const builtIn = byName.get(name)
-      const answer = await cluster.request({ method: 'GET', target: `${collection}/${encodeURIComponent(name)}`, limitBytes: maxBytes }, signal)
+      const answer = await cluster.request(
+        { method: 'GET', target: `${collection}/${encodeURIComponent(name)}`, limitBytes: maxBytes },
+        signal,
+      )
       if (isLeft(answer)) return answer
       const { status, json } = answer.right
       // A cluster without the group reports that only to callers who may read it, and 403 to all others.
       if (status === 404 || status === 403) {
         if (builtIn !== undefined) return right(builtIn)
-        return left(EditorMissing(`There is no editor for ${name}: the cluster ${status === 403 ? 'shows you' : 'has'} no ResourceEditor of that name, and none is built in.`))
+        return left(
+          EditorMissing(
+            `There is no editor for ${name}: the cluster ${status === 403 ? 'shows you' : 'has'} no ` +
+              'ResourceEditor of that name, and none is built in.',
+          ),
+        )
       }
-      if (status !== 200) return left(ClusterUnreachable(`The cluster answered ${status} when asked for the ResourceEditor ${name}.`))
+      if (status !== 200)
+        return left(ClusterUnreachable(`The cluster answered ${status} when asked for the ResourceEditor ${name}.`))
       const own = readResourceEditor(json)
-      return own === undefined ? left(EditorMissing(`The ResourceEditor ${name} of the cluster is not of its shape.`)) : right(completed(own, builtIn))
+      return own === undefined
+        ? left(EditorMissing(`The ResourceEditor ${name} of the cluster is not of its shape.`))
+        : right(completed(own, builtIn))
     },
   }
 }
@@ -90,12 +126,20 @@ const maxReleaseBytes = 2 * 1024 * 1024
 const maxComponents = 200
 
 const Component = t.intersection([t.type({ version: t.string, kind: t.string }), t.partial({ group: t.string })])
-const Requirement = t.intersection([t.type({ key: t.string, operator: t.string }), t.partial({ values: t.array(t.string) })])
+const Requirement = t.intersection([
+  t.type({ key: t.string, operator: t.string }),
+  t.partial({ values: t.array(t.string) }),
+])
 const Selector = t.partial({ matchLabels: t.record(t.string, t.string), matchExpressions: t.array(Requirement) })
 const AppReleaseRow = t.type({
   spec: t.intersection([
     t.type({ release: t.partial({ form: t.unknown }) }),
-    t.partial({ components: t.array(Component), selector: Selector, resourceKeys: t.array(t.string), formKeys: t.array(t.string) }),
+    t.partial({
+      components: t.array(Component),
+      selector: Selector,
+      resourceKeys: t.array(t.string),
+      formKeys: t.array(t.string),
+    }),
   ]),
 })
 
@@ -135,6 +179,8 @@ export const clusterAppReleases: AppReleases = {
     if (isLeft(answer)) return answer
     const { status, json } = answer.right
     if (status === 404 || status === 403) return right(undefined)
-    return status === 200 ? right(readAppRelease(json, name)) : left(ClusterUnreachable(`The cluster answered ${status} when asked for the AppRelease ${name}.`))
+    return status === 200
+      ? right(readAppRelease(json, name))
+      : left(ClusterUnreachable(`The cluster answered ${status} when asked for the AppRelease ${name}.`))
   },
 }

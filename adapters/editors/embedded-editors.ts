@@ -16,7 +16,7 @@ interface ChartText {
 }
 
 /** Returns a chart with a Chart.yaml of these facts. Annotations are written as JSON texts, which YAML can read. */
-export const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
+const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
   const lines = Object.entries(annotations).map(([key, value]) => `  ${key}: ${toWireJson(value)}\n`)
   const chartYaml = `apiVersion: v2\nname: ${name}\ndescription: ${toWireJson(description)}\ntype: application\nversion: ${version}\n${lines.length === 0 ? '' : `annotations:\n${lines.join('')}`}`
   return { name, version, files: { 'Chart.yaml': chartYaml, ...files } }
@@ -36,7 +36,7 @@ const configMapMetadata = `metadata:
     namespace: default
 `
 
-export const configMapOptions = embeddedChart({
+const configMapOptions = embeddedChart({
   name: 'core-configmap-options',
   version,
   description: 'Options of a ConfigMap: what it holds, and whether it may change',
@@ -50,7 +50,10 @@ export const configMapOptions = embeddedChart({
       properties: {
         spec: {
           type: 'object',
-          properties: { immutable: { type: 'boolean' }, data: { type: 'object', additionalProperties: { type: 'string' } } },
+          properties: {
+            immutable: { type: 'boolean' },
+            data: { type: 'object', additionalProperties: { type: 'string' } },
+          },
         },
       },
     }),
@@ -71,7 +74,7 @@ data: {{ $spec.data | default dict | toJson }}
   },
 })
 
-export const configMapEditor = embeddedChart({
+const configMapEditor = embeddedChart({
   name: 'core-configmap-editor',
   version,
   description: 'Editor of a ConfigMap',
@@ -97,7 +100,7 @@ export const configMapEditor = embeddedChart({
   },
 })
 
-export const configMapResourceEditor: ResourceEditor = {
+const configMapResourceEditor: ResourceEditor = {
   resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' },
   options: { name: configMapOptions.name, version, source: embedSource },
   editor: { name: configMapEditor.name, version, source: embedSource },
@@ -135,9 +138,10 @@ const optionsSchema = {
   required: ['spec'],
 }
 
-const labels = (indent: string): string => `${indent}app.kubernetes.io/name: {{ .Release.Name }}\n${indent}app.kubernetes.io/instance: {{ .Release.Name }}\n`
+const labels = (indent: string): string =>
+  `${indent}app.kubernetes.io/name: {{ .Release.Name }}\n${indent}app.kubernetes.io/instance: {{ .Release.Name }}\n`
 
-export const deploymentOptions = embeddedChart({
+const deploymentOptions = embeddedChart({
   name: 'apps-deployment-options',
   version,
   description: 'Options of a Deployment: an image, how many copies, and a port that other pods can reach',
@@ -202,14 +206,15 @@ ${labels('    ')}  ports:
 
 const editorTemplate = (key: string): string => `{{- with .Values.resources.${key} }}\n{{ toYaml . }}\n{{- end }}\n`
 
-export const deploymentEditor = embeddedChart({
+const deploymentEditor = embeddedChart({
   name: 'apps-deployment-editor',
   version,
   description: 'Editor of a Deployment with its Service',
   annotations: {
     'meta.x-helm.dev/editor': '{"group":"apps","version":"v1","resource":"deployments"}',
     'meta.x-helm.dev/resource-keys': 'appsDeployment,service',
-    'meta.x-helm.dev/resources': '[{"group":"apps","version":"v1","kind":"Deployment"},{"group":"","version":"v1","kind":"Service"}]',
+    'meta.x-helm.dev/resources':
+      '[{"group":"apps","version":"v1","kind":"Deployment"},{"group":"","version":"v1","kind":"Service"}]',
   },
   files: {
     'values.yaml': `${deploymentMetadata}resources:
@@ -233,7 +238,7 @@ export const deploymentEditor = embeddedChart({
   },
 })
 
-export const deploymentResourceEditor: ResourceEditor = {
+const deploymentResourceEditor: ResourceEditor = {
   resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' },
   options: { name: deploymentOptions.name, version, source: embedSource },
   editor: { name: deploymentEditor.name, version, source: embedSource },
@@ -245,7 +250,12 @@ export const deploymentResourceEditor: ResourceEditor = {
 }
 
 /** The charts of the built-in editors, for the source `Embed` named `editors`. */
-export const embeddedEditorCharts: readonly EmbeddedChart[] = [configMapOptions, configMapEditor, deploymentOptions, deploymentEditor]
+export const embeddedEditorCharts: readonly EmbeddedChart[] = [
+  configMapOptions,
+  configMapEditor,
+  deploymentOptions,
+  deploymentEditor,
+]
 
 /** Editors that work on any cluster, unless the cluster has its own for the same resource. */
 export const builtInEditors: readonly ResourceEditor[] = [configMapResourceEditor, deploymentResourceEditor]

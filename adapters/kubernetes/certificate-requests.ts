@@ -10,7 +10,9 @@ const read = async (der: Uint8Array<ArrayBuffer>): Promise<RequestSubject | unde
   const { Pkcs10CertificateRequest } = await import('@peculiar/x509')
   const { subjectName } = new Pkcs10CertificateRequest(der)
   const [commonName, ...others] = subjectName.getField('CN')
-  return commonName === undefined || others.length > 0 ? undefined : { commonName, organizations: subjectName.getField('O') }
+  return commonName === undefined || others.length > 0
+    ? undefined
+    : { commonName, organizations: subjectName.getField('O') }
 }
 
 /** Reads the subjects of certificate requests as `CertificateRequestReader` describes. */

@@ -49,14 +49,23 @@ export interface ClusterReads {
 }
 
 /** Reports the reason of a failure, which the caller does not see. */
-export const reported = async <A>(reads: Pick<ClusterReads, 'report'>, { credential, ownerId }: Endpoint, work: Outcome<ReachFailure, A>): Outcome<ReachFailure, A> => {
+export const reported = async <A>(
+  reads: Pick<ClusterReads, 'report'>,
+  { credential, ownerId }: Endpoint,
+  work: Outcome<ReachFailure, A>,
+): Outcome<ReachFailure, A> => {
   const outcome = await work
-  if (isLeft(outcome) && outcome.left.reason !== undefined) reads.report({ ownerId, server: new URL(credential.server).host, reason: outcome.left.reason })
+  if (isLeft(outcome) && outcome.left.reason !== undefined)
+    reads.report({ ownerId, server: new URL(credential.server).host, reason: outcome.left.reason })
   return outcome
 }
 
 /** Reads with budgets of their own, and reports nothing. */
-export const separateReads = (): ClusterReads => ({ budgets: makeReadingBudgets(), json: makeJsonReader(), report: () => undefined })
+export const separateReads = (): ClusterReads => ({
+  budgets: makeReadingBudgets(),
+  json: makeJsonReader(),
+  report: () => undefined,
+})
 
 const readBytes = async (body: AsyncIterable<Buffer>, limitBytes: number, reading: Reading): Promise<Buffer> => {
   const chunks: Buffer[] = []
@@ -71,10 +80,15 @@ const readBytes = async (body: AsyncIterable<Buffer>, limitBytes: number, readin
 }
 
 /**
- * Sends a request and reads its answer, within the budgets of the caller's request, of its account, and of all. Throws OverBudget,
- * JsonUnreadable and the errors of `send`.
+ * Sends a request and reads its answer, within the budgets of the caller's request, of its account, and of all. Throws
+ * OverBudget, JsonUnreadable and the errors of `send`.
  */
-const readAnswer = async ({ budgets, json }: ClusterReads, ownerId: AccountId | undefined, asked: ClusterRequest, send: () => Promise<Dispatcher.ResponseData>): Promise<ClusterAnswer> => {
+const readAnswer = async (
+  { budgets, json }: ClusterReads,
+  ownerId: AccountId | undefined,
+  asked: ClusterRequest,
+  send: () => Promise<Dispatcher.ResponseData>,
+): Promise<ClusterAnswer> => {
   const reading = budgets.open(ownerId)
   try {
     const answer = await send()
@@ -106,14 +120,15 @@ const longestWaitSeconds = 5
 
 /** Returns the time after which an overloaded server, which did not execute the request, asks to repeat it. */
 const askedToRetryAfter = ({ statusCode, headers }: Dispatcher.ResponseData): number | undefined => {
-  const asked = statusCode === 429 && typeof headers['retry-after'] === 'string' && /^\d{1,3}$/.test(headers['retry-after'])
+  const asked =
+    statusCode === 429 && typeof headers['retry-after'] === 'string' && /^\d{1,3}$/.test(headers['retry-after'])
   const seconds = asked ? Number(headers['retry-after']) : longestWaitSeconds + 1
   return seconds <= longestWaitSeconds ? seconds : undefined
 }
 
 /**
- * Sends one request, bounded in time and size. Any received status is Right, except 401. A 429 with a short Retry-After is
- * repeated once.
+ * Sends one request, bounded in time and size. Any received status is Right, except 401. A 429 with a short Retry-After
+ * is repeated once.
  */
 export const askCluster = async (
   dispatcher: Dispatcher,
@@ -123,7 +138,8 @@ export const askCluster = async (
   signal: AbortSignal,
   reads: ClusterReads,
 ): Outcome<ReachFailure, ClusterAnswer> => {
-  if (leavesPrefix(asked.target) || splitsSegment(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
+  if (leavesPrefix(asked.target) || splitsSegment(asked.target))
+    return left(ClusterUnreachable('That is no path of a cluster.'))
   const { credential, via, ownerId } = endpoint
   const { origin } = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
@@ -148,18 +164,21 @@ export const askCluster = async (
   }
   try {
     const got = await readAnswer(reads, ownerId, asked, send)
-    if (via === undefined) return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
-    const askHub: AskHub = (other) => askCluster(dispatcher, { credential, ownerId }, other, timeoutMilliseconds, until, reads)
+    if (via === undefined)
+      return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
+    const askHub: AskHub = (other) =>
+      askCluster(dispatcher, { credential, ownerId }, other, timeoutMilliseconds, until, reads)
     const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, askHub) : undefined
     return failure === undefined ? right(got) : left(failure)
   } catch (error) {
-    if (error instanceof OverBudget || error instanceof JsonUnreadable) return left(ClusterUnreachable(`The cluster ${error.message}`))
+    if (error instanceof OverBudget || error instanceof JsonUnreadable)
+      return left(ClusterUnreachable(`The cluster ${error.message}`))
     return left(namingHub(toReachFailure(error), via))
   }
 }
 
 /** Asks for one path. */
-export type Get = (target: string) => Outcome<ReachFailure, ClusterAnswer>
+type Get = (target: string) => Outcome<ReachFailure, ClusterAnswer>
 
 const Namespace = t.type({ metadata: t.type({ uid: t.string }) })
 const Version = t.type({ gitVersion: t.string })
@@ -191,13 +210,16 @@ const read = <A>(codec: t.Type<A, unknown, unknown>, answer: Either<ReachFailure
 const uidPattern = /^[\x21-\x7e]{1,64}$/
 
 /** Reports whether a Kubernetes API server gave this answer to a request that it refused. */
-const isStatus = ({ json }: ClusterAnswer): boolean => textAt(json, 'kind') === 'Status' && textAt(json, 'apiVersion') === 'v1'
+const isStatus = ({ json }: ClusterAnswer): boolean =>
+  textAt(json, 'kind') === 'Status' && textAt(json, 'apiVersion') === 'v1'
 
 const uidOf = (answer: ClusterAnswer): Either<ReachFailure, string> => {
   const namespace = read(Namespace, right(answer))
   if (namespace !== undefined && uidPattern.test(namespace.metadata.uid)) return right(namespace.metadata.uid)
   if (answer.status === 403 && isStatus(answer))
-    return left(CredentialRefused('The credential may not read the namespace kube-system, whose UID identifies the cluster.'))
+    return left(
+      CredentialRefused('The credential may not read the namespace kube-system, whose UID identifies the cluster.'),
+    )
   return left(clusterNotReached('no namespace kube-system'))
 }
 
@@ -205,12 +227,17 @@ const nodesOf = (nodes: t.TypeOf<typeof Nodes> | undefined): readonly NodeFacts[
   (nodes?.items ?? []).map((node) => ({ providerId: node.spec?.providerID ?? '', labels: node.metadata.labels ?? {} }))
 
 /** Surveys a cluster. Only its identity is required; anything else that cannot be read is reported as absent. */
-export const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => {
+const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => {
   const first = await get('/api/v1/namespaces/kube-system')
   if (isLeft(first)) return first
   const uid = uidOf(first.right)
   if (isLeft(uid)) return uid
-  const [version, ready, groupList, apps] = await Promise.all([get('/version'), get('/readyz'), get('/apis'), get('/apis/apps/v1')])
+  const [version, ready, groupList, apps] = await Promise.all([
+    get('/version'),
+    get('/readyz'),
+    get('/apis'),
+    get('/apis/apps/v1'),
+  ])
   const groups = read(Groups, groupList)?.groups.map((group) => group.name) ?? []
   const servesDeployments = read(Resources, apps)?.resources.some(({ name }) => name === 'deployments') ?? false
   const [nodes, hub, agents] = await Promise.all([
@@ -226,7 +253,8 @@ export const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => 
     nodes: nodesOf(listed),
     nodeCount: (listed?.items.length ?? 0) + (listed?.metadata.remainingItemCount ?? 0),
     groups,
-    servesManagedClusters: hub !== undefined && (read(Resources, hub)?.resources.some(({ kind }) => kind === 'ManagedCluster') ?? false),
+    servesManagedClusters:
+      hub !== undefined && (read(Resources, hub)?.resources.some(({ kind }) => kind === 'ManagedCluster') ?? false),
     servesDeployments,
     hasKlusterlet: agents !== undefined && (read(Items, agents)?.items.length ?? 0) > 0,
   })
@@ -236,7 +264,11 @@ const requestTimeoutMilliseconds = 10_000
 /** A survey is several requests, and a user waits for it. */
 const surveyTimeoutMilliseconds = 8_000
 
-export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolicy, reads: ClusterReads = separateReads()): ClusterApi => ({
+export const makeUndiciClusterApi = (
+  pools: ConnectionPools,
+  egress: EgressPolicy,
+  reads: ClusterReads = separateReads(),
+): ClusterApi => ({
   async survey(credential, signal, through) {
     const url = new URL(credential.server)
     const refused = egress.refusal(url)
@@ -252,14 +284,21 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
     const headers = through?.headers ?? []
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(surveyTimeoutMilliseconds)])
     try {
-      return await reported(reads, endpoint, survey((target) => askCluster(pool, endpoint, { method: 'GET', target, headers }, surveyTimeoutMilliseconds, deadline, reads)))
+      return await reported(
+        reads,
+        endpoint,
+        survey((target) =>
+          askCluster(pool, endpoint, { method: 'GET', target, headers }, surveyTimeoutMilliseconds, deadline, reads),
+        ),
+      )
     } finally {
       await pool.destroy()
     }
   },
 
   async request(asker, asked, signal) {
-    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of the pools.
+    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of
+    // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return left(recordChanged)
     const { short, connection } = opened

@@ -34,7 +34,7 @@ const newline = 0x0a
 const judgedLimit = 64 * 1024
 
 /** Tells the cluster's own answers from those of what is before it, a hub, or behind it, a service. */
-export interface AnswerJudge {
+interface AnswerJudge {
   /** Reports whether an answer with this status must be read before it is passed on. */
   doubts(status: number): boolean
   /** Returns the failure that an answer means; undefined if the client receives the answer. */
@@ -47,10 +47,10 @@ export interface AnswerJudge {
 class ClientLeft extends Error {}
 
 /**
- * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called once;
- * with a failure only if nothing has been answered.
+ * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called
+ * once; with a failure only if nothing has been answered.
  */
-export class RelayHandler implements Dispatcher.DispatchHandler {
+class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #held: Buffer[] | undefined
   #heldBytes = 0
@@ -99,7 +99,11 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     if (this.#signal.aborted) this.#leave()
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     if (status < 200 || this.#isSettled) return
     this.#isJudged = this.#judge?.doubts(status) === true
     if (status === 401 && !this.#isJudged) {
@@ -120,7 +124,10 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   /** Each JSON event is one line. An answer that is not a watch would look complete if it ended normally. */
-  #stop(controller: Dispatcher.DispatchController, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  #stop(
+    controller: Dispatcher.DispatchController,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     this.#isStopping = this.#upstream.isWatch === true && String(headers['content-type']).startsWith('application/json')
     if (this.#isStopping && this.#isBetweenEvents) this.#endWatch(controller)
   }
@@ -166,13 +173,19 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     for (const chunk of held) hash.update(chunk)
     const tag = `"${hash.digest('base64url')}"`
     const known = this.#upstream.entityTag?.ifNoneMatch
-    const matches = known !== undefined && (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
+    const matches =
+      known !== undefined &&
+      (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
     if (!matches) return this.#release([...this.#headers, ['etag', tag]], controller)
     this.#held = undefined
     this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
   }
 
-  async #releaseJudged(judge: AnswerJudge, held: readonly Buffer[], controller: Dispatcher.DispatchController): Promise<void> {
+  async #releaseJudged(
+    judge: AnswerJudge,
+    held: readonly Buffer[],
+    controller: Dispatcher.DispatchController,
+  ): Promise<void> {
     const text = Buffer.concat(held).toString('utf8')
     const failure = await judge.judge({ status: this.#status, text, json: jsonOf(text) })
     if (this.#isSettled) return
@@ -213,7 +226,11 @@ const withPrefix = (endpoint: Endpoint, upstream: UpstreamRequest): UpstreamRequ
 
 const hubTimeoutMilliseconds = 10_000
 
-const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamRequest, body: AsyncIterable<Uint8Array> | undefined): Dispatcher.DispatchOptions => {
+const dispatchOptions = (
+  connection: ClusterConnection,
+  upstream: UpstreamRequest,
+  body: AsyncIterable<Uint8Array> | undefined,
+): Dispatcher.DispatchOptions => {
   const timeout = upstream.isLongLived ? 0 : shortTimeoutMilliseconds
   return {
     method: upstream.method as Dispatcher.HttpMethod,
@@ -230,11 +247,20 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
 }
 
 /** Returns why a request must not be sent: the address is not allowed, or the path leads out of the cluster. */
-const refusalOf = (egress: EgressPolicy, connection: ClusterConnection, { target }: UpstreamRequest): string | undefined =>
-  egress.refusal(new URL(connection.credential.server)) ?? (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
+const refusalOf = (
+  egress: EgressPolicy,
+  connection: ClusterConnection,
+  { target }: UpstreamRequest,
+): string | undefined =>
+  egress.refusal(new URL(connection.credential.server)) ??
+  (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
 
 /** Returns undefined if every answer but 401 is the cluster's own. */
-const judgeOf = ({ via }: ClusterConnection, { isForeign = false }: UpstreamRequest, askHub: AskHub): AnswerJudge | undefined => {
+const judgeOf = (
+  { via }: ClusterConnection,
+  { isForeign = false }: UpstreamRequest,
+  askHub: AskHub,
+): AnswerJudge | undefined => {
   if (via !== undefined) {
     return {
       doubts: isDoubtful,
@@ -243,12 +269,21 @@ const judgeOf = ({ via }: ClusterConnection, { isForeign = false }: UpstreamRequ
     }
   }
   if (!isForeign) return undefined
-  return { doubts: (status) => status === 401, judge: (answer) => Promise.resolve(judgeForeign(answer)), failureOf: toReachFailure }
+  return {
+    doubts: (status) => status === 401,
+    judge: (answer) => Promise.resolve(judgeForeign(answer)),
+    failureOf: toReachFailure,
+  }
 }
 
-export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy, reads: ClusterReads = separateReads()): ClusterTransport => ({
+export const makeUndiciClusterTransport = (
+  pools: ConnectionPools,
+  egress: EgressPolicy,
+  reads: ClusterReads = separateReads(),
+): ClusterTransport => ({
   relay(asker, upstream, exchange, signal) {
-    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of the pools.
+    // The pools may belong to a newer credential than the caller has. The caller's must not be sent to the address of
+    // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, long, connection } = opened
@@ -257,11 +292,16 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const relayed = new Promise<Either<ReachFailure, void>>((done, fail) => {
-      const settle = (failure: ReachFailure | undefined): void => done(failure === undefined ? right(undefined) : left(failure))
-      const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+      const settle = (failure: ReachFailure | undefined): void =>
+        done(failure === undefined ? right(undefined) : left(failure))
+      const askHub: AskHub = (request) =>
+        askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
       const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
       try {
-        ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(connection, withPrefix(connection, upstream), exchange.body), handler)
+        ;(upstream.isLongLived ? long : short).dispatch(
+          dispatchOptions(connection, withPrefix(connection, upstream), exchange.body),
+          handler,
+        )
       } catch (error) {
         fail(error)
       }
@@ -277,11 +317,20 @@ export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: Egres
     const { ownerId } = connection.link
     const refused = refusalOf(egress, connection, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const askHub: AskHub = (request) => askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
-    const tunnelled = tunnel({ credential, ...definedFields({ via }) }, egress, askHub, withPrefix(connection, upstream), exchange, signal, (socket) => {
-      tunnels.add(socket)
-      socket.on('close', () => tunnels.delete(socket))
-    })
+    const askHub: AskHub = (request) =>
+      askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    const tunnelled = tunnel(
+      { credential, ...definedFields({ via }) },
+      egress,
+      askHub,
+      withPrefix(connection, upstream),
+      exchange,
+      signal,
+      (socket) => {
+        tunnels.add(socket)
+        socket.on('close', () => tunnels.delete(socket))
+      },
+    )
     return reported(reads, { credential, ownerId }, tunnelled)
   },
 

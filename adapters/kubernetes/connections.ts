@@ -38,7 +38,7 @@ export const authorization = (credential: ClusterCredential): readonly (readonly
   credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
 
 /** The connections of a cluster record to one address with one credential. */
-export interface ClusterPools {
+interface ClusterPools {
   /** The newest version of the record that was seen with this address and credential. */
   readonly version: number
   /** The address and credential of the pools. Requests through them use no other credential. */
@@ -55,10 +55,10 @@ export interface ClusterPools {
 
 export interface ConnectionPools {
   /**
-   * Returns the pools for the address and credential of this connection, or those of a newer version of the record if there is one. A
-   * change of the record that changes neither keeps them. If the address or the credential has changed, new pools are made; what is under
-   * way on the old ones ends by itself. Returns undefined if the newer version is reached in another way, through a hub or directly: the
-   * request has the identity for the old way.
+   * Returns the pools for the address and credential of this connection, or those of a newer version of the record if
+   * there is one. A change of the record that changes neither keeps them. If the address or the credential has changed,
+   * new pools are made; what is under way on the old ones ends by itself. Returns undefined if the newer version is
+   * reached in another way, through a hub or directly: the request has the identity for the old way.
    */
   of(connection: ClusterConnection): ClusterPools | undefined
   /** Closes all connections of a record that was removed, and those of the clusters behind it. */
@@ -68,7 +68,9 @@ export interface ConnectionPools {
 }
 
 /** The record was changed between a request's authorization and its sending. */
-export const recordChanged = ClusterUnreachable('The record of the cluster was changed at the same time. Send the request again.')
+export const recordChanged = ClusterUnreachable(
+  'The record of the cluster was changed at the same time. Send the request again.',
+)
 
 const shortConnections = 64
 const connectTimeoutMilliseconds = 10_000
@@ -92,7 +94,8 @@ const isSameCredential = (a: ClusterCredential, b: ClusterCredential): boolean =
     a.identity.kind === b.identity.kind &&
     secretOf(a) === secretOf(b))
 
-const isSameEndpoint = (a: Endpoint, b: Endpoint): boolean => a.via?.path === b.via?.path && isSameCredential(a.credential, b.credential)
+const isSameEndpoint = (a: Endpoint, b: Endpoint): boolean =>
+  a.via?.path === b.via?.path && isSameCredential(a.credential, b.credential)
 
 const isIdle = ({ short, long, tunnels }: ClusterPools): boolean =>
   tunnels.size === 0 && short.stats.running + long.stats.running + short.stats.pending + long.stats.pending === 0
@@ -125,7 +128,10 @@ class RetiredPools {
   }
 }
 
-/** @param maxClusters the number of clusters with open connections; the connections of the least recently used are closed. */
+/**
+ * @param maxClusters the number of clusters with open connections; the connections of the least recently used are
+ * closed.
+ */
 export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): ConnectionPools => {
   const known = new Map<ClusterId, ClusterPools & { version: number }>()
   const retired = new RetiredPools()
@@ -149,7 +155,8 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
   }
 
   /** The pools of the clusters that are reached through this hub. */
-  const behind = (hub: ClusterPools): readonly (readonly [ClusterId, ClusterPools])[] => [...known].filter(([, pools]) => pools.hub === hub)
+  const behind = (hub: ClusterPools): readonly (readonly [ClusterId, ClusterPools])[] =>
+    [...known].filter(([, pools]) => pools.hub === hub)
 
   const cutAll = async (pools: ClusterPools): Promise<void> => {
     const spokes = behind(pools)
@@ -166,7 +173,8 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     }
   }
 
-  const isCurrent = (hub: ClusterPools | undefined): boolean => hub === undefined || known.get(hub.connection.link.id) === hub
+  const isCurrent = (hub: ClusterPools | undefined): boolean =>
+    hub === undefined || known.get(hub.connection.link.id) === hub
 
   /** A request that read the record just before a change must use the pools made after the change. */
   const fits = (kept: ClusterPools, connection: ClusterConnection, hub: ClusterPools | undefined): boolean =>
@@ -195,7 +203,10 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
       const { credential, via } = connection
       const hub = via === undefined ? undefined : open({ link: via.hub, credential }, undefined)
       // The hub's record may have a newer credential than the caller has.
-      const opened = open(hub === undefined ? connection : { ...connection, credential: hub.connection.credential }, hub)
+      const opened = open(
+        hub === undefined ? connection : { ...connection, credential: hub.connection.credential },
+        hub,
+      )
       if (known.size > maxClusters) evictIdle()
       return (opened.hub === undefined) === (hub === undefined) ? opened : undefined
     },
@@ -213,15 +224,18 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
 }
 
 const notReachedText =
-  'The cluster cannot be reached from here: its address does not exist, is not allowed, does not answer in time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the access config.'
+  'The cluster cannot be reached from here: its address does not exist, is not allowed, does not answer in ' +
+  'time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the ' +
+  'access config.'
 
 /**
- * Returns the failure for every address that cannot be used. The text is the same for a name that does not exist, an address that is
- * not allowed, and a port that is closed, silent or not that of a cluster: any account may enter any address, and the difference
- * would show the inner network.
+ * Returns the failure for every address that cannot be used. The text is the same for a name that does not exist, an
+ * address that is not allowed, and a port that is closed, silent or not that of a cluster: any account may enter any
+ * address, and the difference would show the inner network.
  * @param reason for the operator's log.
  */
-export const clusterNotReached = (reason: string): Failure<'ClusterUnreachable'> => ClusterUnreachable(notReachedText, { reason })
+export const clusterNotReached = (reason: string): Failure<'ClusterUnreachable'> =>
+  ClusterUnreachable(notReachedText, { reason })
 
 const chain = (error: unknown): readonly unknown[] => {
   const links: unknown[] = []
@@ -253,20 +267,23 @@ export type Endpoint = Pick<ClusterConnection, 'credential' | 'via'> & {
 }
 
 /** Returns what precedes every path of the cluster: the server's own prefix, and the hub's path to the cluster. */
-export const prefixOf = ({ credential, via }: Endpoint): string => `${new URL(credential.server).pathname.replace(/\/+$/, '')}${via?.path ?? ''}`
+export const prefixOf = ({ credential, via }: Endpoint): string =>
+  `${new URL(credential.server).pathname.replace(/\/+$/, '')}${via?.path ?? ''}`
 
 const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
 
 /**
- * Reports whether a path has the segments . or .., for any reader: one that takes a backslash, or an encoded slash or backslash, for a
- * separator, too. Below a prefix such a path could leave the cluster.
+ * Reports whether a path has the segments . or .., for any reader: one that takes a backslash, or an encoded slash or
+ * backslash, for a separator, too. Below a prefix such a path could leave the cluster.
  */
 export const leavesPrefix = (target: string): boolean => {
   const path = pathOf(target)
   return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\]|%2f|%5c|$)/i.test(path) || /[\t\n\r]/.test(path)
 }
 
-/** Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one. */
+/**
+ * Reports whether a path has an encoded slash, which an API server takes for a separator. No name of an object has one.
+ */
 export const splitsSegment = (target: string): boolean => /%2f/i.test(pathOf(target))
 
 /** Sends one request to the hub itself, without the identity of a caller. */
@@ -279,40 +296,64 @@ const doubtfulStatuses: ReadonlySet<number> = new Set([401, 403, 404, 500, 502, 
 export const isDoubtful = (status: number): boolean => doubtfulStatuses.has(status)
 
 /**
- * Reports whether only the gateway's discovery document shows who gave this answer: both API servers use the same text for a path
- * that they do not serve, and the same Status for a credential that they refuse.
+ * Reports whether only the gateway's discovery document shows who gave this answer: both API servers use the same text
+ * for a path that they do not serve, and the same Status for a credential that they refuse.
  */
 const needsDiscovery = ({ status, text }: ClusterAnswer): boolean =>
-  status === 401 || (status === 404 && text.trim() === '404 page not found') || status === 502 || status === 503 || status === 504
+  status === 401 ||
+  (status === 404 && text.trim() === '404 page not found') ||
+  status === 502 ||
+  status === 503 ||
+  status === 504
 
 const isUnknownCluster = ({ status, json }: ClusterAnswer): boolean =>
-  (status === 404 && textAt(json, 'details', 'group') === gatewayGroup) || (status === 500 && textAt(json, 'message').includes('no such cluster'))
+  (status === 404 && textAt(json, 'details', 'group') === gatewayGroup) ||
+  (status === 500 && textAt(json, 'message').includes('no such cluster'))
 
 /** Returns the failure that an answer says on its own; undefined if the cluster gave it. */
 const failureOnTheWay = (answer: ClusterAnswer, { managedClusterName }: GatewayRoute): ReachFailure | undefined => {
   if (answer.status === 403 && textAt(answer.json, 'message').includes('cannot impersonate'))
-    return CredentialRefused("The credential of the hub, or that of its cluster gateway, may not impersonate users. It needs the verb impersonate on users and userextras.")
-  return isUnknownCluster(answer) ? ClusterUnreachable(`The cluster gateway of the hub does not know the cluster ${managedClusterName}.`) : undefined
+    return CredentialRefused(
+      'The credential of the hub, or that of its cluster gateway, may not impersonate users. It needs the ' +
+        'verb impersonate on users and userextras.',
+    )
+  return isUnknownCluster(answer)
+    ? ClusterUnreachable(`The cluster gateway of the hub does not know the cluster ${managedClusterName}.`)
+    : undefined
 }
 
-/** Returns the failure that follows from the status of the gateway's discovery document; undefined if the cluster gave the answer. */
+/**
+ * Returns the failure that follows from the status of the gateway's discovery document; undefined if the cluster gave
+ * the answer.
+ */
 const failureByDiscovery = ({ status }: ClusterAnswer, discoveryStatus: number): ReachFailure | undefined => {
   if (discoveryStatus === 401) return CredentialRefused('The hub refused the stored credential of its record.')
   if (discoveryStatus === 404)
-    return ClusterUnreachable(`The hub does not serve ${gatewayGroup}. Install the cluster gateway on the hub, or store an access config for this cluster.`)
+    return ClusterUnreachable(
+      `The hub does not serve ${gatewayGroup}. Install the cluster gateway on the hub, or store an access ` +
+        'config for this cluster.',
+    )
   if (discoveryStatus >= 500) return ClusterUnreachable('The cluster gateway of the hub does not answer.')
   // A 401 would tell clients that their token for this service is refused.
-  return status === 401 ? CredentialRefused('The cluster refused the credential of the cluster gateway of its hub.') : undefined
+  return status === 401
+    ? CredentialRefused('The cluster refused the credential of the cluster gateway of its hub.')
+    : undefined
 }
 
-/** Reports whether a service behind the cluster refused a credential of its own: the API servers answer with a Status. */
-const isForeignRefusal = ({ status, json }: ClusterAnswer): boolean => status === 401 && textAt(json, 'kind') !== 'Status'
+/**
+ * Reports whether a service behind the cluster refused a credential of its own: the API servers answer with a Status.
+ */
+const isForeignRefusal = ({ status, json }: ClusterAnswer): boolean =>
+  status === 401 && textAt(json, 'kind') !== 'Status'
 
 /** Returns the failure that a 401 to a request for a service means; undefined if the service gave it. */
 export const judgeForeign = (answer: ClusterAnswer): ReachFailure | undefined =>
   isForeignRefusal(answer) ? undefined : CredentialRefused('The cluster refused the stored credential.')
 
-/** Returns the failure of the way to the cluster that an answer through the hub's gateway shows; undefined if it is the cluster's own answer. */
+/**
+ * Returns the failure of the way to the cluster that an answer through the hub's gateway shows; undefined if it is the
+ * cluster's own answer.
+ */
 export const judgeAnswer = async (
   answer: ClusterAnswer,
   via: GatewayRoute,
@@ -330,4 +371,9 @@ export const judgeAnswer = async (
 
 /** Returns a failure of the connection with the host that failed. */
 export const namingHub = (failure: ReachFailure, via: GatewayRoute | undefined): ReachFailure =>
-  via !== undefined && failure.tag === 'ClusterUnreachable' ? ClusterUnreachable(`The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`, definedFields({ reason: failure.reason })) : failure
+  via !== undefined && failure.tag === 'ClusterUnreachable'
+    ? ClusterUnreachable(
+        `The cluster is reached through its hub. ${failure.message.replace(/^The cluster\b/, 'The hub')}`,
+        definedFields({ reason: failure.reason }),
+      )
+    : failure

@@ -57,9 +57,16 @@ const refusedInUser: Readonly<Record<string, string>> = {
 }
 
 const isSet = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== '' && value !== false && !(Array.isArray(value) && value.length === 0)
+  value !== undefined &&
+  value !== null &&
+  value !== '' &&
+  value !== false &&
+  !(Array.isArray(value) && value.length === 0)
 
-const refusedKey = (entry: Readonly<Record<string, unknown>>, refused: Readonly<Record<string, string>>): string | undefined => {
+const refusedKey = (
+  entry: Readonly<Record<string, unknown>>,
+  refused: Readonly<Record<string, string>>,
+): string | undefined => {
   const key = Object.keys(refused).find((name) => isSet(entry[name]))
   return key === undefined ? undefined : `\`${key}\` is not accepted: it asks for ${refused[key]}.`
 }
@@ -73,7 +80,9 @@ const readYaml = (text: string): Parsed<File> => {
     return refuse('The access config is not valid YAML, or it uses more aliases or nesting than a kubeconfig.')
   }
   const decoded = File.decode(value)
-  return isLeft(decoded) ? refuse('The access config is not a kubeconfig: it needs clusters, users and contexts.') : right(decoded.right)
+  return isLeft(decoded)
+    ? refuse('The access config is not a kubeconfig: it needs clusters, users and contexts.')
+    : right(decoded.right)
 }
 
 interface Chosen {
@@ -86,7 +95,8 @@ const choose = (file: File): Parsed<Chosen> => {
   const named = file.contexts.find((each) => each.name === wanted)
   const only = file.contexts.length === 1 ? file.contexts[0] : undefined
   const context = named ?? (isSet(wanted) ? undefined : only)
-  if (context === undefined) return refuse('The access config does not say which of its contexts to use: set current-context.')
+  if (context === undefined)
+    return refuse('The access config does not say which of its contexts to use: set current-context.')
   const cluster = file.clusters.find((each) => each.name === context.context.cluster)
   const user = file.users.find((each) => each.name === context.context.user)
   if (cluster === undefined) return refuse('The context names a cluster that the access config does not contain.')
@@ -97,18 +107,19 @@ const choose = (file: File): Parsed<Chosen> => {
 /** Returns an https address without a trailing slash. */
 const readServer = (value: unknown): Parsed<string> => {
   // Checked before any pattern is applied: matching trailing slashes takes quadratic time.
-  if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
+  if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value))
+    return refuse("The cluster's `server` is not an address.")
   const url = new URL(value)
-  if (url.protocol !== 'https:') return refuse('The cluster\'s `server` must be reached by https.')
+  if (url.protocol !== 'https:') return refuse("The cluster's `server` must be reached by https.")
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    return refuse('The cluster\'s `server` must be an address without user name, query or fragment.')
+    return refuse("The cluster's `server` must be an address without user name, query or fragment.")
   const server = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   // Percent-encoding makes the URL longer than the input.
-  return server.length > maxServerLength ? refuse('The cluster\'s `server` is too long.') : right(server)
+  return server.length > maxServerLength ? refuse("The cluster's `server` is too long.") : right(server)
 }
 
 /** Returns the PEM text of a `*-data` key, or undefined if the key is absent. */
-export const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
+const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
   const value = entry[key]
   if (!isSet(value)) return right(undefined)
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/=\s]+$/.test(value)) return refuse(`\`${key}\` is not base64 text.`)
@@ -133,24 +144,31 @@ const readIdentity = (user: Readonly<Record<string, unknown>>): Parsed<ClusterId
   if (isLeft(key)) return key
   if (isSet(token)) {
     // A header value: characters outside visible ASCII would be cut or refused later, with a worse message.
-    if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token)) return refuse('`token` is not a bearer token.')
+    if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
+      return refuse('`token` is not a bearer token.')
     return right({ kind: 'token', token: secret(token) })
   }
   const [certificatePem, keyPem] = [certificate.right, key.right]
   if (certificatePem === undefined && keyPem === undefined)
-    return refuse('The user carries no credential: a token, or client-certificate-data with client-key-data, is needed.')
+    return refuse(
+      'The user carries no credential: a token, or client-certificate-data with client-key-data, is needed.',
+    )
   if (certificatePem === undefined || keyPem === undefined)
     return refuse('`client-certificate-data` and `client-key-data` are only accepted together.')
   const problem =
-    readable('client-certificate-data', () => new X509Certificate(certificatePem)) ?? readable('client-key-data', () => createPrivateKey(keyPem))
+    readable('client-certificate-data', () => new X509Certificate(certificatePem)) ??
+    readable('client-key-data', () => createPrivateKey(keyPem))
   if (problem !== undefined) return refuse(problem)
-  if ((createPrivateKey(keyPem).asymmetricKeyDetails?.modulusLength ?? 0) > maxRsaBits) return refuse('`client-key-data` is a larger key than is accepted.')
+  if ((createPrivateKey(keyPem).asymmetricKeyDetails?.modulusLength ?? 0) > maxRsaBits)
+    return refuse('`client-key-data` is a larger key than is accepted.')
   return right({ kind: 'certificate', certificatePem, keyPem: secret(keyPem) })
 }
 
 const readTlsServerName = (value: unknown): Parsed<string | undefined> => {
   if (!isSet(value)) return right(undefined)
-  return typeof value === 'string' && /^[A-Za-z0-9.-]{1,253}$/.test(value) ? right(value) : refuse('`tls-server-name` is not a host name.')
+  return typeof value === 'string' && /^[A-Za-z0-9.-]{1,253}$/.test(value)
+    ? right(value)
+    : refuse('`tls-server-name` is not a host name.')
 }
 
 const parse = (text: string): Parsed<ClusterCredential> => {
@@ -166,7 +184,10 @@ const parse = (text: string): Parsed<ClusterCredential> => {
   const authority = readPem(cluster, 'certificate-authority-data')
   if (isLeft(authority)) return authority
   const authorityPem = authority.right
-  const unreadable = authorityPem === undefined ? undefined : readable('certificate-authority-data', () => new X509Certificate(authorityPem))
+  const unreadable =
+    authorityPem === undefined
+      ? undefined
+      : readable('certificate-authority-data', () => new X509Certificate(authorityPem))
   if (unreadable !== undefined) return refuse(unreadable)
   const tlsServerName = readTlsServerName(cluster['tls-server-name'])
   if (isLeft(tlsServerName)) return tlsServerName
@@ -193,11 +214,14 @@ const loaded = (text: string): unknown => {
 /** Reads published kubeconfigs as `ClusterInfoReader` describes. */
 export const clusterInfoReader: ClusterInfoReader = {
   addressOf(kubeconfig) {
-    const file = kubeconfig.length > maxLength ? ClusterInfoFile.decode(undefined) : ClusterInfoFile.decode(loaded(kubeconfig))
+    const file =
+      kubeconfig.length > maxLength ? ClusterInfoFile.decode(undefined) : ClusterInfoFile.decode(loaded(kubeconfig))
     const cluster = isLeft(file) ? undefined : file.right.clusters[0]?.cluster
     if (cluster === undefined) return undefined
     const [server, authority] = [readServer(cluster['server']), readPem(cluster, 'certificate-authority-data')]
-    return isLeft(server) ? undefined : { server: server.right, authorityPem: isLeft(authority) ? undefined : authority.right }
+    return isLeft(server)
+      ? undefined
+      : { server: server.right, authorityPem: isLeft(authority) ? undefined : authority.right }
   },
 }
 

@@ -11,7 +11,15 @@ import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
-import { authorization, isDoubtful, judgeAnswer, judgeForeign, namingHub, tlsOptions, toReachFailure } from './connections.ts'
+import {
+  authorization,
+  isDoubtful,
+  judgeAnswer,
+  judgeForeign,
+  namingHub,
+  tlsOptions,
+  toReachFailure,
+} from './connections.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
@@ -24,8 +32,8 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
     to.end()
     ended()
   })
-  // Destroyed, not ended: the other side must not take the data for complete. After an end, the data already read is still
-  // being sent, even if writing in the other direction fails, as it does when both sides close at once.
+  // Destroyed, not ended: the other side must not take the data for complete. After an end, the data already read is
+  // still being sent, even if writing in the other direction fails, as it does when both sides close at once.
   from.on('close', () => {
     if (!isEnded) to.destroy()
   })
@@ -36,8 +44,13 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
 /** After one side ends, the other has this long to receive the data and to end. */
 const endingGraceMilliseconds = 5_000
 
-/** Copies bytes in both directions with backpressure. Resolves when both sides are closed. */
-export const joinStreams = (client: ByteDuplex, clientHead: Uint8Array, cluster: ByteDuplex, clusterHead: Uint8Array): Promise<void> =>
+/** Copies bytes in both directions with backpressure. Resolves when both sides are closed. @internal */
+export const joinStreams = (
+  client: ByteDuplex,
+  clientHead: Uint8Array,
+  cluster: ByteDuplex,
+  clusterHead: Uint8Array,
+): Promise<void> =>
   new Promise((done) => {
     let grace: NodeJS.Timeout | undefined
     const ended = (): void => {
@@ -82,7 +95,12 @@ type Answer =
   | { readonly kind: 'failed'; readonly failure: ReachFailure }
 
 /** Sends the request on its own connection, which is not used again. */
-const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: UpstreamRequest, signal: AbortSignal): Promise<Answer> =>
+const ask = (
+  credential: ClusterCredential,
+  egress: EgressPolicy,
+  upstream: UpstreamRequest,
+  signal: AbortSignal,
+): Promise<Answer> =>
   new Promise((done) => {
     const server = new URL(credential.server)
     const headers: Record<string, string | string[]> = {}
@@ -103,7 +121,9 @@ const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: Upst
       signal,
     }
     const sent = request(options)
-    sent.on('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => done({ kind: 'upgraded', answer, socket, head }))
+    sent.on('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) =>
+      done({ kind: 'upgraded', answer, socket, head }),
+    )
     sent.on('response', (answer: IncomingMessage) => done({ kind: 'refused', answer }))
     sent.on('timeout', () => sent.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })))
     sent.on('error', (error) => done({ kind: 'failed', failure: toReachFailure(error) }))
@@ -129,7 +149,13 @@ export const tunnel = async (
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
     // The client may have disconnected while the cluster answered; its `close` event would not be seen again.
     if (signal.aborted) socket.destroy()
-    else await joinStreams(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket as ByteDuplex, answered.head)
+    else
+      await joinStreams(
+        exchange.accept(upstream.acceptHeaders(answered.answer.headers)),
+        exchange.head,
+        socket as ByteDuplex,
+        answered.head,
+      )
     return right(undefined)
   }
   const { answer } = answered
@@ -147,9 +173,14 @@ export const tunnel = async (
   if (via === undefined ? status === 401 : isDoubtful(status)) {
     const text = Buffer.from(body).toString('utf8')
     const judged = { status, text, json: jsonOf(text) }
-    const failure = via === undefined ? judgeForeign(judged) : await judgeAnswer(judged, via, askHub, upstream.isForeign)
+    const failure =
+      via === undefined ? judgeForeign(judged) : await judgeAnswer(judged, via, askHub, upstream.isForeign)
     if (failure !== undefined) return left(failure)
   }
-  exchange.refuse(status, upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'), body)
+  exchange.refuse(
+    status,
+    upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'),
+    body,
+  )
   return right(undefined)
 }

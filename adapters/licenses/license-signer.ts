@@ -18,21 +18,30 @@ const curves = ['prime256v1', 'secp384r1']
 
 const keyFault = (certificate: X509Certificate, keyPem: string): string | undefined => {
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
-  if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) < leastRsaBits) return `The RSA key of the authority has fewer than ${leastRsaBits} bits.`
-  if (!['rsa', 'ec', 'ed25519'].includes(asymmetricKeyType ?? '')) return 'The key of the authority must be RSA, ECDSA or Ed25519.'
-  if (asymmetricKeyType === 'ec' && !curves.includes(asymmetricKeyDetails?.namedCurve ?? '')) return 'The curve of the authority must be P-256 or P-384.'
-  if (!keyPem.trimStart().startsWith('-----BEGIN PRIVATE KEY-----')) return 'The key of the authority must be PKCS#8 in PEM, without a password.'
-  return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? undefined : 'The certificate and the key do not belong together.'
+  if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) < leastRsaBits)
+    return `The RSA key of the authority has fewer than ${leastRsaBits} bits.`
+  if (!['rsa', 'ec', 'ed25519'].includes(asymmetricKeyType ?? ''))
+    return 'The key of the authority must be RSA, ECDSA or Ed25519.'
+  if (asymmetricKeyType === 'ec' && !curves.includes(asymmetricKeyDetails?.namedCurve ?? ''))
+    return 'The curve of the authority must be P-256 or P-384.'
+  if (!keyPem.trimStart().startsWith('-----BEGIN PRIVATE KEY-----'))
+    return 'The key of the authority must be PKCS#8 in PEM, without a password.'
+  return certificate.checkPrivateKey(createPrivateKey(keyPem))
+    ? undefined
+    : 'The certificate and the key do not belong together.'
 }
 
 const authorityFault = (certificatePem: string, keyPem: string, now: Date): string | undefined => {
   try {
     const [certificate, ...more] = certificatesIn(certificatePem)
-    if (certificate === undefined || more.length > 0) return 'The file of the authority must have exactly one certificate in PEM.'
+    if (certificate === undefined || more.length > 0)
+      return 'The file of the authority must have exactly one certificate in PEM.'
     if (!certificate.ca) return 'The certificate is not one of a certificate authority.'
     // Verifiers get this certificate alone, and OpenSSL ends a chain only at a self-signed one.
-    if (!certificate.checkIssued(certificate) || !certificate.verify(certificate.publicKey)) return 'The certificate of the authority must be self-signed.'
-    if (now.getTime() < Date.parse(certificate.validFrom) || now.getTime() > Date.parse(certificate.validTo)) return 'The certificate of the authority is outside of its validity.'
+    if (!certificate.checkIssued(certificate) || !certificate.verify(certificate.publicKey))
+      return 'The certificate of the authority must be self-signed.'
+    if (now.getTime() < Date.parse(certificate.validFrom) || now.getTime() > Date.parse(certificate.validTo))
+      return 'The certificate of the authority is outside of its validity.'
     if (!/^O=./m.test(certificate.subject)) return 'The subject of the authority must contain an organization (O).'
     return keyFault(certificate, keyPem)
   } catch {
@@ -48,13 +57,22 @@ export interface ThreadedLicenseSigner extends LicenseSigner {
 const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
 /**
- * Signs licenses on threads of its own, which are started when they are first needed. Revocation lists have another thread, since a long
- * one takes seconds.
+ * Signs licenses on threads of its own, which are started when they are first needed. Revocation lists have another
+ * thread, since a long one takes seconds.
  */
 export const makeLicenseSigner = (): ThreadedLicenseSigner => {
   const pools = new Map<'licenses' | 'lists', Piscina>()
   const start = (maxThreads: number): Piscina =>
-    new Piscina({ filename: program.href, name: 'resultOf', minThreads: 1, maxThreads, idleTimeout: 60_000, env: threadEnvironment(), atomics: 'disabled', recordTiming: false }).on('error', () => undefined)
+    new Piscina({
+      filename: program.href,
+      name: 'resultOf',
+      minThreads: 1,
+      maxThreads,
+      idleTimeout: 60_000,
+      env: threadEnvironment(),
+      atomics: 'disabled',
+      recordTiming: false,
+    }).on('error', () => undefined)
   const run = async <A>(task: SigningTask): Promise<A> => {
     const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
     const pool = getOrMake(pools, kind, () => start(kind === 'lists' ? 1 : signingThreads))
@@ -62,10 +80,17 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
   }
   return {
     async makeAuthority({ organization, notBefore, notAfter }) {
-      const made = await run<{ readonly certificatePem: string; readonly keyPem: string }>({ kind: 'authority', organization, notBefore, notAfter })
+      const made = await run<{ readonly certificatePem: string; readonly keyPem: string }>({
+        kind: 'authority',
+        organization,
+        notBefore,
+        notAfter,
+      })
       return { certificatePem: made.certificatePem, key: secret(made.keyPem) }
     },
-    faultOf: async ({ certificatePem, key }, now) => authorityFault(certificatePem, key.reveal(), now) ?? (await run<string | undefined>({ kind: 'usages', certificatePem })),
+    faultOf: async ({ certificatePem, key }, now) =>
+      authorityFault(certificatePem, key.reveal(), now) ??
+      (await run<string | undefined>({ kind: 'usages', certificatePem })),
     organizationOf: (certificatePem) => valuesOf(subjectOf(new X509Certificate(certificatePem))['O'])[0],
     validityOf(certificatePem) {
       const { validFrom, validTo } = new X509Certificate(certificatePem)
@@ -75,7 +100,9 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
     signRevocations: ({ certificatePem, key }, revoked, thisUpdate, nextUpdate) =>
       run({ kind: 'revocations', certificatePem, keyPem: key.reveal(), revoked, thisUpdate, nextUpdate }),
     contentKey: (authorityId, { notBefore: _start, notAfter: _end, ...content }: LicenseContent) =>
-      createHash('sha256').update(toWireJson([authorityId, content])).digest('hex'),
+      createHash('sha256')
+        .update(toWireJson([authorityId, content]))
+        .digest('hex'),
     async close() {
       const started = [...pools.values()]
       pools.clear()
@@ -90,7 +117,8 @@ const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 const revocationBlock = /-----BEGIN (X509 )?CRL-----[\s\S]+?-----END (X509 )?CRL-----/g
 
 /** Returns the certificates of a PEM text. */
-export const certificatesIn = (pem: string): readonly X509Certificate[] => (pem.match(pemBlock) ?? []).map((block) => new X509Certificate(block))
+export const certificatesIn = (pem: string): readonly X509Certificate[] =>
+  (pem.match(pemBlock) ?? []).map((block) => new X509Certificate(block))
 
 const serialOf = (certificate: X509Certificate): string => BigInt(`0x${certificate.serialNumber}`).toString()
 
@@ -98,20 +126,34 @@ const serialOf = (certificate: X509Certificate): string => BigInt(`0x${certifica
 const subjectOf = (certificate: X509Certificate): Readonly<Record<string, string | readonly string[]>> =>
   certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[]>>
 
-const valuesOf = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : [value].flat())
+const valuesOf = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : [value].flat()
 
 const flagsIn = (texts: readonly string[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(texts.flatMap((text) => (text.includes('=') ? [[text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]] : [])))
+  Object.fromEntries(
+    texts.flatMap((text) =>
+      text.includes('=') ? [[text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]] : [],
+    ),
+  )
 
 /** The wildcard of another organization than the one of the authority matches nothing. */
-const isForCluster = (certificate: X509Certificate, authority: X509Certificate | undefined, clusterUid: string): boolean => {
+const isForCluster = (
+  certificate: X509Certificate,
+  authority: X509Certificate | undefined,
+  clusterUid: string,
+): boolean => {
   const name = valuesOf(subjectOf(certificate)['CN'])[0] ?? ''
-  if (!name.startsWith('*.')) return certificate.checkHost(clusterUid.toLowerCase(), { subject: 'never', wildcards: false }) !== undefined
+  if (!name.startsWith('*.'))
+    return certificate.checkHost(clusterUid.toLowerCase(), { subject: 'never', wildcards: false }) !== undefined
   return authority !== undefined && valuesOf(subjectOf(authority)['O']).includes(name.slice(2))
 }
 
 /** Reads a license and checks it against authorities and a cluster. Throws if the text has no certificate. */
-export const readLicense = (pem: string, authorities: readonly X509Certificate[], clusterUid: string | undefined): ReadLicense => {
+export const readLicense = (
+  pem: string,
+  authorities: readonly X509Certificate[],
+  clusterUid: string | undefined,
+): ReadLicense => {
   const [certificate] = certificatesIn(pem)
   if (certificate === undefined) throw new Error('The text has no certificate in PEM.')
   const subject = subjectOf(certificate)
@@ -135,10 +177,14 @@ export const readLicense = (pem: string, authorities: readonly X509Certificate[]
 }
 
 /**
- * Reads the revocation lists of a text. A list that none of the authorities signed is left out. Throws if no list remains, or if one
- * has expired. The library is loaded only here, since loading it takes time.
+ * Reads the revocation lists of a text. A list that none of the authorities signed is left out. Throws if no list
+ * remains, or if one has expired. The library is loaded only here, since loading it takes time.
  */
-export const revocationsIn = async (pem: string, authorities: readonly X509Certificate[], now: Date): Promise<ReadRevocations> => {
+export const revocationsIn = async (
+  pem: string,
+  authorities: readonly X509Certificate[],
+  now: Date,
+): Promise<ReadRevocations> => {
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   x509.cryptoProvider.set(webcrypto)
@@ -146,10 +192,12 @@ export const revocationsIn = async (pem: string, authorities: readonly X509Certi
   const revoked = new Set<string>()
   for (const list of (pem.match(revocationBlock) ?? []).map((block) => new x509.X509Crl(block))) {
     const signers: X509Certificate[] = []
-    for (const authority of authorities) if (await list.verify({ publicKey: new x509.X509Certificate(authority.raw).publicKey })) signers.push(authority)
+    for (const authority of authorities)
+      if (await list.verify({ publicKey: new x509.X509Certificate(authority.raw).publicKey })) signers.push(authority)
     if (signers.length === 0) continue
     const { nextUpdate } = list
-    if (nextUpdate !== undefined && nextUpdate.getTime() < now.getTime()) throw new Error(`The revocation list expired at ${nextUpdate.toISOString()}. Fetch a new one.`)
+    if (nextUpdate !== undefined && nextUpdate.getTime() < now.getTime())
+      throw new Error(`The revocation list expired at ${nextUpdate.toISOString()}. Fetch a new one.`)
     for (const { fingerprint256 } of signers) listed.add(fingerprint256)
     for (const { serialNumber } of list.entries) revoked.add(BigInt(`0x${serialNumber}`).toString())
   }

@@ -9,7 +9,12 @@ x509.cryptoProvider.set(webcrypto)
 export type SigningTask =
   | { readonly kind: 'usages'; readonly certificatePem: string }
   | { readonly kind: 'authority'; readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }
-  | { readonly kind: 'license'; readonly certificatePem: string; readonly keyPem: string; readonly content: LicenseContent }
+  | {
+      readonly kind: 'license'
+      readonly certificatePem: string
+      readonly keyPem: string
+      readonly content: LicenseContent
+    }
   | {
       readonly kind: 'revocations'
       readonly certificatePem: string
@@ -30,7 +35,14 @@ const newSerial = (): string => {
 
 const decimalOf = (hexadecimal: string): string => BigInt(`0x${hexadecimal}`).toString()
 
-const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<SigningTask, { kind: 'authority' }>): Promise<{ readonly certificatePem: string; readonly keyPem: string }> => {
+const makeAuthority = async ({
+  organization,
+  notBefore,
+  notAfter,
+}: Extract<SigningTask, { kind: 'authority' }>): Promise<{
+  readonly certificatePem: string
+  readonly keyPem: string
+}> => {
   const keys = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -56,19 +68,24 @@ const verbatim = (text: string): x509.JsonAttributeObject => ({ utf8String: text
 const nameConstraints = '2.5.29.30'
 
 /**
- * Returns why the extensions of an authority do not allow it to sign licenses and revocation lists, or why strict verifiers
- * would refuse it.
+ * Returns why the extensions of an authority do not allow it to sign licenses and revocation lists, or why strict
+ * verifiers would refuse it.
  */
 const usageFault = (certificatePem: string): string | undefined => {
   const certificate = new x509.X509Certificate(certificatePem)
   const needed = x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign
   const usages = certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? 0
   if ((usages & needed) !== needed) return 'The key usage of the authority must include keyCertSign and cRLSign.'
-  if (certificate.getExtension(x509.BasicConstraintsExtension)?.critical !== true) return 'The basic constraints of the authority must be critical.'
-  if (certificate.getExtension(x509.SubjectKeyIdentifierExtension) === null) return 'The authority must have a subject key identifier.'
-  if (certificate.getExtension(nameConstraints) !== null) return 'The authority must have no name constraints: a license has the UID of a cluster as its name.'
+  if (certificate.getExtension(x509.BasicConstraintsExtension)?.critical !== true)
+    return 'The basic constraints of the authority must be critical.'
+  if (certificate.getExtension(x509.SubjectKeyIdentifierExtension) === null)
+    return 'The authority must have a subject key identifier.'
+  if (certificate.getExtension(nameConstraints) !== null)
+    return 'The authority must have no name constraints: a license has the UID of a cluster as its name.'
   const extended = certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages
-  return extended === undefined || extended.includes(x509.ExtendedKeyUsage.clientAuth) ? undefined : 'The extended key usage of the authority must include clientAuth.'
+  return extended === undefined || extended.includes(x509.ExtendedKeyUsage.clientAuth)
+    ? undefined
+    : 'The extended key usage of the authority must include clientAuth.'
 }
 
 /** Runs one task on this thread. */
@@ -76,7 +93,8 @@ export const resultOf = async (task: SigningTask): Promise<unknown> => {
   if (task.kind === 'authority') return makeAuthority(task)
   if (task.kind === 'usages') return usageFault(task.certificatePem)
   const { certificatePem, keyPem } = task
-  if (task.kind === 'revocations') return signList(certificatePem, keyPem, task.revoked, task.thisUpdate, task.nextUpdate)
+  if (task.kind === 'revocations')
+    return signList(certificatePem, keyPem, task.revoked, task.thisUpdate, task.nextUpdate)
   const serial = newSerial()
   return { serial: decimalOf(serial), certificatePem: signLicense(certificatePem, keyPem, serial, task.content) }
 }

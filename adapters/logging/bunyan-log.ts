@@ -16,8 +16,8 @@ export interface BunyanLogOptions {
 }
 
 /**
- * Writes Bunyan records, one JSON object per line. Only our own serializers are used: `error` and `err` log an explicit set
- * of fields.
+ * Writes Bunyan records, one JSON object per line. Only our own serializers are used: `error` and `err` log an explicit
+ * set of fields.
  */
 export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptions): BunyanLog => {
   const stream = { write: (record: object) => lines.add(lineOf(record)) } as unknown as NodeJS.WritableStream

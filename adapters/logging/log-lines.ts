@@ -5,8 +5,8 @@ import { toWireJson } from '../../core/kernel/json.ts'
 export interface BatchedLines {
   add(line: string): void
   /**
-   * Writes the waiting lines synchronously, at the end of the process. A batch in progress completes by itself: the process
-   * waits for it.
+   * Writes the waiting lines synchronously, at the end of the process. A batch in progress completes by itself: the
+   * process waits for it.
    */
   flushNow(): void
   /** Returns the number of lines that were lost, and why nothing can be written at present: a code of the system. */
@@ -34,8 +34,9 @@ export interface BatchedLinesOptions {
 const slowReaderMs = 10
 
 /**
- * A write that fails, as on a full disk, is tried again until it succeeds: the lines wait, up to the bound, and the log then says how many
- * were lost. Only a descriptor that was closed is never used again, since another file may get its number.
+ * A write that fails, as on a full disk, is tried again until it succeeds: the lines wait, up to the bound, and the log
+ * then says how many were lost. Only a descriptor that was closed is never used again, since another file may get its
+ * number.
  */
 export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => {
   const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024, retryMs = 1_000 } = options
@@ -124,14 +125,17 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   }
 }
 
-/** How often, and how far apart, a reader that takes nothing is asked again: the end of the process waits for three seconds at most. */
+/**
+ * How often, and how far apart, a reader that takes nothing is asked again: the end of the process waits for three
+ * seconds at most.
+ */
 const [mostAttempts, attemptMs] = [1_500, 2]
 const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 /** Returns what could not be written, with the code of the system. */
 const writeAll = (fd: number, bytes: Buffer): { readonly left: Buffer; readonly code: string | undefined } => {
   let left = bytes
-  for (let attempts = 0; left.length > 0 && attempts < mostAttempts; ) {
+  for (let attempts = 0; left.length > 0 && attempts < mostAttempts;) {
     try {
       left = left.subarray(writeSync(fd, left))
     } catch (cause) {
@@ -144,12 +148,19 @@ const writeAll = (fd: number, bytes: Buffer): { readonly left: Buffer; readonly 
   return { left, code: undefined }
 }
 
-const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
+const levelNames: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
 const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'time', 'msg', 'v', 'isStep'])
 
 type LogRecord = Readonly<Record<string, unknown>>
 
-/** Formats a JSON log line for a terminal: time, level, message, then the fields. */
+/** Formats a JSON log line for a terminal: time, level, message, then the fields. @internal */
 export const plainLine = (json: string): string => plainText(JSON.parse(json) as LogRecord)
 
 const plainText = (record: LogRecord): string => {
@@ -173,9 +184,9 @@ export interface PlainLines extends Pick<BatchedLines, 'add'> {
 const clearLine = '\r\u001b[2K'
 
 /**
- * Writes each record as a plain line. A step of longer work (`isStep`) is shown on the last line of a terminal until the
- * next record replaces it; without a terminal it is left out. `columns` returns the width of the terminal; it is undefined
- * without one.
+ * Writes each record as a plain line. A step of longer work (`isStep`) is shown on the last line of a terminal until
+ * the next record replaces it; without a terminal it is left out. `columns` returns the width of the terminal; it is
+ * undefined without one.
  */
 export const makePlainLines = (lines: Pick<BatchedLines, 'add'>, columns: (() => number) | undefined): PlainLines => {
   let isShown = false

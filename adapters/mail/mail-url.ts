@@ -5,21 +5,23 @@ export interface SmtpPlace {
   readonly host: string
   readonly port: number
   /**
-   * `implicit`: TLS from the first byte. `required`: STARTTLS or failure. `if-offered`: on this machine only. `off`: plain
-   * text, as configured.
+   * `implicit`: TLS from the first byte. `required`: STARTTLS or failure. `if-offered`: on this machine only. `off`:
+   * plain text, as configured.
    */
   readonly tls: 'implicit' | 'required' | 'if-offered' | 'off'
   readonly user: string | undefined
   readonly password: string | undefined
 }
 
-export type MailPlace = { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'smtp'; readonly smtp: SmtpPlace }
+export type MailPlace =
+  { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'smtp'; readonly smtp: SmtpPlace }
 
 export const mailUrlForms = 'folder:PATH, smtp://user:password@host:port or smtps://user:password@host:port'
 
 const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 /**
  * Parses `folder:PATH`, `smtp://` or `smtps://`; user and password are percent-decoded. Returns undefined for anything
@@ -33,7 +35,14 @@ export const parseMailUrl = (url: string): MailPlace | undefined => {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   const isImplicit = protocol === 'smtps:'
   const choice = /^(?:\?tls=(off|required))?$/.exec(search)
-  if (host === '' || (pathname !== '' && pathname !== '/') || hash !== '' || choice === null || (isImplicit && search !== '')) return undefined
+  if (
+    host === '' ||
+    (pathname !== '' && pathname !== '/') ||
+    hash !== '' ||
+    choice === null ||
+    (isImplicit && search !== '')
+  )
+    return undefined
   const user = decoded(username)
   const secret = decoded(password)
   if (user === undefined || secret === undefined) return undefined

@@ -76,10 +76,14 @@ export const makeSmtpMailer = (place: SmtpPlace, sender: MailSender, options: Sm
 }
 
 /**
- * Classifies an error. Only a 5xx about the recipient or the message itself is final: a refused login or sender is for the
- * operator to fix, and the mail waits.
+ * Classifies an error. Only a 5xx about the recipient or the message itself is final: a refused login or sender is for
+ * the operator to fix, and the mail waits.
  */
-const sendFailure = ({ code, command, responseCode }: NodemailerError): Failure<'MailDelayed'> | Failure<'MailRefused'> => {
+const sendFailure = ({
+  code,
+  command,
+  responseCode,
+}: NodemailerError): Failure<'MailDelayed'> | Failure<'MailRefused'> => {
   const reason = [code ?? 'unknown', ...(responseCode === undefined ? [] : [String(responseCode)])].join(' ')
   const isAboutMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE'
   return isAboutMail && responseCode !== undefined && responseCode >= 500 ? MailRefused(reason) : MailDelayed(reason)
@@ -103,7 +107,7 @@ export interface MailSender {
   readonly clock: Clock
 }
 
-export interface RenderedMail {
+interface RenderedMail {
   readonly subject: string
   readonly text: string
   readonly html: string
@@ -111,19 +115,26 @@ export interface RenderedMail {
 
 const maxSubjectLength = 200
 
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? sign)
 
 /**
- * Returns the text on one line: a line break in a subject would start another header, and other control characters are of
- * no use.
+ * Returns the text on one line: a line break in a subject would start another header, and other control characters are
+ * of no use.
  */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 /** Returns the subject, the plain text and the HTML of a mail. The HTML has the same content and loads nothing. */
-export const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
+const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
   const paragraphs = mail.paragraphs.map(oneLine)
-  const action = mail.action === undefined ? undefined : { label: oneLine(mail.action.label), url: mail.action.url.reveal() }
+  const action =
+    mail.action === undefined ? undefined : { label: oneLine(mail.action.label), url: mail.action.url.reveal() }
   return {
     subject: [...oneLine(mail.subject)].slice(0, maxSubjectLength).join(''),
     text: textOf(paragraphs, action, sender),
@@ -137,10 +148,17 @@ interface Action {
 }
 
 const textOf = (paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string =>
-  [...paragraphs, ...(action === undefined ? [] : [`${action.label}:\n${action.url}`]), `-- \n${sender.name}`].join('\n\n') + '\n'
+  [...paragraphs, ...(action === undefined ? [] : [`${action.label}:\n${action.url}`]), `-- \n${sender.name}`].join(
+    '\n\n',
+  ) + '\n'
 
 /** The colours are those of the reader's program, so that the mail is legible on light and dark backgrounds. */
-const htmlOf = (title: string, paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string => {
+const htmlOf = (
+  title: string,
+  paragraphs: readonly string[],
+  action: Action | undefined,
+  sender: MailSender,
+): string => {
   const link = action === undefined ? '' : linkOf(action)
   return `<!DOCTYPE html>
 <html lang="en">

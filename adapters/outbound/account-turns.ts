@@ -15,11 +15,13 @@ export interface TurnLimits {
 export class TurnRefused extends Error {}
 
 /**
- * A bounded number of turns. Accounts that wait get them one after the other, however many calls each of them makes, and an
- * account that has all its turns holds up no other.
+ * A bounded number of turns. Accounts that wait get them one after the other, however many calls each of them makes,
+ * and an account that has all its turns holds up no other.
  */
 export interface AccountTurns {
-  /** Runs the work when its turn comes. Rejects with TurnRefused before the work starts, or with the error of the work. */
+  /**
+   * Runs the work when its turn comes. Rejects with TurnRefused before the work starts, or with the error of the work.
+   */
   run<A>(account: AccountKey, work: () => Promise<A>): Promise<A>
   /** The number of calls that have a turn, and of those that wait. */
   load(): { readonly running: number; readonly waiting: number }
@@ -35,7 +37,8 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
   const waitersOf = new Map<AccountKey, Waiter[]>()
   let running = 0
 
-  const hasRoom = (account: AccountKey): boolean => running < limits.inAll && (runningOf.get(account) ?? 0) < limits.perAccount
+  const hasRoom = (account: AccountKey): boolean =>
+    running < limits.inAll && (runningOf.get(account) ?? 0) < limits.perAccount
 
   const count = (account: AccountKey, by: 1 | -1): void => {
     running += by
@@ -67,7 +70,8 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
       count(account, 1)
       return Promise.resolve()
     }
-    if (waiters.length >= limits.waitingPerAccount) return Promise.reject(new TurnRefused('Too many requests of this kind wait already. Try again later.'))
+    if (waiters.length >= limits.waitingPerAccount)
+      return Promise.reject(new TurnRefused('Too many requests of this kind wait already. Try again later.'))
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         leave(account, waiter)

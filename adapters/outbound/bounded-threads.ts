@@ -19,12 +19,14 @@ export interface BoundedThreadsOptions {
   readonly idleMilliseconds?: number
 }
 
-/** The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people. */
+/**
+ * The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people.
+ */
 export class WorkStopped extends Error {}
 
 /**
- * Threads that read untrusted input. A job that does not end is ended together with its thread. Accounts get the threads in
- * turn.
+ * Threads that read untrusted input. A job that does not end is ended together with its thread. Accounts get the
+ * threads in turn.
  */
 export interface BoundedThreads {
   /**
@@ -53,7 +55,8 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
   // A thread that fails without a job is replaced at the next one.
   pool.on('error', () => undefined)
   const turns = makeAccountTurns({ inAll: options.threads, ...options })
-  // Each running job has a thread, so the time of a job starts when it gets one. The pool ends the thread of an aborted job.
+  // Each running job has a thread, so the time of a job starts when it gets one. The pool ends the thread of an aborted
+  // job.
   const timed = new PQueue({ concurrency: options.threads, timeout: options.jobMilliseconds })
   let isClosed = false
 
@@ -64,7 +67,9 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
 
   const start = async (job: object, moved: readonly ArrayBuffer[]): Promise<unknown> => {
     try {
-      return await timed.add(({ signal }) => (isClosed ? Promise.reject(stopped()) : pool.run(job, { transferList: [...moved], signal: signal ?? null })))
+      return await timed.add(({ signal }) =>
+        isClosed ? Promise.reject(stopped()) : pool.run(job, { transferList: [...moved], signal: signal ?? null }),
+      )
     } catch (error) {
       throw asStopped(error)
     }

@@ -7,11 +7,19 @@ import { makeNameResolver } from './name-resolver.ts'
 /** The kinds of allowed addresses. Link-local, multicast, reserved and cloud metadata addresses are always refused. */
 export type AddressKind = 'public' | 'private' | 'loopback'
 
-/** Reports whether an address may be connected to, and resolves names under that rule. It opens no connection itself. */
+/**
+ * Reports whether an address may be connected to, and resolves names under that rule. It opens no connection itself.
+ */
 export interface EgressPolicy {
-  /** Returns why this URL must not be connected to, for its author, or undefined. Names are checked when they are resolved. */
+  /**
+   * Returns why this URL must not be connected to, for its author, or undefined. Names are checked when they are
+   * resolved.
+   */
   refusal(url: URL): string | undefined
-  /** For `net.connect` and undici's `connect`: every resolved address is checked, and the connection uses a checked address. */
+  /**
+   * For `net.connect` and undici's `connect`: every resolved address is checked, and the connection uses a checked
+   * address.
+   */
   readonly lookup: LookupFunction
 }
 
@@ -21,26 +29,32 @@ export class EgressRefused extends Error {
 }
 
 /** Metadata services outside the link-local range. */
-const metadataAddresses: ReadonlySet<string> = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
+const metadataAddresses: ReadonlySet<string> = new Set([
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+])
 
 /**
- * Parses an address in one spelling only: without dotted tails, which the library parses to another address than the socket
- * does.
+ * Parses an address in one spelling only: without dotted tails, which the library parses to another address than the
+ * socket does.
  */
-export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
+const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   if (!isIPv6(address) || address.includes('%')) return undefined
   return ipaddr.process(new URL(`http://[${address}]`).hostname.slice(1, -1))
 }
 
 /**
- * Reports whether an address is global. For IPv6 these are only the ranges allocated to the public network; other unicast
- * addresses are unroutable or local.
+ * Reports whether an address is global. For IPv6 these are only the ranges allocated to the public network; other
+ * unicast addresses are unroutable or local.
  */
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   address instanceof ipaddr.IPv4 || ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 
-/** Returns the kind of an address, or undefined if it is never allowed. */
+/** Returns the kind of an address, or undefined if it is never allowed. @internal */
 export const kindOf = (address: string): AddressKind | undefined => {
   const parsed = parseAddress(address)
   if (parsed === undefined || metadataAddresses.has(parsed.toString())) return undefined
@@ -58,25 +72,32 @@ export const kindOf = (address: string): AddressKind | undefined => {
   }
 }
 
-export const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
+const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
 
 const describe = (address: string): string => {
   const kind = kindOf(address)
-  return kind === undefined ? `The address ${address} is never allowed.` : `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.`
+  return kind === undefined
+    ? `The address ${address} is never allowed.`
+    : `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.`
 }
 
 /** @param resolver the look-ups of one service share one. */
-export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Resolver = makeNameResolver().lookup): EgressPolicy => {
+export const makeEgressPolicy = (
+  allowed: ReadonlySet<AddressKind>,
+  resolver: Resolver = makeNameResolver().lookup,
+): EgressPolicy => {
   const permits = (address: string): boolean => {
     const kind = kindOf(address)
     return kind !== undefined && allowed.has(kind)
   }
   const lookup: LookupFunction = (hostname, options, done) => {
-    const family = options.family === 4 || options.family === 'IPv4' ? 4 : options.family === 6 || options.family === 'IPv6' ? 6 : 0
+    const family =
+      options.family === 4 || options.family === 'IPv4' ? 4 : options.family === 6 || options.family === 'IPv6' ? 6 : 0
     resolver(hostname, { all: true, family }, (error, addresses) => {
       if (error !== null) return done(error, '', 0)
       const refused = addresses.find(({ address }) => !permits(address))
-      if (refused !== undefined) return done(new EgressRefused(`${hostname} is not allowed: ${describe(refused.address)}`), '', 0)
+      if (refused !== undefined)
+        return done(new EgressRefused(`${hostname} is not allowed: ${describe(refused.address)}`), '', 0)
       const [first] = addresses
       if (first === undefined) return done(new EgressRefused(`${hostname} has no address.`), '', 0)
       if (options.all === true) return done(null, addresses)
@@ -87,7 +108,8 @@ export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Re
     lookup,
     refusal(url) {
       if (url.protocol !== 'https:') return 'The server must be reached by https.'
-      if (url.username !== '' || url.password !== '') return 'The server address must not carry a user name or password.'
+      if (url.username !== '' || url.password !== '')
+        return 'The server address must not carry a user name or password.'
       const host = hostOf(url)
       if (isIP(host) !== 0 && !permits(host)) return describe(host)
       return undefined
@@ -97,7 +119,13 @@ export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Re
 
 /** A host or range that the operator allowed for URLs of users. */
 export type EgressTarget =
-  | { readonly kind: 'host'; readonly text: string; readonly host: string; readonly isWildcard: boolean; readonly port: number | undefined }
+  | {
+      readonly kind: 'host'
+      readonly text: string
+      readonly host: string
+      readonly isWildcard: boolean
+      readonly port: number | undefined
+    }
   | { readonly kind: 'range'; readonly text: string; readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] }
 
 /** What the operator allowed. It never contains link-local, metadata or other special addresses. */
@@ -107,7 +135,8 @@ export interface EgressAllowance {
   hasAddress(address: string): boolean
 }
 
-const hostPattern = /^(\*\.)?((?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?::(\d{1,5}))?$/
+const hostPattern =
+  /^(\*\.)?((?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?::(\d{1,5}))?$/
 
 const readRange = (text: string): EgressTarget | undefined => {
   const [address = '', bits] = text.split('/')
@@ -122,7 +151,13 @@ export const readEgressTarget = (text: string): EgressTarget | undefined => {
   const [whole, star, host, port] = hostPattern.exec(text.toLowerCase()) ?? []
   // A name of digits and dots is an address that resolvers interpret in different ways.
   if (whole === undefined || host === undefined || /^[\d.]+$/.test(host) || Number(port ?? 1) > 65_535) return undefined
-  return { kind: 'host', text, host, isWildcard: star !== undefined, port: port === undefined ? undefined : Number(port) }
+  return {
+    kind: 'host',
+    text,
+    host,
+    isWildcard: star !== undefined,
+    port: port === undefined ? undefined : Number(port),
+  }
 }
 
 const portOf = (url: URL): number => (url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port))
@@ -138,27 +173,38 @@ export const makeEgressAllowance = (targets: readonly EgressTarget[]): EgressAll
   hasAddress: (address) => {
     const parsed = kindOf(address) === undefined ? undefined : parseAddress(address)
     if (parsed === undefined) return false
-    return targets.some((target) => target.kind === 'range' && parsed.kind() === target.range[0].kind() && parsed.match(target.range[0], target.range[1]))
+    return targets.some(
+      (target) =>
+        target.kind === 'range' &&
+        parsed.kind() === target.range[0].kind() &&
+        parsed.match(target.range[0], target.range[1]),
+    )
   },
 })
 
 /** The rule for URLs that users enter: public addresses by https, and what the operator allowed, also by http. */
 export interface UserUrlPolicy {
-  /** Returns why this URL must not be requested, for its author, or undefined if it is not refused before resolution. */
+  /**
+   * Returns why this URL must not be requested, for its author, or undefined if it is not refused before resolution.
+   */
   refusal(url: URL): string | undefined
   /** For `net.connect`: every resolved address is checked, and the connection uses a checked address. */
   lookupFor(url: URL): LookupFunction
 }
 
 /**
- * The same text for hosts that do not exist, do not answer or must not be reached, so that the network cannot be mapped by
- * the difference.
+ * The same text for hosts that do not exist, do not answer or must not be reached, so that the network cannot be mapped
+ * by the difference.
  */
 export const notReached = (host: string): string =>
-  `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http only what the operator allows is reached.`
+  `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http ` +
+  'only what the operator allows is reached.'
 
 /** @param resolver the look-ups of one service share one. */
-export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver = makeNameResolver().lookup): UserUrlPolicy => {
+export const makeUserUrlPolicy = (
+  allowance: EgressAllowance,
+  resolver: Resolver = makeNameResolver().lookup,
+): UserUrlPolicy => {
   const permits = (url: URL, address: string): boolean => {
     const kind = kindOf(address)
     if (kind === undefined) return false
@@ -174,7 +220,12 @@ export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver
       return undefined
     },
     lookupFor: (url) => (hostname, options, done) => {
-      const family = options.family === 4 || options.family === 'IPv4' ? 4 : options.family === 6 || options.family === 'IPv6' ? 6 : 0
+      const family =
+        options.family === 4 || options.family === 'IPv4'
+          ? 4
+          : options.family === 6 || options.family === 'IPv6'
+            ? 6
+            : 0
       resolver(hostname, { all: true, family }, (error, addresses) => {
         if (error !== null) return done(error, '', 0)
         const [first] = addresses

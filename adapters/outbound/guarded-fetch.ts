@@ -32,11 +32,16 @@ export interface GuardedAnswer {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** The URL after redirects. */
   readonly url: URL
-  /** Called when the bytes are no longer kept. Until then, or until the end of the surrounding request, they count for its account. */
+  /**
+   * Called when the bytes are no longer kept. Until then, or until the end of the surrounding request, they count for
+   * its account.
+   */
   readonly release?: () => void
 }
 
-/** The server did not answer, or not within the limits. The message is for people and repeats nothing of the request. */
+/**
+ * The server did not answer, or not within the limits. The message is for people and repeats nothing of the request.
+ */
 export class FetchFailed extends Error {}
 /** No server answered. For the caller this is the same as a refused address. */
 export class NotReached extends FetchFailed {}
@@ -49,7 +54,11 @@ const defaultTimeoutMilliseconds = 30_000
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 const headersOf = (headers: Dispatcher.ResponseData['headers']): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]])))
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  )
 
 const causes = (error: unknown): readonly unknown[] => {
   const found: unknown[] = []
@@ -80,12 +89,17 @@ const joined = (parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
   return bytes
 }
 
-const readBody = async (body: Dispatcher.ResponseData['body'], limitBytes: number, reading: Reading): Promise<Uint8Array<ArrayBuffer>> => {
+const readBody = async (
+  body: Dispatcher.ResponseData['body'],
+  limitBytes: number,
+  reading: Reading,
+): Promise<Uint8Array<ArrayBuffer>> => {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body as AsyncIterable<Uint8Array>) {
     size += part.length
-    if (size > limitBytes) throw new FetchFailed(`The answer is larger than ${Math.round(limitBytes / 1024 / 1024)} MiB.`)
+    if (size > limitBytes)
+      throw new FetchFailed(`The answer is larger than ${Math.round(limitBytes / 1024 / 1024)} MiB.`)
     reading.take(part.length)
     parts.push(part)
   }
@@ -104,10 +118,22 @@ const agentFor = (url: URL, policy: UserUrlPolicy, secrets: OriginSecrets): Agen
     ...definedFields({ ca: authorityPem }),
     ...(certificatePem === undefined || keyPem === undefined ? {} : { cert: certificatePem, key: keyPem }),
   }
-  return new Agent({ connect: { ...tls, lookup: policy.lookupFor(url), timeout: 5_000 }, connections: 1, headersTimeout: 15_000, bodyTimeout: 15_000, maxHeaderSize: 32 * 1024 })
+  return new Agent({
+    connect: { ...tls, lookup: policy.lookupFor(url), timeout: 5_000 },
+    connections: 1,
+    headersTimeout: 15_000,
+    bodyTimeout: 15_000,
+    maxHeaderSize: 32 * 1024,
+  })
 }
 
-const hop = async (policy: UserUrlPolicy, reading: Reading, url: URL, what: GuardedRequest, signal: AbortSignal): Promise<Hop> => {
+const hop = async (
+  policy: UserUrlPolicy,
+  reading: Reading,
+  url: URL,
+  what: GuardedRequest,
+  signal: AbortSignal,
+): Promise<Hop> => {
   const isOwn = url.origin === (what.secretsOrigin ?? what.url.origin)
   const secrets = isOwn ? (what.secrets ?? {}) : {}
   const agent = agentFor(url, policy, secrets)
@@ -125,9 +151,16 @@ const hop = async (policy: UserUrlPolicy, reading: Reading, url: URL, what: Guar
     })
     const headers = headersOf(answer.headers)
     const location = headers['location']
-    const next = redirects.has(answer.statusCode) && location !== undefined && URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
-    if (next !== undefined) return { next, answer: { status: answer.statusCode, headers, bytes: new Uint8Array(), url } }
-    return { next, answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what.limitBytes, reading), url } }
+    const next =
+      redirects.has(answer.statusCode) && location !== undefined && URL.canParse(location, url.href)
+        ? new URL(location, url.href)
+        : undefined
+    if (next !== undefined)
+      return { next, answer: { status: answer.statusCode, headers, bytes: new Uint8Array(), url } }
+    return {
+      next,
+      answer: { status: answer.statusCode, headers, bytes: await readBody(answer.body, what.limitBytes, reading), url },
+    }
   } finally {
     await agent.destroy()
   }
@@ -146,7 +179,10 @@ const asFetchError = (error: unknown, host: string, isLate: boolean): Error => {
  * Ignores proxies of the environment. Each redirect is checked like the first address.
  * @param budgets those of the service; by default this client has its own.
  */
-export const makeGuardedFetch = (policy: UserUrlPolicy, budgets: ReadingBudgets = makeReadingBudgets()): GuardedFetch => {
+export const makeGuardedFetch = (
+  policy: UserUrlPolicy,
+  budgets: ReadingBudgets = makeReadingBudgets(),
+): GuardedFetch => {
   const follow = async (what: GuardedRequest, reading: Reading, signal: AbortSignal): Promise<GuardedAnswer> => {
     let url = what.url
     for (let at = 0; at <= maxRedirects; at += 1) {
@@ -166,7 +202,11 @@ export const makeGuardedFetch = (policy: UserUrlPolicy, budgets: ReadingBudgets 
   return async (what, signal) => {
     const reading = openFor(budgets, what.url)
     try {
-      const answer = await follow(what, reading, AbortSignal.any([signal, AbortSignal.timeout(what.timeoutMilliseconds ?? defaultTimeoutMilliseconds)]))
+      const answer = await follow(
+        what,
+        reading,
+        AbortSignal.any([signal, AbortSignal.timeout(what.timeoutMilliseconds ?? defaultTimeoutMilliseconds)]),
+      )
       return { ...answer, release: reading.keep() }
     } catch (error) {
       reading.end()

@@ -29,7 +29,8 @@ const weigh = (value: unknown, heavy: Weights, depth = 0): number => {
   if (depth > maxDepth) throw new JsonUnreadable('sent JSON that is nested too deeply.')
   let sum = 1
   const members = Array.isArray(value) ? [] : Object.entries(value)
-  if ((Array.isArray(value) ? value : members).length > maxItems) throw new JsonUnreadable(`sent JSON with more than ${maxItems} values in one place.`)
+  if ((Array.isArray(value) ? value : members).length > maxItems)
+    throw new JsonUnreadable(`sent JSON with more than ${maxItems} values in one place.`)
   if (Array.isArray(value)) {
     for (const item of value) sum += weigh(item, heavy, depth + 1)
   } else {
@@ -61,17 +62,25 @@ const split = (value: unknown, heavy: Weights): JsonPiece => {
   if (!isHeavy(value)) return { kind: 'whole', text: toWireJson(value) }
   if (Array.isArray(value)) {
     const groups = grouped(value as readonly unknown[], weightOf)
-    return { kind: 'array', parts: groups.map((group) => (isHeavy(group[0]) ? split(group[0], heavy) : toWireJson(group))) }
+    return {
+      kind: 'array',
+      parts: groups.map((group) => (isHeavy(group[0]) ? split(group[0], heavy) : toWireJson(group))),
+    }
   }
   const groups = grouped(Object.entries(value as object), ([key, item]) => textCost(key) + weightOf(item))
   const partOf = (group: readonly [string, unknown][]): string | readonly [string, JsonPiece] => {
     const [first] = group
-    return first !== undefined && isHeavy(first[1]) ? [first[0], split(first[1], heavy)] : toWireJson(Object.fromEntries(group))
+    return first !== undefined && isHeavy(first[1])
+      ? [first[0], split(first[1], heavy)]
+      : toWireJson(Object.fromEntries(group))
   }
   return { kind: 'object', parts: groups.map((group) => partOf(group as readonly [string, unknown][])) }
 }
 
-/** Parses a text into pieces; undefined if it is no JSON. For a thread: it takes as long as the text is. Throws JsonUnreadable. */
+/**
+ * Parses a text into pieces; undefined if it is no JSON. For a thread: it takes as long as the text is. Throws
+ * JsonUnreadable.
+ */
 export const piecesOf = (text: string): JsonPiece | undefined => {
   let value: unknown
   try {
@@ -86,7 +95,8 @@ export const piecesOf = (text: string): JsonPiece | undefined => {
 
 /** Sets a member as a parser does, whatever its name is. */
 const setMember = (target: Record<string, unknown>, key: string, value: unknown): void => {
-  if (key === '__proto__') Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   else target[key] = value
 }
 
@@ -103,7 +113,10 @@ export const joinPieces = async (piece: JsonPiece, slices: TimeSlices): Promise<
   }
   const members: Record<string, unknown> = {}
   for (const part of piece.parts) {
-    if (typeof part === 'string') await slices.run(() => Object.entries(fromWireJson(part) as object).forEach(([key, value]) => setMember(members, key, value)))
+    if (typeof part === 'string')
+      await slices.run(() =>
+        Object.entries(fromWireJson(part) as object).forEach(([key, value]) => setMember(members, key, value)),
+      )
     else setMember(members, part[0], await joinPieces(part[1], slices))
   }
   return members

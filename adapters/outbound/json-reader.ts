@@ -13,8 +13,8 @@ export type JsonAnswer = { readonly piece: JsonPiece | undefined } | { readonly 
 /** Parses JSON that other servers send, without blocking the event loop. */
 export interface JsonReader {
   /**
-   * Returns the value; undefined if the text is no JSON. Throws JsonUnreadable for a text that is too large an object, is nested
-   * too deeply, or takes too long.
+   * Returns the value; undefined if the text is no JSON. Throws JsonUnreadable for a text that is too large an object,
+   * is nested too deeply, or takes too long.
    */
   parse(bytes: Uint8Array, account: AccountKey): Promise<unknown>
   close(): Promise<void>
@@ -49,7 +49,8 @@ const turnByTurn: TimeSlices = {
 }
 
 /** Only an object or an array takes long to parse. */
-const isContainer = (bytes: Uint8Array): boolean => /^\s*[[{]/.test(Buffer.from(bytes.subarray(0, 64)).toString('latin1'))
+const isContainer = (bytes: Uint8Array): boolean =>
+  /^\s*[[{]/.test(Buffer.from(bytes.subarray(0, 64)).toString('latin1'))
 
 /** Parses short texts at once, and long ones on threads that accounts get in turn. */
 export const makeJsonReader = (): JsonReader => {
@@ -77,7 +78,9 @@ export const makeJsonReader = (): JsonReader => {
       try {
         return await parseAside(bytes, account)
       } catch (error) {
-        throw error instanceof WorkStopped ? new JsonUnreadable(`sent JSON that cannot be read. ${error.message}`) : error
+        throw error instanceof WorkStopped
+          ? new JsonUnreadable(`sent JSON that cannot be read. ${error.message}`)
+          : error
       }
     },
     close: () => threads.close(),

@@ -16,8 +16,8 @@ export type Resolver = (
 ) => void
 
 /**
- * Looks up host names over DNS sockets. The system's own function, `getaddrinfo`, occupies one of the few threads on which files are
- * read and secrets are hashed for as long as a DNS server is silent.
+ * Looks up host names over DNS sockets. The system's own function, `getaddrinfo`, occupies one of the few threads on
+ * which files are read and secrets are hashed for as long as a DNS server is silent.
  */
 export interface NameResolver {
   readonly lookup: Resolver
@@ -48,7 +48,7 @@ type Address = dns.LookupAddress
 const failure = (code: 'ENOTFOUND' | 'EAI_AGAIN', hostname: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo', hostname })
 
-/** Returns the addresses of each name of a hosts file, in lower case. */
+/** Returns the addresses of each name of a hosts file, in lower case. @internal */
 export const readHosts = (text: string): ReadonlyMap<string, readonly Address[]> => {
   const found = new Map<string, Address[]>()
   for (const line of text.split('\n')) {
@@ -56,7 +56,8 @@ export const readHosts = (text: string): ReadonlyMap<string, readonly Address[]>
     const family = isIP(address)
     // An address with a zone belongs to one interface.
     if (family === 0 || address.includes('%')) continue
-    for (const name of names) found.set(name.toLowerCase(), [...(found.get(name.toLowerCase()) ?? []), { address, family }])
+    for (const name of names)
+      found.set(name.toLowerCase(), [...(found.get(name.toLowerCase()) ?? []), { address, family }])
   }
   return found
 }
@@ -68,20 +69,24 @@ export interface SearchRules {
   readonly dots: number
 }
 
-/** Reads `resolv.conf`. The last of several `search` and `domain` lines counts. */
+/** Reads `resolv.conf`. The last of several `search` and `domain` lines counts. @internal */
 export const readSearchRules = (text: string): SearchRules => {
   let domains: readonly string[] = []
   let dots = 1
   for (const line of text.split('\n')) {
     const [word = '', ...values] = (line.split(/[#;]/)[0] ?? '').trim().split(/\s+/)
-    if (word === 'search' || word === 'domain') domains = values.map((value) => value.replace(/\.$/, '')).filter((value) => value !== '')
-    const given = word === 'options' ? values.map((value) => /^ndots:(\d{1,2})$/.exec(value)?.[1]).find((each) => each !== undefined) : undefined
+    if (word === 'search' || word === 'domain')
+      domains = values.map((value) => value.replace(/\.$/, '')).filter((value) => value !== '')
+    const given =
+      word === 'options'
+        ? values.map((value) => /^ndots:(\d{1,2})$/.exec(value)?.[1]).find((each) => each !== undefined)
+        : undefined
     if (given !== undefined) dots = Math.min(Number(given), 15)
   }
   return { domains, dots }
 }
 
-/** Returns the names to ask for, in their order, each without a final dot. */
+/** Returns the names to ask for, in their order, each without a final dot. @internal */
 export const candidates = (hostname: string, { domains, dots }: SearchRules): readonly string[] => {
   const name = hostname.replace(/\.$/, '')
   if (name !== hostname) return [name]
@@ -89,7 +94,10 @@ export const candidates = (hostname: string, { domains, dots }: SearchRules): re
   return name.split('.').length - 1 >= dots ? [name, ...searched] : [...searched, name]
 }
 
-/** Reads a file again when it has changed. A file that is absent is empty. It is read at once: file work of others may be slow. */
+/**
+ * Reads a file again when it has changed. A file that is absent is empty. It is read at once: file work of others may
+ * be slow.
+ */
 const watched = <A>(file: string, read: (text: string) => A, onChange: () => void = () => undefined): (() => A) => {
   let known: { readonly mark: string; readonly value: A } | undefined
   const markOf = (): string => {
@@ -110,29 +118,42 @@ const watched = <A>(file: string, read: (text: string) => A, onChange: () => voi
 }
 
 /** The system has no such file on Windows, where its DNS servers are found in another way. */
-const systemFiles = process.platform === 'win32'
-  ? { hosts: `${process.env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\drivers\\etc\\hosts`, configuration: '' }
-  : { hosts: '/etc/hosts', configuration: '/etc/resolv.conf' }
+const systemFiles =
+  process.platform === 'win32'
+    ? { hosts: `${process.env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\drivers\\etc\\hosts`, configuration: '' }
+    : { hosts: '/etc/hosts', configuration: '/etc/resolv.conf' }
 
 /** Reports whether this machine has an IPv6 address from which others can be reached. */
 const reachesByIpv6 = (): boolean =>
-  Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe[89ab]/i.test(address)))
+  Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe[89ab]/i.test(address)),
+  )
 
 /** IPv6 comes first where this machine has it. Callers that connect try the other family if the first one is slow. */
 const inOrder = (addresses: readonly Address[]): Address[] => {
   const first = reachesByIpv6() ? 6 : 4
   const unique = addresses.filter(({ address }, at) => addresses.findIndex((other) => other.address === address) === at)
-  return [...unique.filter(({ family }) => family === first), ...unique.filter(({ family }) => family !== first)].slice(0, maxAddresses)
+  return [...unique.filter(({ family }) => family === first), ...unique.filter(({ family }) => family !== first)].slice(
+    0,
+    maxAddresses,
+  )
 }
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
-const loopback: readonly Address[] = [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]
+const loopback: readonly Address[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+]
 
 /** The name does not exist, or has no address of that family. */
-const isAbsent = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME'].includes((error as NodeJS.ErrnoException).code ?? '')
+const isAbsent = (error: unknown): boolean =>
+  ['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** The answer of one DNS question: addresses, none, or no answer. */
-type Answered = { readonly kind: 'addresses'; readonly addresses: readonly Address[] } | { readonly kind: 'absent' } | { readonly kind: 'failed' }
+type Answered =
+  | { readonly kind: 'addresses'; readonly addresses: readonly Address[] }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'failed' }
 
 const combined = (answers: readonly Answered[]): Answered => {
   const addresses = answers.flatMap((each) => (each.kind === 'addresses' ? each.addresses : []))
@@ -172,7 +193,9 @@ class LookUp {
     const both = [this.#askOne(name, 4), this.#askOne(name, 6)]
     const first = await Promise.race(both)
     if (first.kind !== 'addresses') return combined(await Promise.all(both))
-    return combined(await Promise.race([Promise.all(both), delay(this.#otherFamilyMilliseconds, [first], { ref: false })]))
+    return combined(
+      await Promise.race([Promise.all(both), delay(this.#otherFamilyMilliseconds, [first], { ref: false })]),
+    )
   }
 
   /** Asks for each name until one has an address. */
@@ -198,7 +221,8 @@ export const makeNameResolver = (options: NameResolverOptions = {}): NameResolve
   const withoutDns = (hostname: string, family: number): readonly Address[] => {
     const literal = isIP(hostname)
     const name = hostname.toLowerCase().replace(/\.$/, '')
-    const known = literal === 0 ? (hosts().get(name) ?? (isLocal(name) ? loopback : [])) : [{ address: hostname, family: literal }]
+    const known =
+      literal === 0 ? (hosts().get(name) ?? (isLocal(name) ? loopback : [])) : [{ address: hostname, family: literal }]
     return family === 0 ? known : known.filter((each) => each.family === family)
   }
 
@@ -237,11 +261,12 @@ export const makeNameResolver = (options: NameResolverOptions = {}): NameResolve
 type LookupOptions = Pick<dns.LookupOptions, 'family' | 'all'>
 type LookupDone = (error: NodeJS.ErrnoException | null, address?: string | Address[], family?: number) => void
 
-const familyOf = ({ family }: LookupOptions): number => (family === 4 || family === 'IPv4' ? 4 : family === 6 || family === 'IPv6' ? 6 : 0)
+const familyOf = ({ family }: LookupOptions): number =>
+  family === 4 || family === 'IPv4' ? 4 : family === 6 || family === 'IPv6' ? 6 : 0
 
 /**
- * Makes this resolver the one of the process, for packages that look up names themselves: the drivers of the database, of mail and
- * of the message bus.
+ * Makes this resolver the one of the process, for packages that look up names themselves: the drivers of the database,
+ * of mail and of the message bus.
  * @returns a function that undoes it.
  */
 export const useForAllNames = ({ lookup }: NameResolver): (() => void) => {

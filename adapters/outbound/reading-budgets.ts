@@ -5,20 +5,27 @@ const MiB = 1024 * 1024
 
 export interface ReadingLimits {
   /** What one request reads in all. */
-  readonly request: { readonly bytes: number; readonly answers: number; readonly milliseconds: number; readonly heldBytes: number }
+  readonly request: {
+    readonly bytes: number
+    readonly answers: number
+    readonly milliseconds: number
+    readonly heldBytes: number
+  }
   /** The bytes that the requests of one account hold at the same time. */
   readonly accountHeldBytes: number
   /** The bytes that all requests hold at the same time. */
   readonly heldBytes: number
 }
 
-export const usualReadingLimits: ReadingLimits = {
+const usualReadingLimits: ReadingLimits = {
   request: { bytes: 512 * MiB, answers: 25_000, milliseconds: 120_000, heldBytes: 96 * MiB },
   accountHeldBytes: 96 * MiB,
   heldBytes: 192 * MiB,
 }
 
-/** A request has read more than it may. The message completes a sentence about the source, such as 'The cluster ...'. */
+/**
+ * A request has read more than it may. The message completes a sentence about the source, such as 'The cluster ...'.
+ */
 export class OverBudget extends Error {}
 
 /** One answer of a foreign server. */
@@ -28,15 +35,16 @@ export interface Reading {
   /** Ends the reading. Nothing of the bytes is kept. */
   end(): void
   /**
-   * Ends the reading. The bytes count until the surrounding request ends, or until the returned function is called, since they are
-   * kept, or objects made of them.
+   * Ends the reading. The bytes count until the surrounding request ends, or until the returned function is called,
+   * since they are kept, or objects made of them.
    */
   keep(): () => void
 }
 
 /**
- * Budgets for bytes that other servers send: for each request, for the requests of one account, and for all. An account may
- * hold no more than is left for all others, so that some room is always left, whatever the number of accounts that read.
+ * Budgets for bytes that other servers send: for each request, for the requests of one account, and for all. An account
+ * may hold no more than is left for all others, so that some room is always left, whatever the number of accounts that
+ * read.
  */
 export interface ReadingBudgets {
   /**
@@ -92,18 +100,29 @@ class Budgets implements ReadingBudgets {
   #assertRoom(account: AccountKey, bytes: number): void {
     const held = (this.#heldOf.get(account) ?? 0) + bytes
     const isOver = held > this.#limits.accountHeldBytes || held > this.#limits.heldBytes - this.#heldInAll
-    if (isOver) throw new OverBudget('sent more than can be read beside the other requests at this moment. Try again later.')
+    if (isOver)
+      throw new OverBudget('sent more than can be read beside the other requests at this moment. Try again later.')
   }
 
   #assertWithin(reader: Reader): void {
     const { bytes, heldBytes, milliseconds } = this.#limits.request
     if (reader.isTask) return
     if (reader.bytes > bytes || reader.heldBytes > heldBytes) throw new OverBudget(tooMuch)
-    if (performance.now() - reader.startedMilliseconds > milliseconds) throw new OverBudget('sends for longer than one request may read.')
+    if (performance.now() - reader.startedMilliseconds > milliseconds)
+      throw new OverBudget('sends for longer than one request may read.')
   }
 
   async #run<A>(account: () => AccountKey, isTask: boolean, work: () => Promise<A>): Promise<A> {
-    const reader: Reader = { account, isTask, startedMilliseconds: performance.now(), bytes: 0, answers: 0, heldBytes: 0, releases: new Set(), isEnded: false }
+    const reader: Reader = {
+      account,
+      isTask,
+      startedMilliseconds: performance.now(),
+      bytes: 0,
+      answers: 0,
+      heldBytes: 0,
+      releases: new Set(),
+      isEnded: false,
+    }
     try {
       return await this.#current.run(reader, work)
     } finally {
@@ -130,7 +149,8 @@ class Budgets implements ReadingBudgets {
     const reader = this.#current.getStore()
     const account = this.account(owner)
     if (reader !== undefined) reader.answers += 1
-    if (reader?.isTask === false && reader.answers > this.#limits.request.answers) throw new OverBudget('was asked more often than one request may ask.')
+    if (reader?.isTask === false && reader.answers > this.#limits.request.answers)
+      throw new OverBudget('was asked more often than one request may ask.')
     let taken = 0
     const end = (): void => {
       this.#hold(account, -taken)

@@ -46,8 +46,18 @@ const ground = [240, 240, 240] as const
 
 /** Colours on which both white and black text are legible. */
 const inks = [
-  [182, 73, 73], [176, 104, 52], [140, 122, 44], [88, 132, 58], [48, 134, 96], [44, 128, 140],
-  [58, 112, 172], [92, 92, 184], [130, 82, 176], [164, 74, 150], [176, 74, 112], [104, 112, 124],
+  [182, 73, 73],
+  [176, 104, 52],
+  [140, 122, 44],
+  [88, 132, 58],
+  [48, 134, 96],
+  [44, 128, 140],
+  [58, 112, 172],
+  [92, 92, 184],
+  [130, 82, 176],
+  [164, 74, 150],
+  [176, 74, 112],
+  [104, 112, 124],
 ] as const
 
 /**
@@ -59,8 +69,14 @@ const drawName = async (name: string): Promise<Buffer> => {
   const digest = hash('sha256', accountNameKey(name), 'buffer')
   const ink = inks[digest.readUInt8(0) % inks.length] ?? inks[0]
   const isInked = (row: number, column: number): boolean =>
-    row >= 0 && row < 5 && column >= 0 && column < 5 && digest.readUInt8(1 + row * 3 + Math.min(column, 4 - column)) % 2 === 1
-  const pixels = Array.from({ length: cells * cells }, (_, i) => (isInked(Math.floor(i / cells) - 1, (i % cells) - 1) ? ink : ground))
+    row >= 0 &&
+    row < 5 &&
+    column >= 0 &&
+    column < 5 &&
+    digest.readUInt8(1 + row * 3 + Math.min(column, 4 - column)) % 2 === 1
+  const pixels = Array.from({ length: cells * cells }, (_, i) =>
+    isInked(Math.floor(i / cells) - 1, (i % cells) - 1) ? ink : ground,
+  )
   return sharp(Uint8Array.from(pixels.flat()), { raw: { width: cells, height: cells, channels: 3 } })
     .resize(cells * pixelsPerCell, cells * pixelsPerCell, { kernel: 'nearest' })
     .png()
@@ -70,15 +86,18 @@ const drawName = async (name: string): Promise<Buffer> => {
 const plainBytes = (buffer: Buffer): Uint8Array => new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 
 /**
- * PictureMaker on libvips. A picture of a hundred kilobytes can take a core for most of a second, on the threads that also
- * serve files and name resolution. Pictures are therefore processed in turn, and refused if too many wait.
+ * PictureMaker on libvips. A picture of a hundred kilobytes can take a core for most of a second, on the threads that
+ * also serve files and name resolution. Pictures are therefore processed in turn, and refused if too many wait.
  */
 export const makeSharpPictureMaker = (turns: Turns): PictureMaker => ({
   async square(bytes, side) {
     const isTaken = signatures.some((signature) => startsWith(bytes, signature)) || isWebp(bytes)
     if (!isTaken) return left(PictureRefused('Send a picture as PNG, JPEG, GIF or WebP.'))
     const drawing = turns.tryRun(() => draw(bytes, side))
-    if (drawing === undefined) return left(PicturesBusy('Too many pictures at this moment, try again in a few seconds.', { retryAfterSeconds: 5 }))
+    if (drawing === undefined)
+      return left(
+        PicturesBusy('Too many pictures at this moment, try again in a few seconds.', { retryAfterSeconds: 5 }),
+      )
     const png = await drawing
     return png === undefined
       ? left(PictureRefused('The picture cannot be opened, or it is larger than a picture of this kind needs to be.'))

@@ -11,8 +11,8 @@ const secondsToDraw = 5
 const box = { width: 750, height: 240 } as const
 
 /**
- * Returns a logo as a small picture in PNG without transparency; undefined if it cannot be read. pdfkit decodes transparency after it
- * has gone on, so the bytes of two equal documents would differ.
+ * Returns a logo as a small picture in PNG without transparency; undefined if it cannot be read. pdfkit decodes
+ * transparency after it has gone on, so the bytes of two equal documents would differ.
  */
 const readLogo = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
   try {
@@ -44,13 +44,19 @@ const jobOf = async ({ sections, branding, ...head }: ReportContent, port: Messa
   outline: {
     ...head,
     branding: { color: branding.color, logo: branding.logo === undefined ? undefined : await readLogo(branding.logo) },
-    sections: sections.map(({ tables, ...section }) => ({ ...section, tables: tables.map(({ rows: _rows, ...table }) => table) })),
+    sections: sections.map(({ tables, ...section }) => ({
+      ...section,
+      tables: tables.map(({ rows: _rows, ...table }) => table),
+    })),
   },
   port,
 })
 
 /** Writes reports on one thread of its own, one after another. The thread is started when it is first needed. */
-export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 128 }: PdfRendererOptions = {}): ReportRenderer => {
+export const makePdfRenderer = ({
+  silentMilliseconds = 60_000,
+  heapMegabytes = 128,
+}: PdfRendererOptions = {}): ReportRenderer => {
   let pool: Piscina | undefined
   let last: Promise<unknown> = Promise.resolve()
   const start = (): Piscina =>
@@ -82,7 +88,13 @@ export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 1
         return undefined
       })
       while (!isDone) {
-        const timer = setTimeout(() => stop.abort(new Error(`The report was given up: its thread did nothing for ${silentMilliseconds / 1000} s.`)), silentMilliseconds)
+        const timer = setTimeout(
+          () =>
+            stop.abort(
+              new Error(`The report was given up: its thread did nothing for ${silentMilliseconds / 1000} s.`),
+            ),
+          silentMilliseconds,
+        )
         const asked = await Promise.race([question, done]).finally(() => clearTimeout(timer))
         if (asked === undefined) break
         question = nextQuestion(port1)
@@ -126,7 +138,8 @@ export const makePdfRenderer = ({ silentMilliseconds = 60_000, heapMegabytes = 1
   }
 }
 
-const nextQuestion = (port: MessagePort): Promise<ThreadAsks> => new Promise((resolve) => port.once('message', (question: ThreadAsks) => resolve(question)))
+const nextQuestion = (port: MessagePort): Promise<ThreadAsks> =>
+  new Promise((resolve) => port.once('message', (question: ThreadAsks) => resolve(question)))
 
 const nextRows = async (rows: AsyncIterator<readonly (readonly string[])[]> | undefined): Promise<ThreadAnswer> => {
   const next = await rows?.next()

@@ -29,7 +29,6 @@ const headLine = 8
 const padding = 2.5
 const logoBox = { width: 180, height: 56 } as const
 
-
 /** Returns `June 2026`. */
 export const monthTitle = (month: number): string => `${monthNames[(month % 100) - 1] ?? ''} ${Math.floor(month / 100)}`
 
@@ -82,7 +81,8 @@ export class ReportPages {
       const bookmark = this.#document.outline.addItem(section.title)
       this.#heading('H1', section.title, 20)
       await this.#figures(section.figures)
-      if (section.charts.length + section.tables.length === 0) this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 8, room: 300 }, cellText, grey)
+      if (section.charts.length + section.tables.length === 0)
+        this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 8, room: 300 }, cellText, grey)
       for (const chart of section.charts) await this.#chart(chart)
       for (const each of section.tables) {
         await this.#room(80)
@@ -93,7 +93,9 @@ export class ReportPages {
       this.#document.endElement()
     }
     const { weight, size } = footerText
-    this.#pageCount.write(`${grey}\n${this.#typesetter.line(String(this.#pages), { x: 0, y: 0, room: 60 }, { weight, size })}`)
+    this.#pageCount.write(
+      `${grey}\n${this.#typesetter.line(String(this.#pages), { x: 0, y: 0, room: 60 }, { weight, size })}`,
+    )
     this.#pageCount.data['Resources'] = { Font: { ...internalsOf(this.#document).page.fonts } }
     this.#pageCount.end()
   }
@@ -102,9 +104,17 @@ export class ReportPages {
     this.#document.addContent(operators)
   }
 
-  #text(tag: string, text: string, at: { readonly x: number; readonly y: number; readonly room: number }, look: { readonly weight: 'regular' | 'bold'; readonly size: number }, color: string): void {
+  #text(
+    tag: string,
+    text: string,
+    at: { readonly x: number; readonly y: number; readonly room: number },
+    look: { readonly weight: 'regular' | 'bold'; readonly size: number },
+    color: string,
+  ): void {
     const set = this.#typesetter.set(text, at.room, look)
-    this.#add(this.#document.tagged(tag, `${color}\n${this.#typesetter.draw(set, at, look.size * 1.2)}`, set.attributes))
+    this.#add(
+      this.#document.tagged(tag, `${color}\n${this.#typesetter.draw(set, at, look.size * 1.2)}`, set.attributes),
+    )
     this.#y += (set.lines.length - 1) * look.size * 1.2
   }
 
@@ -117,10 +127,24 @@ export class ReportPages {
     const isCover = this.#pages === 1
     const count = internalsOf(this.#document).page
     count.xobjects['PageCount'] = this.#pageCount
-    const parts = [this.#palette.area, filled(0, 0, page.width, isCover ? 14 : 6), rule, filled(page.left, y - 12, page.right - page.left, 0.5), grey]
-    parts.push(this.#typesetter.line(`${monthTitle(month)}, revision ${revision}, ${status}`, { x: page.left, y, room: 200 }, footerText))
+    const parts = [
+      this.#palette.area,
+      filled(0, 0, page.width, isCover ? 14 : 6),
+      rule,
+      filled(page.left, y - 12, page.right - page.left, 0.5),
+      grey,
+    ]
+    parts.push(
+      this.#typesetter.line(
+        `${monthTitle(month)}, revision ${revision}, ${status}`,
+        { x: page.left, y, room: 200 },
+        footerText,
+      ),
+    )
     parts.push(this.#typesetter.line(ownerName, { x: page.left + 220, y, room: 400 }, footerText))
-    parts.push(this.#typesetter.line(`Page ${this.#pages} of`, { x: page.right - 120, y, room: 97, align: 'right' }, footerText))
+    parts.push(
+      this.#typesetter.line(`Page ${this.#pages} of`, { x: page.right - 120, y, room: 97, align: 'right' }, footerText),
+    )
     parts.push(`q 1 0 0 1 ${page.right - 20.5} ${y} cm /PageCount Do Q`)
     this.#add(artifact(parts.join('\n')))
     if (this.#pages > 1) await this.#streams.flush()
@@ -133,7 +157,13 @@ export class ReportPages {
 
   #heading(tag: 'H1' | 'H2' | 'H3', text: string, size: number): void {
     this.#y += size
-    this.#text(tag, text, { x: page.left, y: this.#y, room: page.right - page.left }, { weight: 'bold', size }, this.#palette.text)
+    this.#text(
+      tag,
+      text,
+      { x: page.left, y: this.#y, room: page.right - page.left },
+      { weight: 'bold', size },
+      this.#palette.text,
+    )
     this.#y += size * 0.7
   }
 
@@ -147,7 +177,13 @@ export class ReportPages {
     // A long name is set smaller, as long as it can be read.
     const size = Math.max(11, Math.min(20, (20 * room) / this.#typesetter.width(ownerName, 'regular', 20)))
     this.#y = 0
-    this.#text('P', ownerName, { x: page.left, y: 154, room: room + 1 }, { weight: 'regular', size: Math.floor(size * 10) / 10 }, black)
+    this.#text(
+      'P',
+      ownerName,
+      { x: page.left, y: 154, room: room + 1 },
+      { weight: 'regular', size: Math.floor(size * 10) / 10 },
+      black,
+    )
     this.#y += 176
     this.#text('P', monthTitle(month), { x: page.left, y: this.#y, room }, { weight: 'regular', size: 15 }, grey)
     this.#y += 16
@@ -157,7 +193,13 @@ export class ReportPages {
       ['Computed at', minuteText(generatedAt)],
     ])
     if (status !== 'final') {
-      this.#text('P', 'The figures of a provisional report can change until it is final.', { x: page.left, y: this.#y + 4, room }, { weight: 'regular', size: 9 }, grey)
+      this.#text(
+        'P',
+        'The figures of a provisional report can change until it is final.',
+        { x: page.left, y: this.#y + 4, room },
+        { weight: 'regular', size: 9 },
+        grey,
+      )
       this.#y += 16
     }
     for (const section of sections) {
@@ -166,11 +208,24 @@ export class ReportPages {
       await this.#summary(section.title, section.summary)
     }
     if (sections.length === 0) {
-      this.#text('P', 'Nothing was used in this month.', { x: page.left, y: this.#y + 12, room }, { weight: 'regular', size: 11 }, black)
+      this.#text(
+        'P',
+        'Nothing was used in this month.',
+        { x: page.left, y: this.#y + 12, room },
+        { weight: 'regular', size: 11 },
+        black,
+      )
       this.#y += 22
     }
     await this.#room(30)
-    this.#text('P', 'Days and months are those of UTC. A core-month is one core for every second of this month; a GiB-month is one GiB likewise.', { x: page.left, y: this.#y + 14, room }, { weight: 'regular', size: 8 }, grey)
+    this.#text(
+      'P',
+      'Days and months are those of UTC. A core-month is one core for every second of this month; a ' +
+        'GiB-month is one GiB likewise.',
+      { x: page.left, y: this.#y + 14, room },
+      { weight: 'regular', size: 8 },
+      grey,
+    )
     this.#y += 24
     this.#document.endElement()
   }
@@ -196,8 +251,19 @@ export class ReportPages {
       }
       const x = page.left + (i % 3) * width
       this.#document.beginElement('TR')
-      tagged.push(this.#document.tagged('TH', `${grey}\n${this.#typesetter.line(name, { x, y: this.#y + 10, room: width - 12 }, { weight: 'regular', size: 8 })}`, rowHead))
-      tagged.push(this.#document.tagged('TD', `${black}\n${this.#typesetter.line(value, { x, y: this.#y + 24, room: width - 12, isFigure: true }, { weight: 'bold', size: 12 })}`))
+      tagged.push(
+        this.#document.tagged(
+          'TH',
+          `${grey}\n${this.#typesetter.line(name, { x, y: this.#y + 10, room: width - 12 }, { weight: 'regular', size: 8 })}`,
+          rowHead,
+        ),
+      )
+      tagged.push(
+        this.#document.tagged(
+          'TD',
+          `${black}\n${this.#typesetter.line(value, { x, y: this.#y + 24, room: width - 12, isFigure: true }, { weight: 'bold', size: 12 })}`,
+        ),
+      )
       this.#document.endElement()
       this.#add(tagged.splice(0).join('\n'))
     }
@@ -209,11 +275,20 @@ export class ReportPages {
     await this.#room(chartHeight + 34)
     this.#heading('H2', `${chart.title} (${chart.unit})`, 11)
     const top = this.#y
-    this.#add(this.#document.tagged('Figure', chartOperators(chart, top, this.#typesetter, this.#palette), chartAttributes(chart, top)))
+    this.#add(
+      this.#document.tagged(
+        'Figure',
+        chartOperators(chart, top, this.#typesetter, this.#palette),
+        chartAttributes(chart, top),
+      ),
+    )
     this.#y += chartHeight + 6
   }
 
-  async #table({ title, columns, totals, note, footnote }: ReportOutline['sections'][number]['tables'][number], table: number): Promise<void> {
+  async #table(
+    { title, columns, totals, note, footnote }: ReportOutline['sections'][number]['tables'][number],
+    table: number,
+  ): Promise<void> {
     this.#y += 10
     this.#heading('H2', title, 12)
     const cells = placed(columns)
@@ -280,7 +355,13 @@ export class ReportPages {
     for (const { title, x, room, isNumber } of cells) {
       const own = title.split('\n')
       const first = this.#y + height - 4.5 - (own.length - 1) * headLine
-      const drawn = own.map((line, i) => this.#typesetter.line(line, { x, y: first + i * headLine, room, isFigure: true, align: isNumber ? 'right' : 'left' }, headText))
+      const drawn = own.map((line, i) =>
+        this.#typesetter.line(
+          line,
+          { x, y: first + i * headLine, room, isFigure: true, align: isNumber ? 'right' : 'left' },
+          headText,
+        ),
+      )
       const all = [text, ...drawn].join('\n')
       parts.push(isFirst ? this.#document.tagged('TH', all, columnHead) : artifact(all))
     }
@@ -289,12 +370,19 @@ export class ReportPages {
   }
 
   /** Draws a row, whose texts may have several lines. */
-  async #row(cells: readonly PlacedColumn[], row: readonly string[], { ground, look, rise = 0 }: RowLook): Promise<void> {
-    const set = cells.map(({ room, isNumber, isId }, i) => this.#typesetter.set(row[i] ?? '', room, isId === true ? { ...look, size: idText.size } : look, isNumber))
+  async #row(
+    cells: readonly PlacedColumn[],
+    row: readonly string[],
+    { ground, look, rise = 0 }: RowLook,
+  ): Promise<void> {
+    const set = cells.map(({ room, isNumber, isId }, i) =>
+      this.#typesetter.set(row[i] ?? '', room, isId === true ? { ...look, size: idText.size } : look, isNumber),
+    )
     const lines = Math.max(...set.map((each) => each.lines.length))
     const height = rowHeight + rise + (lines - 1) * lineHeight
     await this.#roomForRow(cells, height)
-    const parts: string[] = ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
+    const parts: string[] =
+      ground === undefined ? [] : [artifact(`${ground}\n${filled(page.left, this.#y, page.right - page.left, height)}`)]
     if (rise > 0) parts.push(artifact(`${grey}\n${filled(page.left, this.#y, page.right - page.left, 0.7)}`))
     parts.push(black)
     this.#document.beginElement('TR')
@@ -302,7 +390,13 @@ export class ReportPages {
     for (const [i, { x, room, isNumber }] of cells.entries()) {
       const each = set[i]
       if (each === undefined) continue
-      parts.push(this.#document.tagged('TD', this.#typesetter.draw(each, { x, y, room, align: isNumber ? 'right' : 'left' }, lineHeight), each.attributes))
+      parts.push(
+        this.#document.tagged(
+          'TD',
+          this.#typesetter.draw(each, { x, y, room, align: isNumber ? 'right' : 'left' }, lineHeight),
+          each.attributes,
+        ),
+      )
     }
     this.#document.endElement()
     this.#add(parts.join('\n'))

@@ -23,13 +23,17 @@ export const rule = '0.8 0.82 0.84 rg'
 const operatorOf = (color: Rgb): string => `${color.map((part) => Math.round(part * 1000) / 1000).join(' ')} rg`
 
 const linear = (part: number): number => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-const luminance = ([red, green, blue]: Rgb): number => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+const luminance = ([red, green, blue]: Rgb): number =>
+  0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 
 /** Contrast 4.5 to white, which WCAG 2 asks of text. */
 const darkEnough = 1.05 / 4.5 - 0.05
 
-const mixed = (color: Rgb, other: Rgb, share: number): Rgb =>
-  [color[0] * share + other[0] * (1 - share), color[1] * share + other[1] * (1 - share), color[2] * share + other[2] * (1 - share)]
+const mixed = (color: Rgb, other: Rgb, share: number): Rgb => [
+  color[0] * share + other[0] * (1 - share),
+  color[1] * share + other[1] * (1 - share),
+  color[2] * share + other[2] * (1 - share),
+]
 
 const white: Rgb = [1, 1, 1]
 
@@ -56,7 +60,8 @@ export const paletteOf = (color: string): Palette => {
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** Operators that fill a rectangle in the present colour. */
-export const filled = (x: number, y: number, width: number, height: number): string => `${rounded(x)} ${rounded(y)} ${rounded(width)} ${rounded(height)} re f`
+export const filled = (x: number, y: number, width: number, height: number): string =>
+  `${rounded(x)} ${rounded(y)} ${rounded(width)} ${rounded(height)} re f`
 
 /** Operators that readers of the structure leave out. */
 export const artifact = (operators: string): string => `/Artifact BMC\n${operators}\nEMC`

@@ -21,7 +21,14 @@ export const writeReport = async ({ outline, port }: ReportJob): Promise<void> =
     margin: 0,
     lang: 'en',
     fontLayoutCache: false,
-    info: { Title: title, Author: outline.ownerName, Subject: `Revision ${outline.revision}, ${outline.status}`, Producer: 'Moorage', Creator: 'Moorage', CreationDate: outline.generatedAt },
+    info: {
+      Title: title,
+      Author: outline.ownerName,
+      Subject: `Revision ${outline.revision}, ${outline.status}`,
+      Producer: 'Moorage',
+      Creator: 'Moorage',
+      CreationDate: outline.generatedAt,
+    },
   })
   let pieces: Uint8Array[] = []
   let size = 0
@@ -36,7 +43,10 @@ export const writeReport = async ({ outline, port }: ReportJob): Promise<void> =
     size = 0
     await ask({ kind: 'bytes', bytes })
   }
-  await new ReportPages(document, outline, { rows: (table) => ask({ kind: 'rows', table }), flush: () => send(pieceBytes) }).write()
+  await new ReportPages(document, outline, {
+    rows: (table) => ask({ kind: 'rows', table }),
+    flush: () => send(pieceBytes),
+  }).write()
   document.end()
   await send(1)
   port.close()

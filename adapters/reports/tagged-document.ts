@@ -35,9 +35,9 @@ interface OpenElement {
 }
 
 /**
- * A document of pdfkit with a structure for screen readers. pdfkit has one of its own, which takes 100 bytes of the file and 2,000
- * bytes of memory for each cell of a table. Here the elements are written as soon as they end, compressed, into streams of objects,
- * and the table of references is a stream as well (PDF 1.5).
+ * A document of pdfkit with a structure for screen readers. pdfkit has one of its own, which takes 100 bytes of the
+ * file and 2,000 bytes of memory for each cell of a table. Here the elements are written as soon as they end,
+ * compressed, into streams of objects, and the table of references is a stream as well (PDF 1.5).
  */
 export class TaggedDocument extends PDFDocument {
   readonly #places: Place[] = []
@@ -48,7 +48,15 @@ export class TaggedDocument extends PDFDocument {
   readonly #treeId: number
 
   constructor(options: PDFKit.PDFDocumentOptions) {
-    super({ ...options, autoFirstPage: false, bufferPages: false, compress: true, displayTitle: true, pdfVersion: '1.7', subset: 'PDF/A-2a' })
+    super({
+      ...options,
+      autoFirstPage: false,
+      bufferPages: false,
+      compress: true,
+      displayTitle: true,
+      pdfVersion: '1.7',
+      subset: 'PDF/A-2a',
+    })
     this.#treeId = this.#newId()
     const root = internalsOf(this)._root.data
     root['MarkInfo'] = { Marked: true }
@@ -119,7 +127,10 @@ export class TaggedDocument extends PDFDocument {
     const element = this.#open.pop()
     if (element === undefined) return
     const parent = this.#open.at(-1)?.id ?? this.#treeId
-    this.#add(element.id, `<</Type/StructElem/S/${element.type}/P ${parent} 0 R${element.attributes}/K[${element.kids.join(' ')}]>>`)
+    this.#add(
+      element.id,
+      `<</Type/StructElem/S/${element.type}/P ${parent} 0 R${element.attributes}/K[${element.kids.join(' ')}]>>`,
+    )
   }
 
   /** Returns operators of the content of the page as one element without elements of its own. */
@@ -129,7 +140,10 @@ export class TaggedDocument extends PDFDocument {
     parent?.kids.push(`${id} 0 R`)
     const mark = this.#leaves.push(id) - 1
     const page = internalsOf(this).page.dictionary.id
-    this.#add(id, `<</Type/StructElem/S/${type}/P ${parent?.id ?? this.#treeId} 0 R/Pg ${page} 0 R${attributes}/K ${mark}>>`)
+    this.#add(
+      id,
+      `<</Type/StructElem/S/${type}/P ${parent?.id ?? this.#treeId} 0 R/Pg ${page} 0 R${attributes}/K ${mark}>>`,
+    )
     return `/${type} <</MCID ${mark}>> BDC\n${operators}\nEMC`
   }
 
@@ -141,7 +155,11 @@ export class TaggedDocument extends PDFDocument {
     this.endElement()
     const parents = this.#newId()
     this.#add(parents, `<</Nums[${this.#pages.map((id, page) => `${page} ${id} 0 R`).join(' ')}]>>`)
-    this.#add(this.#treeId, `<</Type/StructTreeRoot/K ${root?.id ?? 0} 0 R/ParentTree ${parents} 0 R/ParentTreeNextKey ${this.#pages.length}>>`)
+    this.#add(
+      this.#treeId,
+      `<</Type/StructTreeRoot/K ${root?.id ?? 0} 0 R/ParentTree ${parents} 0 R/ParentTreeNextKey ` +
+        `${this.#pages.length}>>`,
+    )
     super.end()
   }
 
@@ -153,7 +171,9 @@ export class TaggedDocument extends PDFDocument {
   /** Called by pdfkit to write the properties of the document, whose texts it does not escape. */
   override endMetadata(): void {
     this.appendXML(universalAccess)
-    this.info = Object.fromEntries(Object.entries(this.info).map(([name, value]) => [name, typeof value === 'string' ? xmlOf(value) : value]))
+    this.info = Object.fromEntries(
+      Object.entries(this.info).map(([name, value]) => [name, typeof value === 'string' ? xmlOf(value) : value]),
+    )
     super.endMetadata()
   }
 
@@ -166,8 +186,10 @@ export class TaggedDocument extends PDFDocument {
     const identity = `<${Buffer.from(_id).toString('hex')}>`
     this.#writeStream(
       id,
-      `/Type /XRef /Size ${id + 1} /Root ${_root.id} 0 R /Info ${_info.id} 0 R /ID [${identity} ${identity}] /W [1 5 2] ` +
-        `/Index [0 1 1 ${_offsets.length} ${firstOwnId} ${this.#places.length}] /DecodeParms << /Predictor 12 /Columns ${columns} >>`,
+      `/Type /XRef /Size ${id + 1} /Root ${_root.id} 0 R /Info ${_info.id} 0 R /ID [${identity} ` +
+        `${identity}] /W [1 5 2] ` +
+        `/Index [0 1 1 ${_offsets.length} ${firstOwnId} ${this.#places.length}] /DecodeParms << /Predictor ` +
+        `12 /Columns ${columns} >>`,
       rowsOf(places),
     )
     internalsOf(this)._write(`startxref\n${_offset}\n%%EOF`)
@@ -176,9 +198,13 @@ export class TaggedDocument extends PDFDocument {
 }
 
 /** Returns a text as content of XML, without the characters that XML does not have. */
-const xmlOf = (text: string): string => Mustache.escape(text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
+const xmlOf = (text: string): string =>
+  Mustache.escape(text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
 
-/** The statement that the document is PDF/UA-1, and the description of that property, which PDF/A needs for all that it does not define. */
+/**
+ * The statement that the document is PDF/UA-1, and the description of that property, which PDF/A needs for all that it
+ * does not define.
+ */
 const universalAccess = `
   <rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/"><pdfuaid:part>1</pdfuaid:part></rdf:Description>
   <rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/" xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#"
@@ -198,7 +224,10 @@ const universalAccess = `
 
 const columns = 8
 
-/** The rows of the table of references, as differences from the row before. The first is that of object 0, which is free. */
+/**
+ * The rows of the table of references, as differences from the row before. The first is that of object 0, which is
+ * free.
+ */
 const rowsOf = (places: readonly Place[]): Uint8Array => {
   const rows = Buffer.alloc((places.length + 1) * columns)
   rows.writeUInt16BE(0xffff, columns - 2)

@@ -13,7 +13,14 @@ const fontFile = (name: string): string => fileURLToPath(new URL(`./fonts/${name
 
 const emoji = 'NotoEmoji-Regular'
 /** Scripts beyond Latin, Greek and Cyrillic have one weight. */
-const otherScripts = ['NotoSansArabic-Regular', 'NotoSansHebrew-Regular', 'NotoSansThai-Regular', 'NotoSansDevanagari-Regular', 'DroidSansFallback', emoji]
+const otherScripts = [
+  'NotoSansArabic-Regular',
+  'NotoSansHebrew-Regular',
+  'NotoSansThai-Regular',
+  'NotoSansDevanagari-Regular',
+  'DroidSansFallback',
+  emoji,
+]
 
 /** In the order in which they are asked for a character. */
 const families: Readonly<Record<Weight, readonly string[]>> = {
@@ -21,7 +28,10 @@ const families: Readonly<Record<Weight, readonly string[]>> = {
   bold: ['NotoSans-Bold', ...otherScripts],
 }
 
-/** A glyph to draw: its number in the font of the document, in hexadecimal, and how far it moves on, in thousandths of the size. */
+/**
+ * A glyph to draw: its number in the font of the document, in hexadecimal, and how far it moves on, in thousandths of
+ * the size.
+ */
 interface Glyph {
   readonly code: string
   readonly advance: number
@@ -44,7 +54,10 @@ interface Face {
 /** The types of the package are those of its other form, which Node does not load. */
 const bidi = (bidiModule.default as unknown as () => Bidi)()
 
-/** Scripts whose letters are joined, moved or reordered, marks that are put on letters, and emoji of several characters: they need the tables of the font. */
+/**
+ * Scripts whose letters are joined, moved or reordered, marks that are put on letters, and emoji of several characters:
+ * they need the tables of the font.
+ */
 const complex = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}]/u
 const rightToLeft = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufeff]/
 
@@ -115,7 +128,8 @@ export class Typesetter {
   }
 
   #faceFor(codePoint: number, weight: Weight, before: Face | undefined): Face {
-    // A space or a mark stays with the letters before it, so that words of a script are shaped together. Spaces and digits of emoji are as wide as these.
+    // A space or a mark stays with the letters before it, so that words of a script are shaped together. Spaces and
+    // digits of emoji are as wide as these.
     const isKept = isMark(codePoint) || (codePoint < 0x41 && before !== this.#faces.get(emoji))
     if (before !== undefined && isKept && this.#glyphOf(before, codePoint) !== undefined) return before
     for (const name of families[weight]) {
@@ -138,7 +152,12 @@ export class Typesetter {
   }
 
   #plain(face: Face, text: string): Run {
-    return { face, glyphs: Array.from(text, (character) => this.#glyphOf(face, character.codePointAt(0) ?? 0)).filter((glyph) => glyph !== undefined) }
+    return {
+      face,
+      glyphs: Array.from(text, (character) => this.#glyphOf(face, character.codePointAt(0) ?? 0)).filter(
+        (glyph) => glyph !== undefined,
+      ),
+    }
   }
 
   /** Returns a text of which the first font has all characters, as most have; undefined if it has not. */
@@ -156,10 +175,16 @@ export class Typesetter {
     return { face, glyphs }
   }
 
-  /** Returns a text without the characters that no font has. PDF/A and PDF/UA do not allow the glyph that fonts have for these. */
+  /**
+   * Returns a text without the characters that no font has. PDF/A and PDF/UA do not allow the glyph that fonts have for
+   * these.
+   */
   #drawable(text: string, weight: Weight): string {
-    const hasGlyph = (codePoint: number): boolean => families[weight].some((name) => this.#glyphOf(this.#face(name), codePoint) !== undefined)
-    return Array.from(text, (character) => (hasGlyph(character.codePointAt(0) ?? 0) ? character : invisible.test(character) ? '' : replacement)).join('')
+    const hasGlyph = (codePoint: number): boolean =>
+      families[weight].some((name) => this.#glyphOf(this.#face(name), codePoint) !== undefined)
+    return Array.from(text, (character) =>
+      hasGlyph(character.codePointAt(0) ?? 0) ? character : invisible.test(character) ? '' : replacement,
+    ).join('')
   }
 
   #isReplaced(text: string, weight: Weight): boolean {
@@ -168,7 +193,11 @@ export class Typesetter {
 
   /** Returns the runs of a text of one direction. */
   #directed(text: string, weight: Weight, isRightToLeft: boolean): readonly Run[] {
-    const runs = this.#byFace(text, weight).map((part) => (isRightToLeft || complex.test(part.text) ? shaped(part.face, part.text, isRightToLeft) : this.#plain(part.face, part.text)))
+    const runs = this.#byFace(text, weight).map((part) =>
+      isRightToLeft || complex.test(part.text)
+        ? shaped(part.face, part.text, isRightToLeft)
+        : this.#plain(part.face, part.text),
+    )
     return isRightToLeft ? runs.reverse() : runs
   }
 
@@ -186,14 +215,22 @@ export class Typesetter {
   }
 
   /**
-   * Returns the operators that draw a text at a base line, at most `room` points wide: a longer text has an ellipsis before its last letters, and a
-   * longer figure, of which nothing may be left out, is set smaller. `align` is of the text in its room.
+   * Returns the operators that draw a text at a base line, at most `room` points wide: a longer text has an ellipsis
+   * before its last letters, and a longer figure, of which nothing may be left out, is set smaller. `align` is of the
+   * text in its room.
    */
   line(text: string, place: TextPlace, given: Look): string {
-    return this.#drawn(place.isFigure === true ? this.#whole(text, place.room, given) : this.#fitted(shown(text), place.room, given), place, text)
+    return this.#drawn(
+      place.isFigure === true ? this.#whole(text, place.room, given) : this.#fitted(shown(text), place.room, given),
+      place,
+      text,
+    )
   }
 
-  /** Sets a text in as many lines as it needs, `mostLines` at most: the last of them is shortened then. A figure has one line. */
+  /**
+   * Sets a text in as many lines as it needs, `mostLines` at most: the last of them is shortened then. A figure has one
+   * line.
+   */
   set(text: string, room: number, look: Look, isFigure = false): SetText {
     const lines = isFigure ? [this.#whole(text, room, look)] : this.#broken(shown(text), room, look)
     const isBroken = lines.length > 1 || lines.some(({ isShort }) => isShort)
@@ -202,7 +239,9 @@ export class Typesetter {
 
   /** Returns the operators that draw a text that was set. `place.y` is the base line of its first line. */
   draw({ lines }: SetText, place: TextPlace, lineHeight: number): string {
-    return lines.map((line, index) => this.#drawn(line, { ...place, y: place.y + index * lineHeight }, line.text)).join('\n')
+    return lines
+      .map((line, index) => this.#drawn(line, { ...place, y: place.y + index * lineHeight }, line.text))
+      .join('\n')
   }
 
   #drawn({ runs, width, isShort, look }: Fitted, place: TextPlace, text: string): string {
@@ -218,13 +257,17 @@ export class Typesetter {
         continue
       }
       for (const { code, advance, up, right } of glyphs) {
-        drawn.push(`1 0 0 -1 ${points(x + (right * look.size) / 1000)} ${points(place.y - (up * look.size) / 1000)} Tm <${code}> Tj`)
+        drawn.push(
+          `1 0 0 -1 ${points(x + (right * look.size) / 1000)} ${points(place.y - (up * look.size) / 1000)} ` +
+            `Tm <${code}> Tj`,
+        )
         x += (advance * look.size) / 1000
       }
     }
     const operators = `BT ${drawn.join(' ')} ET`
-    // The text for programs that read the document: of glyphs that are joined or replaced, and of a shortened line. Programs take the glyphs of a line from right to left in
-    // the order of reading by themselves, and would reverse a text that is given here; such a text is at the element.
+    // The text for programs that read the document: of glyphs that are joined or replaced, and of a shortened line.
+    // Programs take the glyphs of a line from right to left in the order of reading by themselves, and would reverse a
+    // text that is given here; such a text is at the element.
     const isGiven = !rightToLeft.test(text) && (isShort || complex.test(text) || this.#isReplaced(text, look.weight))
     return isGiven ? `/Span <<${actualText(text)}>> BDC ${operators} EMC` : operators
   }
@@ -272,9 +315,15 @@ export class Typesetter {
     const width = widthOf(runs, size)
     if (width <= room) return { text, runs, width, isShort: false, look }
     // A text is measured only as far as it may fit: the narrowest letters are a fifth of the size.
-    const parts = Array.from(graphemes.segment(text.slice(0, Math.ceil((room / size) * 8) + 8)), ({ segment }) => segment)
-    const end = Array.from(graphemes.segment(text.slice(-4 * keptAtEnd)), ({ segment }) => segment).slice(-keptAtEnd).join('')
-    const cut = (count: number): string => parts.slice(0, count).join('').trimEnd() + ellipsis + (room < size * keptAtEnd * 2 ? '' : end)
+    const parts = Array.from(
+      graphemes.segment(text.slice(0, Math.ceil((room / size) * 8) + 8)),
+      ({ segment }) => segment,
+    )
+    const end = Array.from(graphemes.segment(text.slice(-4 * keptAtEnd)), ({ segment }) => segment)
+      .slice(-keptAtEnd)
+      .join('')
+    const cut = (count: number): string =>
+      parts.slice(0, count).join('').trimEnd() + ellipsis + (room < size * keptAtEnd * 2 ? '' : end)
     let [fits, tooMany] = [0, parts.length]
     while (fits + 1 < tooMany) {
       const middle = (fits + tooMany) >> 1
@@ -293,9 +342,16 @@ const breaksAfter = /[\s\-./_:,]$/
 /** The entry of a dictionary that gives the text of what is drawn. */
 const actualText = (text: string): string => `/ActualText ${textObject(text)}`
 
-/** Longer texts are cut before anything is measured. Control characters have no glyphs, and there is one form of each emoji. */
+/**
+ * Longer texts are cut before anything is measured. Control characters have no glyphs, and there is one form of each
+ * emoji.
+ */
 const longest = 1_000
-const shown = (text: string): string => (text.length > longest ? text.slice(0, longest) : text).toWellFormed().replace(/\p{Cc}/gu, ' ').replace(/[\ufe0e\ufe0f]/g, '')
+const shown = (text: string): string =>
+  (text.length > longest ? text.slice(0, longest) : text)
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, ' ')
+    .replace(/[\ufe0e\ufe0f]/g, '')
 
 const isMark = (codePoint: number): boolean => /[\p{M}\p{Cf}]/u.test(String.fromCodePoint(codePoint))
 
@@ -308,7 +364,15 @@ const widthOf = (runs: readonly Run[], size: number): number => {
 }
 
 /** Takes a glyph into the part of the font that is embedded. `advance` and the offsets are in units of the font. */
-const included = ({ embedded }: Face, id: number, advance: number, codePoints: readonly number[], up = 0, right = 0, width = advance): Glyph => {
+const included = (
+  { embedded }: Face,
+  id: number,
+  advance: number,
+  codePoints: readonly number[],
+  up = 0,
+  right = 0,
+  width = advance,
+): Glyph => {
   const code = embedded.subset.includeGlyph(id)
   const scale = 1000 / embedded.font.unitsPerEm
   embedded.widths[code] ??= width * scale
@@ -323,27 +387,47 @@ const shaped = (face: Face, text: string, isRightToLeft: boolean): Run => {
     face,
     glyphs: glyphs.map((glyph, i) => {
       const { xAdvance = glyph.advanceWidth, yOffset = 0, xOffset = 0 } = positions[i] ?? {}
-      return included(face, glyph.id, xAdvance, isRightToLeft ? oneCharacter(glyph.codePoints) : glyph.codePoints, yOffset, xOffset, glyph.advanceWidth)
+      return included(
+        face,
+        glyph.id,
+        xAdvance,
+        isRightToLeft ? oneCharacter(glyph.codePoints) : glyph.codePoints,
+        yOffset,
+        xOffset,
+        glyph.advanceWidth,
+      )
     }),
   }
 }
 
 const lam = 0x644
 /** The ligatures of lam with these letters as single characters. */
-const lamWith: ReadonlyMap<number | undefined, number> = new Map([[0x622, 0xfef5], [0x623, 0xfef7], [0x625, 0xfef9], [0x627, 0xfefb]])
+const lamWith: ReadonlyMap<number | undefined, number> = new Map([
+  [0x622, 0xfef5],
+  [0x623, 0xfef7],
+  [0x625, 0xfef9],
+  [0x627, 0xfefb],
+])
 
-/** Programs that put the glyphs of a line into the order of reading differ in the order of the characters of one glyph, so a ligature is given as one character. */
+/**
+ * Programs that put the glyphs of a line into the order of reading differ in the order of the characters of one glyph,
+ * so a ligature is given as one character.
+ */
 const oneCharacter = (codePoints: readonly number[]): readonly number[] => {
   const ligature = codePoints.length === 2 && codePoints[0] === lam ? lamWith.get(codePoints[1]) : undefined
   return ligature === undefined ? codePoints : [ligature]
 }
 
-/** A part that is read from right to left: its letters, and what is between them unless that has letters of the other direction. */
-const rightToLeftPart = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff](?:(?:[^\p{L}]|[\u200e\u200f])*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff])*\p{M}*/gu
+/**
+ * A part that is read from right to left: its letters, and what is between them unless that has letters of the other
+ * direction.
+ */
+const rightToLeftPart =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff](?:(?:[^\p{L}]|[\u200e\u200f])*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff])*\p{M}*/gu
 
 /**
- * Returns the parts of a text from left to right. Each part is in the order of reading. As in the rest of the document, parts follow each other
- * from left to right, so that `-prod-1` is behind a name in Arabic, and programs find it there.
+ * Returns the parts of a text from left to right. Each part is in the order of reading. As in the rest of the document,
+ * parts follow each other from left to right, so that `-prod-1` is behind a name in Arabic, and programs find it there.
  */
 const visualParts = (text: string): readonly VisualPart[] => {
   const parts: VisualPart[] = []
@@ -375,7 +459,8 @@ const partsOfRightToLeft = (text: string): readonly VisualPart[] => {
     const isRightToLeft = (embedding.levels[index] ?? 0) % 2 === 1
     const character = (isRightToLeft ? bidi.getMirroredCharacter(text.charAt(index)) : null) ?? text.charAt(index)
     const last = parts.at(-1)
-    if (last?.isRightToLeft === isRightToLeft && index === before + (isRightToLeft ? -1 : 1)) last.text = isRightToLeft ? character + last.text : last.text + character
+    if (last?.isRightToLeft === isRightToLeft && index === before + (isRightToLeft ? -1 : 1))
+      last.text = isRightToLeft ? character + last.text : last.text + character
     else parts.push({ text: character, isRightToLeft })
     before = index
   }

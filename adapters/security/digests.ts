@@ -14,7 +14,8 @@ export const sha256ContentDigest: ContentDigest = { of: (bytes) => hash('sha256'
 
 /** CSRF tokens as HMAC-SHA256 of the session's key: they need no state and do not reveal the session's key. */
 export const makeHmacCsrfTokens = (key: Secret<Uint8Array>): CsrfTokens => {
-  const of = (sessionKey: Secret): string => createHmac('sha256', key.reveal()).update(sessionKey.reveal()).digest('base64url')
+  const of = (sessionKey: Secret): string =>
+    createHmac('sha256', key.reveal()).update(sessionKey.reveal()).digest('base64url')
   return {
     of,
     matches(sessionKey, presented) {

@@ -27,18 +27,27 @@ export const readSigningKey = (file: string): SigningKey => {
     key = createPrivateKey({ key: readFileSync(file, 'utf8'), format: 'pem' })
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? ''
-    throw new Error(`MOORAGE_EXTIDP_KEY names ${file}, which ${code.startsWith('E') && !code.startsWith('ERR_') ? `cannot be read (${code})` : 'is no private key in PEM form (PKCS#8, not encrypted)'}.`, { cause: error })
+    throw new Error(
+      `MOORAGE_EXTIDP_KEY names ${file}, which ` +
+        `${code.startsWith('E') && !code.startsWith('ERR_') ? `cannot be read (${code})` : 'is no private key in PEM form (PKCS#8, not encrypted)'}.`,
+      { cause: error },
+    )
   }
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {}
   if (key.asymmetricKeyType === 'rsa' && modulusLength >= leastRsaBits) return { key, algorithm: 'RS256' }
   if (key.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1') return { key, algorithm: 'ES256' }
-  throw new Error(`MOORAGE_EXTIDP_KEY names ${file}: the key must be RSA of at least ${leastRsaBits} bits, or EC on P-256.`)
+  throw new Error(
+    `MOORAGE_EXTIDP_KEY names ${file}: the key must be RSA of at least ${leastRsaBits} bits, or EC on P-256.`,
+  )
 }
 
 /** Returns which setting is missing for signing, in plain words, or undefined if none is. */
 export const missingForCustomTokens = ({ keyFile, audience }: CustomTokenOptions): string | undefined => {
-  if (keyFile === undefined) return 'No key is set to sign tokens for the external identity provider with: MOORAGE_EXTIDP_KEY.'
-  return audience === undefined ? 'It is not set whom tokens for the external identity provider are meant for: MOORAGE_EXTIDP_AUDIENCE.' : undefined
+  if (keyFile === undefined)
+    return 'No key is set to sign tokens for the external identity provider with: MOORAGE_EXTIDP_KEY.'
+  return audience === undefined
+    ? 'It is not set whom tokens for the external identity provider are meant for: MOORAGE_EXTIDP_AUDIENCE.'
+    : undefined
 }
 
 /** CustomTokenIssuer by JWS, with RS256 or ES256 depending on the kind of key. The file is read for the first token. */
@@ -47,7 +56,8 @@ export const makeJoseCustomTokens = (options: CustomTokenOptions): CustomTokenIs
   return {
     issue: async ({ userId, login, fullName, email }, issuedAt, expiresAt) => {
       const missing = missingForCustomTokens(options)
-      if (missing !== undefined || options.keyFile === undefined || options.audience === undefined) return left(CustomTokensOff(missing ?? ''))
+      if (missing !== undefined || options.keyFile === undefined || options.audience === undefined)
+        return left(CustomTokensOff(missing ?? ''))
       try {
         kept ??= readSigningKey(options.keyFile)
       } catch {

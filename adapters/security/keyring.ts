@@ -1,5 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import type { SealedPlace, Secret, SecretBox } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -28,7 +38,10 @@ const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint
   return Buffer.concat([decipher.update(box.subarray(ivLength, box.length - tagLength)), decipher.final()])
 }
 
-/** Encrypts data keys under a key-encryption key, which may be stored elsewhere (a file, a vault, a cloud's key service). */
+/**
+ * Encrypts data keys under a key-encryption key, which may be stored elsewhere (a file, a vault, a cloud's key
+ * service).
+ */
 interface KeyWrapper {
   /** ASCII, at most 64 characters. */
   readonly currentKeyId: string
@@ -75,7 +88,7 @@ export const newKeyring = (): KeyringContent => {
   }
 }
 
-/** Returns the key ring with an additional key-encryption key, which is used to seal new values. */
+/** Returns the key ring with an additional key-encryption key, which is used to seal new values. @internal */
 export const withNewKey = (content: KeyringContent): KeyringContent => {
   const added = newKey()
   return { ...content, currentKeyId: added.id, keys: [...content.keys, added] }
@@ -92,7 +105,8 @@ export const openKeyring = (content: unknown): Keyring => {
     if (id === undefined || byId.has(id)) throw new Error('a key has no id of its own')
     byId.set(id, keyBytes(entry.key, `the key ${id}`))
   }
-  if (typeof currentKeyId !== 'string' || !byId.has(currentKeyId)) throw new Error('its current key is not among its keys')
+  if (typeof currentKeyId !== 'string' || !byId.has(currentKeyId))
+    throw new Error('its current key is not among its keys')
   return {
     wrapper: makeLocalKeyWrapper(byId, currentKeyId),
     keyIds: [...byId.keys()],
@@ -121,7 +135,7 @@ const makeLocalKeyWrapper = (keys: ReadonlyMap<string, Uint8Array>, currentKeyId
   }
 }
 
-/** The key ring file cannot be used. The message states what to do and contains no key. */
+/** The key ring file cannot be used. The message states what to do and contains no key. @internal */
 export class KeyringUnusable extends Error {
   constructor(message: string) {
     super(message)
@@ -129,10 +143,17 @@ export class KeyringUnusable extends Error {
   }
 }
 
-/** Reads the key ring, or creates it if it does not exist. Of two processes that start at once, both get the one created first. */
-export const openOrMakeKeyringFile = (path: string): Keyring => readKeyringFile(path) ?? (makeFile(path), mustRead(path))
+/**
+ * Reads the key ring, or creates it if it does not exist. Of two processes that start at once, both get the one created
+ * first.
+ */
+export const openOrMakeKeyringFile = (path: string): Keyring =>
+  readKeyringFile(path) ?? (makeFile(path), mustRead(path))
 
-/** Returns undefined if the file does not exist. Throws KeyringUnusable if other users can read it or it is not a key ring. */
+/**
+ * Returns undefined if the file does not exist. Throws KeyringUnusable if other users can read it or it is not a key
+ * ring.
+ */
 export const readKeyringFile = (path: string): Keyring | undefined => {
   const file = openForReading(path)
   if (file === undefined) return undefined
@@ -157,7 +178,9 @@ const openForReading = (path: string): number | undefined => {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT') return undefined
-    throw new KeyringUnusable(`The key ring ${path} cannot be read (${code ?? 'unknown'}). It must belong to the user that runs the service.`)
+    throw new KeyringUnusable(
+      `The key ring ${path} cannot be read (${code ?? 'unknown'}). It must belong to the user that runs the service.`,
+    )
   }
 }
 
@@ -165,7 +188,9 @@ const openForReading = (path: string): number | undefined => {
 const refuseOpenMode = (path: string, mode: number): void => {
   if ((mode & 0o027) === 0) return
   const shown = (mode & 0o777).toString(8).padStart(4, '0')
-  throw new KeyringUnusable(`The key ring ${path} has mode ${shown}, so other users can reach it. Run: chmod 600 ${path}`)
+  throw new KeyringUnusable(
+    `The key ring ${path} has mode ${shown}, so other users can reach it. Run: chmod 600 ${path}`,
+  )
 }
 
 const mustRead = (path: string): Keyring => {
@@ -175,8 +200,8 @@ const mustRead = (path: string): Keyring => {
 }
 
 /**
- * Writes and flushes the file under another name and links it: no reader sees a partial file, and an existing file is not
- * replaced.
+ * Writes and flushes the file under another name and links it: no reader sees a partial file, and an existing file is
+ * not replaced.
  */
 const makeFile = (path: string): void => {
   const folder = dirname(path)
@@ -187,7 +212,9 @@ const makeFile = (path: string): void => {
     linkUnlessPresent(draft, path)
     flushFolder(folder)
   } catch (cause) {
-    throw new KeyringUnusable(`The key ring ${path} cannot be made (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`)
+    throw new KeyringUnusable(
+      `The key ring ${path} cannot be made (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`,
+    )
   } finally {
     rmSync(draft, { force: true })
   }
@@ -223,14 +250,20 @@ const flushFolder = (folder: string): void => {
 const formatVersion = 1
 const dataKeyLength = 32
 
-/** `version 1 | length of key id | key id | length of wrapped key (2 bytes) | wrapped data key | iv 12 | ciphertext | tag 16`. */
+/**
+ * `version 1 | length of key id | key id | length of wrapped key (2 bytes) | wrapped data key | iv 12 | ciphertext |
+ * tag 16`.
+ */
 interface BoxParts {
   readonly keyId: string
   readonly wrappedKey: Uint8Array
   readonly sealed: Uint8Array
 }
 
-/** Envelope encryption: each value has a random data key, wrapped by `wrapper`. The place is authenticated with the value. */
+/**
+ * Envelope encryption: each value has a random data key, wrapped by `wrapper`. The place is authenticated with the
+ * value.
+ */
 export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
   seal: async (plain, place) => {
     const dataKey = randomBytes(dataKeyLength)

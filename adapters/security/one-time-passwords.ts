@@ -12,7 +12,10 @@ const stepsOff = 1
 
 const opened = (seed: Secret): Seed => Seed.fromBase32(seed.reveal())
 
-/** RFC 6238 by the library `otpauth`, which compares codes in constant time. The store ensures that a code is used only once. */
+/**
+ * RFC 6238 by the library `otpauth`, which compares codes in constant time. The store ensures that a code is used only
+ * once.
+ */
 export const otpauthOneTimePasswords: OneTimePasswords = {
   newSeed: () => secret(new Seed({ size: seedBytes }).base32),
   uri: (seed, issuer, accountName) =>

@@ -27,11 +27,11 @@ export interface HashingThreads {
 const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
 /**
- * Hashes on dedicated threads rather than libuv's: libuv has four, shared with files and DNS, at the priority of the event
- * loop. Measured on two cores with 8 concurrent sign-ins: other requests' p99 was 4 to 18 times that of an idle service on
- * libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
+ * Hashes on dedicated threads rather than libuv's: libuv has four, shared with files and DNS, at the priority of the
+ * event loop. Measured on two cores with 8 concurrent sign-ins: other requests' p99 was 4 to 18 times that of an idle
+ * service on libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
  */
-export const makeHashingThreads = (): HashingThreads => {
+const makeHashingThreads = (): HashingThreads => {
   const pool = new Piscina({
     filename: program.href,
     name: 'resultOf',
@@ -57,21 +57,33 @@ export interface HashingCost {
 }
 
 /** `algorithm: 2` is argon2id (the library's enum is type-only). */
-const parametersOf = ({ memoryCost, timeCost }: HashingCost) => ({ algorithm: 2, memoryCost, timeCost, parallelism: 1, outputLen: 32 }) as const
+const parametersOf = ({ memoryCost, timeCost }: HashingCost) =>
+  ({ algorithm: 2, memoryCost, timeCost, parallelism: 1, outputLen: 32 }) as const
 type Parameters = ReturnType<typeof parametersOf>
 
-/** A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines. */
+/**
+ * A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines.
+ *
+ * @internal
+ */
 export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, cores)
 
 const maxWaiting = 64
 
-const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
+const saturated = () =>
+  left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
 
 /** One queue for the whole process, because the machine's cores are shared. */
 export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
 
-/** @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads. */
-export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue(), cost: HashingCost = leastCost, threads: HashingThreads = makeHashingThreads()): PasswordHasher => {
+/**
+ * @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads.
+ */
+export const makeArgon2PasswordHasher = (
+  queue: WorkQueue = makeHashingQueue(),
+  cost: HashingCost = leastCost,
+  threads: HashingThreads = makeHashingThreads(),
+): PasswordHasher => {
   const parameters = parametersOf(cost)
   const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
     const started = queue.tryRun(work)
@@ -79,7 +91,8 @@ export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue(), 
   }
   const dummy = dummyPhc(parameters)
   return {
-    hash: (password) => queued(async () => String(await threads.run({ kind: 'hash', password: password.reveal(), parameters }))),
+    hash: (password) =>
+      queued(async () => String(await threads.run({ kind: 'hash', password: password.reveal(), parameters }))),
     verify: (phc, password) =>
       isReadable(phc)
         ? queued(async () => (await threads.run({ kind: 'verify', password: password.reveal(), phc })) === true)
@@ -117,7 +130,10 @@ export const noCommonPasswords: CommonPasswords = { includes: () => false }
 
 let listed: ReadonlySet<string> | undefined
 
-/** The 49,233 leaked passwords of the library's list. The list is loaded on the first check, not at startup, and once for a process. */
+/**
+ * The 49,233 leaked passwords of the library's list. The list is loaded on the first check, not at startup, and once
+ * for a process.
+ */
 export const makeListedCommonPasswords = (): CommonPasswords => ({
   includes(password) {
     listed ??= new Set((load('@zxcvbn-ts/language-common') as typeof languageCommon).dictionary['passwords-common'])

@@ -4,7 +4,10 @@ import { basename } from 'node:path'
 
 const niceness = 10
 
-/** Lets this thread yield to those that answer requests. Linux has a priority for each thread; on other systems it has normal priority. */
+/**
+ * Lets this thread yield to those that answer requests. Linux has a priority for each thread; on other systems it has
+ * normal priority.
+ */
 export const lowerThreadPriority = (): void => {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), niceness)
@@ -13,7 +16,10 @@ export const lowerThreadPriority = (): void => {
   }
 }
 
-/** Lets this process, with all its threads, yield to others, and be ended before them if the system runs out of memory. Later threads inherit it. */
+/**
+ * Lets this process, with all its threads, yield to others, and be ended before them if the system runs out of memory.
+ * Later threads inherit it.
+ */
 export const lowerProcessPriority = (): void => {
   try {
     setPriority(niceness)

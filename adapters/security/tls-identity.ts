@@ -14,7 +14,9 @@ export interface TlsIdentity {
 const certificateFile = 'certificate.pem'
 const keyFile = 'key.pem'
 const dayMs = 86_400_000
-/** Clients hold the certificate itself, so a short lifetime would only break them. Renewal requires a new client-config. */
+/**
+ * Clients hold the certificate itself, so a short lifetime would only break them. Renewal requires a new client-config.
+ */
 const lifeDays = 825
 const renewBeforeDays = 30
 
@@ -23,7 +25,10 @@ const covers = (certificate: X509Certificate, host: string): boolean =>
 
 const isUsable = (certificatePem: string, hosts: readonly string[]): boolean => {
   const certificate = new X509Certificate(certificatePem)
-  return Date.parse(certificate.validTo) > Date.now() + renewBeforeDays * dayMs && hosts.every((host) => covers(certificate, host))
+  return (
+    Date.parse(certificate.validTo) > Date.now() + renewBeforeDays * dayMs &&
+    hosts.every((host) => covers(certificate, host))
+  )
 }
 
 /** Creates a self-signed ECDSA P-256 certificate for these hosts (names or IP literals). */
@@ -43,11 +48,17 @@ const makeSelfSigned = async (hosts: readonly string[]): Promise<TlsIdentity> =>
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyCertSign, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(hosts.map((host) => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }))),
+      new x509.SubjectAlternativeNameExtension(
+        hosts.map((host) => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host })),
+      ),
     ],
   })
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
-  return { certificatePem: certificate.toString('pem'), keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'), isSelfSigned: true }
+  return {
+    certificatePem: certificate.toString('pem'),
+    keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'),
+    isSelfSigned: true,
+  }
 }
 
 const writeWhole = (path: string, text: string, mode: number): void => {
@@ -64,7 +75,8 @@ export const openSelfSignedIdentity = async (folder: string, hosts: readonly str
   const keyPath = join(folder, keyFile)
   if (existsSync(certificatePath) && existsSync(keyPath)) {
     const certificatePem = readFileSync(certificatePath, 'utf8')
-    if (isUsable(certificatePem, hosts)) return { certificatePem, keyPem: readFileSync(keyPath, 'utf8'), isSelfSigned: true }
+    if (isUsable(certificatePem, hosts))
+      return { certificatePem, keyPem: readFileSync(keyPath, 'utf8'), isSelfSigned: true }
   }
   const made = await makeSelfSigned(hosts)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -74,8 +86,8 @@ export const openSelfSignedIdentity = async (folder: string, hosts: readonly str
 }
 
 /**
- * Reads an operator's own certificate (chain) and key. Throws an error in plain words if a file cannot be read or the two
- * do not match.
+ * Reads an operator's own certificate (chain) and key. Throws an error in plain words if a file cannot be read or the
+ * two do not match.
  */
 export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsIdentity => {
   const certificatePem = readPem(certificatePath)
@@ -107,10 +119,12 @@ const isValid = (identity: TlsIdentity): boolean => {
 }
 
 /** The full days for which a certificate is still valid; negative if it has ended. */
-export const daysLeft = (identity: Pick<TlsIdentity, 'certificatePem'>): number => Math.floor((validityOf(identity).until.getTime() - Date.now()) / dayMs)
+export const daysLeft = (identity: Pick<TlsIdentity, 'certificatePem'>): number =>
+  Math.floor((validityOf(identity).until.getTime() - Date.now()) / dayMs)
 
-/** Reports whether a certificate must be renewed soon. */
-export const nearsExpiry = (identity: Pick<TlsIdentity, 'certificatePem'>): boolean => daysLeft(identity) < renewBeforeDays
+/** Reports whether a certificate must be renewed soon. @internal */
+export const nearsExpiry = (identity: Pick<TlsIdentity, 'certificatePem'>): boolean =>
+  daysLeft(identity) < renewBeforeDays
 
 /** Returns a sentence about the end of a certificate, or undefined while it is far. */
 export const expiryTold = (identity: Pick<TlsIdentity, 'certificatePem'>): string | undefined => {
@@ -121,7 +135,11 @@ export const expiryTold = (identity: Pick<TlsIdentity, 'certificatePem'>): strin
 }
 
 /** Calls `warn` at once and daily while the certificate in use is near its end. Returns a function that stops. */
-export const watchExpiry = (current: () => TlsIdentity, warn: (told: string) => void, everyMs = dayMs): (() => void) => {
+export const watchExpiry = (
+  current: () => TlsIdentity,
+  warn: (told: string) => void,
+  everyMs = dayMs,
+): (() => void) => {
   const look = (): void => {
     const told = expiryTold(current())
     if (told !== undefined) warn(told)
@@ -146,16 +164,24 @@ export interface TlsWatchDeps {
 const lookMs = 30_000
 
 /**
- * Reads an operator's own certificate and key repeatedly, since they are renewed while the service runs. Of two files that are
- * replaced one after the other, the pair counts when both match. Returns a function that stops.
+ * Reads an operator's own certificate and key repeatedly, since they are renewed while the service runs. Of two files
+ * that are replaced one after the other, the pair counts when both match. Returns a function that stops.
  */
-export const watchTlsIdentity = ({ certificatePath, keyPath, current, replace, refuse, everyMs = lookMs }: TlsWatchDeps): (() => void) => {
+export const watchTlsIdentity = ({
+  certificatePath,
+  keyPath,
+  current,
+  replace,
+  refuse,
+  everyMs = lookMs,
+}: TlsWatchDeps): (() => void) => {
   let used = current
   let refused: string | undefined
   const look = (): void => {
     try {
       const found = readTlsIdentity(certificatePath, keyPath)
-      if (found.certificatePem === used.certificatePem && found.keyPem === used.keyPem) return void (refused = undefined)
+      if (found.certificatePem === used.certificatePem && found.keyPem === used.keyPem)
+        return void (refused = undefined)
       if (!isValid(found) && isValid(used)) throw new Error(notValid(certificatePath, validityOf(found)))
       refused = undefined
       replace(found)

@@ -10,8 +10,9 @@ export interface SharedClock extends Clock, TimeTrust {
   /** Reports whether the last measurement found a difference of more than `worstSkewMs`. */
   isSkewed(): boolean
   /**
-   * Measures, unless a measurement was made just before. Resolves to a signal that aborts when the time becomes doubtful,
-   * or to undefined while it is doubtful. Rejects if the database does not answer; the last offset is then kept.
+   * Measures, unless a measurement was made just before. Resolves to a signal that aborts when the time becomes
+   * doubtful, or to undefined while it is doubtful. Rejects if the database does not answer; the last offset is then
+   * kept.
    */
   trusted(): Promise<AbortSignal | undefined>
   /** Measures every few seconds until `stop`, and logs when a skew or a jump starts and ends. */
@@ -32,7 +33,7 @@ const repeatAfterMs = 1_000
 /** A slower answer proves too little about a jump. */
 const longestTripMs = 2_000
 /** The time is doubtful for this long after the last sign of a jump. */
-export const restMs = 60_000
+const restMs = 60_000
 
 interface Reading {
   readonly databaseMs: number
@@ -70,7 +71,8 @@ const offsetOf = (reading: Reading): number => reading.databaseMs + tripOf(readi
  * Returns how far a time at `gotAt` is outside the range that the reading allows: the database read its clock, in whole
  * milliseconds, at some point of the round trip.
  */
-const errorOf = (reading: Reading, ms: number): number => ms - Math.min(Math.max(ms, reading.databaseMs), reading.databaseMs + tripOf(reading) + 1)
+const errorOf = (reading: Reading, ms: number): number =>
+  ms - Math.min(Math.max(ms, reading.databaseMs), reading.databaseMs + tripOf(reading) + 1)
 
 interface Doubts {
   readonly skew: boolean
@@ -80,9 +82,17 @@ interface Doubts {
 /** Logs a line when a doubt starts and one when it ends. */
 const notifyChanges = (log: Log, before: Doubts, now: Doubts, skewMs: number): Doubts => {
   const fields = { skewSeconds: Math.round(skewMs) / 1000 }
-  if (now.skew && !before.skew) log.error(fields, 'the clocks of this machine and of the database differ: jobs do not run and /readyz answers 503 until they agree')
+  if (now.skew && !before.skew)
+    log.error(
+      fields,
+      'the clocks of this machine and of the database differ: jobs do not run and /readyz answers 503 until they agree',
+    )
   if (!now.skew && before.skew) log.info(fields, 'the clocks of this machine and of the database agree again')
-  if (now.jump && !before.jump) log.warn(fields, 'the time that the database says has jumped: jobs do not run until it has been steady for a minute')
+  if (now.jump && !before.jump)
+    log.warn(
+      fields,
+      'the time that the database says has jumped: jobs do not run until it has been steady for a minute',
+    )
   if (!now.jump && before.jump) log.info(fields, 'the time that the database says is steady again')
   return now
 }

@@ -5,17 +5,23 @@ import { join } from 'node:path'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import type { SpoolId, Spools } from '../../core/usage/months/ports.ts'
 
-/** Bytes that are written or read at once. They go to the page cache: that takes less time than to hand them to a thread. */
+/**
+ * Bytes that are written or read at once. They go to the page cache: that takes less time than to hand them to a
+ * thread.
+ */
 const blockBytes = 256 * 1024
 const lineBreak = 0x0a
 
 const noSpace = ['ENOSPC', 'EDQUOT']
 
-const thrownFor = (error: unknown): unknown => (noSpace.includes((error as NodeJS.ErrnoException).code ?? '') ? new Unavailable('The disk of the data folder is full.', { cause: error }) : error)
+const thrownFor = (error: unknown): unknown =>
+  noSpace.includes((error as NodeJS.ErrnoException).code ?? '')
+    ? new Unavailable('The disk of the data folder is full.', { cause: error })
+    : error
 
 /**
- * Spools in files of a folder that no other process can open: a file has no name any more, so the system frees it when the process ends.
- * A spool is named by its file descriptor, which all threads of a process share.
+ * Spools in files of a folder that no other process can open: a file has no name any more, so the system frees it when
+ * the process ends. A spool is named by its file descriptor, which all threads of a process share.
  */
 export const makeSpools = (folder: string): Spools => ({
   async open() {
@@ -35,7 +41,8 @@ export const makeSpools = (folder: string): Spools => ({
       const bytes = Buffer.from(texts.join(''))
       hash.update(bytes)
       try {
-        for (let written = 0; written < bytes.length; ) written += writeSync(spool, bytes, written, bytes.length - written, to + written)
+        for (let written = 0; written < bytes.length;)
+          written += writeSync(spool, bytes, written, bytes.length - written, to + written)
       } catch (error) {
         throw thrownFor(error)
       }
@@ -59,7 +66,7 @@ export const makeSpools = (folder: string): Spools => ({
   },
   async *read({ spool, from, to }) {
     let rest: Buffer = Buffer.alloc(0)
-    for (let at = from; at < to; ) {
+    for (let at = from; at < to;) {
       const block = Buffer.allocUnsafe(rest.length + Math.min(blockBytes, to - at))
       rest.copy(block)
       const read = readSync(spool, block, rest.length, block.length - rest.length, at)

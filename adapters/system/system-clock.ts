@@ -13,5 +13,8 @@ export const localClock: LocalClock = { wallMs: () => Date.now(), steadyMs: () =
 /** This machine's clock, for values that no store keeps. */
 export const systemClock: Clock = { now: () => new Date() }
 
-/** Counts from the start of the process, so that setting the clock has no effect. For values that only this process keeps. */
+/**
+ * Counts from the start of the process, so that setting the clock has no effect. For values that only this process
+ * keeps.
+ */
 export const steadyClock: Clock = { now: () => new Date(performance.timeOrigin + performance.now()) }

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 /** As much as the smallest operation needs. A disk that cannot hold it counts as full. */
 const probe = Buffer.alloc(64 * 1024)
 
-/** Returns why no file can be written in a folder, as a code of the system, or undefined. Creates the folder if it is missing. */
+/**
+ * Returns why no file can be written in a folder, as a code of the system, or undefined. Creates the folder if it is
+ * missing.
+ */
 export const whyUnwritable = async (folder: string): Promise<string | undefined> => {
   const path = join(folder, `.probe-${randomUUID()}`)
   try {

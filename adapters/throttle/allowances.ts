@@ -4,17 +4,32 @@ import ipaddr from 'ipaddr.js'
 import type * as library from 'rate-limiter-flexible'
 import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { AllowanceKind, Allowances, AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
+import type {
+  AllowanceKind,
+  Allowances,
+  AttemptCount,
+  AttemptCounters,
+} from '../../core/identity/authentication/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
-/** A host with an IPv6 address controls the whole /64 around it, so the /64 is counted. An IPv4 address is counted by itself. */
+/**
+ * A host with an IPv6 address controls the whole /64 around it, so the /64 is counted. An IPv4 address is counted by
+ * itself.
+ */
 export const networkOf = (address: string): string =>
-  address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
+  address.includes(':')
+    ? ipaddr.IPv6.parse(address)
+        .parts.slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(':')
+    : address
 
 /** The library's types export this class, but its index does not. */
-const StoreLimiter = createRequire(import.meta.url)('rate-limiter-flexible/lib/RateLimiterStoreAbstract.js') as typeof library.RateLimiterStoreAbstract
+const StoreLimiter = createRequire(import.meta.url)(
+  'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js',
+) as typeof library.RateLimiterStoreAbstract
 
 export interface Limit {
   readonly points: number
@@ -29,7 +44,11 @@ class SharedLimiter extends StoreLimiter {
   readonly #counters: AttemptCounters
   readonly #onStoreAway: OnStoreAway
 
-  constructor(counters: AttemptCounters, onStoreAway: OnStoreAway, options: Omit<IRateLimiterStoreOptions, 'storeClient'>) {
+  constructor(
+    counters: AttemptCounters,
+    onStoreAway: OnStoreAway,
+    options: Omit<IRateLimiterStoreOptions, 'storeClient'>,
+  ) {
     super({ ...options, storeClient: counters })
     this.#counters = counters
     this.#onStoreAway = onStoreAway
@@ -73,7 +92,11 @@ const bytesOf = (key: string): Uint8Array => Buffer.from(key, 'hex')
 export const insuredPoints = ({ points }: Limit): number => Math.max(1, Math.floor(points / 2))
 
 /** A limiter on the shared counters, with a local one of half the limit as insurance. */
-export const makeSharedLimiter = (counters: AttemptCounters, onStoreAway: OnStoreAway, limit: Limit): RateLimiterAbstract =>
+export const makeSharedLimiter = (
+  counters: AttemptCounters,
+  onStoreAway: OnStoreAway,
+  limit: Limit,
+): RateLimiterAbstract =>
   new SharedLimiter(counters, onStoreAway, {
     keyPrefix: '',
     points: limit.points,
@@ -85,7 +108,7 @@ export const makeSharedLimiter = (counters: AttemptCounters, onStoreAway: OnStor
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
-export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
+const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'sign-up': { points: 10, seconds: 3600 },
   'sign-up-notice': { points: 3, seconds: 24 * 3600 },
   'password-reset': { points: 30, seconds: 3600 },
@@ -107,7 +130,10 @@ export interface AllowancesDeps {
 /** The allowances of each network, on shared counters. */
 export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowances => {
   const onStoreAway = (error: unknown): void =>
-    log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'What an address may ask for is counted in this process only: the store does not answer')
+    log.error(
+      { reason: error instanceof Error ? error.message : 'unknown' },
+      'What an address may ask for is counted in this process only: the store does not answer',
+    )
   const limiters: Readonly<Record<AllowanceKind, RateLimiterAbstract>> = {
     'sign-up': makeSharedLimiter(counters, onStoreAway, allowanceLimits['sign-up']),
     'sign-up-notice': makeSharedLimiter(counters, onStoreAway, allowanceLimits['sign-up-notice']),
@@ -122,7 +148,9 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
   return {
     async take(kind, subject) {
       const of = byNetwork.has(kind) ? networkOf(subject) : subject
-      const place = createHmac('sha256', key.reveal()).update(toWireJson(['allowance', kind, of])).digest('hex')
+      const place = createHmac('sha256', key.reveal())
+        .update(toWireJson(['allowance', kind, of]))
+        .digest('hex')
       try {
         await limiters[kind].consume(place)
         return undefined

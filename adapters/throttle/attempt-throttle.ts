@@ -3,7 +3,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
+import type {
+  Attempt,
+  AttemptCounters,
+  AttemptKind,
+  AttemptThrottle,
+  Guarded,
+} from '../../core/identity/authentication/ports.ts'
 import type { Background } from '../../core/identity/ports.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -19,7 +25,7 @@ const maxMilliseconds = 5_000
 const maxKeys = 10_000
 
 /** Caches briefly which keys are blocked, so that a flood of attempts on one of them costs no query. */
-export const makeBlockedKeys = (clock: Clock) => {
+const makeBlockedKeys = (clock: Clock) => {
   const blocked = new LRUCache<string, { readonly until: number; readonly forgottenAt: number }>({ max: maxKeys })
   return {
     /** Returns the milliseconds for which the key is still blocked, according to the cache. */
@@ -40,7 +46,8 @@ export const makeBlockedKeys = (clock: Clock) => {
 }
 
 /** The state of a subject: the number of failures that it has left, or a refusal. */
-export type ThrottleState<R> = { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
+type ThrottleState<R> =
+  { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
 
 interface Place {
   /** Callers that hold or wait for a place. Without callers the place is removed. */
@@ -52,14 +59,15 @@ interface Place {
 }
 
 /**
- * Limits the concurrent guesses at one subject in this process to the failures that the subject has left. Otherwise many
- * concurrent guesses would all be admitted by the same old count. `left` of an open standing is at least 1, so that a
- * waiting caller always waits for a running one.
+ * Limits the concurrent guesses at one subject in this process to the failures that the subject has left. Otherwise
+ * many concurrent guesses would all be admitted by the same old count. `left` of an open standing is at least 1, so
+ * that a waiting caller always waits for a running one.
  */
-export const makeUnderWay = () => {
+const makeUnderWay = () => {
   const places = new Map<string, Place>()
 
-  const placeOf = (key: string): Place => getOrMake(places, key, () => ({ callers: 0, underWay: 0, failures: 0, waiting: [] }))
+  const placeOf = (key: string): Place =>
+    getOrMake(places, key, () => ({ callers: 0, underWay: 0, failures: 0, waiting: [] }))
 
   const leave = (key: string, place: Place): void => {
     place.callers -= 1
@@ -83,7 +91,11 @@ export const makeUnderWay = () => {
   }
 
   /** Runs `work` in a place, or returns the refusal. `work` must call `failed` once its failure is counted. */
-  return async <R, A>(key: string, read: () => Promise<ThrottleState<R>>, work: (failed: () => void) => Promise<A>): Promise<R | A> => {
+  return async <R, A>(
+    key: string,
+    read: () => Promise<ThrottleState<R>>,
+    work: (failed: () => void) => Promise<A>,
+  ): Promise<R | A> => {
     const place = placeOf(key)
     place.callers += 1
     let isUnderWay = false
@@ -102,7 +114,7 @@ export const makeUnderWay = () => {
 }
 
 /** The numbers of docs/decisions/lockout.md. */
-export const attemptLimits = {
+const attemptLimits = {
   subject: { points: 5, seconds: 15 * 60 },
   address: { points: 100, seconds: 10 * 60 },
   /** Repeated locks within a quiet day double from the first length to the longest. */
@@ -124,26 +136,36 @@ export interface AttemptThrottleDeps {
 
 type Refused = Extract<Guarded<never, never>, { readonly retryAfterSeconds: number }>
 
-/** Returns the length of the nth lock of a day. */
+/** Returns the length of the nth lock of a day. @internal */
 export const lockSeconds = (n: number): number =>
   Math.min(attemptLimits.lock.firstSeconds * 2 ** Math.min(n - 1, 20), attemptLimits.lock.longestSeconds)
 
 const seconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000))
 
-/** Failed attempts and locks on shared counters. The port describes the guarantees, docs/decisions/lockout.md the numbers. */
+/**
+ * Failed attempts and locks on shared counters. The port describes the guarantees, docs/decisions/lockout.md the
+ * numbers.
+ */
 export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle => {
   const limiters = makeLimiters(deps)
   const blocked = makeBlockedKeys(deps.clock)
   const inPlace = makeUnderWay()
   const purgeSometimes = makePurge(deps)
   const keyOf = (...parts: readonly string[]): string =>
-    createHmac('sha256', deps.key.reveal()).update(toWireJson(['attempts', ...parts])).digest('hex')
-  const failuresKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('failures', kind, typeof subject, String(subject))
-  const locksKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('locks', kind, typeof subject, String(subject))
+    createHmac('sha256', deps.key.reveal())
+      .update(toWireJson(['attempts', ...parts]))
+      .digest('hex')
+  const failuresKey = (kind: AttemptKind, subject: UserId | string): string =>
+    keyOf('failures', kind, typeof subject, String(subject))
+  const locksKey = (kind: AttemptKind, subject: UserId | string): string =>
+    keyOf('locks', kind, typeof subject, String(subject))
   const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))
 
   /** Returns what is left of a limit, and caches a block. */
-  const leftOf = async (limiter: RateLimiterAbstract, key: string): Promise<{ readonly blockedMs: number } | { readonly left: number; readonly used: number }> => {
+  const leftOf = async (
+    limiter: RateLimiterAbstract,
+    key: string,
+  ): Promise<{ readonly blockedMs: number } | { readonly left: number; readonly used: number }> => {
     const remembered = blocked.millisecondsLeft(key)
     if (remembered !== undefined) return { blockedMs: remembered }
     const found = await limiter.get(key)
@@ -167,7 +189,10 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     purgeSometimes()
   }
 
-  /** Returns true for the failure that locks. More than one failure past the limit can be counted; exactly one reaches it. */
+  /**
+   * Returns true for the failure that locks. More than one failure past the limit can be counted; exactly one reaches
+   * it.
+   */
   const countFailure = async (attempt: Attempt, key: string): Promise<boolean> => {
     const [counted] = await Promise.all([limiters.failures.penalty(key), countForAddress(attempt.sourceIp)])
     if (!hasJustReached(counted, attemptLimits.subject)) return false
@@ -175,11 +200,17 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     return true
   }
 
-  const guard = async <E, A>(attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>> => {
+  const guard = async <E, A>(
+    attempt: Attempt,
+    check: () => Promise<Either<E, A | undefined>>,
+  ): Promise<Guarded<E, A>> => {
     const key = failuresKey(attempt.kind, attempt.subject)
     let hadFailures = false
     const read = async (): Promise<ThrottleState<Refused>> => {
-      const [address, subject] = await Promise.all([leftOf(limiters.address, addressKey(attempt.sourceIp)), leftOf(limiters.failures, key)])
+      const [address, subject] = await Promise.all([
+        leftOf(limiters.address, addressKey(attempt.sourceIp)),
+        leftOf(limiters.failures, key),
+      ])
       if ('blockedMs' in address) return refusedAs('address-blocked', address.blockedMs)
       if ('blockedMs' in subject) return refusedAs('subject-locked', subject.blockedMs)
       hadFailures = subject.used > 0
@@ -236,12 +267,18 @@ const makeLimiters = ({ counters, clock, log }: AttemptThrottleDeps) => {
     const now = clock.now().getTime()
     if (now - toldAt < 60_000) return
     toldAt = now
-    log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'Failed attempts are counted in this process only: the store does not answer')
+    log.error(
+      { reason: error instanceof Error ? error.message : 'unknown' },
+      'Failed attempts are counted in this process only: the store does not answer',
+    )
   }
   return {
     failures: makeSharedLimiter(counters, onStoreAway, attemptLimits.subject),
     // Only counts: the limit of this limiter is not used.
-    locks: makeSharedLimiter(counters, onStoreAway, { points: Number.MAX_SAFE_INTEGER, seconds: attemptLimits.lock.quietSeconds }),
+    locks: makeSharedLimiter(counters, onStoreAway, {
+      points: Number.MAX_SAFE_INTEGER,
+      seconds: attemptLimits.lock.quietSeconds,
+    }),
     address: makeSharedLimiter(counters, onStoreAway, attemptLimits.address),
   }
 }

@@ -31,7 +31,9 @@ const stopWithParent = () => {
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED
   if (!existsSync(entry)) {
-    process.stderr.write('moorage: this package was packed without its build. Where it was packed, run: npm pack --ignore-scripts=false\n')
+    process.stderr.write(
+      'moorage: this package was packed without its build. Where it was packed, run: npm pack --ignore-scripts=false\n',
+    )
     process.exit(1)
   }
   return import(pathToFileURL(entry).href).catch(orMissingPackage)
@@ -41,7 +43,9 @@ const runHere = () => {
 const orMissingPackage = (error) => {
   const found = error.code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(error.message) : null
   if (found === null) throw error
-  process.stderr.write(`moorage: the package ${found[1]} is not installed. ${isInstalled ? 'Install this package again.' : 'In this folder, run: npm ci'}\n`)
+  process.stderr.write(
+    `moorage: the package ${found[1]} is not installed. ${isInstalled ? 'Install this package again.' : 'In this folder, run: npm ci'}\n`,
+  )
   process.exit(1)
 }
 
@@ -64,7 +68,9 @@ const installedNode = () => {
 }
 
 const fail = () => {
-  process.stderr.write(`moorage: Node ${neededMajor} or newer is needed; this is ${process.version}. On Linux it comes with \`npm ci\`, elsewhere install it.\n`)
+  process.stderr.write(
+    `moorage: Node ${neededMajor} or newer is needed; this is ${process.version}. On Linux it comes with \`npm ci\`, elsewhere install it.\n`,
+  )
   process.exit(1)
 }
 

@@ -36,7 +36,8 @@ export interface CreateTokenOptions extends CommonOptions {
 /** Prompts for a new password, twice, without echo. The prompts go to stderr. */
 export const promptPassword = async (): Promise<string> => {
   const first = await askUnseen('New password: ')
-  if (first !== (await askUnseen('The same again: '))) throw new StartRefused(['The two passwords differ. Nothing was changed.'])
+  if (first !== (await askUnseen('The same again: ')))
+    throw new StartRefused(['The two passwords differ. Nothing was changed.'])
   return first
 }
 
@@ -61,8 +62,8 @@ export interface ChosenPassword {
 }
 
 /**
- * Returns a password from the first line of a file, from stdin or a terminal prompt when the file is `-`, or a generated one.
- * It never comes from the command line, which other users can read.
+ * Returns a password from the first line of a file, from stdin or a terminal prompt when the file is `-`, or a
+ * generated one. It never comes from the command line, which other users can read.
  */
 export const choosePassword = async (file: string | undefined): Promise<ChosenPassword> => {
   if (file === undefined) {
@@ -80,7 +81,9 @@ const readPasswordFile = (file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new StartRefused([`The password file ${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`])
+    throw new StartRefused([
+      `The password file ${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`,
+    ])
   }
 }
 
@@ -90,9 +93,15 @@ const done = <A>(answer: Either<Failure, A>): A => {
 }
 
 /** Prints JSON, or lines of `name value`, to stdout. */
-const report = (context: CommandContext, options: CommonOptions, facts: Readonly<Record<string, string | number | boolean | undefined>>): ExitCode => {
+const report = (
+  context: CommandContext,
+  options: CommonOptions,
+  facts: Readonly<Record<string, string | number | boolean | undefined>>,
+): ExitCode => {
   if (options.json === true) printJson(context, facts)
-  else for (const [name, value] of Object.entries(facts)) if (value !== undefined) context.print(`${name.padEnd(10)} ${value}`)
+  else
+    for (const [name, value] of Object.entries(facts))
+      if (value !== undefined) context.print(`${name.padEnd(10)} ${value}`)
   return 0
 }
 
@@ -100,20 +109,43 @@ export const createUser = (context: CommandContext, username: string, options: C
   onStore(context, options, async ({ container, boot }) => {
     const { password, generated } = await choosePassword(options.passwordFile)
     const create = makeCreateUser(userCreation(container, boot.settings))
-    const input = { login: username, email: options.email, password, isAdmin: options.admin ?? false, allowsReservedName: true }
+    const input = {
+      login: username,
+      email: options.email,
+      password,
+      isAdmin: options.admin ?? false,
+      allowsReservedName: true,
+    }
     const user = done(await create(operatorCall('admin.createUser'), input))
-    return report(context, options, { id: user.id, username: user.login, email: user.primaryEmail, is_admin: user.isAdmin, password: generated })
+    return report(context, options, {
+      id: user.id,
+      username: user.login,
+      email: user.primaryEmail,
+      is_admin: user.isAdmin,
+      password: generated,
+    })
   })
 
-export const setPassword = (context: CommandContext, username: string, options: SetPasswordOptions): Promise<ExitCode> =>
+export const setPassword = (
+  context: CommandContext,
+  username: string,
+  options: SetPasswordOptions,
+): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const { password, generated } = await choosePassword(options.passwordFile)
-    const set = makeSetPassword({ ...userCreation(container, boot.settings), stores: container.resolve(IdentityStoresToken) })
+    const set = makeSetPassword({
+      ...userCreation(container, boot.settings),
+      stores: container.resolve(IdentityStoresToken),
+    })
     done(await set(operatorCall('admin.setPassword'), { login: username, password }))
     return report(context, options, { username, password: generated })
   })
 
-export const resetSecondFactor = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
+export const resetSecondFactor = (
+  context: CommandContext,
+  username: string,
+  options: CommonOptions,
+): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const { unitOfWork, clock } = userCreation(container, boot.settings)
     const reset = makeResetSecondFactor({ unitOfWork, clock, stores: container.resolve(IdentityStoresToken) })
@@ -124,12 +156,20 @@ export const resetSecondFactor = (context: CommandContext, username: string, opt
 export const unlockUser = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const { unitOfWork } = userCreation(container, boot.settings)
-    const unlock = makeUnlockUser({ unitOfWork, stores: container.resolve(IdentityStoresToken), throttle: container.resolve(AttemptThrottleToken) })
+    const unlock = makeUnlockUser({
+      unitOfWork,
+      stores: container.resolve(IdentityStoresToken),
+      throttle: container.resolve(AttemptThrottleToken),
+    })
     const unlocked = done(await unlock(operatorCall('admin.unlockUser'), username))
     return report(context, options, { username, unlocked })
   })
 
-export const createToken = (context: CommandContext, username: string, options: CreateTokenOptions): Promise<ExitCode> =>
+export const createToken = (
+  context: CommandContext,
+  username: string,
+  options: CreateTokenOptions,
+): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
     if (user === undefined) throw new StartRefused([`The user ${username} does not exist.`])
@@ -140,6 +180,14 @@ export const createToken = (context: CommandContext, username: string, options: 
     })
     const scopes = options.scopes.split(',').map((word) => word.trim())
     const input = { name: options.name, scopes, expiresAt: undefined }
-    const { record, value } = done(await create(operatorCall('admin.createToken'), { owner: { userId: user.id, login: user.login }, ...input }))
-    return report(context, options, { id: record.id, username: user.login, name: record.name, scopes: record.scopeWords.join(','), token: value.reveal() })
+    const { record, value } = done(
+      await create(operatorCall('admin.createToken'), { owner: { userId: user.id, login: user.login }, ...input }),
+    )
+    return report(context, options, {
+      id: record.id,
+      username: user.login,
+      name: record.name,
+      scopes: record.scopeWords.join(','),
+      token: value.reveal(),
+    })
   })

@@ -16,10 +16,13 @@ export interface AuditExportOptions extends CommonOptions {
 
 const pieceRows = 500
 
-/** Prints the audit log as JSON lines, oldest first, until there are no more rows. Returns 2 when an option is invalid. */
+/**
+ * Prints the audit log as JSON lines, oldest first, until there are no more rows. Returns 2 when an option is invalid.
+ */
 export const auditExport = async (context: CommandContext, options: AuditExportOptions): Promise<ExitCode> => {
   const since = options.since === undefined ? undefined : new Date(options.since)
-  if (since !== undefined && Number.isNaN(since.getTime())) return misused(context, '--since takes a date, as 2026-11-01 or 2026-11-01T08:00:00Z.')
+  if (since !== undefined && Number.isNaN(since.getTime()))
+    return misused(context, '--since takes a date, as 2026-11-01 or 2026-11-01T08:00:00Z.')
   const after = options.after ?? '0'
   if (!/^\d{1,15}$/.test(after)) return misused(context, '--after takes the id of a row.')
   const filter: AuditFilter = since === undefined ? {} : { since }

@@ -36,7 +36,12 @@ export const busInit = (context: CommandContext, options: BusInitOptions): Promi
       accounts: { [system.publicKey]: system.claims, [platform.publicKey]: platform.claims },
     })
     if (options.json === true) {
-      printJson(context, { operator: operator.publicKey, systemAccount: system.publicKey, platformAccount: platform.publicKey, configuration })
+      printJson(context, {
+        operator: operator.publicKey,
+        systemAccount: system.publicKey,
+        platformAccount: platform.publicKey,
+        configuration,
+      })
     } else context.print(configuration.trimEnd())
     return 0
   })

@@ -19,8 +19,8 @@ import { StartRefused } from '../boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 /**
- * Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. The modules of a command are loaded when it
- * runs, so that `--help` does not load the service.
+ * Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. The modules of a command are loaded
+ * when it runs, so that `--help` does not load the service.
  */
 export const runCommandLine = async (words: readonly string[], context: CommandContext): Promise<ExitCode> => {
   let exitCode: ExitCode = 0
@@ -28,7 +28,21 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm, describeLicenses, describeContracts, describeUsage]) describe(program, run, context)
+  for (const describe of [
+    describeService,
+    describeMigrate,
+    describeConfig,
+    describeAdmin,
+    describeAudit,
+    describeBus,
+    describeTasks,
+    describeKubeconfig,
+    describeHelm,
+    describeLicenses,
+    describeContracts,
+    describeUsage,
+  ])
+    describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })
@@ -40,7 +54,9 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
 
 const makeProgram = (context: CommandContext): Command =>
   new Command('moorage')
-    .description('A multi-tenant platform API server. `moorage serve` starts it on embedded defaults: nothing else is needed.')
+    .description(
+      'A multi-tenant platform API server. `moorage serve` starts it on embedded defaults: nothing else is needed.',
+    )
     .version(releaseVersion, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -73,7 +89,10 @@ const failureCode = (error: unknown, context: CommandContext): ExitCode => {
   if (error instanceof StartRefused) {
     const [only, ...others] = error.problems
     if (others.length === 0) context.say(`moorage: ${only ?? 'the start was refused'}`)
-    else context.say(`moorage: ${error.problems.length} problems:\n${error.problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    else
+      context.say(
+        `moorage: ${error.problems.length} problems:\n${error.problems.map((problem) => `  - ${problem}`).join('\n')}`,
+      )
     return 1
   }
   context.say(`moorage: ${error instanceof Error ? error.message : 'failed for an unknown reason'}`)

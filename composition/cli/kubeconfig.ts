@@ -23,7 +23,11 @@ const leastMs = 60_000
 
 /** The parts of a kubeconfig of the service that are read. */
 const Kubeconfig = t.type({
-  contexts: t.array(t.type({ context: t.partial({ extensions: t.array(t.type({ extension: t.type({ expirationTimestamp: t.string }) })) }) })),
+  contexts: t.array(
+    t.type({
+      context: t.partial({ extensions: t.array(t.type({ extension: t.type({ expirationTimestamp: t.string }) })) }),
+    }),
+  ),
   users: t.array(t.type({ user: t.type({ token: t.string }) })),
 })
 const Credential = t.type({ status: t.type({ token: t.string, expirationTimestamp: t.string }) })
@@ -42,17 +46,31 @@ const named = (context: CommandContext, text: string): Named | undefined => {
 }
 
 /** Prints a kubeconfig whose user is the result of `moorage kubeconfig credential` when kubectl runs it. */
-export const kubeconfigPrint = async (context: CommandContext, options: KubeconfigOptions, text: string): Promise<ExitCode> => {
+export const kubeconfigPrint = async (
+  context: CommandContext,
+  options: KubeconfigOptions,
+  text: string,
+): Promise<ExitCode> => {
   const params = named(context, text)
   if (params === undefined) return 2
   return onServer(context, options, async ({ client, url }) => {
     const answer = await client.call(getClientConfig, { params, query: { token: 'none' } })
     if (!answer.ok) return told(context, answer.error.message)
-    const files = [['--token-file', options.tokenFile], ['--ca-file', options.caFile]] as const
+    const files = [
+      ['--token-file', options.tokenFile],
+      ['--ca-file', options.caFile],
+    ] as const
     const exec = {
       apiVersion: execApi,
       command: options.command,
-      args: ['kubeconfig', 'credential', text, '--server', url, ...files.flatMap(([name, file]) => (file === undefined ? [] : [name, resolve(file)]))],
+      args: [
+        'kubeconfig',
+        'credential',
+        text,
+        '--server',
+        url,
+        ...files.flatMap(([name, file]) => (file === undefined ? [] : [name, resolve(file)])),
+      ],
       interactiveMode: 'Never',
       provideClusterInfo: false,
       installHint: 'Put moorage on the PATH, or make the kubeconfig again with --command and the path to it.',
@@ -64,7 +82,11 @@ export const kubeconfigPrint = async (context: CommandContext, options: Kubeconf
 }
 
 /** Prints a credential for kubectl: the stored one while the server accepts it, or else a new one. */
-export const kubeconfigCredential = async (context: CommandContext, options: ServerOptions, text: string): Promise<ExitCode> => {
+export const kubeconfigCredential = async (
+  context: CommandContext,
+  options: ServerOptions,
+  text: string,
+): Promise<ExitCode> => {
   const params = named(context, text)
   if (params === undefined) return 2
   return onServer(context, options, async (server) => {
@@ -74,7 +96,8 @@ export const kubeconfigCredential = async (context: CommandContext, options: Ser
     const answer = await server.client.call(getClientConfig, { params, query: { expirationSeconds: lifeSeconds } })
     if (!answer.ok) return told(context, answer.error.message)
     const made = credentialOf(answer.value)
-    if (made === undefined) return told(context, 'The server answered a kubeconfig without a token: is it of this version?')
+    if (made === undefined)
+      return told(context, 'The server answered a kubeconfig without a token: is it of this version?')
     if (place !== undefined) keep(place, made)
     return printed(context, made)
   })
@@ -90,7 +113,9 @@ const credentialOf = (kubeconfig: string): Credential | undefined => {
   if (!isRight(read)) return undefined
   const token = read.right.users[0]?.user.token
   const expirationTimestamp = read.right.contexts[0]?.context.extensions?.[0]?.extension.expirationTimestamp
-  return token === undefined || expirationTimestamp === undefined ? undefined : { status: { token, expirationTimestamp } }
+  return token === undefined || expirationTimestamp === undefined
+    ? undefined
+    : { status: { token, expirationTimestamp } }
 }
 
 interface Place {
@@ -98,8 +123,15 @@ interface Place {
   readonly file: string
 }
 
-/** Returns the path of the stored credential of this caller, server and cluster. Returns undefined without a home folder. */
-const placeOf = ({ environment }: CommandContext, { url, token }: TaskServer, { owner, cluster }: Named): Place | undefined => {
+/**
+ * Returns the path of the stored credential of this caller, server and cluster. Returns undefined without a home
+ * folder.
+ */
+const placeOf = (
+  { environment }: CommandContext,
+  { url, token }: TaskServer,
+  { owner, cluster }: Named,
+): Place | undefined => {
   const home = environment['HOME']
   const caches = environment['XDG_CACHE_HOME'] ?? (home === undefined ? undefined : join(home, '.cache'))
   if (caches === undefined) return undefined
@@ -111,7 +143,9 @@ const placeOf = ({ environment }: CommandContext, { url, token }: TaskServer, { 
 const readKept = ({ file }: Place): Credential | undefined => {
   try {
     const read = Credential.decode(JSON.parse(readFileSync(file, 'utf8')))
-    return isRight(read) && Date.parse(read.right.status.expirationTimestamp) - Date.now() > leastMs ? read.right : undefined
+    return isRight(read) && Date.parse(read.right.status.expirationTimestamp) - Date.now() > leastMs
+      ? read.right
+      : undefined
   } catch {
     return undefined
   }
@@ -130,14 +164,24 @@ const keep = ({ folder, file }: Place, credential: Credential): void => {
 }
 
 /**
- * Reports whether the server accepts a credential. A token may be revoked before it expires, and kubectl does not report why
- * it asks again.
+ * Reports whether the server accepts a credential. A token may be revoked before it expires, and kubectl does not
+ * report why it asks again.
  */
-const isAccepted = async ({ url }: TaskServer, { caFile }: ServerOptions, { owner, cluster }: Named, { status }: Credential): Promise<boolean> => {
+const isAccepted = async (
+  { url }: TaskServer,
+  { caFile }: ServerOptions,
+  { owner, cluster }: Named,
+  { status }: Credential,
+): Promise<boolean> => {
   const headers = { authorization: `Bearer ${status.token}` }
   const api = makeUndiciApiClient({ server: url, headers, ...definedFields({ caFile }) })
   try {
-    const answer = await api.send({ method: 'GET', path: `/api/v1/clusters/${owner}/${cluster}/proxy/version`, headers: {}, body: undefined })
+    const answer = await api.send({
+      method: 'GET',
+      path: `/api/v1/clusters/${owner}/${cluster}/proxy/version`,
+      headers: {},
+      body: undefined,
+    })
     return answer.status !== 401
   } finally {
     await api.close()

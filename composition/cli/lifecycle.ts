@@ -15,12 +15,15 @@ let outputFault: string | undefined
 export const unwrittenOutput = (): string | undefined => outputFault
 
 /**
- * Ends the process on an uncaught error, since its state cannot be trusted. The error is written once, directly to the file
- * descriptor: a log whose reader has closed would raise another error and loop forever.
+ * Ends the process on an uncaught error, since its state cannot be trusted. The error is written once, directly to the
+ * file descriptor: a log whose reader has closed would raise another error and loop forever.
  */
 export const installCrashHandlers = (): void => {
   // A reader of stdout that closes (`| head`) must not crash the process. A full disk must not look like a success.
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => void (outputFault ??= code === 'EPIPE' ? undefined : (code ?? 'unknown')))
+  process.stdout.on(
+    'error',
+    ({ code }: NodeJS.ErrnoException) => void (outputFault ??= code === 'EPIPE' ? undefined : (code ?? 'unknown')),
+  )
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => die('uncaughtException', error))
   process.once('unhandledRejection', (reason) => die('unhandledRejection', reason))
@@ -28,7 +31,12 @@ export const installCrashHandlers = (): void => {
 
 const die = (kind: string, reason: unknown): void => {
   attempt(() => lastWords.forEach((flush) => attempt(flush)))
-  attempt(() => writeSync(2, `moorage: ${kind}: ${reason instanceof Error ? described(errorFields(reason)) : 'a value that is no error'}\n`))
+  attempt(() =>
+    writeSync(
+      2,
+      `moorage: ${kind}: ${reason instanceof Error ? described(errorFields(reason)) : 'a value that is no error'}\n`,
+    ),
+  )
   process.exit(1)
 }
 
@@ -52,13 +60,16 @@ const attempt = (step: () => void): void => {
 type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
 /** The parts of the process that a stop uses. */
-export interface SignalSource {
+interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown
 }
 
 /** A service that can be stopped. */
 interface Stoppable {
-  /** Stops the service. Reports whether everything closed in order. With `drains`, traffic must first be directed elsewhere. */
+  /**
+   * Stops the service. Reports whether everything closed in order. With `drains`, traffic must first be directed
+   * elsewhere.
+   */
   stop(how: { readonly drains: boolean }): Promise<boolean>
 }
 
@@ -77,16 +88,26 @@ const defaultHardLimitMs = 25_000
 const sameRequestMs = 1_000
 
 /**
- * Starts the service, waits for a signal, then stops it and returns the exit code. SIGINT and SIGHUP come from a terminal, so
- * the stop does not wait for a load balancer. It does not either when the start was not complete yet. A second signal, or a stop
- * that exceeds the limit, ends the process immediately with code 1.
+ * Starts the service, waits for a signal, then stops it and returns the exit code. SIGINT and SIGHUP come from a
+ * terminal, so the stop does not wait for a load balancer. It does not either when the start was not complete yet. A
+ * second signal, or a stop that exceeds the limit, ends the process immediately with code 1.
  */
-export const runUntilStopped = async ({ start, log, hardLimitMs = defaultHardLimitMs, ...deps }: LifecycleDeps): Promise<ExitCode> => {
+export const runUntilStopped = async ({
+  start,
+  log,
+  hardLimitMs = defaultHardLimitMs,
+  ...deps
+}: LifecycleDeps): Promise<ExitCode> => {
   let limit: NodeJS.Timeout | undefined
   let isStarted = false
   // Before the start: the first process of a container ignores signals that it does not listen for.
   const requested = stopRequest(deps, () => {
-    log.info({}, isStarted ? 'stopping: not ready from now on, requests in flight end' : 'stopping: as soon as the start is complete')
+    log.info(
+      {},
+      isStarted
+        ? 'stopping: not ready from now on, requests in flight end'
+        : 'stopping: as soon as the start is complete',
+    )
     limit = setTimeout(() => {
       log.error({ limitMs: hardLimitMs }, 'the stop took too long')
       deps.exitNow(1)
@@ -103,7 +124,10 @@ export const runUntilStopped = async ({ start, log, hardLimitMs = defaultHardLim
 }
 
 /** Resolves at the first request to stop, after `begin`, which reports whether traffic may have been directed here. */
-const stopRequest = ({ signals, exitNow }: Pick<LifecycleDeps, 'signals' | 'exitNow'>, begin: () => boolean): Promise<{ readonly drains: boolean }> =>
+const stopRequest = (
+  { signals, exitNow }: Pick<LifecycleDeps, 'signals' | 'exitNow'>,
+  begin: () => boolean,
+): Promise<{ readonly drains: boolean }> =>
   new Promise((resolve) => {
     let first: { readonly name: StopSignal; readonly atMs: number } | undefined
     const onSignal = (name: StopSignal) => (): void => {

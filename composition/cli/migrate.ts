@@ -1,5 +1,11 @@
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
-import { migrateUp as runMigrations, migrationPlan, migrationStatus, unfinishedMigration, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
+import {
+  migrateUp as runMigrations,
+  migrationPlan,
+  migrationStatus,
+  unfinishedMigration,
+  unlockMigrations,
+} from '../../adapters/sql/engine/migrator.ts'
 import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
@@ -7,7 +13,11 @@ import { configOf, printJson } from './command-context.ts'
 import { openStore } from '../service/foundation.ts'
 import { StartRefused } from '../boot.ts'
 
-const onStore = async (context: CommandContext, options: CommonOptions, work: (database: SqlDatabase) => Promise<void>): Promise<ExitCode> => {
+const onStore = async (
+  context: CommandContext,
+  options: CommonOptions,
+  work: (database: SqlDatabase) => Promise<void>,
+): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const database = await openStore(settings)
   try {
@@ -35,14 +45,18 @@ export const migrateStatus = (context: CommandContext, options: CommonOptions): 
     const isCurrent = migrations.every(({ state }) => state === 'done')
     if (options.json === true) return printJson(context, { isCurrent, migrations })
     for (const { id, summary, state, finishedAt } of migrations) {
-      context.print(`${state.padEnd(8)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`)
+      context.print(
+        `${state.padEnd(8)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`,
+      )
     }
     context.print(isCurrent ? 'The schema is up to date.' : (unfinishedMigration(migrations) ?? adviceFor(migrations)))
   })
 
 /** Of a schema that is not the one of this version. */
 const adviceFor = (migrations: readonly MigrationStatus[]): string =>
-  migrations.some(({ state }) => state === 'unknown') ? 'A newer version of Moorage has migrated this database. Upgrade this one.' : 'Run: moorage migrate up'
+  migrations.some(({ state }) => state === 'unknown')
+    ? 'A newer version of Moorage has migrated this database. Upgrade this one.'
+    : 'Run: moorage migrate up'
 
 export const migratePlan = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database) => {

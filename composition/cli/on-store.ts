@@ -6,8 +6,14 @@ import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from '../service/foundation.ts'
 
-/** Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time. */
-export const onStore = async <A>(context: CommandContext, options: CommonOptions, work: (composition: Composition) => Promise<A>): Promise<A> => {
+/**
+ * Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time.
+ */
+export const onStore = async <A>(
+  context: CommandContext,
+  options: CommonOptions,
+  work: (composition: Composition) => Promise<A>,
+): Promise<A> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
   const { log } = makeBunyanLog({ level: 'warn', lines })

@@ -19,8 +19,8 @@ export interface ServeOptions extends CommonOptions {
 const helmWaitMs = 1_000
 
 /**
- * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after a stop
- * was requested.
+ * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after
+ * a stop was requested.
  */
 export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
@@ -37,8 +37,17 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     process.exit(code)
   }
   const start = async (): Promise<RunningService> => {
-    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log, logState: lines.state, acceptsKeyring: options.acceptKeyRing === true })
-    const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
+    const service = await startRunning({
+      settings: { ...settings, migrate: settings.migrate && options.migrate },
+      log,
+      logState: lines.state,
+      acceptsKeyring: options.acceptKeyRing === true,
+    })
+    const facts = {
+      version: releaseVersion,
+      plugins: service.assembly.plugins.map(({ id }) => id),
+      routes: service.assembly.routes.length,
+    }
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')
     else {
@@ -62,5 +71,7 @@ const welcome = ({ baseUrl, opsUrl, firstAdmin }: RunningService): readonly stri
   `  Docs     ${baseUrl}/api/v1/docs`,
   `  Health   ${opsUrl}/readyz`,
   ...(firstAdmin === undefined ? [] : [`  Admin    ${firstAdmin.username}`]),
-  ...(firstAdmin?.generatedPassword === undefined ? [] : [`  Password ${firstAdmin.generatedPassword}   (shown only this once: keep it)`]),
+  ...(firstAdmin?.generatedPassword === undefined
+    ? []
+    : [`  Password ${firstAdmin.generatedPassword}   (shown only this once: keep it)`]),
 ]

@@ -25,8 +25,15 @@ export interface TaskServer {
 
 const defaultServer = 'http://127.0.0.1:3000'
 
-/** Calls `work` with the server that the options name. Returns 2 without a credential, 1 when the server cannot be reached. */
-export const onServer = async (context: CommandContext, options: ServerOptions, work: (server: TaskServer) => Promise<ExitCode>): Promise<ExitCode> => {
+/**
+ * Calls `work` with the server that the options name. Returns 2 without a credential, 1 when the server cannot be
+ * reached.
+ */
+export const onServer = async (
+  context: CommandContext,
+  options: ServerOptions,
+  work: (server: TaskServer) => Promise<ExitCode>,
+): Promise<ExitCode> => {
   const token = tokenOf(context, options)
   if (token === undefined) {
     context.say('Who asks? Set MOORAGE_TOKEN to an access token, or name a file that holds one with --token-file.')

@@ -10,7 +10,10 @@ export interface ConfigFile {
 /** A few aliases are useful to keep two addresses equal. Many aliases only make a small file huge. */
 const maxAliases = 50
 
-/** Every value is the text that the file has: as a number, the password 0123 would be 123, and the version 1.10 would be 1.1. */
+/**
+ * Every value is the text that the file has: as a number, the password 0123 would be 123, and the version 1.10 would be
+ * 1.1.
+ */
 const schema = FAILSAFE_SCHEMA.withTags(nullCoreTag)
 
 /** Reads a YAML mapping of setting keys to scalars or lists. Messages contain positions, never text of the file. */
@@ -24,7 +27,9 @@ export const readConfigYaml = (file: string): ConfigFile => {
   }
   try {
     const [content, ...others] = loadAll(text, { schema, maxAliases })
-    return others.length === 0 ? asSettings(file, content) : { values: {}, problems: [`${file} must hold one YAML document.`] }
+    return others.length === 0
+      ? asSettings(file, content)
+      : { values: {}, problems: [`${file} must hold one YAML document.`] }
   } catch (error) {
     return { values: {}, problems: [problemOf(file, error)] }
   }

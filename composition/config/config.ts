@@ -7,7 +7,7 @@ import type { SettingRow, Settings } from './settings.ts'
 import { fileKey, settingsTable } from './settings.ts'
 
 /** Returns the known word that a misspelt one most likely means, or undefined when no word is close. */
-export const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
+const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
   const allowed = Math.max(2, Math.floor(wrong.length / 3))
   let best: { readonly word: string; readonly distance: number } | undefined
   for (const word of known) {
@@ -18,7 +18,7 @@ export const nearestWord = (wrong: string, known: readonly string[]): string | u
 }
 
 /** Returns the Levenshtein distance: insertions, deletions and substitutions. */
-export const editDistance = (from: string, to: string): number => {
+const editDistance = (from: string, to: string): number => {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...from].entries()) {
     const next = [i + 1]
@@ -33,7 +33,7 @@ export const editDistance = (from: string, to: string): number => {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The source of a setting's value. */
-export type SettingSource = 'default' | 'file' | 'environment'
+type SettingSource = 'default' | 'file' | 'environment'
 
 export interface LoadedConfig {
   readonly settings: Settings
@@ -55,7 +55,14 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   const problems: string[] = []
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
-  problems.push(...unknownKeys(Object.keys(fromFile), rows.map(([, row]) => fileKey(row)), `the key`, ` in ${file ?? ''}`))
+  problems.push(
+    ...unknownKeys(
+      Object.keys(fromFile),
+      rows.map(([, row]) => fileKey(row)),
+      `the key`,
+      ` in ${file ?? ''}`,
+    ),
+  )
   problems.push(...unknownVariables(input.environment))
 
   const values: Record<string, unknown> = {}
@@ -77,7 +84,8 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
 
 const pathSettings = new Set(['dataDir', 'tempDir', 'keyring'])
 
-const emptyAsAbsent = (text: string | undefined): string | undefined => (text === undefined || text.trim() === '' ? undefined : text)
+const emptyAsAbsent = (text: string | undefined): string | undefined =>
+  text === undefined || text.trim() === '' ? undefined : text
 
 const fallbackOf = (row: SettingRow<unknown>, dataDir: string): string | undefined =>
   typeof row.fallback === 'function' ? row.fallback({ dataDir }) : row.fallback
@@ -88,7 +96,10 @@ interface GivenValue {
   readonly label: string
 }
 
-/** Returns the given value of a setting. An empty variable counts as absent, since container platforms set empty variables. */
+/**
+ * Returns the given value of a setting. An empty variable counts as absent, since container platforms set empty
+ * variables.
+ */
 const givenValue = (
   row: SettingRow<unknown>,
   environment: Environment,
@@ -108,7 +119,12 @@ const readConfigFile = async (file: string, problems: string[]): Promise<Readonl
   return read.values
 }
 
-const unknownKeys = (given: readonly string[], known: readonly string[], noun: string, place: string): readonly string[] =>
+const unknownKeys = (
+  given: readonly string[],
+  known: readonly string[],
+  noun: string,
+  place: string,
+): readonly string[] =>
   given
     .filter((key) => !known.includes(key))
     .map((key) => {
@@ -117,7 +133,10 @@ const unknownKeys = (given: readonly string[], known: readonly string[], noun: s
       return `There is no setting for ${noun} ${key}${place}${near === undefined ? '' : `: did you mean ${near}?`}`
     })
 
-/** Variables that Kubernetes sets for a Service named `moorage...`, those of tests and client commands, and settings of later plugins. */
+/**
+ * Variables that Kubernetes sets for a Service named `moorage...`, those of tests and client commands, and settings of
+ * later plugins.
+ */
 const foreignVariable =
   /^MOORAGE_(TEST_\w+|SERVER|TOKEN|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
 
@@ -131,10 +150,15 @@ const contradictions = (settings: Settings): readonly string[] => {
   const problems: string[] = []
   const ops = showAddress(settings.opsListen)
   if (settings.opsListen.port !== 0 && [settings.listen, settings.marketplaceListen].map(showAddress).includes(ops)) {
-    problems.push(`MOORAGE_OPS_LISTEN must differ from MOORAGE_LISTEN and MOORAGE_MARKETPLACE_LISTEN: ${ops} would be taken twice.`)
+    problems.push(
+      `MOORAGE_OPS_LISTEN must differ from MOORAGE_LISTEN and MOORAGE_MARKETPLACE_LISTEN: ${ops} would be taken twice.`,
+    )
   }
   if ((settings.tlsCertificate === undefined) !== (settings.tlsKey === undefined)) {
-    problems.push('MOORAGE_TLS_CERTIFICATE and MOORAGE_TLS_KEY belong together: set both, or neither for a self-signed certificate.')
+    problems.push(
+      'MOORAGE_TLS_CERTIFICATE and MOORAGE_TLS_KEY belong together: set both, or neither for a self-signed ' +
+        'certificate.',
+    )
   }
   return problems
 }

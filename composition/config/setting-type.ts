@@ -9,7 +9,10 @@ import { secret } from '../../core/kernel/secret.ts'
 /** A value from the file or the environment. A list is a YAML list or comma-separated text. */
 export type RawSetting = string | readonly string[]
 
-/** Converts the text of a setting to a value, and the value back for display. Left is a description of the expected form. */
+/**
+ * Converts the text of a setting to a value, and the value back for display. Left is a description of the expected
+ * form.
+ */
 export interface SettingType<A> {
   parse(raw: RawSetting): Either<string, A>
   /** Returns what `moorage config print` shows; never a secret. */
@@ -67,7 +70,9 @@ export const listOf = <A>(item: SettingType<A>): SettingType<readonly A[]> => ({
   isSecret: item.isSecret,
   show: (values) => values.map((value) => item.show(value)),
   parse: (raw) => {
-    const texts = (typeof raw === 'string' ? raw.split(',') : raw).map((text) => text.trim()).filter((text) => text !== '')
+    const texts = (typeof raw === 'string' ? raw.split(',') : raw)
+      .map((text) => text.trim())
+      .filter((text) => text !== '')
     const values: A[] = []
     for (const text of texts) {
       const value = item.parse(text)
@@ -85,7 +90,11 @@ export const listenAddress = scalar<ListenAddress>(
     const port = Number(match?.[3])
     const host = match?.[1] ?? match?.[2]
     // Links contain the address: 256.1.1.1 is no host of a URL.
-    const isAddress = host !== undefined && port <= 65_535 && (match?.[1] === undefined || isIP(host) === 6) && URL.canParse(`http://${text}`)
+    const isAddress =
+      host !== undefined &&
+      port <= 65_535 &&
+      (match?.[1] === undefined || isIP(host) === 6) &&
+      URL.canParse(`http://${text}`)
     return isAddress ? right({ host, port }) : left('host:port, as 127.0.0.1:3000 or [::1]:3000')
   },
   (address) => showAddress(address),
@@ -107,7 +116,10 @@ export const addressRange = scalar<string>({ type: 'string' }, (text) => {
 export const origin = scalar<string>({ type: 'string', format: 'uri' }, (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isOrigin =
-    url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash + url.username === ''
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.pathname === '/' &&
+    url.search + url.hash + url.username === ''
   return isOrigin ? right(url.origin) : left('an http or https URL without a path, as https://platform.example.com')
 })
 
@@ -119,15 +131,26 @@ export const secretWords: SettingType<Secret> = {
   parse: (raw) => (typeof raw === 'string' && raw !== '' ? right(secret(raw)) : left('some text')),
 }
 
-/** Removes the password of a URL. It extends to the last `@`, since a password that is not percent-encoded may contain any character. */
+/**
+ * Removes the password of a URL. It extends to the last `@`, since a password that is not percent-encoded may contain
+ * any character.
+ */
 const withoutPassword = (url: string): string =>
-  url.replace(/\/\/([^:@/]*):.*@/s, '//$1:***@').replace(/^(nats:\/\/)[^:@/]+@/, '$1***@').replaceAll(/([?&]password=)[^&]*/g, '$1***')
+  url
+    .replace(/\/\/([^:@/]*):.*@/s, '//$1:***@')
+    .replace(/^(nats:\/\/)[^:@/]+@/, '$1***@')
+    .replaceAll(/([?&]password=)[^&]*/g, '$1***')
 
 /** A URL that may contain a password or, for NATS, a token in the position of the user. It is shown without either. */
 export const secretUrl = (pattern: RegExp, expected: string): SettingType<Secret> => ({
   schema: { type: 'string', pattern: pattern.source },
   isSecret: true,
-  show: (value) => value.reveal().split(/,(?=[\w+]+:\/\/)/).map(withoutPassword).join(','),
+  show: (value) =>
+    value
+      .reveal()
+      .split(/,(?=[\w+]+:\/\/)/)
+      .map(withoutPassword)
+      .join(','),
   parse: (raw) => {
     const text = (typeof raw === 'string' ? raw : raw.join(',')).trim()
     return pattern.test(text) ? right(secret(text)) : left(expected)
@@ -141,6 +164,8 @@ export const egressTarget: SettingType<EgressTarget> = {
   show: ({ text }) => text,
   parse: (raw) => {
     const target = typeof raw === 'string' ? readEgressTarget(raw.trim()) : undefined
-    return target === undefined ? left('a host (charts.example.com, charts.example.com:8443, *.example.com), an address or a range (10.0.0.0/8)') : right(target)
+    return target === undefined
+      ? left('a host (charts.example.com, charts.example.com:8443, *.example.com), an address or a range (10.0.0.0/8)')
+      : right(target)
   },
 }

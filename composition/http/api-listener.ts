@@ -1,7 +1,12 @@
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { hasAccessTokenForm } from '../../core/identity/tokens/access-tokens.ts'
-import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import {
+  AuthenticatorToken,
+  CsrfTokensToken,
+  IdentitySettingsToken,
+  TokenDigestToken,
+} from '../../core/identity/ports.ts'
 import { SessionResumptionToken } from '../../core/identity/sessions/ports.ts'
 import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
@@ -30,7 +35,12 @@ const namesOf = ({ plugins }: Assembly): Names | undefined => {
  * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
  * already be known: cookies depend on it, and mails link to it.
  */
-export const makeApiListener = (boot: Boot, container: Container, assembly: Assembly, observers: readonly RequestObserver[]): ApiServer => {
+export const makeApiListener = (
+  boot: Boot,
+  container: Container,
+  assembly: Assembly,
+  observers: readonly RequestObserver[],
+): ApiServer => {
   const { settings, log } = boot
   const baseUrl = boot.baseUrl()
   const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
@@ -59,7 +69,9 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],
-    pages: makePages(() => buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment })),
+    pages: makePages(() =>
+      buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment }),
+    ),
     clientIp: proxies.clientIp,
     ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),
     tls: boot.tls,

@@ -9,14 +9,23 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
-import { answerUnrouted, codingRefusal, makeDialectAt, makeFindBelow, makeFirst, makeGuard, makeMethodsAt, methodRefusal } from './request/guard.ts'
+import {
+  answerUnrouted,
+  codingRefusal,
+  makeDialectAt,
+  makeFindBelow,
+  makeFirst,
+  makeGuard,
+  makeMethodsAt,
+  methodRefusal,
+} from './request/guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
 import { makeUpgradeListener, mayUpgrade, refuseNoted, refuseUpgrade } from './streams/upgrade.ts'
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string
   readonly port: number
 }
@@ -38,7 +47,10 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
 export interface StopTimes {
   /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
-  /** The same for a connection that was not answered yet: its first request is probably on its way, or its handshake continues. */
+  /**
+   * The same for a connection that was not answered yet: its first request is probably on its way, or its handshake
+   * continues.
+   */
   readonly fresh: number
   /** Requests in flight and everything else are cut after this time. */
   readonly requests: number
@@ -55,8 +67,8 @@ export interface ApiServer {
   /** Marks each answer from now on as the last on its connection. Everything else continues. */
   drain(): void
   /**
-   * Stops in order: new connections are refused, silent connections end, requests in flight are answered, streams (feeds,
-   * watches, tunnels) are ended, and then everything that has not ended is cut.
+   * Stops in order: new connections are refused, silent connections end, requests in flight are answered, streams
+   * (feeds, watches, tunnels) are ended, and then everything that has not ended is cut.
    */
   close(times: StopTimes): Promise<void>
   /** Returns the number of open streamed exchanges and upgraded connections. */
@@ -71,7 +83,8 @@ const tune = (server: Server, limits: HttpLimits): void => {
   // A check must be early rather than late.
   server.headersTimeout = limits.headers - lookMs
   server.requestTimeout = limits.request - lookMs
-  // Longer than load balancers keep connections, so that the service never closes one that a load balancer is about to use.
+  // Longer than load balancers keep connections, so that the service never closes one that a load balancer is about to
+  // use.
   server.keepAliveTimeout = limits.keepAlive
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = connectionLimit()
@@ -92,22 +105,41 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
-/** Reports whether the fault is an unsupported transfer coding. A length together with a transfer coding has the same code. */
+/**
+ * Reports whether the fault is an unsupported transfer coding. A length together with a transfer coding has the same
+ * code.
+ */
 const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
   code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
 
-/** Answers input that is not HTTP, or that does not arrive in time, after the requests before it, and closes the connection. */
-const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
+/**
+ * Answers input that is not HTTP, or that does not arrive in time, after the requests before it, and closes the
+ * connection.
+ */
+const onClientError = (
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  docsUrl: string,
+  connections: Connections,
+): void => {
   if (error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   const refused = isOtherCoding(error) ? codingRefusal : { status, code: 'BadRequest', message }
   connections.onFault(socket, () => refuseUpgrade(socket, refused, docsUrl, '', 'platform'))
 }
 
-const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, noteEndless: NoteEndless): void => {
+const bindAll = (
+  server: RestifyServer,
+  deps: ApiServerDeps,
+  streams: Set<ServerResponse>,
+  noteEndless: NoteEndless,
+): void => {
   for (const { bound, fullPath } of deps.routes) {
     if (bound.kind === 'json') {
-      const handler = bound.route.ok.kind === 'feed' ? bindFeedRoute(deps, bound, noteEndless, deps.feedTimes) : bindRoute(deps, bound)
+      const handler =
+        bound.route.ok.kind === 'feed'
+          ? bindFeedRoute(deps, bound, noteEndless, deps.feedTimes)
+          : bindRoute(deps, bound)
       addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
@@ -117,7 +149,10 @@ const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<Server
 const withinBudget =
   ({ readings }: ApiServerDeps, handler: NodeHandler): NodeHandler =>
   async (req, res) =>
-    readings.request(() => contextOf(req).principal?.userId, () => handler(req, res))
+    readings.request(
+      () => contextOf(req).principal?.userId,
+      () => handler(req, res),
+    )
 
 const bindStream = (
   server: RestifyServer,
@@ -141,7 +176,13 @@ const bindStream = (
   }
 }
 
-const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typeof makeGuard>, tunnels: Set<Duplex>, dialectAt: DialectAt): void => {
+const attachUpgrades = (
+  node: Server,
+  deps: ApiServerDeps,
+  guard: ReturnType<typeof makeGuard>,
+  tunnels: Set<Duplex>,
+  dialectAt: DialectAt,
+): void => {
   const streamRoutes = deps.routes.flatMap(({ bound }) => (bound.kind === 'stream' ? [bound] : []))
   const serve = makeUpgradeListener({ ...deps, dialectAt }, streamRoutes, deps.roots[0] ?? '')
   Object.assign(node, { shouldUpgradeCallback: mayUpgrade })
@@ -178,9 +219,9 @@ const listenOn = (node: Server, { host, port }: ListenAddress, held: NetServer |
 const longestAcceptMs = 5_000
 
 /**
- * Stops listening. The kernel resets connections that it has accepted and this process has not, so this happens right after a
- * turn of the event loop that found no such connection. One turn accepts one connection. Until none is left, new connections
- * are set aside: otherwise clients that are answered would open new ones faster than they are accepted.
+ * Stops listening. The kernel resets connections that it has accepted and this process has not, so this happens right
+ * after a turn of the event loop that found no such connection. One turn accepts one connection. Until none is left,
+ * new connections are set aside: otherwise clients that are answered would open new ones faster than they are accepted.
  */
 const stopListening = (node: Server, stopped: () => void): Promise<void> =>
   new Promise((resolve) => {
@@ -223,7 +264,13 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   bindAll(server, deps, streams, connections.noteEndless)
   tune(node, limits)
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl, connections))
+    onClientError(
+      error,
+      socket,
+      deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl,
+      connections,
+    ),
+  )
   attachUpgrades(node, deps, guard, tunnels, dialectAt)
   const shared = deps.tls === undefined ? undefined : shareWithTls(node, deps.tls, limits.firstBytes)
 
@@ -247,12 +294,14 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     let cutStreams: NodeJS.Timeout | undefined
     let isClosed = false
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
-    const sweep = (): void => void setImmediate(() => {
-      if (isClosed) return
-      shared?.dropUndecided(fresh)
-      connections.endIdle({ quiet, fresh })
-      if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
-    })
+    const sweep = (): void =>
+      void setImmediate(() => {
+        if (isClosed) return
+        shared?.dropUndecided(fresh)
+        connections.endIdle({ quiet, fresh })
+        if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy))
+          cutStreams = endStreams(streamsMs)
+      })
     sweep()
     const sweeping = setInterval(sweep, sweepMs)
     await closed.promise
@@ -279,7 +328,10 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
 interface RestifyServer {
   readonly server: Server
   on(event: 'error', listener: () => void): void
-  on(event: 'restifyError', listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void): void
+  on(
+    event: 'restifyError',
+    listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void,
+  ): void
   first(guard: (req: IncomingMessage, res: ServerResponse) => boolean): void
   get: AddRoute
   post: AddRoute
@@ -291,7 +343,9 @@ interface RestifyServer {
 type AddRoute = (options: { readonly path: string; readonly name: string }, handler: NodeHandler) => void
 
 /** restify logs through pino by default. Its lines would contain raw requests. */
-const silent = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, () => undefined]))
+const silent = Object.fromEntries(
+  ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, () => undefined]),
+)
 const silentLog = { ...silent, child: () => silentLog, level: () => 100 } as unknown
 
 /** Returns a restify server that has only its router. */
@@ -302,7 +356,8 @@ const createRestifyServer = (): RestifyServer => {
     maxParamLength: 1000,
     ignoreTrailingSlash: true,
   } as unknown as Parameters<typeof restify.createServer>[0]) as unknown as RestifyServer
-  // restify re-emits the errors of the listener on itself, where there is no handler. `listen` has already reported them.
+  // restify re-emits the errors of the listener on itself, where there is no handler. `listen` has already reported
+  // them.
   server.on('error', () => undefined)
   return server
 }
@@ -310,8 +365,8 @@ const createRestifyServer = (): RestifyServer => {
 const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
 /**
- * Adds a route. `path` is a template (`/authz/roles/{id}`) and `name` is unique; names in restify consist of letters only.
- * The handler is passed unchanged: a function of two arguments whose promise restify awaits.
+ * Adds a route. `path` is a template (`/authz/roles/{id}`) and `name` is unique; names in restify consist of letters
+ * only. The handler is passed unchanged: a function of two arguments whose promise restify awaits.
  */
 const addRoute = (server: RestifyServer, method: Method, path: string, name: string, handler: NodeHandler): void =>
   server[verbs[method]]({ path: path.replaceAll(/\{([^}]+)\}/g, ':$1'), name: name.replaceAll('.', '') }, handler)

@@ -4,7 +4,15 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
 import type { Answer } from './answer/write-answer.ts'
-import { answerError, recordRefusal, orNotModified, refusalAnswer, writeAnswer, writePieces, writeRefusal } from './answer/write-answer.ts'
+import {
+  answerError,
+  recordRefusal,
+  orNotModified,
+  refusalAnswer,
+  writeAnswer,
+  writePieces,
+  writeRefusal,
+} from './answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { AnyRouteInput, CheckedRequest } from './request/check-request.ts'
 import { makeCheckRequest, readRouteBody } from './request/check-request.ts'
@@ -27,7 +35,9 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
     const signal = clientSignal(res)
     try {
       const checked = await checkRequest(req, context)
-      const result = isLeft(checked) ? await handle.refused(req, context, checked) : await handle.checked(req, context, signal, checked.right)
+      const result = isLeft(checked)
+        ? await handle.refused(req, context, checked)
+        : await handle.checked(req, context, signal, checked.right)
       if (isLeft(result)) {
         recordRefusal(deps, callOf(context, signal), route.access, result.left)
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
@@ -58,14 +68,25 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
   const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
     reply(await replyOf(result, input), context, input.page)
 
-  const run = async (context: RequestContext, input: AnyRouteInput, keeping?: Keeping): Promise<Either<Refusal, Answer>> => {
+  const run = async (
+    context: RequestContext,
+    input: AnyRouteInput,
+    keeping?: Keeping,
+  ): Promise<Either<Refusal, Answer>> => {
     const outcome = await handler(keeping === undefined ? input : withKey(input, keeping.keyed))
     if (isLeft(outcome)) return left(refusalOf(outcome.left, route))
     return right(keeping?.kept() ?? (await answerOf(outcome.right, context, input)))
   }
 
-  /** Runs a keyed request. A throw means that nothing was acknowledged: the key may be used again, unless the change was committed. */
-  const runKeyed = async (fresh: FreshRequest, context: RequestContext, input: AnyRouteInput): ReturnType<typeof run> => {
+  /**
+   * Runs a keyed request. A throw means that nothing was acknowledged: the key may be used again, unless the change was
+   * committed.
+   */
+  const runKeyed = async (
+    fresh: FreshRequest,
+    context: RequestContext,
+    input: AnyRouteInput,
+  ): ReturnType<typeof run> => {
     const keeping = idempotency.keep(fresh, (result) => answerOf(result, context, input))
     try {
       const result = await run(context, input, keeping)
@@ -96,15 +117,27 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
     },
 
     /** Answers a request that was refused before its handler. */
-    async refused(req: IncomingMessage, context: RequestContext, refused: Left<Refusal>): Promise<Either<Refusal, Answer>> {
-      if (!isIdempotent || !perhapsCarriedOut.includes(refused.left.status) || req.headers['idempotency-key'] === undefined) return refused
+    async refused(
+      req: IncomingMessage,
+      context: RequestContext,
+      refused: Left<Refusal>,
+    ): Promise<Either<Refusal, Answer>> {
+      if (
+        !isIdempotent ||
+        !perhapsCarriedOut.includes(refused.left.status) ||
+        req.headers['idempotency-key'] === undefined
+      )
+        return refused
       const earlier = await idempotency.earlier(req, context, () => textOf(req, route))
       return earlier === undefined ? refused : right(earlier)
     },
   }
 }
 
-const withKey = (input: AnyRouteInput, keyed: KeyedChange): AnyRouteInput => ({ ...input, call: { ...input.call, keyed } as AnyRouteInput['call'] })
+const withKey = (input: AnyRouteInput, keyed: KeyedChange): AnyRouteInput => ({
+  ...input,
+  call: { ...input.call, keyed } as AnyRouteInput['call'],
+})
 
 /** Returns the body of a request that was refused before the body was read. A body can be read only once. */
 const textOf = async (req: IncomingMessage, route: Route): Promise<string | undefined> => {

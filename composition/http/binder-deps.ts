@@ -29,9 +29,15 @@ export interface BinderDeps {
   readonly resumption: SessionResumption
   /** The name of the session cookie, without prefix, and the lifetime of a session. */
   readonly sessions: Pick<IdentitySettings, 'sessionCookie' | 'sessionSeconds'>
-  /** Clients reach the service over https. If false, cookies are Secure only on connections that are encrypted up to this process. */
+  /**
+   * Clients reach the service over https. If false, cookies are Secure only on connections that are encrypted up to
+   * this process.
+   */
   readonly secureCookies: boolean
-  /** `{base_url}`, without a trailing slash. Answers use the address of their request instead (`RequestContext.ownAddress`). */
+  /**
+   * `{base_url}`, without a trailing slash. Answers use the address of their request instead
+   * (`RequestContext.ownAddress`).
+   */
   readonly baseUrl: string
   /** The path of the documentation page, to which error bodies link, relative to the address of the service. */
   readonly docsUrl: string

@@ -44,31 +44,43 @@ const leastFiles = 128
 /** Returns a sentence if this process may open too few files to start, or undefined. */
 export const tooFewFiles = (limits = ownLimits()): string | undefined => {
   const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
-  return most >= leastFiles ? undefined : `This process may have ${most} files open, and needs ${leastFiles} or more; 4096 suit most services. Raise the limit: ulimit -n, or LimitNOFILE of systemd.`
+  return most >= leastFiles
+    ? undefined
+    : `This process may have ${most} files open, and needs ${leastFiles} or more; 4096 suit most services. Raise the limit: ulimit -n, or LimitNOFILE of systemd.`
 }
 
 /**
- * Returns how many connections a listener accepts: 20,000, and at most a third of the files that this process may have open. The rest is for
- * the database, clusters, files, and the listener of operators, which must answer when clients have taken all that they can get.
+ * Returns how many connections a listener accepts: 20,000, and at most a third of the files that this process may have
+ * open. The rest is for the database, clusters, files, and the listener of operators, which must answer when clients
+ * have taken all that they can get.
  * @param limits the text of `/proc/self/limits`.
  */
 export const connectionLimit = (limits = ownLimits()): number =>
   Math.min(mostConnections, Math.floor(Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity) / 3))
 
-/** Milliseconds for which a connection is still read after its last answer, so that closing does not reset that answer. */
+/**
+ * Milliseconds for which a connection is still read after its last answer, so that closing does not reset that answer.
+ */
 export const lingerMs = 2_000
 
-/** Registers an answer that does not end by itself. `end` is called when the service stops, and must end the answer soon. */
+/**
+ * Registers an answer that does not end by itself. `end` is called when the service stops, and must end the answer
+ * soon.
+ */
 export type NoteEndless = (answer: ServerResponse, end: () => void) => void
 
 /** The HTTP connections of a listener, for the limits on answers and for an orderly stop. */
 export interface Connections {
   readonly noteEndless: NoteEndless
-  /** Reports whether a request must not be carried out, because the answer before it was marked as the last on its connection. */
+  /**
+   * Reports whether a request must not be carried out, because the answer before it was marked as the last on its
+   * connection.
+   */
   isTooLate(req: IncomingMessage): boolean
   /**
-   * Calls `report` when the requests that arrived whole on this connection are answered, so that a fault of what follows them is
-   * not taken for their answer. Only the first fault of a connection is reported, and none within another answer.
+   * Calls `report` when the requests that arrived whole on this connection are answered, so that a fault of what
+   * follows them is not taken for their answer. Only the first fault of a connection is reported, and none within
+   * another answer.
    */
   onFault(socket: Duplex, report: () => void): void
   /** Marks each answer from now on as the last on its connection. */
@@ -88,20 +100,23 @@ interface Connection {
   /** Incomplete answers, in the order of their requests. */
   readonly answers: Set<ServerResponse>
   /**
-   * The time at which the connection was accepted or the last answer was complete. `readThen` is the number of bytes read by
-   * then: more bytes mean that a request is arriving.
+   * The time at which the connection was accepted or the last answer was complete. `readThen` is the number of bytes
+   * read by then: more bytes mean that a request is arriving.
    */
   quietSinceMs: number
   readThen: number
   wasAnswered: boolean
-  /** The bytes of its answers that the client has taken. `looksAgo` counts the checks since it last took some while more was waiting. */
+  /**
+   * The bytes of its answers that the client has taken. `looksAgo` counts the checks since it last took some while more
+   * was waiting.
+   */
   taken: number
   looksAgo: number
 }
 
 /**
- * Closes a connection gracefully: the written bytes are sent, then the end. Incoming bytes are read and discarded for a short
- * time, since closing a connection with unread bytes resets it, and the client may lose the answer.
+ * Closes a connection gracefully: the written bytes are sent, then the end. Incoming bytes are read and discarded for a
+ * short time, since closing a connection with unread bytes resets it, and the client may lose the answer.
  */
 export const endGently = (socket: Duplex): void => {
   socket.removeAllListeners('data')
@@ -129,7 +144,15 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
   let endsEndless = false
 
   const note = (socket: Socket): void => {
-    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, wasAnswered: false, taken: 0, looksAgo: 0 })
+    open.set(socket, {
+      socket,
+      answers: new Set(),
+      quietSinceMs: performance.now(),
+      readThen: socket.bytesRead,
+      wasAnswered: false,
+      taken: 0,
+      looksAgo: 0,
+    })
     socket.once('close', () => open.delete(socket))
     if (isClosing) endsGently(socket)
   }
@@ -157,11 +180,15 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     })
   }
   const isIdle = ({ socket, answers, quietSinceMs, readThen }: Connection, quietMs: number): boolean =>
-    answers.size === 0 && !socket.writableEnded && socket.bytesRead === readThen && performance.now() - quietSinceMs >= quietMs
+    answers.size === 0 &&
+    !socket.writableEnded &&
+    socket.bytesRead === readThen &&
+    performance.now() - quietSinceMs >= quietMs
 
   server.on('connection', note)
   server.prependListener('request', begin)
-  for (const leaving of ['upgrade', 'connect']) server.prependListener(leaving, (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
+  for (const leaving of ['upgrade', 'connect'])
+    server.prependListener(leaving, (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
   server.once('close', cutUnread(open, unread))
 
   return {
@@ -194,7 +221,8 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
       }
     },
     endIdle({ quiet, fresh }) {
-      for (const connection of open.values()) if (isIdle(connection, connection.wasAnswered ? quiet : fresh)) endGently(connection.socket)
+      for (const connection of open.values())
+        if (isIdle(connection, connection.wasAnswered ? quiet : fresh)) endGently(connection.socket)
     },
     endEndless() {
       endsEndless = true
@@ -203,7 +231,11 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     cutEndless() {
       for (const answer of [...endless.keys()]) answer.destroy()
     },
-    unanswered: () => [...open.values()].reduce((sum, { answers }) => sum + [...answers].filter((each) => !endless.has(each)).length, 0),
+    unanswered: () =>
+      [...open.values()].reduce(
+        (sum, { answers }) => sum + [...answers].filter((each) => !endless.has(each)).length,
+        0,
+      ),
   }
 }
 
@@ -211,9 +243,9 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
 const looks = 30
 
 /**
- * Cuts connections whose client takes no output for `unreadMs`. The timeout of a socket restarts when the kernel takes part
- * of a write, and so allows twice the time. Checks are counted instead of time: clients are not at fault while this process
- * is blocked. Returns a function that stops the checks.
+ * Cuts connections whose client takes no output for `unreadMs`. The timeout of a socket restarts when the kernel takes
+ * part of a write, and so allows twice the time. Checks are counted instead of time: clients are not at fault while
+ * this process is blocked. Returns a function that stops the checks.
  */
 const cutUnread = (open: ReadonlyMap<Duplex, Connection>, unreadMs: number): (() => void) => {
   const look = setInterval(() => {
@@ -233,13 +265,19 @@ const cutUnread = (open: ReadonlyMap<Duplex, Connection>, unreadMs: number): (()
 const tlsHandshake = 0x16
 
 /**
- * Suites with forward secrecy and authenticated encryption, in the order of the server's preference. The first three are
- * those of TLS 1.3.
+ * Suites with forward secrecy and authenticated encryption, in the order of the server's preference. The first three
+ * are those of TLS 1.3.
  */
 const ciphers = [
-  'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305',
-  'ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
 ].join(':')
 
 /** The certificate and the key with which the listener speaks TLS. */
@@ -259,18 +297,21 @@ const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.rem
 
 /** A port that also speaks HTTPS. */
 export interface SharedPort {
-  /** Drops the connections that have been undecided for this time, for the stop, since the server does not know them. */
+  /**
+   * Drops the connections that have been undecided for this time, for the stop, since the server does not know them.
+   */
   dropUndecided(forMs: number): void
   /** Uses another certificate for the handshakes from now on. Throws if it cannot be used. */
   replaceKeys(keys: TlsKeys): void
 }
 
-const contextOf = ({ certificatePem, keyPem }: TlsKeys) => ({ cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2', ciphers, honorCipherOrder: true }) as const
+const contextOf = ({ certificatePem, keyPem }: TlsKeys) =>
+  ({ cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2', ciphers, honorCipherOrder: true }) as const
 
 /**
  * Serves HTTP and HTTPS on one port. The first byte selects the protocol. kubectl sends no token over plain HTTP, so a
- * service that starts without a proxy must offer both. Requests of both kinds use the same server and the same limits. A
- * connection has `decisionMs` for its first byte and its handshake.
+ * service that starts without a proxy must offer both. Requests of both kinds use the same server and the same limits.
+ * A connection has `decisionMs` for its first byte and its handshake.
  */
 export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): SharedPort => {
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]

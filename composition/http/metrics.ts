@@ -3,7 +3,7 @@ import { getOrMake } from '../../core/kernel/cache.ts'
 import type { RequestObserver } from './request/request-context.ts'
 
 /** Numbers that other parts already hold. Each is read when the metrics are scraped, never per request. */
-export interface MetricSources {
+interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one. */
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
   /** The number of queued password checks. */
@@ -13,7 +13,11 @@ export interface MetricSources {
   /** The outcomes of mail since the start. */
   readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
   /** The number of tasks in the whole deployment by state, and the number that this process runs. */
-  readonly tasks?: () => Promise<{ readonly byState: Readonly<Record<string, number>>; readonly oldestQueuedSeconds: number; readonly running: number }>
+  readonly tasks?: () => Promise<{
+    readonly byState: Readonly<Record<string, number>>
+    readonly oldestQueuedSeconds: number
+    readonly running: number
+  }>
   /** What became of the usage events that this process received. */
   readonly usageEvents?: () => Readonly<Record<string, number>>
   /** Checks of `/readyz` that degrade the service, by name: 1 while one fails. */
@@ -53,10 +57,30 @@ interface Observation {
 
 const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'finished'> => {
   const registers = [registry]
-  const total = new Counter({ name: 'moorage_http_requests_total', help: 'Requests by route template.', labelNames: ['method', 'route', 'status'], registers })
-  const seconds = new Histogram({ name: 'moorage_http_request_seconds', help: 'Time to answer; streams excluded.', labelNames: ['method', 'route'], buckets: bucketsSeconds, registers })
-  const inFlight = new Gauge({ name: 'moorage_http_requests_in_flight', help: 'Requests that are not answered yet.', registers })
-  const refusals = new Counter({ name: 'moorage_refusals_total', help: 'Refusals by code.', labelNames: ['code'], registers })
+  const total = new Counter({
+    name: 'moorage_http_requests_total',
+    help: 'Requests by route template.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'moorage_http_request_seconds',
+    help: 'Time to answer; streams excluded.',
+    labelNames: ['method', 'route'],
+    buckets: bucketsSeconds,
+    registers,
+  })
+  const inFlight = new Gauge({
+    name: 'moorage_http_requests_in_flight',
+    help: 'Requests that are not answered yet.',
+    registers,
+  })
+  const refusals = new Counter({
+    name: 'moorage_refusals_total',
+    help: 'Refusals by code.',
+    labelNames: ['code'],
+    registers,
+  })
   const totals = new Map<string, Increment>()
   const times = new Map<string, Observation>()
   const codes = new Map<string, Increment>()
@@ -130,11 +154,26 @@ const readGauges = (registry: Registry): Metrics['read'] => {
     registers,
     collect() {
       const pool = sources.databasePool?.()
-      if (pool !== undefined) for (const state of ['used', 'free', 'waiting'] as const) this.labels(state).set(pool[state])
+      if (pool !== undefined)
+        for (const state of ['used', 'free', 'waiting'] as const) this.labels(state).set(pool[state])
     },
   })
-  new Gauge({ name: 'moorage_clock_skew_seconds', help: "This machine's clock less the database's; beyond 5 either way no jobs run here.", registers, collect() { this.set(sources.clockSkewSeconds?.() ?? 0) } })
-  new Gauge({ name: 'moorage_password_checks_waiting', help: 'Password checks that wait.', registers, collect() { this.set(sources.passwordQueue?.() ?? 0) } })
+  new Gauge({
+    name: 'moorage_clock_skew_seconds',
+    help: "This machine's clock less the database's; beyond 5 either way no jobs run here.",
+    registers,
+    collect() {
+      this.set(sources.clockSkewSeconds?.() ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'moorage_password_checks_waiting',
+    help: 'Password checks that wait.',
+    registers,
+    collect() {
+      this.set(sources.passwordQueue?.() ?? 0)
+    },
+  })
   new Gauge({
     name: 'moorage_proxy_open',
     help: 'Open proxied exchanges and tunnels.',
@@ -148,7 +187,9 @@ const readGauges = (registry: Registry): Metrics['read'] => {
   })
   new Gauge({
     name: 'moorage_usage_events',
-    help: 'Usage events since the start, by what became of them; terminated counts messages of the bus that are not tried again.',
+    help:
+      'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
+      'not tried again.',
     labelNames: ['outcome'],
     registers,
     collect() {
@@ -176,7 +217,14 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       for (const [check, value] of Object.entries((await sources.degraded?.()) ?? {})) this.labels(check).set(value)
     },
   })
-  new Gauge({ name: 'moorage_log_lines_lost', help: 'Lines of the log that were lost since the start: the reader was too slow, or the disk full.', registers, collect() { this.set(sources.logLinesLost?.() ?? 0) } })
+  new Gauge({
+    name: 'moorage_log_lines_lost',
+    help: 'Lines of the log that were lost since the start: the reader was too slow, or the disk full.',
+    registers,
+    collect() {
+      this.set(sources.logLinesLost?.() ?? 0)
+    },
+  })
   return (more) => {
     if (more.certificateUntil !== undefined) addCertificate(registry, more.certificateUntil)
     sources = { ...sources, ...more }
@@ -185,7 +233,14 @@ const readGauges = (registry: Registry): Metrics['read'] => {
 
 /** The metric exists only where the service speaks TLS: 0 would mean 1970. */
 const addCertificate = (registry: Registry, until: () => Date): void => {
-  new Gauge({ name: 'moorage_tls_certificate_expiry_timestamp_seconds', help: 'When the certificate of the API ends, as Unix time.', registers: [registry], collect() { this.set(until().getTime() / 1000) } })
+  new Gauge({
+    name: 'moorage_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of the API ends, as Unix time.',
+    registers: [registry],
+    collect() {
+      this.set(until().getTime() / 1000)
+    },
+  })
 }
 
 /** Returns metrics with their own registry. Nothing is shared with another instance in the same process. */
@@ -193,15 +248,41 @@ export const makeMetrics = (release: string): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  new Gauge({ name: 'moorage_build_info', help: 'Always 1; the release is in the label.', labelNames: ['version'], registers }).labels(release).set(1)
-  const jobs = new Counter({ name: 'moorage_job_runs_total', help: 'Runs of jobs.', labelNames: ['job', 'outcome'], registers })
-  const jobSeconds = new Gauge({ name: 'moorage_job_last_run_seconds', help: 'How long the last run took.', labelNames: ['job'], registers })
-  const jobEnds = new Gauge({ name: 'moorage_job_last_end_timestamp_seconds', help: 'When the last run on this instance ended, as Unix time.', labelNames: ['job'], registers })
+  new Gauge({
+    name: 'moorage_build_info',
+    help: 'Always 1; the release is in the label.',
+    labelNames: ['version'],
+    registers,
+  })
+    .labels(release)
+    .set(1)
+  const jobs = new Counter({
+    name: 'moorage_job_runs_total',
+    help: 'Runs of jobs.',
+    labelNames: ['job', 'outcome'],
+    registers,
+  })
+  const jobSeconds = new Gauge({
+    name: 'moorage_job_last_run_seconds',
+    help: 'How long the last run took.',
+    labelNames: ['job'],
+    registers,
+  })
+  const jobEnds = new Gauge({
+    name: 'moorage_job_last_end_timestamp_seconds',
+    help: 'When the last run on this instance ended, as Unix time.',
+    labelNames: ['job'],
+    registers,
+  })
   const runs = new Map<string, number>()
   new Gauge({
-    name: 'moorage_job_running_seconds', help: 'How long the run that is in progress on this instance has taken so far; 0 when there is none.', labelNames: ['job'], registers,
+    name: 'moorage_job_running_seconds',
+    help: 'How long the run that is in progress on this instance has taken so far; 0 when there is none.',
+    labelNames: ['job'],
+    registers,
     collect() {
-      for (const [job, startedAt] of runs) this.labels(job).set(startedAt === 0 ? 0 : (performance.now() - startedAt) / 1000)
+      for (const [job, startedAt] of runs)
+        this.labels(job).set(startedAt === 0 ? 0 : (performance.now() - startedAt) / 1000)
     },
   })
   return {

@@ -10,8 +10,8 @@ export interface ReadinessCheck {
   /** Shown with `verbose`, without effect on readiness. */
   readonly isInformative?: boolean
   /**
-   * What fails is common to all instances, or leaves most requests working, so another instance would not serve better: the answer stays 200
-   * and its text says `degraded`.
+   * What fails is common to all instances, or leaves most requests working, so another instance would not serve better:
+   * the answer stays 200 and its text says `degraded`.
    */
   readonly isDegrading?: boolean
   check(): Promise<boolean>
@@ -48,7 +48,13 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
   new Promise((resolve) => {
     const finish = (passed: boolean): void => {
       clearTimeout(timer)
-      resolve({ name: check.name, passed, isInformative: check.isInformative === true, isDegrading: check.isDegrading === true, reason: passed ? undefined : check.reason?.() })
+      resolve({
+        name: check.name,
+        passed,
+        isInformative: check.isInformative === true,
+        isDegrading: check.isDegrading === true,
+        reason: passed ? undefined : check.reason?.(),
+      })
     }
     const timer = setTimeout(() => finish(false), checkTimeoutMs)
     check.check().then(finish, () => finish(false))
@@ -61,15 +67,16 @@ export const degradedChecks = async (checks: readonly ReadinessCheck[]): Promise
 }
 
 /**
- * Returns the readiness check. After the process was asked to stop no other check runs, since not-ready must show immediately
- * even when a check would hang.
+ * Returns the readiness check. After the process was asked to stop no other check runs, since not-ready must show
+ * immediately even when a check would hang.
  */
 const makeReadiness = ({ checks, isStopping }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
   let kept: { readonly atMs: number; readonly results: Promise<readonly CheckResult[]> } | undefined
   return async () => {
     if (isStopping()) return [{ name: 'not stopping', passed: false }]
     const nowMs = performance.now()
-    if (kept === undefined || nowMs - kept.atMs > resultsKeptMs) kept = { atMs: nowMs, results: Promise.all(checks.map(withinTimeout)) }
+    if (kept === undefined || nowMs - kept.atMs > resultsKeptMs)
+      kept = { atMs: nowMs, results: Promise.all(checks.map(withinTimeout)) }
     const results = await kept.results
     return [...results, { name: 'not stopping', passed: !isStopping() }]
   }
@@ -87,17 +94,35 @@ const answer = (res: ServerResponse, status: number, contentType: string, body: 
 
 const plain = 'text/plain; charset=utf-8'
 
-const stopsService = ({ passed, isInformative = false, isDegrading = false }: CheckResult): boolean => !passed && !isInformative && !isDegrading
+const stopsService = ({ passed, isInformative = false, isDegrading = false }: CheckResult): boolean =>
+  !passed && !isInformative && !isDegrading
 const degradesService = ({ passed, isDegrading = false }: CheckResult): boolean => !passed && isDegrading
 
 const readinessText = (results: readonly CheckResult[], isVerbose: boolean): string => {
-  const named = (isSo: (result: CheckResult) => boolean): string => results.filter(isSo).map(({ name }) => name).join(', ')
+  const named = (isSo: (result: CheckResult) => boolean): string =>
+    results
+      .filter(isSo)
+      .map(({ name }) => name)
+      .join(', ')
   const [failing, degrading] = [named(stopsService), named(degradesService)]
   const summary = failing !== '' ? `not ready: ${failing}` : degrading !== '' ? `degraded: ${degrading}` : 'ok'
-  return [...(isVerbose ? results.map(({ name, passed, reason }) => `[${passed ? '+' : '-'}] ${name}${reason === undefined ? '' : `: ${reason}`}`) : []), summary, ''].join('\n')
+  return [
+    ...(isVerbose
+      ? results.map(
+          ({ name, passed, reason }) => `[${passed ? '+' : '-'}] ${name}${reason === undefined ? '' : `: ${reason}`}`,
+        )
+      : []),
+    summary,
+    '',
+  ].join('\n')
 }
 
-const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerDeps, readiness: () => Promise<readonly CheckResult[]>): Promise<void> => {
+const route = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  deps: OpsServerDeps,
+  readiness: () => Promise<readonly CheckResult[]>,
+): Promise<void> => {
   const [path, query = ''] = (req.url ?? '').split('?')
   if (req.method !== 'GET' && req.method !== 'HEAD') {
     res.setHeader('Allow', 'GET, HEAD')
@@ -109,7 +134,8 @@ const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerD
     const isReady = !results.some(stopsService)
     return answer(res, isReady ? 200 : 503, plain, readinessText(results, new URLSearchParams(query).has('verbose')))
   }
-  if (path !== '/metrics') return answer(res, 404, plain, 'not found; this listener serves /livez, /readyz and /metrics\n')
+  if (path !== '/metrics')
+    return answer(res, 404, plain, 'not found; this listener serves /livez, /readyz and /metrics\n')
   const { contentType, text } = await deps.metrics.expose()
   answer(res, 200, contentType, text)
 }

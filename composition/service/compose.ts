@@ -31,7 +31,10 @@ export interface StopSequence {
   add(name: string, close: () => Promise<void>): void
   /** Adds a resource that is closed after all others. */
   addLast(name: string, close: () => Promise<void>): void
-  /** Closes the last added resource first. A failure is logged and does not keep the others open. Reports whether all closed. */
+  /**
+   * Closes the last added resource first. A failure is logged and does not keep the others open. Reports whether all
+   * closed.
+   */
   run(): Promise<boolean>
 }
 
@@ -59,6 +62,7 @@ export const makeStopSequence = (log: Log): StopSequence => {
   }
 }
 
+/** @internal */
 export const deploymentOf = ({ deploymentType, billingEnabled, runMode }: Settings): Deployment => ({
   type: deploymentType,
   billingEnabled,
@@ -86,13 +90,18 @@ export interface Composition {
 }
 
 /**
- * Provides every port, and assembles the open plugins. A deployer's providers come last, so that they can replace adapters.
- * Throws StartRefused.
+ * Provides every port, and assembles the open plugins. A deployer's providers come last, so that they can replace
+ * adapters. Throws StartRefused.
  */
 export const compose = async (input: ComposeInput): Promise<Composition> => {
   const { settings } = input
   const external = await loadExternalPlugins(settings.plugins, process.cwd())
-  const plugins = [...ownPlugins, ...(settings.referenceNames ? [referenceNamesPlugin] : []), ...(input.extraPlugins ?? []), ...external.map(({ plugin }) => plugin)]
+  const plugins = [
+    ...ownPlugins,
+    ...(settings.referenceNames ? [referenceNamesPlugin] : []),
+    ...(input.extraPlugins ?? []),
+    ...external.map(({ plugin }) => plugin),
+  ]
   const boot = bootOf(input, plugins)
   const container = makeContainer()
   for (const provide of ownProviders) provide(container, boot)
@@ -114,7 +123,10 @@ const provideExternal = ({ plugin: { id }, provide }: PluginModule, container: C
   }
   if (!(result instanceof Promise)) return
   result.catch(() => undefined)
-  throw new StartRefused([`\`provide\` of the plugin ${id} must not be async: ports are used as soon as it returns. Open connections in the factory of a port, or at first use.`])
+  throw new StartRefused([
+    `\`provide\` of the plugin ${id} must not be async: ports are used as soon as it returns. Open ` +
+      'connections in the factory of a port, or at first use.',
+  ])
 }
 
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
@@ -153,7 +165,10 @@ const exported =
   /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:boot|container))$/
 const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
 
-/** Returns the module of this copy for a specifier. It works when running from sources without a build, and from a build. */
+/**
+ * Returns the module of this copy for a specifier. It works when running from sources without a build, and from a
+ * build.
+ */
 const ownModule = (specifier: string): string | undefined => {
   const path = exported.exec(specifier)?.[1]
   return path === undefined ? undefined : new URL(`${path}${ending}`, ourRoot).href
@@ -167,7 +182,7 @@ let isShared = false
  * Makes the modules of the running copy importable by a deployer's plugin in any folder: `moorage/...`, as package.json
  * exports it, and the libraries that its interface uses, unless the plugin has its own.
  */
-export const shareOurModules = (): void => {
+const shareOurModules = (): void => {
   if (isShared) return
   isShared = true
   registerHooks({
@@ -190,16 +205,30 @@ export interface PluginModule {
   readonly provide?: Provide
 }
 
-/** Loads the modules of MOORAGE_PLUGINS: file paths, or package names resolved from `folder`. Throws StartRefused with all problems. */
-export const loadExternalPlugins = async (places: readonly string[], folder: string): Promise<readonly PluginModule[]> => {
+/**
+ * Loads the modules of MOORAGE_PLUGINS: file paths, or package names resolved from `folder`. Throws StartRefused with
+ * all problems.
+ *
+ * @internal
+ */
+export const loadExternalPlugins = async (
+  places: readonly string[],
+  folder: string,
+): Promise<readonly PluginModule[]> => {
   const problems: string[] = []
   const modules: PluginModule[] = []
   if (places.length > 0) shareOurModules()
   for (const place of places) {
     try {
       const loaded: unknown = await import(moduleUrl(place, folder))
-      if (!isPluginModule(loaded)) problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`)
-      else if (!gates.includes(loaded.plugin.gate)) problems.push(`The plugin ${place} has the gate ${loaded.plugin.gate}, which must be one of ${gates.join(', ')}.`)
+      if (!isPluginModule(loaded))
+        problems.push(
+          `The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`,
+        )
+      else if (!gates.includes(loaded.plugin.gate))
+        problems.push(
+          `The plugin ${place} has the gate ${loaded.plugin.gate}, which must be one of ${gates.join(', ')}.`,
+        )
       else modules.push(loaded)
     } catch (cause) {
       problems.push(`The plugin ${place} cannot be loaded: ${reasonOf(cause)}`)
@@ -219,7 +248,10 @@ const isPluginModule = (loaded: unknown): loaded is PluginModule => {
   if (typeof plugin !== 'object' || plugin === null || !['function', 'undefined'].includes(typeof provide)) return false
   const { id, listener, gate, needs, routes, jobs, tasks } = plugin as Partial<AnyPlugin>
   return (
-    typeof id === 'string' && typeof gate === 'string' && [routes, jobs, tasks].every((part) => typeof part === 'function') &&
-    typeof needs === 'object' && (listener === 'api' || listener === 'marketplace')
+    typeof id === 'string' &&
+    typeof gate === 'string' &&
+    [routes, jobs, tasks].every((part) => typeof part === 'function') &&
+    typeof needs === 'object' &&
+    (listener === 'api' || listener === 'marketplace')
   )
 }

@@ -26,7 +26,8 @@ import { definedFields } from '../../core/kernel/json.ts'
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
 export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
-  // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may be read-only.
+  // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
+  // be read-only.
   process.env['SQLITE_TMPDIR'] ??= settings.tempDir
   let database: SqlDatabase | undefined
   try {
@@ -39,12 +40,17 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   }
 }
 
-export const databaseOptionsOf = ({ databaseTimeoutSeconds }: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
+export const databaseOptionsOf = ({
+  databaseTimeoutSeconds,
+}: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
   sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
   mysql: limitsWithin(databaseTimeoutSeconds),
 })
 
-/** Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for detecting that it ended. */
+/**
+ * Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for
+ * detecting that it ended.
+ */
 const limitsWithin = (seconds: number): MysqlOptions => ({
   connectTimeoutMilliseconds: seconds * 600,
   acquireTimeoutMilliseconds: seconds * 400,
@@ -57,12 +63,13 @@ const signOfLife = (database: SqlDatabase): Promise<unknown> =>
 
 /** Returns one sentence about a failure of the database, naming the database without its password. */
 export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
-  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
+  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
+  `${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
 /**
- * Returns the error code of the driver, at any depth of the causes. ECONNREFUSED is more informative than 'does not answer'; of a
- * failed handshake the reason is.
+ * Returns the error code of the driver, at any depth of the causes. ECONNREFUSED is more informative than 'does not
+ * answer'; of a failed handshake the reason is.
  */
 const codeInWords = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error) || depth > 4) return ''
@@ -73,20 +80,22 @@ const codeInWords = (error: unknown, depth = 0): string => {
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
-export const makeDataFolder = (folder: string): void => {
+const makeDataFolder = (folder: string): void => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-    throw new StartRefused([`The data folder ${folder} cannot be made (${code}). Set MOORAGE_DATA_DIR to a folder that this user may write.`])
+    throw new StartRefused([
+      `The data folder ${folder} cannot be made (${code}). Set MOORAGE_DATA_DIR to a folder that this user may write.`,
+    ])
   }
 }
 
 /**
- * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another would
- * look healthy and lose every credential, so a lost key ring stops the start.
+ * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
+ * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
@@ -95,8 +104,10 @@ export const openKeys = async (path: string, database: SqlDatabase): Promise<Key
 
 export const keyringLost = (path: string): string =>
   `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
-  'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost for good, start once with ' +
-  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one, then once with: moorage serve --accept-key-ring. Then every cluster must be imported again.'
+  'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost ' +
+  'for good, start once with ' +
+  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one, then once with: moorage serve ' +
+  '--accept-key-ring. Then every cluster must be imported again.'
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
@@ -105,15 +116,16 @@ export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
 }
 
 /**
- * Refuses to start without migration, unless the schema is that of this version. An older version on a newer schema would not
- * check what it does not know, such as a second factor. Throws `StartRefused`.
+ * Refuses to start without migration, unless the schema is that of this version. An older version on a newer schema
+ * would not check what it does not know, such as a second factor. Throws `StartRefused`.
  */
 export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> => {
   const status = await migrationStatus(database)
   const newer = status.filter(({ state }) => state === 'unknown')
   if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer.map(({ id }) => id))])
   const missing = status.filter(({ state }) => state !== 'done')
-  if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
+  if (missing.length > 0)
+    throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
 }
 
 /** Altered rows must not prevent the start, so one row that was made with the key is enough. */
@@ -127,11 +139,16 @@ export const isKeyringOf = async (database: SqlDatabase, { auditKey }: Pick<Keyr
 }
 
 export const keyringOfAnother = (path: string): string =>
-  `The key ring ${path} is not that of this database: it could not read what the database holds sealed, and would break the audit log. ` +
-  'All instances of a deployment share one (MOORAGE_KEYRING). If the right one is lost for good, start once with: moorage serve --accept-key-ring'
+  `The key ring ${path} is not that of this database: it could not read what the database holds sealed, ` +
+  'and would break the audit log. ' +
+  'All instances of a deployment share one (MOORAGE_KEYRING). If the right one is lost for good, start ' +
+  'once with: moorage serve --accept-key-ring'
 
 /** Refuses a key ring with which the database was not used. Throws `StartRefused`. */
-export const refuseOtherKeyring = async ({ database, keyring }: Pick<Foundation, 'database' | 'keyring'>, path: string): Promise<void> => {
+export const refuseOtherKeyring = async (
+  { database, keyring }: Pick<Foundation, 'database' | 'keyring'>,
+  path: string,
+): Promise<void> => {
   if (!(await isKeyringOf(database, keyring))) throw new StartRefused([keyringOfAnother(path)])
 }
 
@@ -173,18 +190,33 @@ const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** Returns a foundation for commands that describe this deployment without its data: an empty in-memory database and temporary keys. */
+/**
+ * Returns a foundation for commands that describe this deployment without its data: an empty in-memory database and
+ * temporary keys.
+ */
 export const passingFoundation = async (): Promise<Foundation> => {
   const database = await openDatabase('sqlite::memory:')
-  return { database, refusal: () => undefined, clock: await clockOf(database), keyring: openKeyring(newKeyring()), instanceId: randomUUID(), tls: undefined }
+  return {
+    database,
+    refusal: () => undefined,
+    clock: await clockOf(database),
+    keyring: openKeyring(newKeyring()),
+    instanceId: randomUUID(),
+    tls: undefined,
+  }
 }
 
-/** Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely reached. */
+/**
+ * Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely
+ * reached.
+ */
 const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings
   if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)
   const named = settings.baseUrl === undefined ? [] : [new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, '')]
   const listening = ['0.0.0.0', '::'].includes(settings.listen.host) ? [] : [settings.listen.host]
-  return openSelfSignedIdentity(join(settings.dataDir, 'tls'), [...new Set(['localhost', '127.0.0.1', '::1', ...named, ...listening])])
+  return openSelfSignedIdentity(join(settings.dataDir, 'tls'), [
+    ...new Set(['localhost', '127.0.0.1', '::1', ...named, ...listening]),
+  ])
 }

@@ -20,7 +20,10 @@ export interface JobsDeps {
   /** Identifies this process. */
   readonly holder: string
   readonly log: Log
-  /** Called before each run. Returns a signal that aborts when the clock becomes doubtful, or undefined while no run may start. */
+  /**
+   * Called before each run. Returns a signal that aborts when the clock becomes doubtful, or undefined while no run may
+   * start.
+   */
   readonly trusted: () => Promise<AbortSignal | undefined>
   readonly onStart?: (job: string) => void
   readonly onRun?: (job: string, outcome: 'done' | 'failed', seconds: number) => void
@@ -30,7 +33,9 @@ export interface JobsDeps {
 }
 
 export interface RunningJobs {
-  /** Aborts running jobs and waits for them. Their leases are released, so that another instance takes over immediately. */
+  /**
+   * Aborts running jobs and waits for them. Their leases are released, so that another instance takes over immediately.
+   */
   stop(): Promise<void>
 }
 
@@ -42,8 +47,8 @@ const runningLeaseSeconds = 30
 const longestPollSeconds = 30
 
 /**
- * Runs each job on the instance that gets its lease. Between two runs the lease is kept until the next run is due. So several
- * instances run the job once per period, and a crash loop does not run it more often.
+ * Runs each job on the instance that gets its lease. Between two runs the lease is kept until the next run is due. So
+ * several instances run the job once per period, and a crash loop does not run it more often.
  */
 export const startJobs = (deps: JobsDeps): RunningJobs => {
   const stopping = new AbortController()
@@ -56,7 +61,9 @@ export const startJobs = (deps: JobsDeps): RunningJobs => {
     stop: async () => {
       stopping.abort()
       const late = setTimeout(() => {
-        for (const { id } of deps.jobs) if (!ended.has(id)) deps.log.warn({ job: id }, 'a job has not ended since the stop began: it must obey its signal')
+        for (const { id } of deps.jobs)
+          if (!ended.has(id))
+            deps.log.warn({ job: id }, 'a job has not ended since the stop began: it must obey its signal')
       }, deps.lateMs ?? lateMs)
       await Promise.all(loops)
       clearTimeout(late)
@@ -70,8 +77,10 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
   while (!stopping.aborted) {
     try {
       const doubt = await trusted()
-      const lease = doubt === undefined ? undefined : await leases.acquire(job.id, holder, runningLeaseSeconds, job.everySeconds)
-      if (doubt !== undefined && lease !== undefined) await runOnce(deps, job, lease, AbortSignal.any([stopping, doubt]))
+      const lease =
+        doubt === undefined ? undefined : await leases.acquire(job.id, holder, runningLeaseSeconds, job.everySeconds)
+      if (doubt !== undefined && lease !== undefined)
+        await runOnce(deps, job, lease, AbortSignal.any([stopping, doubt]))
     } catch (error) {
       log.warn({ job: job.id, error }, 'a job could not take or keep its lease')
     }
@@ -94,7 +103,8 @@ const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSign
   }
   onRun?.(job.id, outcome, (performance.now() - startedAt) / 1000)
   if (ending.aborted) await leases.release(lease)
-  else if (!(await leases.renew(lease, job.everySeconds))) log.warn({ job: job.id }, 'a job outlived its lease: another instance may have run it too')
+  else if (!(await leases.renew(lease, job.everySeconds)))
+    log.warn({ job: job.id }, 'a job outlived its lease: another instance may have run it too')
 }
 
 /** The time after which a dead worker is detected. */
@@ -151,7 +161,11 @@ export const startTaskWorker = ({ boot, container, assembly }: Composition, { in
       beginStop()
       const spentMs = performance.now() - (stopBeganAt ?? 0)
       const isDone = await worker.stop(Math.max(shortestWaitMs, stopBudgetMs - spentMs))
-      if (!isDone) boot.log.warn({ tasks: worker.running }, 'tasks did not end in time; another worker finds out what became of them')
+      if (!isDone)
+        boot.log.warn(
+          { tasks: worker.running },
+          'tasks did not end in time; another worker finds out what became of them',
+        )
     },
   }
 }

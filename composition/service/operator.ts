@@ -39,7 +39,9 @@ const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 /** Returns a password of about 99 bits, in four groups of five characters that are easy to copy from a terminal. */
 export const generatePassword = (): string =>
-  Array.from({ length: 4 }, () => Array.from({ length: 5 }, () => alphabet.charAt(randomInt(alphabet.length))).join('')).join('-')
+  Array.from({ length: 4 }, () =>
+    Array.from({ length: 5 }, () => alphabet.charAt(randomInt(alphabet.length))).join(''),
+  ).join('-')
 
 /** The first site admin, if this start created one. */
 export interface FirstAdmin {
@@ -56,16 +58,24 @@ export const ensureFirstAdmin = async (container: Container, settings: Settings)
   const { adminUsername, adminEmail, adminPassword } = settings
   const generatedPassword = adminPassword === undefined ? generatePassword() : undefined
   const creation = userCreation(container, settings)
-  // Only the length of the operator's own password is checked: refusing to start because of a common password would not help.
+  // Only the length of the operator's own password is checked: refusing to start because of a common password would not
+  // help.
   const passwords = { ...creation.passwords, common: { includes: () => false } }
-  const createFirstAdmin = makeCreateFirstAdmin({ ...creation, passwords, stores: container.resolve(IdentityStoresToken) })
+  const createFirstAdmin = makeCreateFirstAdmin({
+    ...creation,
+    passwords,
+    stores: container.resolve(IdentityStoresToken),
+  })
   const created = await createFirstAdmin(operatorCall('identity.createFirstAdmin'), {
     login: adminUsername,
     email: adminEmail,
     password: adminPassword ?? secret(generatedPassword ?? ''),
   })
   if (isLeft(created)) {
-    throw new StartRefused([`The first site admin ${adminUsername} cannot be made: ${created.left.message} Check MOORAGE_ADMIN_USERNAME, MOORAGE_ADMIN_EMAIL and MOORAGE_ADMIN_PASSWORD.`])
+    throw new StartRefused([
+      `The first site admin ${adminUsername} cannot be made: ${created.left.message} Check ` +
+        'MOORAGE_ADMIN_USERNAME, MOORAGE_ADMIN_EMAIL and MOORAGE_ADMIN_PASSWORD.',
+    ])
   }
   return created.right ? { username: adminUsername, generatedPassword } : undefined
 }

@@ -37,7 +37,14 @@ export interface ReadinessDeps {
 }
 
 /** Returns the checks of `/readyz`. docs/decisions/degraded.md says which of them take an instance out of service. */
-export const readinessChecks = ({ foundation, settings, bus, finder, certificate, logState }: ReadinessDeps): readonly ReadinessCheck[] => [
+export const readinessChecks = ({
+  foundation,
+  settings,
+  bus,
+  finder,
+  certificate,
+  logState,
+}: ReadinessDeps): readonly ReadinessCheck[] => [
   databaseCheck(foundation),
   clockCheck(foundation.clock),
   changesCheck(foundation),
@@ -59,7 +66,10 @@ const clockCheck = (clock: SharedClock): ReadinessCheck => ({
   check: async () => !clock.isSkewed(),
   reason: () => {
     const seconds = clock.skewMs() / 1000
-    return `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database's; jobs do not run here`
+    return (
+      `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the ` +
+      `database's; jobs do not run here`
+    )
   },
 })
 
@@ -115,5 +125,6 @@ const logCheck = (state: () => LogState): ReadinessCheck => ({
   name: 'log',
   isDegrading: true,
   check: async () => state().trouble === undefined,
-  reason: () => `it cannot be written (${state().trouble ?? 'unknown'}); ${state().lost} lines were lost since the start`,
+  reason: () =>
+    `it cannot be written (${state().trouble ?? 'unknown'}); ${state().lost} lines were lost since the start`,
 })

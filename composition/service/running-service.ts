@@ -42,22 +42,29 @@ import { makeCertificateInUse, readinessChecks } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
-export interface HeldPort {
+interface HeldPort {
   readonly settings: Settings
-  /** Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was configured. */
+  /**
+   * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
+   * configured.
+   */
   readonly held: Server | undefined
 }
 
 /**
- * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base URL, so
- * it must be known before the API can listen. The port stays bound in between: no other process can get it.
+ * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
+ * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-export const holdPort = async (settings: Settings): Promise<HeldPort> => {
+const holdPort = async (settings: Settings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
-  await orBindRefused('MOORAGE_LISTEN', settings.listen, () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)))
+  await orBindRefused(
+    'MOORAGE_LISTEN',
+    settings.listen,
+    () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
+  )
   return { settings: { ...settings, listen: { host, port: (held.address() as AddressInfo).port } }, held }
 }
 
@@ -89,8 +96,8 @@ export interface RunningService {
   readonly helmTold: Promise<void>
   /**
    * Stops the service. Readiness fails immediately. After the drain time, which `drains: false` skips, nothing new is
-   * accepted, requests in flight end, jobs release their leases, and everything closes. Reports whether all of it closed in
-   * order.
+   * accepted, requests in flight end, jobs release their leases, and everything closes. Reports whether all of it
+   * closed in order.
    */
   stop(how?: { readonly drains: boolean }): Promise<boolean>
 }
@@ -101,7 +108,10 @@ const requestGraceMs = 20_000
 const streamGraceMs = 3_000
 /** A connection is idle after this time. */
 const quietMs = 2_000
-/** The same without a time to drain, for connections that were answered before: long enough for clients that send one request after the other. */
+/**
+ * The same without a time to drain, for connections that were answered before: long enough for clients that send one
+ * request after the other.
+ */
 const shortQuietMs = 250
 
 /** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
@@ -117,7 +127,13 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await bringSchemaUp(foundation, settings, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, stops)
-    const { setStarted, ...listening } = await openListeners({ composition, foundation, stops, held, logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })) })
+    const { setStarted, ...listening } = await openListeners({
+      composition,
+      foundation,
+      stops,
+      held,
+      logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
+    })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     // Instances that start together on an empty database have all found no rows before.
@@ -138,7 +154,11 @@ const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: 
   if (!settings.migrate) return refuseOtherSchema(database)
   try {
     const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
-    if (applied.length > 0) log.info({}, `the database schema is up to date: ${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'} ran`)
+    if (applied.length > 0)
+      log.info(
+        {},
+        `the database schema is up to date: ${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'} ran`,
+      )
   } catch (error) {
     throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
   }
@@ -162,30 +182,58 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   const hashing = container.resolve(HashingQueueToken)
   const mail = container.resolve(MailTallyToken)
   const usageEvents = container.resolve(UsageEventTallyToken)
-  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, ...(boot.deployment.billingEnabled ? { usageEvents: () => usageEvents } : {}), clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
+  metrics.read({
+    passwordQueue: () => hashing.waiting,
+    mail: () => mail,
+    ...(boot.deployment.billingEnabled ? { usageEvents: () => usageEvents } : {}),
+    clockSkewSeconds: () => boot.clock.skewMs() / 1000,
+  })
   let isStarted = false
   let isStopping = false
   const bus = container.resolve(BusServerToken)
   bus.start()
   container.resolve(UsageIntakeToken).start()
   const certificate = makeCertificateInUse(boot.tls)
-  const checks = [{ name: 'started', check: async () => isStarted }, ...readinessChecks({ foundation, settings: boot.settings, bus, finder: container.resolve(HelmFinderToken), certificate: certificate.current, logState })]
+  const checks = [
+    { name: 'started', check: async () => isStarted },
+    ...readinessChecks({
+      foundation,
+      settings: boot.settings,
+      bus,
+      finder: container.resolve(HelmFinderToken),
+      certificate: certificate.current,
+      logState,
+    }),
+  ]
   const { tls } = boot
-  metrics.read({ degraded: () => degradedChecks(checks), ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }), logLinesLost: () => logState().lost })
+  metrics.read({
+    degraded: () => degradedChecks(checks),
+    ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
+    logLinesLost: () => logState().lost,
+  })
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
   const worker = startTaskWorker(composition, foundation)
-  metrics.read({ tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }) })
+  metrics.read({
+    tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }),
+  })
   stops.add('task worker', () => worker.stop())
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
   stops.add('certificate watch', watchCertificate(boot, certificate, api))
   let drainMs = 0
-  stops.add('API listener', () => api.close({ quiet: drainMs === 0 ? shortQuietMs : quietMs, fresh: quietMs, requests: requestGraceMs - drainMs, streams: streamGraceMs }))
+  stops.add('API listener', () =>
+    api.close({
+      quiet: drainMs === 0 ? shortQuietMs : quietMs,
+      fresh: quietMs,
+      requests: requestGraceMs - drainMs,
+      streams: streamGraceMs,
+    }),
+  )
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
@@ -205,16 +253,24 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
 }
 
 /** Uses the operator's certificate as soon as it is renewed, and warns of its end. Returns a function that stops. */
-const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'], certificate: CertificateInUse, api: ApiServer): (() => Promise<void>) => {
+const watchCertificate = (
+  { settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'],
+  certificate: CertificateInUse,
+  api: ApiServer,
+): (() => Promise<void>) => {
   if (tls === undefined) return async () => undefined
-  const stopWarning = watchExpiry(() => certificate.current() ?? tls, (told) => log.warn({ reason: told }, 'the TLS certificate must be renewed'))
+  const stopWarning = watchExpiry(
+    () => certificate.current() ?? tls,
+    (told) => log.warn({ reason: told }, 'the TLS certificate must be renewed'),
+  )
   if (tlsCertificate === undefined || tlsKey === undefined) return async () => stopWarning()
   const replace = (identity: TlsIdentity): void => {
     api.replaceTls(identity)
     certificate.replace(identity)
     log.info({ until: validityOf(identity).until }, 'the TLS certificate was replaced: new connections use it')
   }
-  const refuse = (reason: string): void => log.warn({ reason }, 'the TLS certificate on disk cannot be used: the one before is kept')
+  const refuse = (reason: string): void =>
+    log.warn({ reason }, 'the TLS certificate on disk cannot be used: the one before is kept')
   const stop = watchTlsIdentity({ certificatePath: tlsCertificate, keyPath: tlsKey, current: tls, replace, refuse })
   return async () => {
     stop()
@@ -223,8 +279,8 @@ const watchCertificate = ({ settings: { tlsCertificate, tlsKey }, tls, log }: Co
 }
 
 /**
- * Starts before the first request: this process owns the work of its requests while its heartbeat continues. It ends after
- * all other work.
+ * Starts before the first request: this process owns the work of its requests while its heartbeat continues. It ends
+ * after all other work.
  */
 const startHeartbeat = async ({ boot, container }: Composition, stops: StopSequence): Promise<void> => {
   const register = container.resolve(InstanceRegisterToken)
@@ -244,7 +300,12 @@ const startHeartbeat = async ({ boot, container }: Composition, stops: StopSeque
   })
 }
 
-const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
+const runJobs = (
+  { boot, container, assembly }: Composition,
+  { instanceId }: Foundation,
+  metrics: Metrics,
+  stops: StopSequence,
+): void => {
   const jobs = startJobs({
     jobs: assembly.jobs.map(({ job }) => job),
     leases: container.resolve(LeaseStoreToken),

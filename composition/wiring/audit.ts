@@ -3,7 +3,14 @@ import { makeSqlDenialWriter } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { steadyClock } from '../../adapters/system/system-clock.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
-import { AuditChainToken, AuditDenialsToken, AuditLogToken, AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
+import {
+  AuditChainToken,
+  AuditDenialsToken,
+  AuditLogToken,
+  AuditRetentionToken,
+  AuditSettingsToken,
+  KeyedDigestToken,
+} from '../../core/audit/ports.ts'
 import { makeAuditDenials } from '../../core/audit/denials.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import type { Provide } from '../boot.ts'

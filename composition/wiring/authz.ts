@@ -30,9 +30,15 @@ export const provideAuthz: Provide = (container, boot) => {
     if (isLeft(schema)) throw new StartRefused(schema.left)
     return schema.right
   })
-  container.provide(AuthorizationFactsToken, () => makeSqlAuthorizationFacts(database, boot.catalogue.objectTypes, boot.objectRows.all())(database))
+  container.provide(AuthorizationFactsToken, () =>
+    makeSqlAuthorizationFacts(database, boot.catalogue.objectTypes, boot.objectRows.all())(database),
+  )
   container.provide(AuthorizerToken, (resolve) =>
-    makeAuthorizer({ schema: resolve(AuthorizationSchemaToken), facts: resolve(AuthorizationFactsToken), clock: resolve(ClockToken) }),
+    makeAuthorizer({
+      schema: resolve(AuthorizationSchemaToken),
+      facts: resolve(AuthorizationFactsToken),
+      clock: resolve(ClockToken),
+    }),
   )
   container.provide(RoleStoreToken, () => bindRoles(database))
   container.provide(RoleUnitOfWorkToken, (resolve) =>

@@ -9,7 +9,13 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeBusPasses } from '../../core/bus/credentials.ts'
 import { makeSealedKeys, makeSystemLogin } from '../../core/bus/keys.ts'
-import { BusIdentityStoreToken, BusMintToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import {
+  BusIdentityStoreToken,
+  BusMintToken,
+  BusServerToken,
+  BusUnitOfWorkToken,
+  BusUserStoreToken,
+} from '../../core/bus/ports.ts'
 import type { BusServer } from '../../core/bus/ports.ts'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import { credentialStillValid } from '../../core/identity/authentication/credentials.ts'
@@ -33,7 +39,9 @@ export const provideBus: Provide = (container, boot) => {
       (tx, audit) => ({
         identities: identities(tx),
         users: users(tx),
-        callers: { isStillProven: (principal) => credentialStillValid(bindIdentity(tx), resolve(ClockToken), principal) },
+        callers: {
+          isStillProven: (principal) => credentialStillValid(bindIdentity(tx), resolve(ClockToken), principal),
+        },
         audit,
       }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
@@ -54,7 +62,10 @@ export const provideBus: Provide = (container, boot) => {
   )
   container.provide(BusPassesToken, (resolve) => {
     const { issue } = resolve(BusToken)
-    return makeBoundedPasses(makeBusPasses({ issue, server: resolve(BusServerToken), ownCall: makeOwnCall(resolve(EntropyToken)) }), boot.log)
+    return makeBoundedPasses(
+      makeBusPasses({ issue, server: resolve(BusServerToken), ownCall: makeOwnCall(resolve(EntropyToken)) }),
+      boot.log,
+    )
   })
 }
 

@@ -4,7 +4,12 @@ import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositori
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeRepositorySafe } from '../../core/chart-repositories/repository-rules.ts'
-import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, NamedRepositoriesToken, PemReaderToken } from '../../core/chart-repositories/ports.ts'
+import {
+  ChartRepositoryStoreToken,
+  ChartRepositoryUnitOfWorkToken,
+  NamedRepositoriesToken,
+  PemReaderToken,
+} from '../../core/chart-repositories/ports.ts'
 import { makeNamedRepositories } from '../../core/chart-repositories/repositories.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import type { Provide } from '../boot.ts'
@@ -15,9 +20,16 @@ export const provideChartRepositories: Provide = (container, { database, secretB
   container.provideValue(PemReaderToken, nodePemReader)
   container.provide(ChartRepositoryStoreToken, () => bindStore(database))
   container.provide(NamedRepositoriesToken, (resolve) =>
-    makeNamedRepositories({ repositories: resolve(ChartRepositoryStoreToken), safe: makeRepositorySafe({ secretBox, entropy: resolve(EntropyToken) }) }),
+    makeNamedRepositories({
+      repositories: resolve(ChartRepositoryStoreToken),
+      safe: makeRepositorySafe({ secretBox, entropy: resolve(EntropyToken) }),
+    }),
   )
   container.provide(ChartRepositoryUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ repositories: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ repositories: bindStore(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
 }

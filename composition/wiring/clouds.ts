@@ -6,7 +6,12 @@ import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
-import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
+import {
+  BucketDirectoryToken,
+  CloudCredentialStoreToken,
+  CloudUnitOfWorkToken,
+  ServiceAccountReaderToken,
+} from '../../core/clouds/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides cloud credentials and access to the buckets of clouds. */
@@ -15,7 +20,10 @@ export const provideClouds: Provide = (container, boot) => {
   const bindStore = makeSqlCloudCredentialStore(database)
   const vendorEgress = makeEgressClient(makeEgressPolicy(new Set(['public']), boot.resolver.lookup), false)
   // An endpoint that is configured is intended, at any address.
-  const operatorEgress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback']), boot.resolver.lookup), true)
+  const operatorEgress = makeEgressClient(
+    makeEgressPolicy(new Set(['public', 'private', 'loopback']), boot.resolver.lookup),
+    true,
+  )
   boot.onStop('connections to clouds', async () => {
     await Promise.all([vendorEgress.close(), operatorEgress.close()])
   })
@@ -34,6 +42,10 @@ export const provideClouds: Provide = (container, boot) => {
   )
   container.provide(CloudCredentialStoreToken, () => bindStore(database))
   container.provide(CloudUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ credentials: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ credentials: bindStore(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
 }

@@ -47,7 +47,8 @@ import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
 
 /** Binds what takes part in imports of clusters to their transaction. */
-export const BindImportWatcherToken = token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
+export const BindImportWatcherToken =
+  token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
 
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
@@ -57,7 +58,11 @@ export const provideClusters: Provide = (container, boot) => {
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow), boot.resolver.lookup)
   const pools = makeConnectionPools(egress)
   const json = makeJsonReader()
-  const reads: ClusterReads = { budgets: boot.readings, json, report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached') }
+  const reads: ClusterReads = {
+    budgets: boot.readings,
+    json,
+    report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached'),
+  }
   boot.onStop('connections to clusters', async () => {
     await pools.close()
     await json.close()
@@ -83,9 +88,15 @@ export const provideClusters: Provide = (container, boot) => {
     }),
   )
   container.provide(CredentialSealerToken, (resolve) =>
-    makeSealCredential({ secretBox: boot.secretBox, codec: resolve(CredentialCodecToken), entropy: resolve(EntropyToken) }),
+    makeSealCredential({
+      secretBox: boot.secretBox,
+      codec: resolve(CredentialCodecToken),
+      entropy: resolve(EntropyToken),
+    }),
   )
-  container.provide(ClusterSurveyorToken, (resolve) => makeClusterSurveyor({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }))
+  container.provide(ClusterSurveyorToken, (resolve) =>
+    makeClusterSurveyor({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }),
+  )
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),
@@ -102,10 +113,18 @@ export const provideClusters: Provide = (container, boot) => {
       transport: resolve(ClusterTransportToken),
     }),
   )
-  container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
+  container.provide(HubsToken, (resolve) =>
+    makeHubs({
+      connections: resolve(ClusterConnectionsToken),
+      api: resolve(ClusterApiToken),
+      pause: resolve(PauseToken),
+      entropy: resolve(EntropyToken),
+    }),
+  )
   const taskChanges = makeSqlTaskChanges(database, boot.instanceId)
   /** The records of a transaction. What is imported in it is reported in it. */
-  const changedRecords = (resolve: Resolve) => (tx: SqlRunner, audit: AuditTrail) => withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit))
+  const changedRecords = (resolve: Resolve) => (tx: SqlRunner, audit: AuditTrail) =>
+    withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit))
   container.provide(ClusterTaskUnitOfWorkToken, (resolve) => {
     const records = changedRecords(resolve)
     return makeSqlUnitOfWork(
@@ -116,7 +135,11 @@ export const provideClusters: Provide = (container, boot) => {
   })
   container.provide(ClusterUnitOfWorkToken, (resolve) => {
     const records = changedRecords(resolve)
-    return makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: records(tx, audit), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken)))
+    return makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ clusters: records(tx, audit), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    )
   })
 }
 
@@ -124,7 +147,10 @@ export const provideClusters: Provide = (container, boot) => {
  * Returns the address that the caller uses, over https where the port speaks it: kubectl sends its token over no other
  * protocol. A proxy before the service has its own certificate, which this service does not hand out.
  */
-const kubernetesAddress = (boot: Boot, ownAddress: OwnAddress | undefined): { readonly url: string; readonly caPem: string | undefined } => {
+const kubernetesAddress = (
+  boot: Boot,
+  ownAddress: OwnAddress | undefined,
+): { readonly url: string; readonly caPem: string | undefined } => {
   const { url, isDirect } = ownAddress ?? { url: boot.baseUrl(), isDirect: !boot.baseUrl().startsWith('https:') }
   if (boot.tls === undefined || !isDirect) return { url, caPem: undefined }
   return { url: byHttps(url), caPem: boot.tls.isSelfSigned ? boot.tls.certificatePem : undefined }

@@ -9,7 +9,11 @@ import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
-import { makeSqlDocumentRemovals, makeSqlContractEvents, makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import {
+  makeSqlDocumentRemovals,
+  makeSqlContractEvents,
+  makeSqlContractStore,
+} from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
@@ -56,7 +60,11 @@ export const provideContracts: Provide = (container, boot) => {
   const { database, objectRows } = boot
   objectRows.add(contractObjectRows)
   let composed: Stores | undefined
-  const storesOf = (resolve: Resolve): Stores => (composed ??= { contracts: makeSqlContractStore(database, resolve(ClockToken)), bindings: makeSqlBindingStore(database, resolve(ClockToken)) })
+  const storesOf = (resolve: Resolve): Stores =>
+    (composed ??= {
+      contracts: makeSqlContractStore(database, resolve(ClockToken)),
+      bindings: makeSqlBindingStore(database, resolve(ClockToken)),
+    })
   const events = makeSqlContractEvents(database)
   const licenses = makeSqlLicenseStore(database)
   const authorities = makeSqlAuthorityStore(database)
@@ -74,13 +82,26 @@ export const provideContracts: Provide = (container, boot) => {
   container.provide(DocumentStoreToken, () => documentsOf(boot))
   container.provideValue(DocumentScannerToken, noScanner)
   // Without billing, no usage is reported, so no quota is reached.
-  container.provide(QuotaUsageToken, (resolve) => (isOpen('billing-enabled', boot.deployment) ? makeQuotaUsage(resolve(ConsumptionStoreToken)) : { usedThisMonth: async () => undefined }))
+  container.provide(QuotaUsageToken, (resolve) =>
+    isOpen('billing-enabled', boot.deployment)
+      ? makeQuotaUsage(resolve(ConsumptionStoreToken))
+      : { usedThisMonth: async () => undefined },
+  )
   container.provide(ContractUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const { contracts, bindings } = storesOf(resolve)
     const unitOfWork = makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), documentRemovals: removals(tx), audit, mail: outbox(tx) }),
+      (tx, audit) => ({
+        contracts: contracts(tx),
+        bindings: bindings(tx),
+        events: events(tx),
+        licenses: licenses(tx),
+        authorities: authorities(tx),
+        documentRemovals: removals(tx),
+        audit,
+        mail: outbox(tx),
+      }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
     return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
@@ -96,7 +117,8 @@ export const provideContracts: Provide = (container, boot) => {
 const productsOf = ({ settings: { contractProducts: file } }: Boot): Products => {
   if (file === undefined) return {}
   const parsed = parseProducts(readProducts(file))
-  if (isLeft(parsed)) throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be used: ${parsed.left}`])
+  if (isLeft(parsed))
+    throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be used: ${parsed.left}`])
   return parsed.right
 }
 

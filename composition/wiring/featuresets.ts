@@ -15,6 +15,10 @@ const comparingSliceMilliseconds = 4
 export const provideFeatureSets: Provide = (container) => {
   container.provideValue(VersionInRangeToken, isInRange)
   container.provideValue(SpokeSlicesToken, makeTimeSlices(comparingSliceMilliseconds))
-  container.provide(FeatureClaimsToken, (resolve) => makeFeatureClaims({ yaml: resolve(YamlTextToken), caches: resolve(CachesToken) }))
-  container.provide(ProfileJudgeToken, (resolve) => makeProfileJudge({ claims: resolve(FeatureClaimsToken), slices: resolve(SpokeSlicesToken) }))
+  container.provide(FeatureClaimsToken, (resolve) =>
+    makeFeatureClaims({ yaml: resolve(YamlTextToken), caches: resolve(CachesToken) }),
+  )
+  container.provide(ProfileJudgeToken, (resolve) =>
+    makeProfileJudge({ claims: resolve(FeatureClaimsToken), slices: resolve(SpokeSlicesToken) }),
+  )
 }

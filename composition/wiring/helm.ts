@@ -20,7 +20,10 @@ export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
 const searchPath = (): string => process.env['PATH'] ?? ''
 
 /** Returns the finder and the bundled helm of a deployment, for the service and for commands. */
-export const helmOf = ({ dataDir, helm }: Pick<Settings, 'dataDir' | 'helm'>): { readonly finder: HelmFinder; readonly bundled: BundledHelm } => {
+export const helmOf = ({
+  dataDir,
+  helm,
+}: Pick<Settings, 'dataDir' | 'helm'>): { readonly finder: HelmFinder; readonly bundled: BundledHelm } => {
   const bundled = makeBundledHelm({ dataDir })
   return { bundled, finder: makeHelmFinder({ setting: helm, searchPath: searchPath(), bundled: () => bundled.path() }) }
 }
@@ -45,7 +48,13 @@ export const provideHelm: Provide = (container, boot) => {
   container.provide(HelmSupplyToken, (resolve) => {
     // Releases before the setting made their folders in that of the system.
     const folders = [boot.settings.tempDir, tmpdir()]
-    const supply = makeHelmSupply({ finder: resolve(HelmFinderToken), bundled, log: boot.log, setting: boot.settings.helm, folders })
+    const supply = makeHelmSupply({
+      finder: resolve(HelmFinderToken),
+      bundled,
+      log: boot.log,
+      setting: boot.settings.helm,
+      folders,
+    })
     boot.onStop('fetching helm', () => supply.stop())
     return supply
   })

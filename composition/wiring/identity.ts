@@ -1,7 +1,16 @@
 import { hkdfSync } from 'node:crypto'
 import {
-  AuthenticatorToken, BackgroundToken, CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken,
-  IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
+  AuthenticatorToken,
+  BackgroundToken,
+  CommonPasswordsToken,
+  CredentialStoreToken,
+  CsrfTokensToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+  TokenDigestToken,
 } from '../../core/identity/ports.ts'
 import type { IdentitySettings } from '../../core/identity/ports.ts'
 import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../core/identity/authentication/ports.ts'
@@ -81,18 +90,27 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
 export const provideIdentity: Provide = (container, boot) => {
   const { database } = boot
   boot.objectRows.add(tokenObjectRows)
-  const bindStores = makeSqlIdentityStores(database, boot.heldObjects, { hideEmail: boot.settings.newUserEmail === 'hidden', language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage })
+  const bindStores = makeSqlIdentityStores(database, boot.heldObjects, {
+    hideEmail: boot.settings.newUserEmail === 'hidden',
+    language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage,
+  })
   const background = makeBackground(boot.log)
   boot.onStop('identity background work', () => background.stop())
   container.provideValue(IdentitySettingsToken, settingsOf(boot))
-  container.provide(CustomTokenIssuerToken, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl())))
+  container.provide(CustomTokenIssuerToken, () =>
+    makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl())),
+  )
   container.provideValue(TokenDigestToken, sha256TokenDigest)
   container.provideValue(ContentDigestToken, sha256ContentDigest)
   container.provideValue(CsrfTokensToken, makeHmacCsrfTokens(boot.keys.csrf))
   container.provideValue(DomainNamesToken, idnaDomainNames)
   container.provideValue(BackgroundToken, background)
   container.provide(ConfinedTokensToken, (resolve) =>
-    makeConfinedTokens({ digest: resolve(TokenDigestToken), entropy: resolve(EntropyToken), clock: resolve(ClockToken) }),
+    makeConfinedTokens({
+      digest: resolve(TokenDigestToken),
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+    }),
   )
   container.provide(ClusterTokensToken, (resolve) =>
     makeClusterTokens({
@@ -126,7 +144,9 @@ export const provideIdentity: Provide = (container, boot) => {
       clock: resolve(ClockToken),
     }),
   )
-  container.provide(CommonPasswordsToken, () => (boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords))
+  container.provide(CommonPasswordsToken, () =>
+    boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords,
+  )
   container.provide(CredentialStoreToken, () => makeSqlCredentialStore(database))
   container.provide(IdentityStoresToken, () => bindStores(database))
   container.provide(SiteRulesStoreToken, (resolve) => resolve(IdentityStoresToken).siteRules)

@@ -30,7 +30,13 @@ export const provideMail: Provide = (container, boot) => {
   const tally = { sent: 0, postponed: 0, givenUp: 0 }
   container.provideValue(MailTallyToken, tally)
   container.provide(DeliverMailToken, (resolve) => {
-    const deps = { queue: resolve(MailQueueToken), mailer: resolve(MailerToken), clock: resolve(ClockToken), trust: resolve(TimeTrustToken), log: boot.log }
+    const deps = {
+      queue: resolve(MailQueueToken),
+      mailer: resolve(MailerToken),
+      clock: resolve(ClockToken),
+      trust: resolve(TimeTrustToken),
+      log: boot.log,
+    }
     return tallied(makeDeliverMail(deps), tally)
   })
   container.provide(OutboxNotifierToken, (resolve) => {
@@ -52,7 +58,9 @@ const mailerOf = (boot: Boot): Mailer => {
   const place = parseMailUrl(boot.settings.mail.reveal())
   if (place === undefined) throw new Error('MOORAGE_MAIL passed its check and is not understood')
   const sender = mailSenderOf(boot)
-  return place.kind === 'folder' ? makeFolderMailer({ folder: place.path, sender, write: writeWhole }) : makeSmtpMailer(place.smtp, sender)
+  return place.kind === 'folder'
+    ? makeFolderMailer({ folder: place.path, sender, write: writeWhole })
+    : makeSmtpMailer(place.smtp, sender)
 }
 
 const defaultName = 'Moorage'

@@ -5,7 +5,10 @@ import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores
 import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
 import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
-import { makeSqlMembershipStore, makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/membership-store.ts'
+import {
+  makeSqlMembershipStore,
+  makeSqlOrganizationTokenStore,
+} from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
@@ -27,7 +30,11 @@ import { EntropyToken, secret } from '../../core/kernel/secret.ts'
 import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
-import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
+import {
+  AddressReaderToken,
+  InvitationStoreToken,
+  InvitationTokensToken,
+} from '../../core/organizations/invitations/ports.ts'
 import {
   PolicyStoreToken,
   MembershipStoreToken,
@@ -46,7 +53,7 @@ import { BindMailOutboxToken } from './mail.ts'
 const tokenLength = 32
 
 /** Returns identity's rules for addresses in the form that organizations need. */
-export const addressReader = (domains: DomainNames): AddressReader => ({
+const addressReader = (domains: DomainNames): AddressReader => ({
   read: (text) => {
     const address = parseEmailAddress(text, domains)
     return isLeft(address) ? undefined : address.right
@@ -54,7 +61,7 @@ export const addressReader = (domains: DomainNames): AddressReader => ({
 })
 
 /** Returns identity's generation and hashing of random secrets in the form that organizations need. */
-export const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
+const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
   make: () => secret(randomBase62(entropy, tokenLength)),
   digest: (value) => digest.digest(value),
 })
@@ -87,7 +94,9 @@ export const provideOrganizations: Provide = (container, boot) => {
   container.provide(PolicyStoreToken, () => policies(database))
   container.provide(RobotStoreToken, () => robots(database))
   container.provide(AddressReaderToken, (resolve) => addressReader(resolve(DomainNamesToken)))
-  container.provide(InvitationTokensToken, (resolve) => invitationTokens(resolve(EntropyToken), resolve(TokenDigestToken)))
+  container.provide(InvitationTokensToken, (resolve) =>
+    invitationTokens(resolve(EntropyToken), resolve(TokenDigestToken)),
+  )
   container.provide(OrganizationUnitOfWorkToken, (resolve) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(

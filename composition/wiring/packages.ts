@@ -16,7 +16,12 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { NamedRepositoriesToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { ChartSourceToken, ChartTextsToken, ChartToolsToken, EmbeddedChartsToken } from '../../core/packages/charts/ports.ts'
+import {
+  ChartSourceToken,
+  ChartTextsToken,
+  ChartToolsToken,
+  EmbeddedChartsToken,
+} from '../../core/packages/charts/ports.ts'
 import { makeStorageDriverOf } from '../../core/packages/releases/storage-drivers.ts'
 import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editors/ports.ts'
 import {
@@ -40,7 +45,10 @@ export const provideCharts: Provide = (container, boot) => {
   const threads = makeChartThreads({ account })
   const slices = makeTimeSlices(readingSliceMilliseconds)
   boot.onStop('threads that read charts', () => threads.close())
-  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow), boot.resolver.lookup), boot.readings)
+  const fetch = makeGuardedFetch(
+    makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow), boot.resolver.lookup),
+    boot.readings,
+  )
   const open = makeOpenRepository({ fetch, threads, account })
   container.provideValue(ChartTextsToken, makeChartTexts(threads, slices))
   container.provideValue(TextDiffToken, makeTextDiff(threads, slices))
@@ -49,7 +57,9 @@ export const provideCharts: Provide = (container, boot) => {
   container.provideValue(EmbeddedChartsToken, new Map([[embedSource.name, embeddedEditorCharts]]))
   container.provide(ChartToolsToken, () => makeChartTools(threads))
   container.provide(RepositoryReaderToken, () => makeRepositoryReader(open))
-  container.provide(ChartSourceToken, (resolve) => makeChartSource({ open, threads, named: resolve(NamedRepositoriesToken), embedded: resolve(EmbeddedChartsToken) }))
+  container.provide(ChartSourceToken, (resolve) =>
+    makeChartSource({ open, threads, named: resolve(NamedRepositoriesToken), embedded: resolve(EmbeddedChartsToken) }),
+  )
 }
 
 /** The longest time to match names before other work gets a turn. */
@@ -65,9 +75,15 @@ export const providePackages: Provide = (container, { database, onStop, readings
     return store
   })
   container.provide(DriverConfigurationStoreToken, () => bindStore(database))
-  container.provide(StorageDriverOfToken, (resolve) => makeStorageDriverOf({ drivers: resolve(DriverConfigurationStoreToken) }))
+  container.provide(StorageDriverOfToken, (resolve) =>
+    makeStorageDriverOf({ drivers: resolve(DriverConfigurationStoreToken) }),
+  )
   container.provide(DriverUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ drivers: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ drivers: bindStore(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
 }
 
@@ -76,7 +92,9 @@ export const provideReleaseTasks: Provide = (container) => {
   container.provideValue(RecordSizesToken, gzipRecordSizes)
 }
 
-/** Provides editors of resources: those of the clusters, and the built-in ones. `provideCharts` provides their charts. */
+/**
+ * Provides editors of resources: those of the clusters, and the built-in ones. `provideCharts` provides their charts.
+ */
 export const provideEditors: Provide = (container) => {
   container.provideValue(EditorCatalogToken, makeClusterEditorCatalog(builtInEditors))
   container.provideValue(AppReleasesToken, clusterAppReleases)

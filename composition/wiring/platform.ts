@@ -23,7 +23,11 @@ export const providePlatform: Provide = (container, boot: Boot) => {
   const branding = makeSqlBrandingStore(database)
   container.provide(BrandingStoreToken, () => branding(database))
   container.provide(PlatformUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ branding: branding(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ branding: branding(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
   container.provideValue(SiteFactsToken, {
     ...makeSqlSiteCounts(database),

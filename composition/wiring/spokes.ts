@@ -4,7 +4,13 @@ import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
 import { makeSpokeHubs } from '../../core/clusters/hubs/hub-of-spoke.ts'
-import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken, SpokeRemovalsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
+import {
+  ClusterInfoReaderToken,
+  HubsToken,
+  SpokeHubsToken,
+  SpokeRemovalsToken,
+  SpokeSuppliesToken,
+} from '../../core/clusters/hubs/ports.ts'
 import { makeSpokeSupplies } from '../../core/clusters/hubs/spoke-needs.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
 import { makeSpokeRemovals } from '../../core/spokes/removal.ts'
@@ -13,11 +19,16 @@ import type { Provide } from '../boot.ts'
 
 /** Provides what hubs and spokes need beside the connections to clusters. */
 export const provideSpokes: Provide = (container, { database, settings }) => {
-  container.provideValue(AgentImagesToken, { registry: settings.spokeAgentRegistry, version: settings.spokeAgentVersion === 'none' ? undefined : settings.spokeAgentVersion })
+  container.provideValue(AgentImagesToken, {
+    registry: settings.spokeAgentRegistry,
+    version: settings.spokeAgentVersion === 'none' ? undefined : settings.spokeAgentVersion,
+  })
   container.provideValue(CertificateRequestReaderToken, certificateRequestReader)
   container.provideValue(ClusterInfoReaderToken, clusterInfoReader)
   container.provide(HubMembersToken, () => makeSqlHubMembers(database)(database))
-  container.provide(SpokeSuppliesToken, (resolve) => makeSpokeSupplies({ authorizer: resolve(AuthorizerToken), hubs: resolve(HubsToken) }))
+  container.provide(SpokeSuppliesToken, (resolve) =>
+    makeSpokeSupplies({ authorizer: resolve(AuthorizerToken), hubs: resolve(HubsToken) }),
+  )
   container.provide(SpokeHubsToken, (resolve) =>
     makeSpokeHubs({
       authorizer: resolve(AuthorizerToken),

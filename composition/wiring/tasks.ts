@@ -54,12 +54,20 @@ export const provideTasks: Provide = (container, boot) => {
   container.provide(TaskOutboxToken, () => makeSqlTaskOutbox(database, instanceId))
   container.provide(TaskRetentionToken, () => makeSqlTaskRetention(database))
   container.provide(TaskUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ tasks: changes(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ tasks: changes(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
   container.provide(TaskBusToken, (resolve) => resolve(TaskBusLinkToken).bus)
   container.provide(TaskBusLinkToken, (resolve) => linkOf(boot, resolve))
   container.provide(EventPublisherToken, (resolve) => {
-    const publisher = makeEventPublisher({ outbox: resolve(TaskOutboxToken), bus: resolve(TaskBusToken), log: boot.log })
+    const publisher = makeEventPublisher({
+      outbox: resolve(TaskOutboxToken),
+      bus: resolve(TaskBusToken),
+      log: boot.log,
+    })
     boot.onStop('events of tasks', () => publisher.stop())
     return publisher
   })

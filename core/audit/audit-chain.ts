@@ -52,7 +52,9 @@ const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): st
 export const isSealedBy = (key: KeyedDigest, { previousHash, hash, ...event }: ChainedEvent): boolean =>
   hex(key.digest(sealedText(previousHash, event))) === hex(hash)
 
-/** Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later. */
+/**
+ * Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later.
+ */
 const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
   key.digest(toWireJson(['retained from', tenantId, hex(hash)]))
 
@@ -95,7 +97,8 @@ export const verifyChain = async (
   key: KeyedDigest,
   { tenantId, base, head, events }: StoredChain,
 ): Promise<ChainVerdict> => {
-  if (base !== undefined && hex(base.seal) !== hex(sealOfBase(key, tenantId, base.hash))) return { state: 'base-forged', rows: 0 }
+  if (base !== undefined && hex(base.seal) !== hex(sealOfBase(key, tenantId, base.hash)))
+    return { state: 'base-forged', rows: 0 }
   if (head === undefined) return { state: 'headless', rows: 0 }
   let previous = base?.hash ?? chainStart
   let rows = 0
@@ -124,12 +127,13 @@ export interface RetireEventsDeps {
 const pieceRows = 500
 
 /** Removes audit rows older than the retention period, in batches. Does nothing when all rows are kept. */
-export const makeRetireEvents = ({ retention, settings, key, clock, log }: RetireEventsDeps) =>
+export const makeRetireEvents =
+  ({ retention, settings, key, clock, log }: RetireEventsDeps) =>
   async (signal: AbortSignal): Promise<void> => {
     if (settings.retentionDays === 0) return
     const before = laterByDays(clock.now(), -settings.retentionDays)
     let removed = 0
-    for (let isDone = false; !isDone && !signal.aborted; ) {
+    for (let isDone = false; !isDone && !signal.aborted;) {
       const piece = await retention.removeOldest(before, pieceRows, (tenantId, hash) => sealOfBase(key, tenantId, hash))
       removed += piece.removed
       isDone = piece.isDone

@@ -6,7 +6,9 @@ import type { AuditDenials, Denial, DenialWriter } from './ports.ts'
 import { toWireJson } from '../kernel/json.ts'
 
 const windowMilliseconds = 60_000
-/** The number of rows that one caller or address can cause within a window. Any excess is counted in one separate row. */
+/**
+ * The number of rows that one caller or address can cause within a window. Any excess is counted in one separate row.
+ */
 const maxRowsPerSource = 20
 /** The maximum number of open windows. When it is reached, every further refusal is counted in one row. */
 const maxWindows = 1_000
@@ -46,7 +48,10 @@ export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): Audi
     try {
       await writer.write(call, entry)
     } catch (error) {
-      log.error({ operation: call.operation, error: error instanceof Error ? error.name : 'unknown' }, 'A refusal could not be recorded in the audit log')
+      log.error(
+        { operation: call.operation, error: error instanceof Error ? error.name : 'unknown' },
+        'A refusal could not be recorded in the audit log',
+      )
     }
   }
 
@@ -93,4 +98,8 @@ const keyFor = (windows: ReadonlyMap<string, Window>, source: string, call: Call
   return rows >= maxRowsPerSource ? `further ${source}` : key
 }
 
-const entryOf = ({ code, action = 'access.denied', ...object }: Denial): AuditEntry => ({ ...object, action, changes: { code } })
+const entryOf = ({ code, action = 'access.denied', ...object }: Denial): AuditEntry => ({
+  ...object,
+  action,
+  changes: { code },
+})

@@ -61,11 +61,14 @@ export interface AuditLog {
    */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
   /**
-   * Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere: no row appears later with a
-   * lower number than one that was listed.
+   * Lists at most `limit` rows after the row `after`, oldest first. Used to copy the log elsewhere: no row appears
+   * later with a lower number than one that was listed.
    */
   listAfter(filter: AuditFilter, after: number, limit: number): Promise<readonly AuditEvent[]>
-  /** Returns the chain of every account that has a recorded last hash or rows, for `verifyChain`. Rows are read in batches. */
+  /**
+   * Returns the chain of every account that has a recorded last hash or rows, for `verifyChain`. Rows are read in
+   * batches.
+   */
   chains(): AsyncIterable<StoredChain>
 }
 export const AuditLogToken = token<AuditLog>('audit.AuditLog')

@@ -13,7 +13,9 @@ import type { AuthorizationSchema } from './schema.ts'
 import { relationNames } from './schema.ts'
 import type { AllowedPermissions, ObjectId, ObjectIdentifier } from './types.ts'
 
-/** An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`. */
+/**
+ * An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`.
+ */
 export const ObjectIdentifierInvalid = defineFailure(
   'ObjectIdentifierInvalid',
   'Invalid',
@@ -36,6 +38,8 @@ const isObjectId = (value: unknown): value is number | bigint =>
  * Parses the questions. If one is invalid, all are refused; `where` returns the prefix of the message, given the
  * question's 0-based index.
  * Failure: ObjectIdentifierInvalid.
+ *
+ * @internal
  */
 export const parseObjectIdentifiers = (
   schema: AuthorizationSchema,
@@ -96,10 +100,20 @@ export const makeListAllowedPermissions =
       const found = await deps.facts.objectsOf(principal.userId, context, name, ids)
       answers.set(
         name,
-        new Map(found.map((object) => [object.id, relationNames(type, evaluate(type, subject, object, fromAccount) & usable)])),
+        new Map(
+          found.map((object) => [
+            object.id,
+            relationNames(type, evaluate(type, subject, object, fromAccount) & usable),
+          ]),
+        ),
       )
     }
-    return right(questions.right.map((question) => ({ ...question, relations: answers.get(question.type)?.get(question.id) ?? [] })))
+    return right(
+      questions.right.map((question) => ({
+        ...question,
+        relations: answers.get(question.type)?.get(question.id) ?? [],
+      })),
+    )
   }
 
 const idsByType = (questions: readonly ObjectIdentifier[]): ReadonlyMap<string, readonly ObjectId[]> => {

@@ -34,7 +34,8 @@ export const makeAuthorizer = (deps: {
     if (barred !== undefined) return left({ ...barred, about: aboutOf(type.type, located) })
     if (isDeniedOutside && !isInsider) return left(outsider(locator))
     const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`, { about: aboutOf(type.type, located) })
-    if (located.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator, type))
+    if (located.object === undefined)
+      return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator, type))
 
     const held = evaluate(type, subject, located.object)
     if ((held & wanted) !== 0n) return right(grantOf(located.object, subject.context))
@@ -64,7 +65,8 @@ const aboutOf = (objectType: string, { context, object }: LocatedObject): Failur
   ...(object === undefined ? {} : { objectId: object.id, objectName: object.name }),
 })
 
-const outsider = ({ account = '' }: ObjectLocator) => AccessDenied(`You are not a member of the organization "${account}".`)
+const outsider = ({ account = '' }: ObjectLocator) =>
+  AccessDenied(`You are not a member of the organization "${account}".`)
 
 /** Only a caller inside the account learns that an object of a type with `outsiders: 'denied'` does not exist. */
 const hidden = (locator: ObjectLocator, { place }: CompiledType) => {
@@ -74,7 +76,10 @@ const hidden = (locator: ObjectLocator, { place }: CompiledType) => {
 }
 
 const containerOf = ({ type, id, name, version }: ObjectFact): NonNullable<AccessGrant['container']> => ({
-  objectType: type, id, name, ...definedFields({ version }),
+  objectType: type,
+  id,
+  name,
+  ...definedFields({ version }),
 })
 
 const grantOf = (object: ObjectFact, context: AccessContext): AccessGrant => ({
@@ -83,6 +88,9 @@ const grantOf = (object: ObjectFact, context: AccessContext): AccessGrant => ({
   objectName: object.name,
   ownerId: context.accountId,
   ...(context.accountKind === 'organization' ? { orgId: context.accountId as OrgId } : {}),
-  ...definedFields({ objectVersion: object.version, container: object.container === undefined ? undefined : containerOf(object.container) }),
+  ...definedFields({
+    objectVersion: object.version,
+    container: object.container === undefined ? undefined : containerOf(object.container),
+  }),
   context,
 })

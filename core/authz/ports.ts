@@ -50,7 +50,12 @@ export interface Authorizer {
    * them in all other cases.
    * Takes one query. Throws if the object's type has no such relation.
    */
-  authorize(principal: Principal, object: ObjectLocator, relation: string, demands?: 'met' | 'any'): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
+  authorize(
+    principal: Principal,
+    object: ObjectLocator,
+    relation: string,
+    demands?: 'met' | 'any',
+  ): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
 
@@ -67,7 +72,12 @@ export interface AuthorizationFacts {
    * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids; one
    * more for a type inside another.
    */
-  objectsOf(userId: UserId, context: AccessContext, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
+  objectsOf(
+    userId: UserId,
+    context: AccessContext,
+    type: string,
+    ids: readonly ObjectId[],
+  ): Promise<readonly ObjectFact[]>
 }
 export const AuthorizationFactsToken = token<AuthorizationFacts>('authz.AuthorizationFacts')
 

@@ -40,7 +40,7 @@ export const PermissionNotHeld = defineFailure(
 )
 
 /** In UTF-16 units. The column holds twice as many, because a lower-case form can be longer. */
-export const maxRoleNameLength = 100
+const maxRoleNameLength = 100
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
@@ -65,14 +65,16 @@ export const parseRolePermissions = (
   if (chosen.size === 0) return left(RolePermissionsEmpty('A role must have at least one permission.'))
 
   const unknown = [...chosen.values()].filter((ref) => schema.permission(ref) === undefined).map(named)
-  if (unknown.length > 0) return left(PermissionUnknown(`Unknown permission: ${unknown.join(', ')}`, { errors: unknown }))
+  if (unknown.length > 0)
+    return left(PermissionUnknown(`Unknown permission: ${unknown.join(', ')}`, { errors: unknown }))
 
   const missing = [...chosen.values()].flatMap((ref) =>
     (schema.permission(ref)?.associated ?? [])
       .filter((other) => other.required && !chosen.has(permissionKey(other)))
       .map((other) => `${named(ref)} requires ${named(other)}`),
   )
-  if (missing.length > 0) return left(PermissionIncomplete(`${missing.join('; ')} in the same role.`, { errors: missing }))
+  if (missing.length > 0)
+    return left(PermissionIncomplete(`${missing.join('; ')} in the same role.`, { errors: missing }))
   return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byPermissionKey))
 }
 
@@ -80,11 +82,16 @@ export const parseRolePermissions = (
  * Checks that the caller holds every permission of the role.
  * Failure: PermissionNotHeld, with each permission that the caller does not hold in `errors`.
  */
-export const mayGivePermissions = (giver: Rights, permissions: readonly PermissionRef[]): Either<Failure<'PermissionNotHeld'>, void> => {
+export const mayGivePermissions = (
+  giver: Rights,
+  permissions: readonly PermissionRef[],
+): Either<Failure<'PermissionNotHeld'>, void> => {
   const beyond = excessOf(giver, 'none', permissions).permissions.map(named)
   return beyond.length === 0
     ? right(undefined)
-    : left(PermissionNotHeld(`You cannot give permissions that you do not have: ${beyond.join(', ')}`, { errors: beyond }))
+    : left(
+        PermissionNotHeld(`You cannot give permissions that you do not have: ${beyond.join(', ')}`, { errors: beyond }),
+      )
 }
 
 const named = ({ namespace, action }: PermissionRef): string => `${namespace}: ${action}`

@@ -48,9 +48,13 @@ export const RoleMissing = defineFailure('RoleMissing', 'NotFound', 'The role do
 /** The role has changed since the version that the caller named. */
 export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion', 'The role has changed since it was read.')
 
-const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
+const roleMissing = (id: RoleId): Failure<'RoleMissing'> =>
+  RoleMissing(`The role ${id} does not exist in the organization.`)
 
-export type GetRole = (call: SignedInCall, input: { readonly orgId: OrgId; readonly id: RoleId }) => Outcome<Failure<'RoleMissing'>, Role>
+export type GetRole = (
+  call: SignedInCall,
+  input: { readonly orgId: OrgId; readonly id: RoleId },
+) => Outcome<Failure<'RoleMissing'>, Role>
 
 /** Returns a role of the organization. */
 export const makeGetRole =
@@ -66,7 +70,11 @@ export const makeGetRole =
  */
 const takeRole = async (
   roles: RoleStore,
-  { orgId, id, expectedVersion }: { readonly orgId: OrgId; readonly id: RoleId; readonly expectedVersion: number | undefined },
+  {
+    orgId,
+    id,
+    expectedVersion,
+  }: { readonly orgId: OrgId; readonly id: RoleId; readonly expectedVersion: number | undefined },
 ): Promise<Either<Failure<'RoleMissing' | 'RoleChanged'>, Role>> => {
   const role = await roles.lock(orgId, id)
   if (role === undefined) return left(roleMissing(id))
@@ -76,11 +84,7 @@ const takeRole = async (
 }
 
 /** A team does not belong to the role's organization. The failure does not disclose whether it exists elsewhere. */
-export const RoleTeamUnknown = defineFailure(
-  'RoleTeamUnknown',
-  'Invalid',
-  'A team does not exist in the organization.',
-)
+export const RoleTeamUnknown = defineFailure('RoleTeamUnknown', 'Invalid', 'A team does not exist in the organization.')
 
 /**
  * Returns the teams of a role, each once, ascending. All belong to the organization and are locked until the
@@ -153,7 +157,10 @@ export const makeCreateRole =
     if (isLeft(permissions)) return permissions
     return unitOfWork.run<CreateRoleFailure, Role>(call, async (stores) => {
       const { roles, audit } = stores
-      const rights = await takeRights(stores, schema, call, orgId, { type: 'organization', relation: 'can_create_role' })
+      const rights = await takeRights(stores, schema, call, orgId, {
+        type: 'organization',
+        relation: 'can_create_role',
+      })
       if (isLeft(rights)) return rights
       const given = mayGivePermissions(rights.right, permissions.right)
       if (isLeft(given)) return given
@@ -165,7 +172,9 @@ export const makeCreateRole =
         clock.now(),
       )
       if (isLeft(role)) return role
-      await audit.record(auditOf(role.right, 'role.created', shown(role.right, ['name', 'description', 'permissions', 'teamIds'])))
+      await audit.record(
+        auditOf(role.right, 'role.created', shown(role.right, ['name', 'description', 'permissions', 'teamIds'])),
+      )
       return right(role.right)
     })
   }
@@ -204,11 +213,15 @@ export const makeUpdateRole =
       if (isLeft(taken)) return taken
       const role = taken.right
       const permissions = wanted.permissions ?? role.permissions
-      if (!isSamePermissions(permissions, role.permissions) || !isSameSet([...new Set(wanted.teamIds ?? role.teamIds)], role.teamIds)) {
+      if (
+        !isSamePermissions(permissions, role.permissions) ||
+        !isSameSet([...new Set(wanted.teamIds ?? role.teamIds)], role.teamIds)
+      ) {
         const given = mayGivePermissions(rights.right, permissions)
         if (isLeft(given)) return given
       }
-      const teamIds = wanted.teamIds === undefined ? right(role.teamIds) : await takeRoleTeams(roles, orgId, wanted.teamIds)
+      const teamIds =
+        wanted.teamIds === undefined ? right(role.teamIds) : await takeRoleTeams(roles, orgId, wanted.teamIds)
       if (isLeft(teamIds)) return teamIds
       const content: RoleContent = {
         name: wanted.name ?? role.name,
@@ -224,19 +237,27 @@ export const makeUpdateRole =
     })
   }
 
-const isSamePermissions = (a: readonly PermissionRef[], b: readonly PermissionRef[]): boolean => isSameSet(a.map(permissionKey), b.map(permissionKey))
+const isSamePermissions = (a: readonly PermissionRef[], b: readonly PermissionRef[]): boolean =>
+  isSameSet(a.map(permissionKey), b.map(permissionKey))
 
 const isSameContent = (a: RoleContent, b: RoleContent): boolean =>
-  a.name === b.name && a.description === b.description && isSameSet(a.teamIds, b.teamIds) && isSamePermissions(a.permissions, b.permissions)
+  a.name === b.name &&
+  a.description === b.description &&
+  isSameSet(a.teamIds, b.teamIds) &&
+  isSamePermissions(a.permissions, b.permissions)
 
 /** Performs the checks that do not need the stored role. */
 const parseChange = (
   schema: AuthorizationSchema,
   change: RoleChange,
-): Either<Failure<'RoleNameRefused' | 'RolePermissionsEmpty' | 'PermissionUnknown' | 'PermissionIncomplete'>, RoleChange> => {
+): Either<
+  Failure<'RoleNameRefused' | 'RolePermissionsEmpty' | 'PermissionUnknown' | 'PermissionIncomplete'>,
+  RoleChange
+> => {
   const name = change.name === undefined ? right(undefined) : parseRoleName(change.name)
   if (isLeft(name)) return name
-  const permissions = change.permissions === undefined ? right(undefined) : parseRolePermissions(schema, change.permissions)
+  const permissions =
+    change.permissions === undefined ? right(undefined) : parseRolePermissions(schema, change.permissions)
   if (isLeft(permissions)) return permissions
   return right({ ...change, name: name.right, permissions: permissions.right })
 }

@@ -1,6 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Level, ObjectPlace, ObjectTypeDefinition, PermissionDefinition, PermissionRef, RelationTerm } from '../kernel/access.ts'
+import type {
+  Level,
+  ObjectPlace,
+  ObjectTypeDefinition,
+  PermissionDefinition,
+  PermissionRef,
+  RelationTerm,
+} from '../kernel/access.ts'
 import { byPermissionKey, levels, permissionKey, reaches } from '../kernel/access.ts'
 import type { PermissionLevels } from '../kernel/rights.ts'
 import type { ScopeSet } from '../kernel/principal.ts'
@@ -19,7 +26,9 @@ export const catalogueProblems = (catalogue: Catalogue): readonly string[] => {
   return [
     ...repeated(catalogue.permissions.map((definition) => `permission ${permissionKey(definition)}`)),
     ...repeated(
-      catalogue.objectTypes.flatMap(({ type, relations }) => Object.keys(relations).map((name) => `relation ${type}.${name}`)),
+      catalogue.objectTypes.flatMap(({ type, relations }) =>
+        Object.keys(relations).map((name) => `relation ${type}.${name}`),
+      ),
     ),
     ...catalogue.permissions.flatMap((definition) => permissionProblems(definition, known)),
     ...catalogue.objectTypes.flatMap((definition) => relationProblems(definition, known)),
@@ -29,13 +38,18 @@ export const catalogueProblems = (catalogue: Catalogue): readonly string[] => {
 }
 
 const repeated = (names: readonly string[]): readonly string[] =>
-  [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map((name) => `The ${name} is declared twice.`)
+  [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
+    (name) => `The ${name} is declared twice.`,
+  )
 
 const permissionProblems = (definition: PermissionDefinition, known: ReadonlySet<string>): readonly string[] => {
   const { namespace, action } = definition
   const key = permissionKey(definition)
   const isNamed =
-    lowerCaseName.test(namespace) && actionName.test(action) && namespace.length <= maxNameLength && action.length <= maxNameLength
+    lowerCaseName.test(namespace) &&
+    actionName.test(action) &&
+    namespace.length <= maxNameLength &&
+    action.length <= maxNameLength
   return [
     ...(isNamed ? [] : [`The permission ${key} is no lower-case word and phrase of at most ${maxNameLength} letters.`]),
     ...(definition.associated ?? [])
@@ -64,30 +78,50 @@ const typeProblems = (definitions: readonly ObjectTypeDefinition[]): readonly st
     const contributions = definitions.filter((definition) => definition.type === type)
     const relations = contributions.flatMap((contribution) => Object.keys(contribution.relations))
     return [
-      ...(new Set(contributions.map(({ listed }) => listed)).size > 1 ? [`The contributions to ${type} disagree whether it is listed.`] : []),
-      ...(relations.length > 0 && !relations.includes('can_view') ? [`The type ${type} has no relation can_view.`] : []),
-      ...(contributions.filter(({ place }) => place !== undefined).length > 1 ? [`The place of the type ${type} is declared twice.`] : []),
+      ...(new Set(contributions.map(({ listed }) => listed)).size > 1
+        ? [`The contributions to ${type} disagree whether it is listed.`]
+        : []),
+      ...(relations.length > 0 && !relations.includes('can_view')
+        ? [`The type ${type} has no relation can_view.`]
+        : []),
+      ...(contributions.filter(({ place }) => place !== undefined).length > 1
+        ? [`The place of the type ${type} is declared twice.`]
+        : []),
     ]
   })
 
 /** Returns the type that contains the objects of a type. */
-const containerOf = (place: ObjectPlace | undefined): string | undefined => (typeof place?.in === 'object' ? place.in.type : undefined)
+const containerOf = (place: ObjectPlace | undefined): string | undefined =>
+  typeof place?.in === 'object' ? place.in.type : undefined
 
 const placeOf = (definitions: readonly ObjectTypeDefinition[], type: string): ObjectPlace | undefined =>
   definitions.find((definition) => definition.type === type && definition.place !== undefined)?.place
 
 /** Objects are one level deep in others: a statement that finds one joins the account, its container and itself. */
-const placeProblems = ({ type, listed, place, relations }: ObjectTypeDefinition, definitions: readonly ObjectTypeDefinition[]): readonly string[] => {
+const placeProblems = (
+  { type, listed, place, relations }: ObjectTypeDefinition,
+  definitions: readonly ObjectTypeDefinition[],
+): readonly string[] => {
   const container = containerOf(placeOf(definitions, type))
-  const inherited = Object.values(relations).flatMap((terms) => terms.flatMap((term) => (term.by === 'container' ? [term.relation] : [])))
-  const onContainer = new Set(definitions.filter((definition) => definition.type === container).flatMap((definition) => Object.keys(definition.relations)))
+  const inherited = Object.values(relations).flatMap((terms) =>
+    terms.flatMap((term) => (term.by === 'container' ? [term.relation] : [])),
+  )
+  const onContainer = new Set(
+    definitions
+      .filter((definition) => definition.type === container)
+      .flatMap((definition) => Object.keys(definition.relations)),
+  )
   const foreign = inherited.filter((relation) => !onContainer.has(relation))
-  const problems = foreign.map((relation) => `The type ${type} takes ${relation} from its container, which has no such relation.`)
+  const problems = foreign.map(
+    (relation) => `The type ${type} takes ${relation} from its container, which has no such relation.`,
+  )
   if (place === undefined) return problems
-  if (place.rows === 'container' && (container === undefined || listed)) problems.push(`The type ${type} has no rows, so it must be inside another type and must not be listed.`)
+  if (place.rows === 'container' && (container === undefined || listed))
+    problems.push(`The type ${type} has no rows, so it must be inside another type and must not be listed.`)
   if (container === undefined) return problems
   const outer = placeOf(definitions, container)
-  if (outer?.rows !== 'own' || (outer.in !== 'account' && outer.in !== 'any-account')) problems.push(`The type ${type} is inside ${container}, which must have rows in an account.`)
+  if (outer?.rows !== 'own' || (outer.in !== 'account' && outer.in !== 'any-account'))
+    problems.push(`The type ${type} is inside ${container}, which must have rows in an account.`)
   return problems
 }
 
@@ -173,7 +207,9 @@ const compileType = (
     chosen.reduce((mask, relation) => mask | bit(relations.indexOf(relation)), 0n)
   const maskWhere = (holds: (term: RelationTerm) => boolean): RelationMask =>
     maskOf(terms.filter(({ term }) => holds(term)).map(({ relation }) => relation))
-  const masksBy = <Key extends string | RelationMask>(keyOf: (term: RelationTerm) => Key | undefined): ReadonlyMap<Key, RelationMask> => {
+  const masksBy = <Key extends string | RelationMask>(
+    keyOf: (term: RelationTerm) => Key | undefined,
+  ): ReadonlyMap<Key, RelationMask> => {
     const keys = new Set(terms.map(({ term }) => keyOf(term)).filter((key) => key !== undefined))
     return new Map([...keys].map((key) => [key, maskWhere((term) => keyOf(term) === key)]))
   }
@@ -194,10 +230,15 @@ const compileType = (
     container,
     relations,
     every,
-    byLevel: Object.fromEntries(levels.map((level) => [level, maskWhere(levelGives(level))])) as Record<Level, RelationMask>,
+    byLevel: Object.fromEntries(levels.map((level) => [level, maskWhere(levelGives(level))])) as Record<
+      Level,
+      RelationMask
+    >,
     byPermission: masksBy((term) => (term.by === 'permission' ? permissionKey(term) : undefined)),
     byGrant: masksBy((term) => (term.by === 'direct' ? term.relation : undefined)),
-    byContainer: masksBy((term) => (term.by === 'container' && container !== undefined ? relationBit(container, term.relation) : undefined)),
+    byContainer: masksBy((term) =>
+      term.by === 'container' && container !== undefined ? relationBit(container, term.relation) : undefined,
+    ),
     byOwning: maskWhere((term) => term.by === 'owner'),
     bySelf: maskWhere((term) => term.by === 'self'),
     byMembership: maskWhere((term) => term.by === 'member'),
@@ -210,7 +251,9 @@ const compileType = (
   }
 }
 
-/** Returns the bit of a relation. Throws if the type has no such relation: a route that names it is a programming error. */
+/**
+ * Returns the bit of a relation. Throws if the type has no such relation: a route that names it is a programming error.
+ */
 export const relationBit = (type: CompiledType, relation: string): RelationMask => {
   const index = type.relations.indexOf(relation)
   if (index < 0) throw new Error(`The object type ${type.type} has no relation ${relation}.`)

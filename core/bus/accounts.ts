@@ -13,11 +13,17 @@ import { BusHasNoCredentials } from './ports.ts'
 import { accountOf, claimsFor } from './rights.ts'
 import type { BusIdentity, BusPurpose } from './types.ts'
 
-/** Returns the audit row of a change to an account, for the log of its owner; without an owner, for that of the site. */
+/**
+ * Returns the audit row of a change to an account, for the log of its owner; without an owner, for that of the site.
+ */
 export const accountAuditOf = defineAudit(
   'bus_account',
   ['bus_account.created', 'bus_account.closed'],
-  ({ id, publicKey, ownerId }: Pick<BusIdentity, 'id' | 'publicKey' | 'ownerId'>) => ({ objectId: id, objectName: publicKey, ...definedFields({ tenantId: ownerId }) }),
+  ({ id, publicKey, ownerId }: Pick<BusIdentity, 'id' | 'publicKey' | 'ownerId'>) => ({
+    objectId: id,
+    objectName: publicKey,
+    ...definedFields({ tenantId: ownerId }),
+  }),
 )
 
 export interface PushDeps {
@@ -29,14 +35,17 @@ export interface PushDeps {
   readonly clock: Clock
 }
 
-/** Pushes the current claims of an account to the server and records the acknowledgement. Throws Unavailable if the server does not respond. */
+/**
+ * Pushes the current claims of an account to the server and records the acknowledgement. Throws Unavailable if the
+ * server does not respond.
+ */
 export type PushClaims = (identity: BusIdentity) => Promise<void>
 
 const mostRounds = 5
 
 /**
- * Two instances may push two revisions in the wrong order. An instance that finds, after its push, that the row has a newer
- * revision pushes again, so that the last claims to arrive are the newest ones.
+ * Two instances may push two revisions in the wrong order. An instance that finds, after its push, that the row has a
+ * newer revision pushes again, so that the last claims to arrive are the newest ones.
  */
 export const makePushClaims = (deps: PushDeps): PushClaims => {
   const { identities, users, mint, server, clock } = deps
@@ -46,8 +55,8 @@ export const makePushClaims = (deps: PushDeps): PushClaims => {
     const now = clock.now()
     const revoked = await users.revokedOf(identity.id, now)
     const all: readonly (readonly [string, Date])[] = identity.closedAt === undefined ? [] : [['*', now]]
-    // Each key is issued only once, so its expiry can be used as the revocation time, independently of clock differences between
-    // instances.
+    // Each key is issued only once, so its expiry can be used as the revocation time, independently of clock
+    // differences between instances.
     const revocations = new Map([...all, ...revoked.map(({ publicKey, expiresAt }) => [publicKey, expiresAt] as const)])
     return mint.accountClaims(operator, identity.publicKey, platform, { ...claimsFor(identity), revocations })
   }
@@ -73,7 +82,8 @@ const makeOperatorKey = ({ identities, safe }: Pick<PushDeps, 'identities' | 'sa
   return async () => {
     if (kept !== undefined) return kept
     const [operator, platform] = await Promise.all([identities.find('operator'), identities.find('platform')])
-    if (operator === undefined || platform === undefined) throw new Error('The bus has no keys: moorage bus init makes them.')
+    if (operator === undefined || platform === undefined)
+      throw new Error('The bus has no keys: moorage bus init makes them.')
     kept = { operator: await safe.open(operator), platform: platform.publicKey }
     return kept
   }
@@ -99,14 +109,17 @@ export const makePushDue =
   }
 
 /**
- * Restores claims that a server lost or never received: unacknowledged changes, accounts that it does not know (its store
- * was wiped), and accounts with revocations for which it has older claims (its store was restored).
+ * Restores claims that a server lost or never received: unacknowledged changes, accounts that it does not know (its
+ * store was wiped), and accounts with revocations for which it has older claims (its store was restored).
  */
 export const makeReconcileClaims = ({ identities, users, server, push, clock }: PushDueDeps): PushDue => {
   const isCurrent = async (identity: BusIdentity, known: ReadonlySet<string>): Promise<boolean> => {
     if (identity.pushedRevision < identity.revision || !known.has(identity.publicKey)) return false
     const revoked = await users.revokedOf(identity.id, clock.now())
-    return (revoked.length === 0 && identity.kind !== 'platform') || (await server.claimsOf(identity.publicKey)) === identity.claims
+    return (
+      (revoked.length === 0 && identity.kind !== 'platform') ||
+      (await server.claimsOf(identity.publicKey)) === identity.claims
+    )
   }
   return async (signal) => {
     // The outage has been logged once; the next run finds the work to do.
@@ -133,14 +146,21 @@ export type OpenAccount = (
   input: { readonly ownerId: AccountId; readonly purpose: BusPurpose },
 ) => Outcome<Failure<'BusHasNoCredentials'>, BusIdentity>
 
-/** Returns the account for new credentials. Creates it if it is the owner's first, and pushes it to the server. Throws Unavailable. */
+/**
+ * Returns the account for new credentials. Creates it if it is the owner's first, and pushes it to the server. Throws
+ * Unavailable.
+ */
 export const makeOpenAccount =
   (deps: OpenAccountDeps): OpenAccount =>
   async (call, { ownerId, purpose }) => {
     const { identities, server, push } = deps
     const platform = await identities.find('platform')
-    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
-    const account = accountOf(purpose) === 'platform' ? platform : (await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId))
+    if (platform === undefined)
+      return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
+    const account =
+      accountOf(purpose) === 'platform'
+        ? platform
+        : ((await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId)))
     // Claims that were pushed by an earlier release do not let the account send.
     if (purpose === 'usage') await push(platform)
     const isKnown = purpose !== 'usage' && (await server.claimsOf(account.publicKey)) !== undefined
@@ -149,14 +169,23 @@ export const makeOpenAccount =
   }
 
 /** If two requests create it concurrently, the second one uses the first one's. */
-const make = async ({ unitOfWork, identities, mint, safe, clock }: OpenAccountDeps, call: Call, ownerId: AccountId): Promise<BusIdentity> => {
+const make = async (
+  { unitOfWork, identities, mint, safe, clock }: OpenAccountDeps,
+  call: Call,
+  ownerId: AccountId,
+): Promise<BusIdentity> => {
   const sealed = await safe.seal('account', ownerId, mint.newKey('account'))
-  const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, BusIdentity>(call, async ({ identities: within, audit }) => {
-    const inserted = await within.insert(sealed, clock.now())
-    if (isLeft(inserted)) return inserted
-    await audit.record(accountAuditOf({ id: inserted.right.id, publicKey: sealed.publicKey, ownerId }, 'bus_account.created'))
-    return inserted
-  })
+  const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, BusIdentity>(
+    call,
+    async ({ identities: within, audit }) => {
+      const inserted = await within.insert(sealed, clock.now())
+      if (isLeft(inserted)) return inserted
+      await audit.record(
+        accountAuditOf({ id: inserted.right.id, publicKey: sealed.publicKey, ownerId }, 'bus_account.created'),
+      )
+      return inserted
+    },
+  )
   if (isRight(made)) return made.right
   const theirs = await identities.find('account', ownerId)
   if (theirs === undefined) throw new Error(`The bus account of ${ownerId} exists and cannot be found.`)

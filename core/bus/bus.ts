@@ -45,8 +45,8 @@ export const makeBus = (given: BusDeps): Bus => {
 const longestMs = 1_000
 
 /**
- * Returns the passes, or none if they take longer than a second or fail, so that they neither delay a sign-in further nor
- * fail it.
+ * Returns the passes, or none if they take longer than a second or fail, so that they neither delay a sign-in further
+ * nor fail it.
  */
 export const makeBoundedPasses = (passes: BusPasses, log: Log): BusPasses => ({
   passFor: (user, validSeconds) =>
@@ -58,9 +58,12 @@ export const makeBoundedPasses = (passes: BusPasses, log: Log): BusPasses => ({
           log.warn({ reason: (error as Error).message }, 'a sign-in got no pass for the message bus')
           return undefined
         })
-        .then((pass) => {
-          clearTimeout(timer)
-          resolve(pass)
-        }, () => resolve(undefined))
+        .then(
+          (pass) => {
+            clearTimeout(timer)
+            resolve(pass)
+          },
+          () => resolve(undefined),
+        )
     }),
 })

@@ -22,7 +22,11 @@ import { definedFields } from '../kernel/json.ts'
 const auditOf = defineAudit(
   'bus_credentials',
   ['bus_credentials.issued', 'bus_credentials.replaced', 'bus_credentials.revoked', 'bus_credentials.retired'],
-  ({ id, publicKey, ownerId }: Pick<BusUser, 'id' | 'publicKey' | 'ownerId'>) => ({ objectId: id, objectName: publicKey, tenantId: ownerId }),
+  ({ id, publicKey, ownerId }: Pick<BusUser, 'id' | 'publicKey' | 'ownerId'>) => ({
+    objectId: id,
+    objectName: publicKey,
+    tenantId: ownerId,
+  }),
 )
 
 /** The issued credentials: a credentials file, or bearer claims. */
@@ -57,14 +61,16 @@ export interface IssueDeps extends Pick<PushDeps, 'mint' | 'server' | 'safe' | '
 const maxLive = 20
 
 /**
- * Issues credentials. The account is pushed to the server before anything is written about them, so that a server that does
- * not respond (throws `Unavailable`) leaves behind, at most, an unusable account.
+ * Issues credentials. The account is pushed to the server before anything is written about them, so that a server that
+ * does not respond (throws `Unavailable`) leaves behind, at most, an unusable account.
  */
 export const makeIssueCredentials =
   (deps: IssueDeps): IssueCredentials =>
   async (call, input) => {
     if (!deps.server.isConfigured) {
-      return left(BusHasNoCredentials('Messages stay inside this process. A deployment with NATS sets MOORAGE_BUS_URL.'))
+      return left(
+        BusHasNoCredentials('Messages stay inside this process. A deployment with NATS sets MOORAGE_BUS_URL.'),
+      )
     }
     const account = await deps.openAccount(call, input)
     if (isLeft(account)) return account
@@ -76,7 +82,10 @@ export const makeIssueCredentials =
     if (evicted.right) await pushQuietly(deps, account.right)
     const isBearer = input.purpose === 'pass'
     const claims = await deps.mint.userClaims(await deps.safe.open(account.right), key.publicKey, {
-      name: input.login, rights: rightsOf[input.purpose], expiresAt, isBearer,
+      name: input.login,
+      rights: rightsOf[input.purpose],
+      expiresAt,
+      isBearer,
     })
     return right({
       endpoints: deps.server.endpoints,
@@ -99,7 +108,12 @@ interface Issued {
 }
 
 /** Writes the row. Reports whether older credentials were ended to make room. */
-const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, { account, key, expiresAt }: Issued): Outcome<Failure<'BusRefused'>, boolean> =>
+const record = (
+  deps: IssueDeps,
+  call: Call,
+  { ownerId, purpose }: IssueInput,
+  { account, key, expiresAt }: Issued,
+): Outcome<Failure<'BusRefused'>, boolean> =>
   deps.unitOfWork.run<Failure<'BusRefused'>, boolean>(call, async ({ identities, users, callers, audit }) => {
     const now = deps.clock.now()
     if (call.principal !== undefined && !(await callers.isStillProven(call.principal))) {
@@ -108,7 +122,8 @@ const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, {
     // Concurrent issues for this account wait here, so that the count is exact.
     const locked = await identities.lock(account.id)
     const ownerMark = await users.ownerMark(ownerId)
-    if (ownerMark === undefined || locked?.closedAt !== undefined) return left(BusRefused('This account has no access to the message bus.'))
+    if (ownerMark === undefined || locked?.closedAt !== undefined)
+      return left(BusRefused('This account has no access to the message bus.'))
     const live = await users.live(ownerId, purpose, now)
     const surplus = live.slice(0, Math.max(0, live.length - maxLive + 1))
     for (const each of surplus) {
@@ -116,7 +131,15 @@ const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, {
       await audit.record(auditOf(each, 'bus_credentials.replaced', { purpose: each.purpose }))
     }
     if (surplus.length > 0) await identities.raiseRevision(account.id)
-    const user = { identityId: account.id, ownerId, purpose, publicKey: key.publicKey, ownerMark, issuedAt: now, expiresAt }
+    const user = {
+      identityId: account.id,
+      ownerId,
+      purpose,
+      publicKey: key.publicKey,
+      ownerMark,
+      issuedAt: now,
+      expiresAt,
+    }
     const id = await users.insert(user)
     await audit.record(auditOf({ ...user, id }, 'bus_credentials.issued', { purpose }))
     return right(surplus.length > 0)
@@ -145,8 +168,8 @@ export interface RevokeInput {
 export type RevokeCredentials = (call: SignedInCall, input: RevokeInput) => Outcome<RevokeFailure, void>
 
 /**
- * Ends one of an owner's credentials; repeating it is not an error. The server disconnects their users when it receives the
- * new claims: now, or by the job if it does not respond.
+ * Ends one of an owner's credentials; repeating it is not an error. The server disconnects their users when it receives
+ * the new claims: now, or by the job if it does not respond.
  */
 export const makeRevokeCredentials =
   (deps: RevokeDeps): RevokeCredentials =>
@@ -158,7 +181,11 @@ export const makeRevokeCredentials =
   }
 
 /** Returns the account whose claims must change; undefined if the credentials had already ended. */
-const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, { ownerId, id }: RevokeInput): Outcome<RevokeFailure, BusIdentity | undefined> =>
+const markRevoked = (
+  { unitOfWork, clock }: RevokeDeps,
+  call: SignedInCall,
+  { ownerId, id }: RevokeInput,
+): Outcome<RevokeFailure, BusIdentity | undefined> =>
   unitOfWork.run<RevokeFailure, BusIdentity | undefined>(call, async ({ identities, users, audit }) => {
     const user = await users.get(ownerId, id)
     if (user === undefined) return left(BusTokenMissing('The bus credentials do not exist.'))
@@ -180,9 +207,9 @@ const atATime = 500
 const keptDays = 7
 
 /**
- * Ends the credentials of people who were disabled or deleted, changed their password or are no longer site admins, and the
- * passes of those without a session. Only the state of the rows counts, not what changed it. Also closes the accounts of
- * deleted owners and sweeps old rows. Returns the number of ended credentials.
+ * Ends the credentials of people who were disabled or deleted, changed their password or are no longer site admins, and
+ * the passes of those without a session. Only the state of the rows counts, not what changed it. Also closes the
+ * accounts of deleted owners and sweeps old rows. Returns the number of ended credentials.
  */
 export const makeRetireCredentials =
   ({ users, identities, unitOfWork, clock }: RetireDeps) =>
@@ -230,7 +257,12 @@ export const makeBusPasses = (deps: {
 }): BusPasses => ({
   passFor: async ({ userId, login }, validSeconds) => {
     if (!deps.server.isConfigured || !deps.server.isConnected()) return undefined
-    const issued = await deps.issue(deps.ownCall('bus.passFor'), { ownerId: userId, login, purpose: 'pass', lifeSeconds: validSeconds })
+    const issued = await deps.issue(deps.ownCall('bus.passFor'), {
+      ownerId: userId,
+      login,
+      purpose: 'pass',
+      lifeSeconds: validSeconds,
+    })
     return isLeft(issued) ? undefined : issued.right.claims
   },
 })

@@ -22,7 +22,10 @@ export interface SealedKeys {
 }
 
 const placeOf = (ownerId: AccountId | undefined, ref: string): SealedPlace => ({
-  table: 'bus_identities', column: 'sealed_seed', tenantId: ownerId ?? 0, rowRef: ref,
+  table: 'bus_identities',
+  column: 'sealed_seed',
+  tenantId: ownerId ?? 0,
+  rowRef: ref,
 })
 
 export const makeSealedKeys = (box: SecretBox, entropy: Entropy): SealedKeys => ({
@@ -30,7 +33,10 @@ export const makeSealedKeys = (box: SecretBox, entropy: Entropy): SealedKeys => 
     const ref = hex(entropy.bytes(16))
     return { kind, ownerId, publicKey, ref, sealedSeed: await box.seal(seed, placeOf(ownerId, ref)), claims: '' }
   },
-  open: async ({ publicKey, sealedSeed, ownerId, ref }) => ({ publicKey, seed: await box.open(sealedSeed, placeOf(ownerId, ref)) }),
+  open: async ({ publicKey, sealedSeed, ownerId, ref }) => ({
+    publicKey,
+    seed: await box.open(sealedSeed, placeOf(ownerId, ref)),
+  }),
 })
 
 /** The three keys of a deployment, with the claims that a server starts with. */
@@ -50,8 +56,14 @@ export interface InitBusDeps {
 
 /** Returns the keys of this deployment; undefined if they were not created. */
 export const readBusKeys = async (identities: BusIdentityStore): Promise<BusKeys | undefined> => {
-  const [operator, system, platform] = await Promise.all([identities.find('operator'), identities.find('system'), identities.find('platform')])
-  return operator === undefined || system === undefined || platform === undefined ? undefined : { operator, system, platform }
+  const [operator, system, platform] = await Promise.all([
+    identities.find('operator'),
+    identities.find('system'),
+    identities.find('platform'),
+  ])
+  return operator === undefined || system === undefined || platform === undefined
+    ? undefined
+    : { operator, system, platform }
 }
 
 /** Creates the keys of the bus, once: repeated and concurrent calls return the same keys. */
@@ -62,16 +74,20 @@ export const makeInitBus =
     const there = await readBusKeys(identities)
     if (there !== undefined) return there
     const fresh = await freshKeys(deps)
-    const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, void>(call, async ({ identities: within, audit }) => {
-      for (const each of fresh) {
-        const inserted = await within.insert(each, clock.now())
-        if (isLeft(inserted)) return inserted
-      }
-      await audit.record(auditOf(undefined, 'bus.initialized', { keys: fresh.map(({ publicKey }) => publicKey) }))
-      return right(undefined)
-    })
+    const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, void>(
+      call,
+      async ({ identities: within, audit }) => {
+        for (const each of fresh) {
+          const inserted = await within.insert(each, clock.now())
+          if (isLeft(inserted)) return inserted
+        }
+        await audit.record(auditOf(undefined, 'bus.initialized', { keys: fresh.map(({ publicKey }) => publicKey) }))
+        return right(undefined)
+      },
+    )
     const keys = await readBusKeys(identities)
-    if (keys === undefined) throw new Error(isLeft(made) ? made.left.message : 'The keys of the bus were made and cannot be found.')
+    if (keys === undefined)
+      throw new Error(isLeft(made) ? made.left.message : 'The keys of the bus were made and cannot be found.')
     return keys
   }
 
@@ -81,11 +97,15 @@ const freshKeys = async ({ mint, safe }: InitBusDeps): Promise<readonly NewBusId
   const account = async (kind: 'system' | 'platform', key: typeof system): Promise<NewBusIdentity> => ({
     ...(await safe.seal(kind, undefined, key)),
     claims: await mint.accountClaims(operator, key.publicKey, platform.publicKey, {
-      ...claimsFor({ kind, ownerId: undefined, closedAt: undefined }), revocations: new Map(),
+      ...claimsFor({ kind, ownerId: undefined, closedAt: undefined }),
+      revocations: new Map(),
     }),
   })
   return [
-    { ...(await safe.seal('operator', undefined, operator)), claims: await mint.operatorClaims(operator, system.publicKey) },
+    {
+      ...(await safe.seal('operator', undefined, operator)),
+      claims: await mint.operatorClaims(operator, system.publicKey),
+    },
     await account('system', system),
     await account('platform', platform),
   ]
@@ -106,20 +126,31 @@ const loginOf =
     const account = await identities.find(kind)
     if (account === undefined) return undefined
     const user = mint.newKey('user')
-    // The server closes a connection when its claims expire, and this one must stay open; its key exists only in this process.
-    const claims = await mint.userClaims(await safe.open(account), user.publicKey, { name: 'moorage', rights, expiresAt: undefined, isBearer: false })
+    // The server closes a connection when its claims expire, and this one must stay open; its key exists only in this
+    // process.
+    const claims = await mint.userClaims(await safe.open(account), user.publicKey, {
+      name: 'moorage',
+      rights,
+      expiresAt: undefined,
+      isBearer: false,
+    })
     return { claims, seed: user.seed }
   }
 
 /** A login to the system account, to push the claims of accounts. */
-export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'system', { publish: ['$SYS.REQ.>'], subscribe: ['_INBOX.>'] })
+export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin =>
+  loginOf(deps, 'system', { publish: ['$SYS.REQ.>'], subscribe: ['_INBOX.>'] })
 
 /** A login to the platform's account, to receive what programs report about usage, and to set messages aside. */
 export const makeUsageLogin = (deps: SystemLoginDeps): MakeLogin =>
-  loginOf(deps, 'platform', { publish: ['$JS.API.>', '$JS.ACK.usage.>', '$JS.ACK.usage-aside.>', usageEventsAside], subscribe: ['_INBOX.>'] })
+  loginOf(deps, 'platform', {
+    publish: ['$JS.API.>', '$JS.ACK.usage.>', '$JS.ACK.usage-aside.>', usageEventsAside],
+    subscribe: ['_INBOX.>'],
+  })
 
 /** A login to the platform's account, to tell which months of usage have become final. */
-export const makeFinalMonthsLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'platform', { publish: ['$JS.API.>', finalMonthsOfAll], subscribe: ['_INBOX.>'] })
+export const makeFinalMonthsLogin = (deps: SystemLoginDeps): MakeLogin =>
+  loginOf(deps, 'platform', { publish: ['$JS.API.>', finalMonthsOfAll], subscribe: ['_INBOX.>'] })
 
 /** A login to the platform's account, to publish task progress and to wake workers. */
 export const makePlatformLogin = (deps: SystemLoginDeps): MakeLogin =>

@@ -7,7 +7,16 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type {
-  AccountClaims, BusIdentity, BusIdentityId, BusIdentityKind, BusPurpose, BusRights, BusUser, BusUserId, NewBusIdentity, NewBusUser,
+  AccountClaims,
+  BusIdentity,
+  BusIdentityId,
+  BusIdentityKind,
+  BusPurpose,
+  BusRights,
+  BusUser,
+  BusUserId,
+  NewBusIdentity,
+  NewBusUser,
 } from './types.ts'
 
 /** Subjects in the platform's account of the months of usage that have become final: `usage.months.<tenant>`. */
@@ -118,8 +127,8 @@ export interface LiveBusUser extends BusUser {
 /** Issued credentials. */
 export interface BusUserStore {
   /**
-   * Returns a text that changes with the owner's password and with the right of a site admin; undefined if the owner was
-   * deleted or may not sign in.
+   * Returns a text that changes with the owner's password and with the right of a site admin; undefined if the owner
+   * was deleted or may not sign in.
    */
   ownerMark(ownerId: AccountId): Promise<string | undefined>
   insert(user: NewBusUser): Promise<BusUserId>
@@ -141,8 +150,8 @@ export interface BusUserStore {
 export const BusUserStoreToken = token<BusUserStore>('bus.BusUserStore')
 
 /**
- * Reports whether a caller's authentication is still valid. It runs in the same transaction and locks the rows, so that a
- * concurrent revocation waits for it.
+ * Reports whether a caller's authentication is still valid. It runs in the same transaction and locks the rows, so that
+ * a concurrent revocation waits for it.
  */
 export interface BusCallers {
   isStillProven(principal: Principal): Promise<boolean>

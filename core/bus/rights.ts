@@ -10,7 +10,10 @@ const historyOfAll = 'clusters.*.resources.>'
 
 /** The subject on which a program reports usage in its own account. */
 const usageEvents = 'usage.events'
-/** The same in the platform's account: `usage.events.<tenant>`. The claims of the sender's account set the tenant, not the sender. */
+/**
+ * The same in the platform's account: `usage.events.<tenant>`. The claims of the sender's account set the tenant, not
+ * the sender.
+ */
 export const usageEventsOfAll = 'usage.events.*'
 
 /** Messages that cannot be recorded yet, in the platform's account: `usage.aside.<tenant>`. */
@@ -27,7 +30,10 @@ const tenantOf = (ownerId: AccountId): string => String(ownerId)
 
 const own: BusRights = { publish: [], subscribe: ['natjobs.resp.>', 'notifications', '_INBOX.>'] }
 
-/** The rights of each kind of credentials. Those of the platform's account get no inboxes, because inboxes are shared there. */
+/**
+ * The rights of each kind of credentials. Those of the platform's account get no inboxes, because inboxes are shared
+ * there.
+ */
 export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
   own,
   pass: own,
@@ -38,11 +44,15 @@ export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
 }
 
 /** Returns the kind of account that credentials of a purpose belong to. */
-export const accountOf = (purpose: BusPurpose): 'account' | 'platform' => (purpose === 'own' || purpose === 'pass' || purpose === 'usage' ? 'account' : 'platform')
+export const accountOf = (purpose: BusPurpose): 'account' | 'platform' =>
+  purpose === 'own' || purpose === 'pass' || purpose === 'usage' ? 'account' : 'platform'
 
 const maxConnectionsOfAccount = 100
 
-/** Returns the claims of an account, without revocations. An owner's account sees its own tenant, without the tenant in the subject. */
+/**
+ * Returns the claims of an account, without revocations. An owner's account sees its own tenant, without the tenant in
+ * the subject.
+ */
 export const claimsFor = (identity: {
   readonly kind: BusIdentityKind
   readonly ownerId: AccountId | undefined

@@ -4,8 +4,8 @@ export type BusIdentityId = Brand<number, 'BusIdentityId'>
 export type BusUserId = Brand<number, 'BusUserId'>
 
 /**
- * A key of the bus that this deployment holds. The `operator` signs the claims of accounts; `system` is the account that
- * receives them; `platform` is the service's own account; an `account` belongs to one user or organization.
+ * A key of the bus that this deployment holds. The `operator` signs the claims of accounts; `system` is the account
+ * that receives them; `platform` is the service's own account; an `account` belongs to one user or organization.
  */
 export const busIdentityKinds = ['operator', 'system', 'platform', 'account'] as const
 export type BusIdentityKind = (typeof busIdentityKinds)[number]
@@ -31,9 +31,10 @@ export interface BusIdentity {
 export type NewBusIdentity = Pick<BusIdentity, 'kind' | 'ownerId' | 'publicKey' | 'ref' | 'sealedSeed' | 'claims'>
 
 /**
- * The purpose of credentials. `own`: the own account's task progress and notifications; `pass`: the same for a browser, by
- * cookie. The others belong to the platform's account: `admin` everything, `progress` all progress and notifications,
- * `history` what clusters report about their resources. `usage`, in the own account again: a program reports usage.
+ * The purpose of credentials. `own`: the own account's task progress and notifications; `pass`: the same for a browser,
+ * by cookie. The others belong to the platform's account: `admin` everything, `progress` all progress and
+ * notifications, `history` what clusters report about their resources. `usage`, in the own account again: a program
+ * reports usage.
  */
 export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history', 'usage'] as const
 export type BusPurpose = (typeof busPurposes)[number]
@@ -68,11 +69,17 @@ export interface AccountClaims {
   readonly imports: readonly { readonly from: string; readonly as: string }[]
   /** Streams that other accounts may import. */
   readonly exports: readonly string[]
-  /** Subjects on which the account publishes, and which are subjects of the platform's account there. The platform answers. */
+  /**
+   * Subjects on which the account publishes, and which are subjects of the platform's account there. The platform
+   * answers.
+   */
   readonly sends: readonly { readonly on: string; readonly to: string }[]
   /** Subjects to which other accounts may publish in this way. */
   readonly receives: readonly string[]
-  /** Users that are no longer accepted, by public key; `*` for all. Credentials issued at or before that time are rejected. */
+  /**
+   * Users that are no longer accepted, by public key; `*` for all. Credentials issued at or before that time are
+   * rejected.
+   */
   readonly revocations: ReadonlyMap<string, Date>
   /** Maximum number of concurrent connections; undefined for no limit. */
   readonly maxConnections: number | undefined

@@ -4,7 +4,14 @@ import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
 import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../packages/charts/ports.ts'
-import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
+import type {
+  ChartRepository,
+  ChartRepositoryContent,
+  ChartRepositoryId,
+  ChartVersion,
+  RepositoryAccess,
+  SealedChartRepository,
+} from './types.ts'
 
 /** The account does not have a repository of that name, or the caller must not see it. */
 export const ChartRepositoryMissing = defineFailure(
@@ -43,7 +50,8 @@ export const ChartRepositoryUnknown = defineFailure(
   '`url` is not the address of a chart repository that the caller or one of the caller’s organizations has named.',
 )
 
-export type RepositoryReadFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
+export type RepositoryReadFailure =
+  ReturnType<typeof ChartMissing> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
 
 /** Named repositories of accounts. Every lookup is within one account. */
 export interface ChartRepositoryStore {
@@ -54,10 +62,24 @@ export interface ChartRepositoryStore {
   find(accountId: AccountId, name: string): Promise<SealedChartRepository | undefined>
   /** Returns the account's number of repositories; in a transaction, blocks other calls until it ends. */
   lockCount(accountId: AccountId): Promise<number>
-  /** Inserts with version 1. Failures: ChartRepositoryNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
-  insert(accountId: AccountId, name: string, content: ChartRepositoryContent, at: Date): Outcome<Failure<'ChartRepositoryNameTaken'>, ChartRepositoryId>
+  /**
+   * Inserts with version 1. Failures: ChartRepositoryNameTaken (by the unique key, so two concurrent inserts cannot
+   * both succeed).
+   */
+  insert(
+    accountId: AccountId,
+    name: string,
+    content: ChartRepositoryContent,
+    at: Date,
+  ): Outcome<Failure<'ChartRepositoryNameTaken'>, ChartRepositoryId>
   /** Compare-and-set on the version. Returns false if the row does not exist or was changed. */
-  replace(accountId: AccountId, id: ChartRepositoryId, version: number, content: ChartRepositoryContent, at: Date): Promise<boolean>
+  replace(
+    accountId: AccountId,
+    id: ChartRepositoryId,
+    version: number,
+    content: ChartRepositoryContent,
+    at: Date,
+  ): Promise<boolean>
   /** Returns the id of the removed row; undefined if there was none. */
   remove(accountId: AccountId, name: string): Promise<ChartRepositoryId | undefined>
 }
@@ -79,10 +101,17 @@ export const NamedRepositoriesToken = token<NamedRepositories>('chart-repositori
 
 /** Reads the contents of a repository through the guarded HTTP client. */
 export interface RepositoryReader {
-  /** Returns the newest version of each chart, by name. ChartSourceRefused for registries, which do not list their contents. */
+  /**
+   * Returns the newest version of each chart, by name. ChartSourceRefused for registries, which do not list their
+   * contents.
+   */
   charts(access: RepositoryAccess, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
   /** Newest first. */
-  versions(access: RepositoryAccess, name: string, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
+  versions(
+    access: RepositoryAccess,
+    name: string,
+    signal: AbortSignal,
+  ): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
 }
 export const RepositoryReaderToken = token<RepositoryReader>('chart-repositories.Reader')
 

@@ -14,15 +14,32 @@ import type {
   RepositoryReader,
   RepositoryReadFailure,
 } from './ports.ts'
-import { ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused, ChartRepositoryUnknown } from './ports.ts'
+import {
+  ChartRepositoryChanged,
+  ChartRepositoryMissing,
+  ChartRepositoryOvertaken,
+  ChartRepositoryRefused,
+  ChartRepositoryUnknown,
+} from './ports.ts'
 import type { RepositoryClaim, RepositoryDraft, RepositorySafe } from './repository-rules.ts'
 import { checkRepositoryName, draftOf, heldBy, isSameDraft, repositoryUrl } from './repository-rules.ts'
-import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
+import type {
+  ChartRepository,
+  ChartRepositoryContent,
+  ChartRepositoryId,
+  ChartVersion,
+  RepositoryAccess,
+  SealedChartRepository,
+} from './types.ts'
 
 const auditOf = defineAudit(
   'chart_repository',
   ['chart_repository.created', 'chart_repository.changed', 'chart_repository.deleted'],
-  ({ id, name, accountId }: Pick<ChartRepository, 'id' | 'name' | 'accountId'>) => ({ objectId: id, objectName: name, tenantId: accountId }),
+  ({ id, name, accountId }: Pick<ChartRepository, 'id' | 'name' | 'accountId'>) => ({
+    objectId: id,
+    objectName: name,
+    tenantId: accountId,
+  }),
 )
 
 /** A repository by its name within its account. */
@@ -42,7 +59,11 @@ interface ChangeDependencies {
   readonly unitOfWork: ChartRepositoryUnitOfWork
 }
 
-const contentOf = async (deps: ChangeDependencies, accountId: AccountId, draft: RepositoryDraft): Promise<ChartRepositoryContent> => ({
+const contentOf = async (
+  deps: ChangeDependencies,
+  accountId: AccountId,
+  draft: RepositoryDraft,
+): Promise<ChartRepositoryContent> => ({
   url: draft.url,
   isPlainHttp: draft.isPlainHttp,
   description: draft.description,
@@ -59,7 +80,8 @@ const asStored = (
   return { ...about, url, isPlainHttp, description, username, holds }
 }
 
-const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('The chart repository does not exist.')
+const noSuch = (): ReturnType<typeof ChartRepositoryMissing> =>
+  ChartRepositoryMissing('The chart repository does not exist.')
 
 export interface CreateRepositoryInput extends RepositoryKey {
   readonly claim: RepositoryClaim
@@ -68,7 +90,10 @@ export interface CreateRepositoryInput extends RepositoryKey {
 /** Creates a named repository of an account, with sealed credentials. */
 export const makeCreateRepository = (deps: ChangeDependencies) => {
   type Failures = Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryNameTaken'>
-  return async (call: SignedInCall<ChartRepository>, { accountId, name, claim }: CreateRepositoryInput): Outcome<Failures, ChartRepository> => {
+  return async (
+    call: SignedInCall<ChartRepository>,
+    { accountId, name, claim }: CreateRepositoryInput,
+  ): Outcome<Failures, ChartRepository> => {
     const checked = checkRepositoryName(name)
     if (isLeft(checked)) return checked
     const draft = draftOf(deps.pem, claim, undefined)
@@ -76,7 +101,8 @@ export const makeCreateRepository = (deps: ChangeDependencies) => {
     const content = await contentOf(deps, accountId, draft.right)
     const at = deps.clock.now()
     return deps.unitOfWork.run<Failures, ChartRepository>(call, async ({ repositories, audit }) => {
-      if ((await repositories.lockCount(accountId)) >= most) return left(ChartRepositoryRefused(`There are ${most} chart repositories already; delete some first.`))
+      if ((await repositories.lockCount(accountId)) >= most)
+        return left(ChartRepositoryRefused(`There are ${most} chart repositories already; delete some first.`))
       const id = await repositories.insert(accountId, name, content, at)
       if (isLeft(id)) return id
       const created = asStored(content, { id: id.right, accountId, name, createdAt: at, updatedAt: at, version: 1 })
@@ -86,11 +112,17 @@ export const makeCreateRepository = (deps: ChangeDependencies) => {
   }
 }
 
-const changedFields = (before: SealedChartRepository, after: ChartRepositoryContent, claim: RepositoryClaim): readonly string[] => [
+const changedFields = (
+  before: SealedChartRepository,
+  after: ChartRepositoryContent,
+  claim: RepositoryClaim,
+): readonly string[] => [
   ...(before.url === after.url ? [] : ['url']),
   ...(before.description === after.description ? [] : ['description']),
   ...(before.isPlainHttp === after.isPlainHttp ? [] : ['plain_http']),
-  ...(['username', 'password', 'token', 'ca', 'certificate', 'key'] as const).filter((field) => claim[field] !== undefined),
+  ...(['username', 'password', 'token', 'ca', 'certificate', 'key'] as const).filter(
+    (field) => claim[field] !== undefined,
+  ),
 ]
 
 export interface EditRepositoryInput extends RepositoryKey {
@@ -100,15 +132,23 @@ export interface EditRepositoryInput extends RepositoryKey {
 }
 
 /**
- * Changes the fields that the request sets. The later of two concurrent changes fails with ChartRepositoryOvertaken, or with
- * ChartRepositoryChanged if it named a version.
+ * Changes the fields that the request sets. The later of two concurrent changes fails with ChartRepositoryOvertaken, or
+ * with ChartRepositoryChanged if it named a version.
  */
 export const makeEditRepository = (deps: ChangeDependencies) => {
-  type Failures = Failure<'ChartRepositoryMissing'> | Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryChanged'> | Failure<'ChartRepositoryOvertaken'>
-  return async (call: SignedInCall<ChartRepository>, { accountId, name, claim, expectedVersion }: EditRepositoryInput): Outcome<Failures, ChartRepository> => {
+  type Failures =
+    | Failure<'ChartRepositoryMissing'>
+    | Failure<'ChartRepositoryRefused'>
+    | Failure<'ChartRepositoryChanged'>
+    | Failure<'ChartRepositoryOvertaken'>
+  return async (
+    call: SignedInCall<ChartRepository>,
+    { accountId, name, claim, expectedVersion }: EditRepositoryInput,
+  ): Outcome<Failures, ChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
     if (stored === undefined) return left(noSuch())
-    const stale = () => left(ChartRepositoryChanged('The chart repository was changed since it was read. Nothing was changed.'))
+    const stale = () =>
+      left(ChartRepositoryChanged('The chart repository was changed since it was read. Nothing was changed.'))
     if (expectedVersion !== undefined && expectedVersion !== stored.version) return stale()
     const before = { ...stored, credentials: await deps.safe.open(stored) }
     const draft = draftOf(deps.pem, claim, before)
@@ -119,7 +159,13 @@ export const makeEditRepository = (deps: ChangeDependencies) => {
     return deps.unitOfWork.run<Failures, ChartRepository>(call, async ({ repositories, audit }) => {
       const isReplaced = await repositories.replace(accountId, stored.id, stored.version, content, at)
       if (!isReplaced && expectedVersion !== undefined) return stale()
-      if (!isReplaced) return left(ChartRepositoryOvertaken('The chart repository was changed by another request at the same moment. Nothing was changed; send it again.'))
+      if (!isReplaced)
+        return left(
+          ChartRepositoryOvertaken(
+            'The chart repository was changed by another request at the same moment. Nothing was changed; ' +
+              'send it again.',
+          ),
+        )
       const changes = { fields: changedFields(stored, content, claim), url: content.url, credentials: content.holds }
       await audit.record(auditOf({ id: stored.id, name, accountId }, 'chart_repository.changed', changes))
       return right(asStored(content, { ...stored, updatedAt: at, version: stored.version + 1 }))
@@ -128,7 +174,8 @@ export const makeEditRepository = (deps: ChangeDependencies) => {
 }
 
 /** Deletes a repository. Releases installed from it are not changed. */
-export const makeDeleteRepository = (deps: Pick<ChangeDependencies, 'unitOfWork'>) =>
+export const makeDeleteRepository =
+  (deps: Pick<ChangeDependencies, 'unitOfWork'>) =>
   async (call: SignedInCall, { accountId, name }: RepositoryKey): Outcome<Failure<'ChartRepositoryMissing'>, void> =>
     deps.unitOfWork.run<Failure<'ChartRepositoryMissing'>, void>(call, async ({ repositories, audit }) => {
       const id: ChartRepositoryId | undefined = await repositories.remove(accountId, name)
@@ -163,7 +210,12 @@ export const makeNamedRepositories = (deps: Pick<ReadDependencies, 'repositories
 /** A query of a repository: the newest version of each chart, or all versions of one. */
 export type Question = { readonly kind: 'charts' } | { readonly kind: 'versions'; readonly chart: string }
 
-const ask = (reader: RepositoryReader, access: RepositoryAccess, question: Question, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]> =>
+const ask = (
+  reader: RepositoryReader,
+  access: RepositoryAccess,
+  question: Question,
+  signal: AbortSignal,
+): Outcome<RepositoryReadFailure, readonly ChartVersion[]> =>
   question.kind === 'charts' ? reader.charts(access, signal) : reader.versions(access, question.chart, signal)
 
 export interface AskNamedInput extends RepositoryKey {
@@ -171,8 +223,12 @@ export interface AskNamedInput extends RepositoryKey {
 }
 
 /** Queries a named repository of an account, with its credentials. */
-export const makeAskNamed = (deps: ReadDependencies) =>
-  async (call: SignedInCall, { accountId, name, question }: AskNamedInput): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+export const makeAskNamed =
+  (deps: ReadDependencies) =>
+  async (
+    call: SignedInCall,
+    { accountId, name, question }: AskNamedInput,
+  ): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const stored = await deps.repositories.find(accountId, name)
     if (stored === undefined) return left(noSuch())
     return ask(deps.reader, await accessTo(deps.safe, stored), question, call.signal)
@@ -189,7 +245,10 @@ interface KnownDependencies extends Pick<ReadDependencies, 'repositories'> {
   readonly authorizer: Authorizer
 }
 
-const knownTo = async ({ repositories, clusters, authorizer }: KnownDependencies, { principal }: SignedInCall): Promise<readonly KnownRepository[]> => {
+const knownTo = async (
+  { repositories, clusters, authorizer }: KnownDependencies,
+  { principal }: SignedInCall,
+): Promise<readonly KnownRepository[]> => {
   const owners = new Map<AccountId, string>()
   for (const { id, name } of await clusters.accountsOf(principal.userId)) {
     const allowed = await authorizer.authorize(principal, { type: 'account', name }, 'can_list_chart_repositories')
@@ -200,27 +259,49 @@ const knownTo = async ({ repositories, clusters, authorizer }: KnownDependencies
   return found.map((repository) => ({ owner: owners.get(repository.accountId) ?? '', repository }))
 }
 
-/** Lists the repositories of the caller and of each organization where the caller may see them; makes one decision per account. */
-export const makeListKnown = (deps: KnownDependencies) =>
-  async (call: SignedInCall): Outcome<never, readonly KnownRepository[]> => right(await knownTo(deps, call))
+/**
+ * Lists the repositories of the caller and of each organization where the caller may see them; makes one decision per
+ * account.
+ */
+export const makeListKnown =
+  (deps: KnownDependencies) =>
+  async (call: SignedInCall): Outcome<never, readonly KnownRepository[]> =>
+    right(await knownTo(deps, call))
 
 export interface AskKnownInput {
   readonly address: string
   readonly question: Question
 }
 
-/** Queries a repository by its address, if it is one of the caller's named repositories; this service fetches no other addresses. */
-export const makeAskKnown = (deps: ReadDependencies & KnownDependencies) =>
-  async (call: SignedInCall, { address, question }: AskKnownInput): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+/**
+ * Queries a repository by its address, if it is one of the caller's named repositories; this service fetches no other
+ * addresses.
+ */
+export const makeAskKnown =
+  (deps: ReadDependencies & KnownDependencies) =>
+  async (
+    call: SignedInCall,
+    { address, question }: AskKnownInput,
+  ): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const url = repositoryUrl(address)
-    const known = url === undefined ? undefined : (await knownTo(deps, call)).find(({ repository }) => repository.url === url)
-    if (known === undefined) return left(ChartRepositoryUnknown('url must be that of a chart repository that you or one of your organizations has named.'))
+    const known =
+      url === undefined ? undefined : (await knownTo(deps, call)).find(({ repository }) => repository.url === url)
+    if (known === undefined)
+      return left(
+        ChartRepositoryUnknown(
+          'url must be that of a chart repository that you or one of your organizations has named.',
+        ),
+      )
     return ask(deps.reader, await accessTo(deps.safe, known.repository), question, call.signal)
   }
 
 /** Returns one repository of an account, without its credentials. */
-export const makeShowRepository = (deps: Pick<ReadDependencies, 'repositories'>) =>
-  async (_call: SignedInCall, { accountId, name }: RepositoryKey): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
+export const makeShowRepository =
+  (deps: Pick<ReadDependencies, 'repositories'>) =>
+  async (
+    _call: SignedInCall,
+    { accountId, name }: RepositoryKey,
+  ): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
     return stored === undefined ? left(noSuch()) : right(stored)
   }

@@ -48,7 +48,10 @@ export interface SealedChartRepository extends ChartRepository {
 }
 
 /** What a store writes. */
-export type ChartRepositoryContent = Pick<SealedChartRepository, 'url' | 'isPlainHttp' | 'description' | 'username' | 'holds' | 'ref' | 'box'>
+export type ChartRepositoryContent = Pick<
+  SealedChartRepository,
+  'url' | 'isPlainHttp' | 'description' | 'username' | 'holds' | 'ref' | 'box'
+>
 
 /** A version of a chart, as listed by an index or registry. Missing texts are empty. */
 export interface ChartVersion {

@@ -11,7 +11,15 @@ import type { CredentialForm, CredentialSpec, FieldValue, StoredCredential } fro
 /** Returns the normalised URL, without a trailing slash; undefined if it is not a plain https URL. */
 export const httpsUrl = (text: string): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.protocol !== 'https:' || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined
+  if (
+    url === undefined ||
+    url.protocol !== 'https:' ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  )
+    return undefined
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
@@ -40,21 +48,38 @@ const tokenOf = (block: string): CredentialType => ({ block, fields: { token: se
 /** Every type of credential, by its word in `type`. The words are part of the interface. */
 export const credentialTypes: Readonly<Record<string, CredentialType>> = {
   Aws: { block: 'aws', fields: { accessKeyID: shown(), secretAccessKey: secret(), sessionToken: maybe(secret()) } },
-  Azure: { block: 'azure', fields: { tenantID: shown(), subscriptionID: shown(), clientID: shown(), clientSecret: secret() } },
+  Azure: {
+    block: 'azure',
+    fields: { tenantID: shown(), subscriptionID: shown(), clientID: shown(), clientSecret: secret() },
+  },
   AzureStorage: { block: 'azureStorage', fields: { account: shown(), key: secret() } },
-  CloudflareStorage: { block: 'cloudflareStorage', fields: { accountID: shown(), accessKeyID: shown(), secretAccessKey: secret() } },
+  CloudflareStorage: {
+    block: 'cloudflareStorage',
+    fields: { accountID: shown(), accessKeyID: shown(), secretAccessKey: secret() },
+  },
   DigitalOcean: tokenOf('digitalocean'),
-  GoogleCloud: { block: 'googleCloud', fields: { projectID: maybe(shown()), serviceAccount: secret('service-account') } },
+  GoogleCloud: {
+    block: 'googleCloud',
+    fields: { projectID: maybe(shown()), serviceAccount: secret('service-account') },
+  },
   GoogleOAuth: {
     block: 'googleOAuth',
-    fields: { accessToken: secret(), refreshToken: maybe(secret()), scopes: maybe(shown('list')), expiry: maybe(shown('instant')) },
+    fields: {
+      accessToken: secret(),
+      refreshToken: maybe(secret()),
+      scopes: maybe(shown('list')),
+      expiry: maybe(shown('instant')),
+    },
   },
   Hetzner: { block: 'hetzner', fields: { sshKeyName: maybe(shown()), token: secret() } },
   HetznerStorage: { block: 'hetznerStorage', fields: { accessKeyID: shown(), secretAccessKey: secret() } },
   KubeVirt: { block: 'kubevirt', fields: { kubeConfig: secret('kubeconfig') } },
   Linode: tokenOf('linode'),
   Packet: { block: 'packet', fields: { projectID: shown(), apiKey: secret() } },
-  Rancher: { block: 'rancher', fields: { accessKeyID: shown(), secretAccessKey: secret(), endpoint: shown('https-url') } },
+  Rancher: {
+    block: 'rancher',
+    fields: { accessKeyID: shown(), secretAccessKey: secret(), endpoint: shown('https-url') },
+  },
   Scaleway: { block: 'scaleway', fields: { organization: shown(), token: secret() } },
   Swift: {
     block: 'swift',
@@ -117,11 +142,16 @@ const isText = (value: unknown, max: number): value is string =>
 const readName = (value: Json | undefined): Read<string> =>
   isText(value, 253) && dnsName.test(value)
     ? right(value)
-    : refuse('name must be 1 to 253 lower-case letters, digits, hyphens and dots, as a DNS name: each part begins and ends with a letter or digit.')
+    : refuse(
+        'name must be 1 to 253 lower-case letters, digits, hyphens and dots, as a DNS name: each part ' +
+          'begins and ends with a letter or digit.',
+      )
 
 /** Credentials belong to people; credentials of an organization are not supported yet. */
 const readOwner = (value: Json | undefined, userId: UserId): Read<AccountId> =>
-  value === undefined || value === null || value === 0 || value === userId ? right(userId) : refuse('ownerID must be your own id, or absent.')
+  value === undefined || value === null || value === 0 || value === userId
+    ? right(userId)
+    : refuse('ownerID must be your own id, or absent.')
 
 const readList = (path: string, value: Json): Read<FieldValue> =>
   Array.isArray(value) && value.length <= longestList && value.every((item) => isText(item, longest.list))
@@ -134,17 +164,21 @@ const readField = (path: string, { kind }: CredentialField, value: Json): Read<F
   if (kind === 'instant' && parseInstant(value) === undefined) return refuse(`${path} must be an RFC 3339 date-time.`)
   if (kind !== 'https-url') return right(value)
   const url = httpsUrl(value)
-  return url === undefined ? refuse(`${path} must be an https URL without user name, password, query and fragment.`) : right(url)
+  return url === undefined
+    ? refuse(`${path} must be an https URL without user name, password, query and fragment.`)
+    : right(url)
 }
 
 const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null || value === ''
 
 const readBlock = (type: CredentialType, value: Json | undefined): Read<Pick<SentCredential, 'fields' | 'removed'>> => {
   const names = Object.keys(type.fields)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse(`The block ${type.block} is missing; it has the fields ${names.join(', ')}.`)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return refuse(`The block ${type.block} is missing; it has the fields ${names.join(', ')}.`)
   const block = value as FreeObject
   // An unknown key is not repeated in the response, because it may contain the secret.
-  if (Object.keys(block).some((key) => !Object.hasOwn(type.fields, key))) return refuse(`The block ${type.block} has an unknown field; its fields are ${names.join(', ')}.`)
+  if (Object.keys(block).some((key) => !Object.hasOwn(type.fields, key)))
+    return refuse(`The block ${type.block} has an unknown field; its fields are ${names.join(', ')}.`)
   const fields: Record<string, FieldValue> = {}
   for (const [name, field] of Object.entries(type.fields)) {
     const sent = Object.hasOwn(block, name) ? block[name] : undefined
@@ -153,34 +187,56 @@ const readBlock = (type: CredentialType, value: Json | undefined): Read<Pick<Sen
     if (isLeft(read)) return read
     fields[name] = read.right
   }
-  const removed = Object.entries(type.fields).filter(([name, field]) => field.isSecret && Object.hasOwn(block, name) && block[name] === null)
+  const removed = Object.entries(type.fields).filter(
+    ([name, field]) => field.isSecret && Object.hasOwn(block, name) && block[name] === null,
+  )
   return right({ fields, removed: removed.map(([name]) => name) })
 }
 
 /**
- * Reads the body of a request: name, type, owner and exactly one block, which the type names. Unknown keys and types, blocks
- * and fields of other types are rejected, with messages that repeat nothing of what was sent.
+ * Reads the body of a request: name, type, owner and exactly one block, which the type names. Unknown keys and types,
+ * blocks and fields of other types are rejected, with messages that repeat nothing of what was sent.
  */
 export const readCredential = (body: FreeObject, userId: UserId): Read<SentCredential> => {
   const name = readName(body['name'])
   if (isLeft(name)) return name
   const word = body['type']
   const type = typeof word === 'string' ? credentialTypeNamed(word) : undefined
-  if (typeof word !== 'string' || type === undefined) return refuse(`type must be one of ${credentialTypeWords.join(', ')}.`)
-  const foreign = Object.keys(body).filter((key) => !commonKeys.includes(key) && key !== type.block && !(blocks.includes(key) && isAbsent(body[key])))
-  if (foreign.some((key) => blocks.includes(key))) return refuse(`A credential of type ${word} has one block, ${type.block}.`)
-  if (foreign.length > 0) return refuse(`Unknown field; a credential of type ${word} has name, type, ownerID and ${type.block}.`)
+  if (typeof word !== 'string' || type === undefined)
+    return refuse(`type must be one of ${credentialTypeWords.join(', ')}.`)
+  const foreign = Object.keys(body).filter(
+    (key) => !commonKeys.includes(key) && key !== type.block && !(blocks.includes(key) && isAbsent(body[key])),
+  )
+  if (foreign.some((key) => blocks.includes(key)))
+    return refuse(`A credential of type ${word} has one block, ${type.block}.`)
+  if (foreign.length > 0)
+    return refuse(`Unknown field; a credential of type ${word} has name, type, ownerID and ${type.block}.`)
   const owner = readOwner(body['ownerID'], userId)
   if (isLeft(owner)) return owner
-  return pipe(readBlock(type, body[type.block]), map((block) => ({ name: name.right, type: word, ownerId: owner.right, ...block })))
+  return pipe(
+    readBlock(type, body[type.block]),
+    map((block) => ({ name: name.right, type: word, ownerId: owner.right, ...block })),
+  )
 }
 
-/** Returns the displayed form of a credential. A stored secret is an empty text, which can be sent back to keep the secret. */
+/**
+ * Returns the displayed form of a credential. A stored secret is an empty text, which can be sent back to keep the
+ * secret.
+ */
 export const toCredentialForm = (stored: StoredCredential, spec: CredentialSpec): CredentialForm => {
   const type = credentialTypeNamed(spec.type)
-  const shown = Object.entries(type?.fields ?? {}).flatMap(([name, field]): readonly (readonly [string, FieldValue])[] => {
-    const value = spec.fields[name]
-    return value === undefined ? [] : [[name, field.isSecret ? '' : value]]
-  })
-  return { name: stored.name, type: stored.type, ownerId: stored.ownerId, createdAt: stored.createdAt, block: type?.block ?? '', fields: Object.fromEntries(shown) }
+  const shown = Object.entries(type?.fields ?? {}).flatMap(
+    ([name, field]): readonly (readonly [string, FieldValue])[] => {
+      const value = spec.fields[name]
+      return value === undefined ? [] : [[name, field.isSecret ? '' : value]]
+    },
+  )
+  return {
+    name: stored.name,
+    type: stored.type,
+    ownerId: stored.ownerId,
+    createdAt: stored.createdAt,
+    block: type?.block ?? '',
+    fields: Object.fromEntries(shown),
+  }
 }

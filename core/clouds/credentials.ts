@@ -20,10 +20,19 @@ import { toWireJson } from '../kernel/json.ts'
 const auditOf = defineAudit(
   'cloud_credential',
   ['cloud_credential.created', 'cloud_credential.changed', 'cloud_credential.deleted'],
-  ({ id, name, userId }: Pick<StoredCredential, 'id' | 'name' | 'userId'>) => ({ objectId: id, objectName: name, tenantId: userId }),
+  ({ id, name, userId }: Pick<StoredCredential, 'id' | 'name' | 'userId'>) => ({
+    objectId: id,
+    objectName: name,
+    tenantId: userId,
+  }),
 )
 
-const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })
+const placeOf = (userId: UserId, ref: string): SealedPlace => ({
+  table: 'cloud_credentials',
+  column: 'sealed_spec',
+  tenantId: userId,
+  rowRef: ref,
+})
 
 /** Seals whole specs: no field of a block is stored outside its box. */
 export interface SealedCredentials {
@@ -33,7 +42,10 @@ export interface SealedCredentials {
   open(stored: Pick<StoredCredential, 'userId' | 'ref' | 'box'>): Promise<CredentialSpec>
 }
 
-export const makeSealedCredentials = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): SealedCredentials => ({
+export const makeSealedCredentials = (deps: {
+  readonly secretBox: SecretBox
+  readonly entropy: Entropy
+}): SealedCredentials => ({
   async seal(userId, spec) {
     const ref = hex(deps.entropy.bytes(16))
     return { ref, box: await deps.secretBox.seal(secret(toWireJson(spec)), placeOf(userId, ref)) }
@@ -50,19 +62,31 @@ type Refused = Failure<'CloudCredentialRefused'>
 const keptSecrets = (sent: SentCredential, before: CredentialSpec | undefined): Record<string, FieldValue> => {
   if (before?.type !== sent.type) return {}
   const fields = credentialTypeNamed(sent.type)?.fields ?? {}
-  return Object.fromEntries(Object.entries(before.fields).filter(([name]) => fields[name]?.isSecret === true && !sent.removed.includes(name)))
+  return Object.fromEntries(
+    Object.entries(before.fields).filter(([name]) => fields[name]?.isSecret === true && !sent.removed.includes(name)),
+  )
 }
 
 /**
- * Returns the complete credential that a request results in, with its documents checked. Failures: CloudCredentialRefused,
- * which names the field but not its value.
+ * Returns the complete credential that a request results in, with its documents checked. Failures:
+ * CloudCredentialRefused, which names the field but not its value.
  */
-export const makeCompleteCredential = (deps: { readonly serviceAccounts: ServiceAccountReader; readonly kubeconfigs: KubeconfigParser }) => {
+export const makeCompleteCredential = (deps: {
+  readonly serviceAccounts: ServiceAccountReader
+  readonly kubeconfigs: KubeconfigParser
+}) => {
   const checkDocument = (kind: string, value: string): Either<Refused, unknown> => {
     if (kind === 'service-account') return deps.serviceAccounts.read(secret(value))
     if (kind !== 'kubeconfig') return right(undefined)
     const parsed = deps.kubeconfigs.parse(value)
-    return isLeft(parsed) ? left(CloudCredentialRefused('kubevirt.kubeConfig is not accepted: it must be a kubeconfig with an https server and inline certificates, keys or tokens.')) : parsed
+    return isLeft(parsed)
+      ? left(
+          CloudCredentialRefused(
+            'kubevirt.kubeConfig is not accepted: it must be a kubeconfig with an https server and inline ' +
+              'certificates, keys or tokens.',
+          ),
+        )
+      : parsed
   }
 
   return (sent: SentCredential, before?: CredentialSpec): Either<Refused, CredentialSpec> => {
@@ -71,7 +95,8 @@ export const makeCompleteCredential = (deps: { readonly serviceAccounts: Service
     const fields = { ...keptSecrets(sent, before), ...sent.fields }
     for (const [name, field] of Object.entries(type.fields)) {
       const value = fields[name]
-      if (value === undefined && field.isRequired) return left(CloudCredentialRefused(`${type.block}.${name} is missing.`))
+      if (value === undefined && field.isRequired)
+        return left(CloudCredentialRefused(`${type.block}.${name} is missing.`))
       if (sent.fields[name] === undefined || typeof value !== 'string') continue
       const checked = checkDocument(field.kind, value)
       if (isLeft(checked)) return checked
@@ -82,7 +107,8 @@ export const makeCompleteCredential = (deps: { readonly serviceAccounts: Service
 export type CompleteCredential = ReturnType<typeof makeCompleteCredential>
 
 /** Returns the endpoint by which lists find a fleet manager's credentials; empty for other types. */
-const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : '')
+const fleetEndpointOf = ({ type, fields }: CredentialSpec): string =>
+  type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : ''
 
 interface ReadDeps {
   readonly credentials: Pick<CloudCredentialStore, 'find' | 'list'>
@@ -97,20 +123,32 @@ export interface ListCredentialsInput {
 }
 
 /** Lists the caller's credentials by name, without their secrets. */
-export const makeListCredentials = (deps: ReadDeps) =>
+export const makeListCredentials =
+  (deps: ReadDeps) =>
   async (call: SignedInCall, { page, ...wanted }: ListCredentialsInput): Outcome<never, Page<CredentialForm>> => {
     const types = wanted.types.filter((type) => type !== '')
     const endpoint = wanted.fleetEndpoint === '' ? undefined : wanted.fleetEndpoint
-    const filter = { types: types.length === 0 ? undefined : types, fleetEndpoint: endpoint === undefined ? undefined : (httpsUrl(endpoint) ?? endpoint) }
+    const filter = {
+      types: types.length === 0 ? undefined : types,
+      fleetEndpoint: endpoint === undefined ? undefined : (httpsUrl(endpoint) ?? endpoint),
+    }
     const found = await deps.credentials.list(call.principal.userId, filter, page)
-    return right({ ...found, items: await Promise.all(found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored)))) })
+    return right({
+      ...found,
+      items: await Promise.all(
+        found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored))),
+      ),
+    })
   }
 
 /** Returns one credential of the caller, without its secrets. */
-export const makeShowCredential = (deps: ReadDeps) =>
+export const makeShowCredential =
+  (deps: ReadDeps) =>
   async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, CredentialForm> => {
     const stored = await deps.credentials.find(call.principal.userId, name)
-    return stored === undefined ? left(CredentialMissing('The credential does not exist.')) : right(toCredentialForm(stored, await deps.safe.open(stored)))
+    return stored === undefined
+      ? left(CredentialMissing('The credential does not exist.'))
+      : right(toCredentialForm(stored, await deps.safe.open(stored)))
   }
 
 /** Maximum number of credentials of one person. */
@@ -124,7 +162,12 @@ interface ChangeDeps {
   readonly unitOfWork: CloudUnitOfWork
 }
 
-const seal = async (deps: ChangeDeps, call: SignedInCall, sent: SentCredential, spec: CredentialSpec): Promise<CredentialContent> => ({
+const seal = async (
+  deps: ChangeDeps,
+  call: SignedInCall,
+  sent: SentCredential,
+  spec: CredentialSpec,
+): Promise<CredentialContent> => ({
   type: spec.type,
   ownerId: sent.ownerId,
   fleetEndpoint: fleetEndpointOf(spec),
@@ -132,30 +175,47 @@ const seal = async (deps: ChangeDeps, call: SignedInCall, sent: SentCredential, 
 })
 
 /** Stores a new sealed credential of the caller. */
-export const makeCreateCredential = (deps: ChangeDeps) =>
-  async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void> => {
+export const makeCreateCredential =
+  (deps: ChangeDeps) =>
+  async (
+    call: SignedInCall,
+    body: FreeObject,
+  ): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void> => {
     const { userId } = call.principal
     const sent = readCredential(body, userId)
     if (isLeft(sent)) return sent
     const spec = deps.complete(sent.right)
     if (isLeft(spec)) return spec
     const content = await seal(deps, call, sent.right, spec.right)
-    return deps.unitOfWork.run<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void>(call, async (stores) => {
-      if ((await stores.credentials.lockCount(userId)) >= most) return left(CloudCredentialRefused(`You have ${most} credentials already; delete some first.`))
-      const inserted = await stores.credentials.insert(userId, sent.right.name, content, deps.clock.now())
-      if (isLeft(inserted)) return inserted
-      const { name, type } = sent.right
-      await stores.audit.record(auditOf({ id: inserted.right, name, userId }, 'cloud_credential.created', { type }))
-      return right(undefined)
-    })
+    return deps.unitOfWork.run<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void>(
+      call,
+      async (stores) => {
+        if ((await stores.credentials.lockCount(userId)) >= most)
+          return left(CloudCredentialRefused(`You have ${most} credentials already; delete some first.`))
+        const inserted = await stores.credentials.insert(userId, sent.right.name, content, deps.clock.now())
+        if (isLeft(inserted)) return inserted
+        const { name, type } = sent.right
+        await stores.audit.record(auditOf({ id: inserted.right, name, userId }, 'cloud_credential.created', { type }))
+        return right(undefined)
+      },
+    )
   }
 
 const changedFieldsOf = (before: CredentialSpec, after: CredentialSpec): readonly string[] =>
-  Object.keys({ ...before.fields, ...after.fields }).filter((name) => toWireJson(before.fields[name]) !== toWireJson(after.fields[name]))
+  Object.keys({ ...before.fields, ...after.fields }).filter(
+    (name) => toWireJson(before.fields[name]) !== toWireJson(after.fields[name]),
+  )
 
-/** Replaces a credential of the caller, found by the name in the body. Omitted secrets are kept if the type does not change. */
-export const makeReplaceCredential = (deps: ChangeDeps) =>
-  async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialMissing'> | Failure<'CredentialChanged'>, void> => {
+/**
+ * Replaces a credential of the caller, found by the name in the body. Omitted secrets are kept if the type does not
+ * change.
+ */
+export const makeReplaceCredential =
+  (deps: ChangeDeps) =>
+  async (
+    call: SignedInCall,
+    body: FreeObject,
+  ): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialMissing'> | Failure<'CredentialChanged'>, void> => {
     const { userId } = call.principal
     const sent = readCredential(body, userId)
     if (isLeft(sent)) return sent
@@ -165,18 +225,25 @@ export const makeReplaceCredential = (deps: ChangeDeps) =>
     const spec = deps.complete(sent.right, before)
     if (isLeft(spec)) return spec
     const fields = changedFieldsOf(before, spec.right)
-    if (before.type === spec.right.type && stored.ownerId === sent.right.ownerId && fields.length === 0) return right(undefined)
+    if (before.type === spec.right.type && stored.ownerId === sent.right.ownerId && fields.length === 0)
+      return right(undefined)
     const content = await seal(deps, call, sent.right, spec.right)
     return deps.unitOfWork.run<Failure<'CredentialChanged'>, void>(call, async (stores) => {
       const isReplaced = await stores.credentials.replace(userId, stored.id, stored.version, content, deps.clock.now())
-      if (!isReplaced) return left(CredentialChanged('The credential was changed by another request at the same moment. Nothing was changed; send it again.'))
+      if (!isReplaced)
+        return left(
+          CredentialChanged(
+            'The credential was changed by another request at the same moment. Nothing was changed; send it again.',
+          ),
+        )
       const shown = before.type === spec.right.type ? fields : Object.keys(spec.right.fields)
       await stores.audit.record(auditOf(stored, 'cloud_credential.changed', { type: spec.right.type, fields: shown }))
       return right(undefined)
     })
   }
 
-export const makeDeleteCredential = (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
+export const makeDeleteCredential =
+  (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
   async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, void> =>
     deps.unitOfWork.run<Failure<'CredentialMissing'>, void>(call, async (stores) => {
       const { userId } = call.principal

@@ -5,7 +5,14 @@ import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { CloudCredentialId, CredentialContent, CredentialFilter, ServiceAccount, StorageKey, StoredCredential } from './types.ts'
+import type {
+  CloudCredentialId,
+  CredentialContent,
+  CredentialFilter,
+  ServiceAccount,
+  StorageKey,
+  StoredCredential,
+} from './types.ts'
 
 /** The caller does not have a credential of that name. */
 export const CredentialMissing = defineFailure('CredentialMissing', 'NotFound', 'The credential does not exist.')
@@ -15,7 +22,10 @@ export const CredentialNameTaken = defineFailure(
   'Unprocessable',
   'Another credential of the account has this name.',
 )
-/** The body is not a valid credential: an unknown type, a missing or wrong block, an invalid field. The message never repeats what was sent. */
+/**
+ * The body is not a valid credential: an unknown type, a missing or wrong block, an invalid field. The message never
+ * repeats what was sent.
+ */
 export const CloudCredentialRefused = defineFailure(
   'CloudCredentialRefused',
   'Unprocessable',
@@ -61,17 +71,34 @@ export const CloudSdkMissing = defineFailure(
   'The installation lacks the optional package of this cloud.',
 )
 
-/** Cloud credentials of people. Every method is limited to the given user; credentials of others are reported as missing. */
+/**
+ * Cloud credentials of people. Every method is limited to the given user; credentials of others are reported as
+ * missing.
+ */
 export interface CloudCredentialStore {
   /** Sorted by name. */
   list(userId: UserId, filter: CredentialFilter, page: PageRequest): Promise<Page<StoredCredential>>
   find(userId: UserId, name: string): Promise<StoredCredential | undefined>
   /** Returns the user's number of credentials; in a transaction, blocks other calls until it ends. */
   lockCount(userId: UserId): Promise<number>
-  /** Inserts with version 1. Failures: CredentialNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
-  insert(userId: UserId, name: string, content: CredentialContent, at: Date): Outcome<Failure<'CredentialNameTaken'>, CloudCredentialId>
+  /**
+   * Inserts with version 1. Failures: CredentialNameTaken (by the unique key, so two concurrent inserts cannot both
+   * succeed).
+   */
+  insert(
+    userId: UserId,
+    name: string,
+    content: CredentialContent,
+    at: Date,
+  ): Outcome<Failure<'CredentialNameTaken'>, CloudCredentialId>
   /** Compare-and-set on the version. Returns false if the row does not exist or was changed. */
-  replace(userId: UserId, id: CloudCredentialId, version: number, content: CredentialContent, at: Date): Promise<boolean>
+  replace(
+    userId: UserId,
+    id: CloudCredentialId,
+    version: number,
+    content: CredentialContent,
+    at: Date,
+  ): Promise<boolean>
   /** Returns the id of the removed row; undefined if there was none. */
   remove(userId: UserId, name: string): Promise<CloudCredentialId | undefined>
 }
@@ -86,8 +113,9 @@ export type CloudUnitOfWork = UnitOfWork<CloudStores>
 export const CloudUnitOfWorkToken = token<CloudUnitOfWork>('clouds.UnitOfWork')
 
 /**
- * Reads the JSON text of a service account's key file. Only type `service_account` with a readable private key is accepted;
- * files that fetch a credential elsewhere or run a program are rejected. The message repeats nothing of the text.
+ * Reads the JSON text of a service account's key file. Only type `service_account` with a readable private key is
+ * accepted; files that fetch a credential elsewhere or run a program are rejected. The message repeats nothing of the
+ * text.
  */
 export interface ServiceAccountReader {
   read(text: Secret): Either<Failure<'CloudCredentialRefused'>, ServiceAccount>

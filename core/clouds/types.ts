@@ -27,7 +27,9 @@ export interface StoredCredential {
   readonly version: number
 }
 
-/** The content of a new or changed row. `fleetEndpoint` is the only field that lists filter by; empty for other types. */
+/**
+ * The content of a new or changed row. `fleetEndpoint` is the only field that lists filter by; empty for other types.
+ */
 export interface CredentialContent {
   readonly type: string
   readonly ownerId: AccountId
@@ -43,7 +45,10 @@ export interface CredentialFilter {
   readonly fleetEndpoint: string | undefined
 }
 
-/** A credential as shown to its holder: stored secret fields are empty texts, secret fields that are not stored are omitted. */
+/**
+ * A credential as shown to its holder: stored secret fields are empty texts, secret fields that are not stored are
+ * omitted.
+ */
 export interface CredentialForm {
   readonly name: string
   readonly type: string
@@ -89,7 +94,10 @@ export interface Cloud {
   readonly storage: 's3' | 'azure' | 'google'
   /** Types of stored credentials that contain a key for it. */
   readonly types: readonly string[]
-  /** Hosts that AWS_ENDPOINT in a secret may name, with the region in the first group; undefined if no endpoint is accepted. */
+  /**
+   * Hosts that AWS_ENDPOINT in a secret may name, with the region in the first group; undefined if no endpoint is
+   * accepted.
+   */
   readonly endpointHosts?: RegExp
 }
 
@@ -100,9 +108,17 @@ const clouds = {
   aws: { storage: 's3', types: ['Aws'] },
   azure: { storage: 'azure', types: ['AzureStorage'] },
   google: { storage: 'google', types: ['GoogleCloud'] },
-  cloudflare: { storage: 's3', types: ['CloudflareStorage'], endpointHosts: /^[0-9a-f]{32}(?:\.(?:eu|fedramp))?\.r2\.cloudflarestorage\.com$/ },
+  cloudflare: {
+    storage: 's3',
+    types: ['CloudflareStorage'],
+    endpointHosts: /^[0-9a-f]{32}(?:\.(?:eu|fedramp))?\.r2\.cloudflarestorage\.com$/,
+  },
   digitalocean: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.digitaloceanspaces\\.com$`) },
-  hetzner: { storage: 's3', types: ['HetznerStorage'], endpointHosts: new RegExp(`^${region}\\.your-objectstorage\\.com$`) },
+  hetzner: {
+    storage: 's3',
+    types: ['HetznerStorage'],
+    endpointHosts: new RegExp(`^${region}\\.your-objectstorage\\.com$`),
+  },
   linode: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.linodeobjects\\.com$`) },
   scaleway: { storage: 's3', types: [], endpointHosts: new RegExp(`^s3\\.${region}\\.scw\\.cloud$`) },
   vultr: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.vultrobjects\\.com$`) },
@@ -134,10 +150,14 @@ export type CloudWord = keyof typeof words
 
 export const cloudWords = Object.keys(words) as [CloudWord, ...CloudWord[]]
 
-export const cloudOf = (word: CloudWord): { readonly name: CloudName; readonly cloud: Cloud } => ({ name: words[word], cloud: clouds[words[word]] })
+export const cloudOf = (word: CloudWord): { readonly name: CloudName; readonly cloud: Cloud } => ({
+  name: words[word],
+  cloud: clouds[words[word]],
+})
 
 /** Returns the cloud that a word in a request names; undefined if there is none. */
-export const cloudNamed = (word: string): CloudName | undefined => cloudWords.filter((known) => known === word).map((known) => words[known])[0]
+export const cloudNamed = (word: string): CloudName | undefined =>
+  cloudWords.filter((known) => known === word).map((known) => words[known])[0]
 
 /** Locations where the keys of a Hetzner project are valid: each has its own endpoint and lists its own buckets. */
 export const hetznerLocations: readonly string[] = ['fsn1', 'nbg1', 'hel1']

@@ -33,24 +33,42 @@ const clusterRefIn = ({ input }: TaskRun): TaskClusterRef => input.cluster as un
 
 const connecting: ClusterTaskRight = { type: 'cluster', relation: 'can_connect' }
 
-/** The lock contains the owner: a cluster that another account imports can claim any UID and must not block this owner's work. */
+/**
+ * The lock contains the owner: a cluster that another account imports can claim any UID and must not block this owner's
+ * work.
+ */
 const submissionOf = ({ ownerId, ownerName, name, id, uid }: MemberCluster, work: ClusterWork): TaskSubmission => ({
   kind: work.kind,
   title: work.title,
   tenantId: ownerId,
   about: { cluster: name, owner: ownerName, ...work.about },
-  ...definedFields({ joinsSameKind: work.joinsSameKind, lockKey: work.lock === undefined ? undefined : `cluster/${ownerId}/${uid}/${work.lock}` }),
+  ...definedFields({
+    joinsSameKind: work.joinsSameKind,
+    lockKey: work.lock === undefined ? undefined : `cluster/${ownerId}/${uid}/${work.lock}`,
+  }),
   input: { cluster: { owner: ownerName, name, id, uid, right: { ...(work.right ?? connecting) } }, ...work.input },
   responseId: work.responseId,
 })
 
-/** Returns the actor's current right to the work. Left is a definite denial; throws if the rights cannot be determined. */
-const currentRight = async ({ authorizer }: ClusterTasksDeps, run: TaskRun): Outcome<Failure, { readonly call: SignedInCall; readonly grant: AccessGrant }> => {
+/**
+ * Returns the actor's current right to the work. Left is a definite denial; throws if the rights cannot be determined.
+ */
+const currentRight = async (
+  { authorizer }: ClusterTasksDeps,
+  run: TaskRun,
+): Outcome<Failure, { readonly call: SignedInCall; readonly grant: AccessGrant }> => {
   const { owner, name, id, right: { type, relation } = connecting } = clusterRefIn(run)
   const call = await run.callNow()
   if (isLeft(call)) return left(call.left as Failure)
   const grant = await authorizer.authorize(call.right.principal, { type, account: owner, name }, relation)
-  if (isLeft(grant)) return left(AccessDenied(relation === connecting.relation ? 'You may no longer connect to this cluster.' : 'You no longer have the right to this work.'))
+  if (isLeft(grant))
+    return left(
+      AccessDenied(
+        relation === connecting.relation
+          ? 'You may no longer connect to this cluster.'
+          : 'You no longer have the right to this work.',
+      ),
+    )
   if (grant.right.objectId !== id) return left(ClusterMissing('The cluster of that name is another one by now.'))
   return right({ call: call.right, grant: grant.right })
 }
@@ -65,7 +83,8 @@ const openTaskCluster = async (deps: ClusterTasksDeps, run: TaskRun): Outcome<Fa
   const { call, grant } = allowed.right
   const cluster = await deps.memberClusters.open(call, grant)
   if (isLeft(cluster)) return cluster
-  if (cluster.right.uid !== clusterRefIn(run).uid) return left(ClusterMissing('The cluster of that name is another one by now.'))
+  if (cluster.right.uid !== clusterRefIn(run).uid)
+    return left(ClusterMissing('The cluster of that name is another one by now.'))
   return right({ call, cluster: cluster.right, grant })
 }
 
@@ -73,7 +92,12 @@ const openTaskCluster = async (deps: ClusterTasksDeps, run: TaskRun): Outcome<Fa
 const askAgainMilliseconds = 60_000
 
 /** Resolves when `over` is aborted, or after calling `lose` with the reason when the actor no longer has the right. */
-const watchRights = async (deps: ClusterTasksDeps, run: TaskRun, over: AbortSignal, lose: (why: string) => void): Promise<void> => {
+const watchRights = async (
+  deps: ClusterTasksDeps,
+  run: TaskRun,
+  over: AbortSignal,
+  lose: (why: string) => void,
+): Promise<void> => {
   for (;;) {
     await deps.pause(askAgainMilliseconds, over)
     if (over.aborted) return

@@ -20,11 +20,14 @@ export interface ClusterWork {
   /** Stored with the task, after the names of the cluster and its owner. */
   readonly about: Readonly<Record<string, string>>
   /**
-   * The object that the work changes, by a name within the cluster: `shop/web`. While a task with the same lock is unfinished,
-   * no other one is accepted. Undefined for work that changes nothing.
+   * The object that the work changes, by a name within the cluster: `shop/web`. While a task with the same lock is
+   * unfinished, no other one is accepted. Undefined for work that changes nothing.
    */
   readonly lock: string | undefined
-  /** A request for the same work, with the same title, while it is unfinished gets the unfinished task instead of TaskLocked. */
+  /**
+   * A request for the same work, with the same title, while it is unfinished gets the unfinished task instead of
+   * TaskLocked.
+   */
   readonly joinsSameKind?: boolean
   /** The right to connect by default. */
   readonly right?: ClusterTaskRight
@@ -50,14 +53,14 @@ export interface ClusterTaskRecovery {
 }
 
 /**
- * Work on member clusters that continues after its request. Each task acts with the current rights of the user who submitted
- * it: they are read when the task starts, once a minute while it runs, and when it is recovered.
+ * Work on member clusters that continues after its request. Each task acts with the current rights of the user who
+ * submitted it: they are read when the task starts, once a minute while it runs, and when it is recovered.
  */
 export interface ClusterTasks {
   /**
-   * Accepts work on a cluster that the caller has opened. A repeated request returns the first response; work that another
-   * task blocks is rejected; then `check` reads the cluster as the caller. What it returns is stored in the task's `about`,
-   * for recovery. Failures: those of the task's submission and of `check`.
+   * Accepts work on a cluster that the caller has opened. A repeated request returns the first response; work that
+   * another task blocks is rejected; then `check` reads the cluster as the caller. What it returns is stored in the
+   * task's `about`, for recovery. Failures: those of the task's submission and of `check`.
    */
   submit<F extends Failure>(
     call: SignedInCall<SubmittedTask>,
@@ -69,11 +72,15 @@ export interface ClusterTasks {
   prepare(call: SignedInCall<never>, cluster: MemberCluster, work: ClusterWork): Promise<PreparedTask>
   /**
    * Runs the work of an accepted task. It is not started if the actor is disabled or lacks the right, or if the name
-   * refers to another cluster than at acceptance. If that is found while it runs, the signal of the run that is passed to the
-   * work is aborted with `rights-lost`. An error is not a denial. `notOpened` returns the end of a task that cannot be started or
-   * continued, for work that may have changed something before; by default nothing was changed.
+   * refers to another cluster than at acceptance. If that is found while it runs, the signal of the run that is passed
+   * to the work is aborted with `rights-lost`. An error is not a denial. `notOpened` returns the end of a task that
+   * cannot be started or continued, for work that may have changed something before; by default nothing was changed.
    */
-  run(run: TaskRun, work: (run: TaskRun, opened: TaskCluster) => Promise<TaskEnd>, notOpened?: (failure: Failure) => TaskEnd): Promise<TaskEnd>
+  run(
+    run: TaskRun,
+    work: (run: TaskRun, opened: TaskCluster) => Promise<TaskEnd>,
+    notOpened?: (failure: Failure) => TaskEnd,
+  ): Promise<TaskEnd>
   /** Ends a task whose worker died, without repeating its work. */
   recover(run: TaskRun, recovery: ClusterTaskRecovery): Promise<TaskEnd>
 }

@@ -16,17 +16,25 @@ const whyStopped: Readonly<Record<Exclude<StopReason, 'cancelled'>, string>> = {
 }
 
 /** Returns why the work stopped other than by a cancel. */
-export const whyStoppedBy = ({ signal }: Pick<TaskRun, 'signal'>): string => whyStopped[signal.reason as keyof typeof whyStopped]
+export const whyStoppedBy = ({ signal }: Pick<TaskRun, 'signal'>): string =>
+  whyStopped[signal.reason as keyof typeof whyStopped]
 
 /** Returns the end of a task that changed nothing, because of a failure or because it was aborted. */
-export const failedBeforeChange = (run: Pick<TaskRun, 'signal'>, failure: Pick<Failure, 'message' | 'errors'>): TaskEnd => {
+export const failedBeforeChange = (
+  run: Pick<TaskRun, 'signal'>,
+  failure: Pick<Failure, 'message' | 'errors'>,
+): TaskEnd => {
   if (!run.signal.aborted) return { state: 'failed', message: 'Nothing was changed.', error: wordsOf(failure) }
   if (run.signal.reason === 'cancelled') return { state: 'cancelled', message: 'Stopped before anything was changed.' }
   return { state: 'failed', message: 'Nothing was changed.', error: whyStoppedBy(run) }
 }
 
-/** Returns the end of a task that was aborted just before its first change: cancelled, or failed with the reason of the abort. */
-export const cancelledBeforeChange = (run: Pick<TaskRun, 'signal'>): TaskEnd => failedBeforeChange(run, { message: 'The work was to stop.' })
+/**
+ * Returns the end of a task that was aborted just before its first change: cancelled, or failed with the reason of the
+ * abort.
+ */
+export const cancelledBeforeChange = (run: Pick<TaskRun, 'signal'>): TaskEnd =>
+  failedBeforeChange(run, { message: 'The work was to stop.' })
 
 export const succeeded = (message: string, result: FreeObject): TaskEnd => ({ state: 'succeeded', message, result })
 
@@ -34,8 +42,8 @@ export const succeeded = (message: string, result: FreeObject): TaskEnd => ({ st
 export const workerDied = 'The process that worked on this task died.'
 
 /**
- * Runs a part of a task as a step of its own. The step ends with the given texts, unless the part has ended it with a text that
- * says more.
+ * Runs a part of a task as a step of its own. The step ends with the given texts, unless the part has ended it with a
+ * text that says more.
  */
 export const inStep = async <F extends Failure, A>(
   run: Pick<TaskRun, 'progress'>,

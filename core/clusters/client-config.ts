@@ -9,7 +9,7 @@ import type { Cluster } from './types.ts'
 import { toWireJson } from '../kernel/json.ts'
 
 /** Placeholder for an access token of this platform. */
-export const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 /** The name of the kubeconfig extension that contains the token's expiry. */
 const expiryExtension = 'moorage.token'
@@ -40,10 +40,17 @@ const remark = (carried: CarriedToken | undefined): string =>
     : `# The token is for this cluster alone and expires at ${carried.expiresAt.toISOString()}.`
 
 /**
- * Returns a kubeconfig that connects to the cluster through this service, with a token of the platform or a placeholder;
- * never with the stored credential. kubectl does not send tokens over plain http, so the address is the https one.
+ * Returns a kubeconfig that connects to the cluster through this service, with a token of the platform or a
+ * placeholder; never with the stored credential. kubectl does not send tokens over plain http, so the address is the
+ * https one.
+ *
+ * @internal
  */
-export const clientConfig = (address: KubernetesAddress, cluster: Pick<Cluster, 'ownerName' | 'name'>, carried?: CarriedToken): string => {
+export const clientConfig = (
+  address: KubernetesAddress,
+  cluster: Pick<Cluster, 'ownerName' | 'name'>,
+  carried?: CarriedToken,
+): string => {
   const context = quoted(`${cluster.name}.${cluster.ownerName}`)
   const server = `${address.url}/api/v1/clusters/${encodeURIComponent(cluster.ownerName)}/${encodeURIComponent(cluster.name)}/proxy`
   return [
@@ -63,7 +70,12 @@ export const clientConfig = (address: KubernetesAddress, cluster: Pick<Cluster, 
     '    user: moorage',
     ...(carried === undefined
       ? []
-      : ['    extensions:', `    - name: ${expiryExtension}`, '      extension:', `        expirationTimestamp: ${quoted(carried.expiresAt.toISOString())}`]),
+      : [
+          '    extensions:',
+          `    - name: ${expiryExtension}`,
+          '      extension:',
+          `        expirationTimestamp: ${quoted(carried.expiresAt.toISOString())}`,
+        ]),
     'users:',
     '- name: moorage',
     '  user:',
@@ -83,11 +95,12 @@ export interface GetClientConfigInput {
 }
 
 /** Returns the kubeconfig of a cluster, with a new token of the caller if one is asked for. */
-export const makeGetClientConfig = (deps: {
-  readonly clusters: Pick<ClusterStore, 'get'>
-  readonly clusterTokens: ClusterTokens
-  readonly address: PublicAddress
-}) =>
+export const makeGetClientConfig =
+  (deps: {
+    readonly clusters: Pick<ClusterStore, 'get'>
+    readonly clusterTokens: ClusterTokens
+    readonly address: PublicAddress
+  }) =>
   async (
     call: SignedInCall,
     { id, makesToken, maxTokenLifeDays, lifeSeconds }: GetClientConfigInput,

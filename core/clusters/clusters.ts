@@ -13,7 +13,13 @@ import type { RecordTaskFailure } from './record-tasks.ts'
 import { auditOf, prepareRecordTask } from './record-tasks.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
-import type { ClusterAccount, ClusterStore, ClusterTaskStores, ClusterTaskUnitOfWork, ClusterTransport } from './ports.ts'
+import type {
+  ClusterAccount,
+  ClusterStore,
+  ClusterTaskStores,
+  ClusterTaskUnitOfWork,
+  ClusterTransport,
+} from './ports.ts'
 import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
 import type { SpokeRemovalFailure, SpokeRemovals } from './hubs/ports.ts'
 import type { RefreshStatus } from './status.ts'
@@ -24,11 +30,16 @@ import type { FreeObject } from '../kernel/json.ts'
 import { definedFields } from '../kernel/json.ts'
 
 /**
- * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller
- * may be the one who runs the cluster. Failure: AccessDenied.
+ * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the
+ * caller may be the one who runs the cluster. Failure: AccessDenied.
  */
-export const makeStillAllowed = (authorizer: Authorizer) =>
-  async (call: SignedInCall<never>, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'>, void> => {
+export const makeStillAllowed =
+  (authorizer: Authorizer) =>
+  async (
+    call: SignedInCall<never>,
+    object: ObjectLocator,
+    relation: string,
+  ): Outcome<Failure<'AccessDenied'>, void> => {
     const decided = await authorizer.authorize(call.principal, object, relation)
     return isLeft(decided) ? left(AccessDenied('You may no longer do this.')) : right(undefined)
   }
@@ -38,17 +49,29 @@ export type StillAllowed = ReturnType<typeof makeStillAllowed>
 const seeingRelations = ['viewer', 'editor']
 
 /**
- * Lists the caller's own clusters; with `all`, also those of every organization where the caller may see them. Makes one
- * decision per account, by the same evaluator as every route; direct grants are decided one by one.
+ * Lists the caller's own clusters; with `all`, also those of every organization where the caller may see them. Makes
+ * one decision per account, by the same evaluator as every route; direct grants are decided one by one.
  */
-export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; readonly authorizer: Authorizer }) =>
-  async ({ principal }: SignedInCall<never>, { all }: { readonly all: boolean }): Outcome<never, readonly Cluster[]> => {
+export const makeListUserClusters =
+  (deps: { readonly clusters: ClusterStore; readonly authorizer: Authorizer }) =>
+  async (
+    { principal }: SignedInCall<never>,
+    { all }: { readonly all: boolean },
+  ): Outcome<never, readonly Cluster[]> => {
     const mayList = async (account: ClusterAccount): Promise<boolean> =>
       !isLeft(await deps.authorizer.authorize(principal, { type: 'account', name: account.name }, 'can_list_clusters'))
     const mayView = async (cluster: Cluster): Promise<boolean> =>
-      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_view'))
+      !isLeft(
+        await deps.authorizer.authorize(
+          principal,
+          { type: 'cluster', account: cluster.ownerName, name: cluster.name },
+          'can_view',
+        ),
+      )
 
-    const accounts = (await deps.clusters.accountsOf(principal.userId)).filter(({ id }) => all || id === principal.userId)
+    const accounts = (await deps.clusters.accountsOf(principal.userId)).filter(
+      ({ id }) => all || id === principal.userId,
+    )
     const found = new Map<number, Cluster>()
     for (const account of accounts) {
       if (!(await mayList(account))) continue
@@ -76,15 +99,20 @@ export interface ListOwnerClustersInput {
 }
 
 /** Lists the clusters of an account, by name. */
-export const makeListOwnerClusters = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, Page<Cluster>> => {
+export const makeListOwnerClusters =
+  ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
+  async (
+    _call: SignedInCall<never>,
+    { ownerId, provider: name, page }: ListOwnerClustersInput,
+  ): Outcome<never, Page<Cluster>> => {
     const provider = providerNamed(name)
     if ((name ?? '') !== '' && provider === undefined) return right(pageWithin([], page))
     return right(pageWithin(await clusters.listOf(ownerId, provider), page))
   }
 
 /** Returns a cluster as it was last surveyed. */
-export const makeGetCluster = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'get'> }) =>
+export const makeGetCluster =
+  ({ clusters }: { readonly clusters: Pick<ClusterStore, 'get'> }) =>
   async (_call: SignedInCall<never>, id: ClusterId): Outcome<Failure<'ClusterMissing'>, Cluster> => {
     const found = await clusters.get(id)
     return found === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(found)
@@ -113,27 +141,45 @@ export const noWish: ClusterWish = {
   accessConfig: undefined,
 }
 
-export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
+export type ChangeFailure =
+  | IdentifyFailure
+  | Failure<'ClusterMissing'>
+  | Failure<'ClusterMismatch'>
+  | Failure<'ClusterChanged'>
+  | Failure<'AccessDenied'>
 
 /** Returns the error in a name in the body of a request about the cluster of this name; undefined if there is none. */
 const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
-  claimed === undefined || claimed === '' || claimed === name ? undefined : 'A cluster keeps the name in the path; the name in the body is another.'
+  claimed === undefined || claimed === '' || claimed === name
+    ? undefined
+    : 'A cluster keeps the name in the path; the name in the body is another.'
 
 const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
   const misnamed = nameMismatch(cluster.name, wish.name)
   if (misnamed !== undefined) return misnamed
-  if (wish.claimedOwnerId !== undefined && wish.claimedOwnerId !== cluster.ownerId) return 'basicInfo.ownerID is not the account in the path.'
-  if (wish.claimedUid !== undefined && wish.claimedUid !== cluster.uid) return 'basicInfo.clusterUID is not the UID of this cluster.'
+  if (wish.claimedOwnerId !== undefined && wish.claimedOwnerId !== cluster.ownerId)
+    return 'basicInfo.ownerID is not the account in the path.'
+  if (wish.claimedUid !== undefined && wish.claimedUid !== cluster.uid)
+    return 'basicInfo.clusterUID is not the UID of this cluster.'
   return undefined
 }
 
 const changeOf = (wish: ClusterWish): ClusterChange => ({
-  ...definedFields({ displayName: wish.displayName === '' ? undefined : wish.displayName, provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
+  ...definedFields({
+    displayName: wish.displayName === '' ? undefined : wish.displayName,
+    provider: wish.provider,
+    infraNamespace: wish.infraNamespace,
+    impersonatesUsers: wish.impersonatesUsers,
+  }),
 })
 
 /** Returns what distinguishes a request for a change from another one with the same `response-id`. */
 const wordsOf = (wish: ClusterWish): FreeObject => ({
-  ...definedFields({ displayName: wish.displayName, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
+  ...definedFields({
+    displayName: wish.displayName,
+    infraNamespace: wish.infraNamespace,
+    impersonatesUsers: wish.impersonatesUsers,
+  }),
 })
 
 interface Deps {
@@ -155,18 +201,35 @@ export type ChangeCluster = (call: SignedInCall<Cluster>, input: ChangeClusterIn
 type Beforehand<F extends Failure> = (cluster: Cluster) => Promise<(stores: ClusterTaskStores) => Outcome<F, unknown>>
 
 const makeApply = (deps: Deps) => {
-  const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
+  const identifySame = async (
+    call: SignedInCall<never>,
+    cluster: Cluster,
+    accessConfig: string,
+  ): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
-    if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
-    const still = await deps.stillAllowed(call, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
+    if (identified.right.facts.uid !== cluster.uid)
+      return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
+    const still = await deps.stillAllowed(
+      call,
+      { type: 'cluster', account: cluster.ownerName, name: cluster.name },
+      'can_reconfigure',
+    )
     return isLeft(still) ? still : identified
   }
 
   const write = async <F extends Failure>(
     call: SignedInCall<Cluster>,
     cluster: Cluster,
-    { wish, found, before }: { readonly wish: ClusterWish; readonly found: Identified | undefined; readonly before: Awaited<ReturnType<Beforehand<F>>> },
+    {
+      wish,
+      found,
+      before,
+    }: {
+      readonly wish: ClusterWish
+      readonly found: Identified | undefined
+      readonly before: Awaited<ReturnType<Beforehand<F>>>
+    },
   ): Outcome<ChangeFailure | F, Cluster> => {
     // Each credential gets a new reference, so that restoring a previously sealed one is always detected.
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
@@ -193,18 +256,28 @@ const makeApply = (deps: Deps) => {
     })
   }
 
-  return async <F extends Failure>(call: SignedInCall<Cluster>, { id, wish }: ChangeClusterInput, beforehand: Beforehand<F>): Outcome<ChangeFailure | F, Cluster> => {
+  return async <F extends Failure>(
+    call: SignedInCall<Cluster>,
+    { id, wish }: ChangeClusterInput,
+    beforehand: Beforehand<F>,
+  ): Outcome<ChangeFailure | F, Cluster> => {
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     const mismatch = mismatchOf(cluster, wish)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
-    const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
+    const found =
+      wish.accessConfig === undefined || wish.accessConfig === ''
+        ? undefined
+        : await identifySame(call, cluster, wish.accessConfig)
     if (found !== undefined && isLeft(found)) return found
     return write(call, cluster, { wish, found: found?.right, before: await beforehand(cluster) })
   }
 }
 
-/** Changes a record and, if an access config is given, its credential, which new requests use; what is under way ends by itself. */
+/**
+ * Changes a record and, if an access config is given, its credential, which new requests use; what is under way ends by
+ * itself.
+ */
 export const makeChangeCluster = (deps: Deps): ChangeCluster => {
   const apply = makeApply(deps)
   return (call, input) => apply<never>(call, input, async () => async () => right(undefined))
@@ -219,11 +292,19 @@ export interface ReconfigureClusterInput extends ChangeClusterInput {
 /** Changes a record, and submits the task that reports it, in one transaction. */
 export const makeReconfigureCluster = (deps: Deps & { readonly tasks: Pick<Tasks, 'prepare'> }) => {
   const apply = makeApply(deps)
-  return async (call: SignedInCall<Cluster>, input: ReconfigureClusterInput): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
+  return async (
+    call: SignedInCall<Cluster>,
+    input: ReconfigureClusterInput,
+  ): Outcome<ChangeFailure | RecordTaskFailure, Cluster> => {
     const { wish, components, responseId } = input
     let announce: () => void = () => undefined
     const changed = await apply<RecordTaskFailure>(call, input, async (cluster) => {
-      const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'reconfigure', input: { wish: wordsOf(wish), components }, responseId })
+      const task = await prepareRecordTask(
+        deps,
+        call,
+        { ...cluster, owner: cluster.ownerName },
+        { verb: 'reconfigure', input: { wish: wordsOf(wish), components }, responseId },
+      )
       announce = task.announce
       return task.acceptIn
     })
@@ -244,25 +325,38 @@ export interface ConnectClusterInput {
 }
 
 /** Returns what is asked for. The access configs that are sent must be equal. */
-const connectWish = ({ name, accessConfigs, credential }: ConnectClusterInput): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
+const connectWish = ({
+  name,
+  accessConfigs,
+  credential,
+}: ConnectClusterInput): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
   const sent = accessConfigs.filter((text) => text !== undefined && text !== '')
   const [accessConfig, ...others] = [...new Set(sent)]
-  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are names of the same field and must not differ.'))
+  if (others.length > 0)
+    return left(AccessConfigRefused('accessConfig and kubeConfig are names of the same field and must not differ.'))
   if ((credential ?? '') !== '') {
-    return left(AccessConfigRefused('credential: a stored credential cannot connect a cluster. Send a kubeconfig as accessConfig and omit credential.'))
+    return left(
+      AccessConfigRefused(
+        'credential: a stored credential cannot connect a cluster. Send a kubeconfig as accessConfig and ' +
+          'omit credential.',
+      ),
+    )
   }
   return right({ ...noWish, name, accessConfig })
 }
 
 /** Stores an access config for a cluster. Without one, the cluster is surveyed again with the stored credential. */
-export const makeConnectCluster = (deps: { readonly change: ChangeCluster; readonly refresh: RefreshStatus }) =>
+export const makeConnectCluster =
+  (deps: { readonly change: ChangeCluster; readonly refresh: RefreshStatus }) =>
   async (call: SignedInCall<Cluster>, input: ConnectClusterInput): Outcome<ChangeFailure, Cluster> => {
     const wish = connectWish(input)
     if (isLeft(wish)) return wish
     const mismatch = nameMismatch(input.objectName, wish.right.name)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const { id } = input
-    return wish.right.accessConfig === undefined ? deps.refresh(call, { id, evenIfFresh: true }) : deps.change(call, { id, wish: wish.right })
+    return wish.right.accessConfig === undefined
+      ? deps.refresh(call, { id, evenIfFresh: true })
+      : deps.change(call, { id, wish: wish.right })
   }
 
 export interface RemoveClusterInput {
@@ -274,36 +368,51 @@ export interface RemoveClusterInput {
   readonly responseId: string | undefined
 }
 
-export type RemoveClusterFailure = Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure | SpokeRemovalFailure
+export type RemoveClusterFailure =
+  Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure | SpokeRemovalFailure
 
 /**
- * Deletes a cluster's record, credential, grants and open connections, and submits the task that reports it, in one transaction. The
- * cluster itself is not changed, and a hub that manages it still does.
+ * Deletes a cluster's record, credential, grants and open connections, and submits the task that reports it, in one
+ * transaction. The cluster itself is not changed, and a hub that manages it still does.
  */
-export const makeRemoveCluster = (deps: {
-  readonly clusters: Pick<ClusterStore, 'get'>
-  readonly tasks: Pick<Tasks, 'prepare'>
-  readonly spokeRemovals: SpokeRemovals
-  readonly unitOfWork: ClusterTaskUnitOfWork
-  readonly transport: Pick<ClusterTransport, 'forget'>
-}) =>
-  async (call: SignedInCall<SubmittedTask>, { id, name, leavesHub, responseId }: RemoveClusterInput): Outcome<RemoveClusterFailure, SubmittedTask> => {
+export const makeRemoveCluster =
+  (deps: {
+    readonly clusters: Pick<ClusterStore, 'get'>
+    readonly tasks: Pick<Tasks, 'prepare'>
+    readonly spokeRemovals: SpokeRemovals
+    readonly unitOfWork: ClusterTaskUnitOfWork
+    readonly transport: Pick<ClusterTransport, 'forget'>
+  }) =>
+  async (
+    call: SignedInCall<SubmittedTask>,
+    { id, name, leavesHub, responseId }: RemoveClusterInput,
+  ): Outcome<RemoveClusterFailure, SubmittedTask> => {
     const missing = ClusterMissing('The cluster does not exist.')
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(missing)
-    if (name !== undefined && name !== '' && name !== cluster.name) return left(ClusterMismatch('The name in the body is not the name in the path.'))
+    if (name !== undefined && name !== '' && name !== cluster.name)
+      return left(ClusterMismatch('The name in the body is not the name in the path.'))
     if (leavesHub) {
-      if (cluster.hubClusterName === '' || cluster.managedClusterName === '') return left(ClusterMismatch('components.spokeComponent: no hub of this account manages the cluster.'))
+      if (cluster.hubClusterName === '' || cluster.managedClusterName === '')
+        return left(ClusterMismatch('components.spokeComponent: no hub of this account manages the cluster.'))
       return deps.spokeRemovals.removeWithRecord(call, cluster, responseId)
     }
-    const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'remove', input: { id }, responseId })
-    const removed = await deps.unitOfWork.run<RemoveClusterFailure, SubmittedTask>(call, async ({ clusters, audit, tasks }) => {
-      const accepted = await task.acceptIn({ tasks, audit })
-      if (isLeft(accepted)) return accepted
-      if (!(await clusters.remove(id))) return left(missing)
-      await audit.record(auditOf(cluster, 'cluster.removed', { uid: cluster.uid }))
-      return right({ id: accepted.right.id, subject: accepted.right.subject })
-    })
+    const task = await prepareRecordTask(
+      deps,
+      call,
+      { ...cluster, owner: cluster.ownerName },
+      { verb: 'remove', input: { id }, responseId },
+    )
+    const removed = await deps.unitOfWork.run<RemoveClusterFailure, SubmittedTask>(
+      call,
+      async ({ clusters, audit, tasks }) => {
+        const accepted = await task.acceptIn({ tasks, audit })
+        if (isLeft(accepted)) return accepted
+        if (!(await clusters.remove(id))) return left(missing)
+        await audit.record(auditOf(cluster, 'cluster.removed', { uid: cluster.uid }))
+        return right({ id: accepted.right.id, subject: accepted.right.subject })
+      },
+    )
     if (isLeft(removed)) return removed
     task.announce()
     await deps.transport.forget(id)

@@ -5,7 +5,15 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex } from '../kernel/secret.ts'
-import type { ClusterApi, ClusterConnections, ClusterStore, ClusterSurveyor, CredentialCodec, KubeconfigParser, ReachFailure } from './ports.ts'
+import type {
+  ClusterApi,
+  ClusterConnections,
+  ClusterStore,
+  ClusterSurveyor,
+  CredentialCodec,
+  KubeconfigParser,
+  ReachFailure,
+} from './ports.ts'
 import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
 import type {
   ClusterConnection,
@@ -22,11 +30,16 @@ import { gatewayRoot } from './types.ts'
 
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Returns the path below which a hub serves the API of a cluster that it manages; undefined if the name cannot be that of a ManagedCluster. */
+/**
+ * Returns the path below which a hub serves the API of a cluster that it manages; undefined if the name cannot be that
+ * of a ManagedCluster.
+ *
+ * @internal
+ */
 export const gatewayPath = (managedClusterName: string): string | undefined =>
   dnsLabel.test(managedClusterName) ? `${gatewayRoot}/clustergateways/${managedClusterName}/proxy` : undefined
 
-/** Returns the place that a cluster's sealed credential is bound to. */
+/** Returns the place that a cluster's sealed credential is bound to. @internal */
 export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
   table: 'clusters',
   column: 'sealed_credential',
@@ -44,8 +57,8 @@ const maxOpened = 2000
 const maxRereads = 5
 
 /**
- * Caches opened credentials by record and version; the version is read again for every request. A connection through a hub is
- * made from the hub's own entry, so that both versions count.
+ * Caches opened credentials by record and version; the version is read again for every request. A connection through a
+ * hub is made from the hub's own entry, so that both versions count.
  */
 export const makeClusterConnections = (deps: {
   readonly clusters: Pick<ClusterStore, 'link' | 'linkByUid' | 'sealed'>
@@ -79,14 +92,22 @@ export const makeClusterConnections = (deps: {
     return kept?.link.version === link.version && kept.via === undefined ? kept : openSealed(link)
   }
 
-  const openThroughHub = async (link: ClusterLink, { hubClusterUid, managedClusterName, isOwnHub }: ManagedPlace): Opened => {
+  const openThroughHub = async (
+    link: ClusterLink,
+    { hubClusterUid, managedClusterName, isOwnHub }: ManagedPlace,
+  ): Opened => {
     const path = gatewayPath(managedClusterName)
     if (isOwnHub || path === undefined) return left(ClusterNotConnected(notConnected))
     // Only the owner's own record: a UID is no proof, and the hub of another account is not to be reached by it.
     const hubLink = await deps.clusters.linkByUid(link.ownerId, hubClusterUid)
     const hub = hubLink === undefined ? undefined : await openOwn(hubLink)
     if (hub === undefined)
-      return left(ClusterNotConnected(`The cluster is reached through its hub, and ${link.ownerName} has no connected cluster that is this hub: import the hub, or store an access config for the cluster.`))
+      return left(
+        ClusterNotConnected(
+          `The cluster is reached through its hub, and ${link.ownerName} has no connected cluster that is ` +
+            'this hub: import the hub, or store an access config for the cluster.',
+        ),
+      )
     const connection = { link, credential: hub.credential, via: { hub: hub.link, path, managedClusterName } }
     opened.set(link.id, connection)
     return right(connection)
@@ -113,10 +134,13 @@ export const makeClusterConnections = (deps: {
 const graceMs = 25_000
 
 /**
- * For work that must continue during a short outage of the database: the last opened connection stays valid for that time.
- * While the database responds, its result is used, so that a changed or removed credential takes effect at once.
+ * For work that must continue during a short outage of the database: the last opened connection stays valid for that
+ * time. While the database responds, its result is used, so that a changed or removed credential takes effect at once.
  */
-export const steadyConnections = (connections: ClusterConnections, nowMs: () => number = () => performance.now()): ClusterConnections => {
+export const steadyConnections = (
+  connections: ClusterConnections,
+  nowMs: () => number = () => performance.now(),
+): ClusterConnections => {
   let last: { readonly opened: Awaited<Opened>; readonly atMs: number } | undefined
   return {
     async open(id, version) {
@@ -141,26 +165,37 @@ export interface Identified {
 export type IdentifyFailure = Failure<'AccessConfigRefused'> | ReachFailure
 
 /** Reads an access config and surveys the cluster that it names. */
-export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly api: ClusterApi }) =>
+export const makeIdentify =
+  (deps: { readonly parser: KubeconfigParser; readonly api: ClusterApi }) =>
   async (accessConfig: string | undefined, signal: AbortSignal): Outcome<IdentifyFailure, Identified> => {
     if (accessConfig === undefined || accessConfig.trim() === '')
       return left(AccessConfigRefused('An access config is needed: the text of a kubeconfig.'))
     const credential = deps.parser.parse(accessConfig)
     if (isLeft(credential)) return credential
-    return pipe(await deps.api.survey(credential.right, signal), map((survey) => ({ credential: credential.right, facts: factsOf(survey) })))
+    return pipe(
+      await deps.api.survey(credential.right, signal),
+      map((survey) => ({ credential: credential.right, facts: factsOf(survey) })),
+    )
   }
 export type Identify = ReturnType<typeof makeIdentify>
 
 /** Seals a credential for a record. The reference is the record's, or a new one for a new record. */
-export const makeSealCredential = (deps: { readonly secretBox: SecretBox; readonly codec: CredentialCodec; readonly entropy: Entropy }) =>
-  async (ownerId: AccountId, credential: ClusterCredential, ref = hex(deps.entropy.bytes(16))): Promise<{ readonly ref: string; readonly box: Uint8Array }> => ({
+export const makeSealCredential =
+  (deps: { readonly secretBox: SecretBox; readonly codec: CredentialCodec; readonly entropy: Entropy }) =>
+  async (
+    ownerId: AccountId,
+    credential: ClusterCredential,
+    ref = hex(deps.entropy.bytes(16)),
+  ): Promise<{ readonly ref: string; readonly box: Uint8Array }> => ({
     ref,
     box: await deps.secretBox.seal(deps.codec.encode(credential), credentialPlace(ownerId, ref)),
   })
 export type SealCredential = ReturnType<typeof makeSealCredential>
 
-/** Detects managers from what a cluster serves, never from its name. */
-export const detectManagers = (found: Pick<ClusterSurvey, 'groups' | 'servesManagedClusters' | 'servesDeployments' | 'hasKlusterlet'>): readonly ClusterManager[] => {
+/** Detects managers from what a cluster serves, never from its name. @internal */
+export const detectManagers = (
+  found: Pick<ClusterSurvey, 'groups' | 'servesManagedClusters' | 'servesDeployments' | 'hasKlusterlet'>,
+): readonly ClusterManager[] => {
   const has = (group: string): boolean => found.groups.includes(group)
   const managers: ClusterManager[] = []
   if (found.servesManagedClusters) managers.push('OCMHub')
@@ -188,14 +223,20 @@ const bySchemes: Readonly<Record<string, HostingProvider>> = {
 
 /** Labels of managed nodes. A self-managed cluster on a cloud's machines is not the cloud's managed service. */
 const managedLabels: Readonly<Partial<Record<HostingProvider, readonly string[]>>> = {
-  EKS: ['eks.amazonaws.com/nodegroup', 'eks.amazonaws.com/compute-type', 'eks.amazonaws.com/nodegroup-image', 'alpha.eksctl.io/cluster-name', 'karpenter.sh/nodepool'],
+  EKS: [
+    'eks.amazonaws.com/nodegroup',
+    'eks.amazonaws.com/compute-type',
+    'eks.amazonaws.com/nodegroup-image',
+    'alpha.eksctl.io/cluster-name',
+    'karpenter.sh/nodepool',
+  ],
   AKS: ['kubernetes.azure.com/cluster'],
   GKE: ['cloud.google.com/gke-nodepool'],
 }
 
 const hasAny = (node: NodeFacts, labels: readonly string[]): boolean => labels.some((label) => label in node.labels)
 
-/** Detects the hosting provider from the nodes; Generic if they do not identify one. */
+/** Detects the hosting provider from the nodes; Generic if they do not identify one. @internal */
 export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => {
   for (const node of nodes) {
     const scheme = /^([a-z]+):\/\//.exec(node.providerId)?.[1]
@@ -204,14 +245,18 @@ export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => 
     const labels = managedLabels[provider]
     if (labels === undefined || hasAny(node, labels)) return provider
   }
-  return nodes.some((node) => Object.keys(node.labels).some((label) => label.startsWith('rke.cattle.io/'))) ? 'Rancher' : 'Generic'
+  return nodes.some((node) => Object.keys(node.labels).some((label) => label.startsWith('rke.cattle.io/')))
+    ? 'Rancher'
+    : 'Generic'
 }
 
-/** Returns the region of the first node that has one. */
+/** Returns the region of the first node that has one. @internal */
 export const detectLocation = (nodes: readonly NodeFacts[]): string =>
-  nodes.map((node) => node.labels['topology.kubernetes.io/region']).find((region) => region !== undefined && region !== '') ?? ''
+  nodes
+    .map((node) => node.labels['topology.kubernetes.io/region'])
+    .find((region) => region !== undefined && region !== '') ?? ''
 
-/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. */
+/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. @internal */
 export const detectProject = (nodes: readonly NodeFacts[]): string =>
   nodes.map((node) => /^gce:\/\/([^/]+)\//.exec(node.providerId)?.[1]).find((project) => project !== undefined) ?? ''
 
@@ -235,7 +280,10 @@ export const factsOf = (survey: ClusterSurvey): ClusterFacts => ({
 })
 
 /** Surveys records over their stored credentials. */
-export const makeClusterSurveyor = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'survey'> }): ClusterSurveyor => ({
+export const makeClusterSurveyor = (deps: {
+  readonly connections: ClusterConnections
+  readonly api: Pick<ClusterApi, 'survey'>
+}): ClusterSurveyor => ({
   async survey(id, signal) {
     const connection = await deps.connections.open(id)
     if (isLeft(connection)) return connection

@@ -36,12 +36,13 @@ const reservedClusterNames: ReadonlySet<string> = new Set([
 
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Accepts a DNS-1123 label of at most 63 characters that is not a reserved word. */
+/** Accepts a DNS-1123 label of at most 63 characters that is not a reserved word. @internal */
 export const checkClusterName = (name: string): Either<Failure<'ClusterNameInvalid'>, string> => {
   if (!dnsLabel.test(name))
     return left(
       ClusterNameInvalid(
-        'The cluster name must be 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or digit.',
+        'The cluster name must be 1 to 63 lower-case letters, digits and hyphens, beginning and ending ' +
+          'with a letter or digit.',
       ),
     )
   if (reservedClusterNames.has(name)) return left(ClusterNameInvalid(`The cluster name ${name} is reserved.`))
@@ -77,7 +78,10 @@ export type ImportFailure =
   | Failure<'AccessDenied'>
 
 /** Checks that the values repeated in the body are correct. */
-const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
+const agrees = (
+  claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>,
+  uid: string,
+): Either<Failure<'ClusterMismatch'>, void> => {
   if (claim.claimedOwnerId !== undefined && claim.claimedOwnerId !== claim.ownerId)
     return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
   if (claim.claimedUid !== undefined && claim.claimedUid !== uid)
@@ -118,18 +122,22 @@ export interface ImportClusterInput {
 }
 
 /**
- * Records a cluster under an owner, with its sealed credential, and submits the task that reports the import and finds the hub of a
- * spoke, both in one transaction. The cluster is contacted before anything is written.
+ * Records a cluster under an owner, with its sealed credential, and submits the task that reports the import and finds
+ * the hub of a spoke, both in one transaction. The cluster is contacted before anything is written.
  */
-export const makeImportCluster = (deps: {
-  readonly identify: Identify
-  readonly seal: SealCredential
-  readonly clock: Clock
-  readonly stillAllowed: StillAllowed
-  readonly tasks: Pick<Tasks, 'prepare'>
-  readonly unitOfWork: ClusterTaskUnitOfWork
-}) =>
-  async (call: SignedInCall<Cluster>, { claim, components, responseId }: ImportClusterInput): Outcome<ImportFailure | RecordTaskFailure, Cluster> => {
+export const makeImportCluster =
+  (deps: {
+    readonly identify: Identify
+    readonly seal: SealCredential
+    readonly clock: Clock
+    readonly stillAllowed: StillAllowed
+    readonly tasks: Pick<Tasks, 'prepare'>
+    readonly unitOfWork: ClusterTaskUnitOfWork
+  }) =>
+  async (
+    call: SignedInCall<Cluster>,
+    { claim, components, responseId }: ImportClusterInput,
+  ): Outcome<ImportFailure | RecordTaskFailure, Cluster> => {
     const name = checkClusterName(claim.name ?? '')
     if (isLeft(name)) return name
     // Checked before network access: a claim for another account must not cause a connection.
@@ -148,21 +156,29 @@ export const makeImportCluster = (deps: {
       ref: sealed.ref,
       sealedCredential: sealed.box,
     }
-    const task = await prepareRecordTask(deps, call, { ...record, owner: claim.ownerName }, { verb: 'import', input: { uid: record.uid, components }, responseId })
-    const imported = await deps.unitOfWork.run<ImportFailure | RecordTaskFailure, Cluster>(call, async ({ clusters, audit, tasks }) => {
-      const accepted = await task.acceptIn({ tasks, audit })
-      if (isLeft(accepted)) return accepted
-      const repeated = accepted.right.isRepetition ? await clusters.find(record.ownerId, record.name) : undefined
-      if (repeated !== undefined) return right(repeated)
-      const known = await clusters.findByUid(record.ownerId, record.uid)
-      if (known !== undefined && known.name !== record.name)
-        return left(ClusterAlreadyImported(`This cluster is already imported as ${known.name}.`))
-      const inserted = await clusters.insert(record)
-      if (isLeft(inserted)) return inserted
-      const { uid, endpoint, provider, impersonatesUsers } = record
-      await audit.record(auditOf(inserted.right, 'cluster.imported', { uid, endpoint, provider, impersonatesUsers }))
-      return inserted
-    })
+    const task = await prepareRecordTask(
+      deps,
+      call,
+      { ...record, owner: claim.ownerName },
+      { verb: 'import', input: { uid: record.uid, components }, responseId },
+    )
+    const imported = await deps.unitOfWork.run<ImportFailure | RecordTaskFailure, Cluster>(
+      call,
+      async ({ clusters, audit, tasks }) => {
+        const accepted = await task.acceptIn({ tasks, audit })
+        if (isLeft(accepted)) return accepted
+        const repeated = accepted.right.isRepetition ? await clusters.find(record.ownerId, record.name) : undefined
+        if (repeated !== undefined) return right(repeated)
+        const known = await clusters.findByUid(record.ownerId, record.uid)
+        if (known !== undefined && known.name !== record.name)
+          return left(ClusterAlreadyImported(`This cluster is already imported as ${known.name}.`))
+        const inserted = await clusters.insert(record)
+        if (isLeft(inserted)) return inserted
+        const { uid, endpoint, provider, impersonatesUsers } = record
+        await audit.record(auditOf(inserted.right, 'cluster.imported', { uid, endpoint, provider, impersonatesUsers }))
+        return inserted
+      },
+    )
     if (!isLeft(imported)) task.announce()
     return imported
   }
@@ -186,7 +202,11 @@ interface Deps {
   readonly clock: Clock
 }
 
-const identifyClaim = async (deps: Deps, call: SignedInCall<never>, claim: ClusterClaim): Outcome<CheckFailure, Identified> => {
+const identifyClaim = async (
+  deps: Deps,
+  call: SignedInCall<never>,
+  claim: ClusterClaim,
+): Outcome<CheckFailure, Identified> => {
   const own = agrees({ ...claim, claimedUid: undefined }, '')
   if (isLeft(own)) return own
   const identified = await deps.identify(claim.accessConfig, call.signal)
@@ -196,10 +216,11 @@ const identifyClaim = async (deps: Deps, call: SignedInCall<never>, claim: Clust
 }
 
 /**
- * Surveys a cluster without recording it. Returns the owner's record of it, or the record that an import would create (phase
- * NotImported, id 0).
+ * Surveys a cluster without recording it. Returns the owner's record of it, or the record that an import would create
+ * (phase NotImported, id 0).
  */
-export const makeCheckCluster = (deps: Deps) =>
+export const makeCheckCluster =
+  (deps: Deps) =>
   async (call: SignedInCall<never>, { claim, owner }: CheckClusterInput): Outcome<CheckFailure, Cluster> => {
     const identified = await identifyClaim(deps, call, claim)
     if (isLeft(identified)) return identified
@@ -238,7 +259,8 @@ const valid: FieldJudgement = { valid: true, reason: '' }
 const invalid = (reason: string): FieldJudgement => ({ valid: false, reason })
 
 /** Validates a claim field by field, for a form that is still being filled in. Records nothing. */
-export const makeValidateImport = (deps: Deps) =>
+export const makeValidateImport =
+  (deps: Deps) =>
   async (call: SignedInCall<never>, claim: ClusterClaim): Outcome<CheckFailure, ImportJudgement> => {
     const identified = await identifyClaim(deps, call, claim)
     if (isLeft(identified)) return identified
@@ -257,12 +279,18 @@ export const makeValidateImport = (deps: Deps) =>
       alreadyImported: sameUid !== undefined,
       name,
       uid,
-      message: name.valid && uid.valid ? 'The cluster can be imported.' : [name.reason, uid.reason].filter((reason) => reason !== '').join(' '),
+      message:
+        name.valid && uid.valid
+          ? 'The cluster can be imported.'
+          : [name.reason, uid.reason].filter((reason) => reason !== '').join(' '),
       identified: identified.right,
     })
   }
 
-/** Returns a store that reports a cluster to the watcher when its UID is recorded: with its record, or later for a cluster that was not known yet. */
+/**
+ * Returns a store that reports a cluster to the watcher when its UID is recorded: with its record, or later for a
+ * cluster that was not known yet.
+ */
 export const withImportWatcher = (store: ClusterStore, watcher: ClusterImportWatcher): ClusterStore => ({
   ...store,
   async insert(cluster) {

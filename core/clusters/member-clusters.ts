@@ -40,14 +40,23 @@ export const makeClustersAsCaller = (deps: {
     const { userId } = call.principal
     const accounts = await deps.clusters.accountsOf(userId)
     const owned = await Promise.all(accounts.map(({ id }) => deps.clusters.findByUid(id, uid)))
-    const granted = (await deps.clusters.listGranted(userId, connectingRelations)).filter((cluster) => cluster.uid === uid)
+    const granted = (await deps.clusters.listGranted(userId, connectingRelations)).filter(
+      (cluster) => cluster.uid === uid,
+    )
     return [...owned.filter((cluster) => cluster !== undefined), ...granted]
   }
 
-  const authorized = async (call: SignedInCall, uid: string): Outcome<Failure<'ClusterMissing'> | Refusal, AccessGrant> => {
+  const authorized = async (
+    call: SignedInCall,
+    uid: string,
+  ): Outcome<Failure<'ClusterMissing'> | Refusal, AccessGrant> => {
     let refused: Refusal | undefined
     for (const cluster of uid.length > longestUid ? [] : await candidates(call, uid)) {
-      const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_connect')
+      const grant = await deps.authorizer.authorize(
+        call.principal,
+        { type: 'cluster', account: cluster.ownerName, name: cluster.name },
+        'can_connect',
+      )
       if (!isLeft(grant)) return grant
       if (grant.left.tag !== 'ObjectHidden') refused = grant.left as Refusal
     }
@@ -58,10 +67,15 @@ export const makeClustersAsCaller = (deps: {
     async request(call, uid, request) {
       // As in the proxy routes, a token reaches clusters only if its scope includes them.
       const level = request.method === 'GET' ? 'read' : 'write'
-      if (!allows(call.principal.scopes, { category: 'cluster', level })) return left(AccessDenied(`The token needs the scope ${level}:cluster.`))
+      if (!allows(call.principal.scopes, { category: 'cluster', level }))
+        return left(AccessDenied(`The token needs the scope ${level}:cluster.`))
       const grant = await authorized(call, uid)
       if (isLeft(grant)) return grant
-      return requestAs(call, { clusterId: grant.right.objectId as ClusterId, clusterVersion: grant.right.objectVersion }, request)
+      return requestAs(
+        call,
+        { clusterId: grant.right.objectId as ClusterId, clusterVersion: grant.right.objectVersion },
+        request,
+      )
     },
   }
 }
@@ -76,7 +90,9 @@ const asMemberFailure = <F extends Failure>(failure: F | Gone): Exclude<F, Gone>
 
 const asRelayFailure = (failure: ProxyFailure): MemberFailure | Failure<'ProxyPathRefused'> => {
   const known = asMemberFailure(failure)
-  return known.tag === 'ProxyBodyRefused' || known.tag === 'ImpersonationRefused' ? ProxyPathRefused(known.message) : known
+  return known.tag === 'ProxyBodyRefused' || known.tag === 'ImpersonationRefused'
+    ? ProxyPathRefused(known.message)
+    : known
 }
 
 /** MemberClusters with the connections, transport, impersonation and path and header rules of the proxy routes. */
@@ -100,7 +116,11 @@ export const makeMemberClusters = (deps: {
       // Computed forms are for browsers; these requests use the plain Kubernetes API.
       const proxy = makeProxyRequest({ ...steady, computeResponse: () => undefined })
       const member: MemberCluster = {
-        id, ownerId, ownerName, name, uid,
+        id,
+        ownerId,
+        ownerName,
+        name,
+        uid,
         async request(request, signal) {
           const asked = await requestAs({ ...call, signal }, { clusterId, clusterVersion: undefined }, request)
           return isLeft(asked) ? left(asMemberFailure(asked.left)) : asked

@@ -113,13 +113,22 @@ export interface ClusterStore {
   listOf(ownerId: AccountId, provider?: HostingProvider): Promise<readonly Cluster[]>
   /** Returns the clusters of all accounts, sorted by owner and name; for site admins. */
   listAll(page: PageRequest): Promise<Page<Cluster>>
-  /** Returns the accounts whose clusters a user may have access to: the user's own, and every organization that the user belongs to. */
+  /**
+   * Returns the accounts whose clusters a user may have access to: the user's own, and every organization that the user
+   * belongs to.
+   */
   accountsOf(userId: UserId): Promise<readonly ClusterAccount[]>
-  /** Returns the clusters on which the user has a direct grant of one of the relations, in organizations that the user belongs to. */
+  /**
+   * Returns the clusters on which the user has a direct grant of one of the relations, in organizations that the user
+   * belongs to.
+   */
   listGranted(userId: UserId, relations: readonly string[]): Promise<readonly Cluster[]>
   find(ownerId: AccountId, name: string): Promise<Cluster | undefined>
   findByUid(ownerId: AccountId, uid: string): Promise<Cluster | undefined>
-  /** Returns the owner's record of the cluster that the hub with that UID manages under that name; of several, the first by name. */
+  /**
+   * Returns the owner's record of the cluster that the hub with that UID manages under that name; of several, the first
+   * by name.
+   */
   findSpoke(ownerId: AccountId, hubUid: string, managedClusterName: string): Promise<Cluster | undefined>
   get(id: ClusterId): Promise<Cluster | undefined>
   /** Returns the state that requests to the cluster depend on; one small row. */
@@ -133,16 +142,19 @@ export interface ClusterStore {
   /** Compare-and-set on the version. Failures: ClusterChanged. */
   change(id: ClusterId, version: number, change: ClusterChange): Outcome<Failure<'ClusterChanged'>, Cluster>
   /**
-   * Writes an observation. The version does not change, because no request depends on these fields. Does nothing if the record
-   * does not exist.
+   * Writes an observation. The version does not change, because no request depends on these fields. Does nothing if the
+   * record does not exist.
    */
   observe(id: ClusterId, status: ClusterStatus, facts: ClusterFacts | undefined, at: Date): Promise<void>
   /**
-   * Writes the cluster set in which the hub of a cluster has it; empty for none. The version does not change. Does nothing if the record
-   * does not exist.
+   * Writes the cluster set in which the hub of a cluster has it; empty for none. The version does not change. Does
+   * nothing if the record does not exist.
    */
   observeSet(id: ClusterId, clusterSetName: string): Promise<void>
-  /** Deletes the record, the direct grants on it and the access tokens limited to it. Returns true if the record existed. */
+  /**
+   * Deletes the record, the direct grants on it and the access tokens limited to it. Returns true if the record
+   * existed.
+   */
   remove(id: ClusterId): Promise<boolean>
 }
 export const ClusterStoreToken = token<ClusterStore>('clusters.ClusterStore')
@@ -207,7 +219,10 @@ export const CredentialSealerToken = token<CredentialSealer>('clusters.Credentia
 /** Surveys the clusters of records, for other parts. */
 export interface ClusterSurveyor {
   /** Surveys a cluster with the credential of its record. Writes nothing. */
-  survey(id: ClusterId, signal: AbortSignal): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
+  survey(
+    id: ClusterId,
+    signal: AbortSignal,
+  ): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
 }
 export const ClusterSurveyorToken = token<ClusterSurveyor>('clusters.ClusterSurveyor')
 
@@ -247,13 +262,24 @@ export interface SurveyedSpoke {
 
 /** Sends this service's own requests to a cluster. Every call is bounded in time and size. */
 export interface ClusterApi {
-  /** Surveys the cluster of a credential, which need not be stored; or, through the gateway of that cluster, one that it manages. */
-  survey(credential: ClusterCredential, signal: AbortSignal, through?: SurveyedSpoke): Outcome<ReachFailure, ClusterSurvey>
   /**
-   * Sends one request over the record's pooled connections. Any status except 401 is Right. A 429 with a Retry-After of at most
-   * 5 seconds is repeated once.
+   * Surveys the cluster of a credential, which need not be stored; or, through the gateway of that cluster, one that it
+   * manages.
    */
-  request(connection: ClusterConnection, request: ClusterRequest, signal: AbortSignal): Outcome<ReachFailure, ClusterAnswer>
+  survey(
+    credential: ClusterCredential,
+    signal: AbortSignal,
+    through?: SurveyedSpoke,
+  ): Outcome<ReachFailure, ClusterSurvey>
+  /**
+   * Sends one request over the record's pooled connections. Any status except 401 is Right. A 429 with a Retry-After of
+   * at most 5 seconds is repeated once.
+   */
+  request(
+    connection: ClusterConnection,
+    request: ClusterRequest,
+    signal: AbortSignal,
+  ): Outcome<ReachFailure, ClusterAnswer>
 }
 export const ClusterApiToken = token<ClusterApi>('clusters.ClusterApi')
 
@@ -282,12 +308,22 @@ export interface UpstreamRequest {
 /** Streams bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
 export interface ClusterTransport {
   /**
-   * Returns Left only before the response has started; later errors close the client's connection. Aborting the signal closes
-   * the upstream connection.
+   * Returns Left only before the response has started; later errors close the client's connection. Aborting the signal
+   * closes the upstream connection.
    */
-  relay(connection: ClusterConnection, upstream: UpstreamRequest, exchange: Exchange, signal: AbortSignal): Outcome<ReachFailure, void>
+  relay(
+    connection: ClusterConnection,
+    upstream: UpstreamRequest,
+    exchange: Exchange,
+    signal: AbortSignal,
+  ): Outcome<ReachFailure, void>
   /** Like `relay`, for an upgraded connection. A refused upgrade is returned as an ordinary response. */
-  tunnel(connection: ClusterConnection, upstream: UpstreamRequest, exchange: UpgradeExchange, signal: AbortSignal): Outcome<ReachFailure, void>
+  tunnel(
+    connection: ClusterConnection,
+    upstream: UpstreamRequest,
+    exchange: UpgradeExchange,
+    signal: AbortSignal,
+  ): Outcome<ReachFailure, void>
   /** Closes every connection of the record, because it was removed. */
   forget(id: ClusterId): Promise<void>
 }
@@ -296,13 +332,16 @@ export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTr
 /** Opens and caches the credentials of records. */
 export interface ClusterConnections {
   /**
-   * A record with a credential is connected by it. A record without one is connected through the cluster gateway of its hub:
-   * the record of the same owner whose UID is `hubClusterUid`, with the credential of that record. A hub must have a
-   * credential of its own. Makes no query if `version` is the record's own, as authorization just read it, and was opened
-   * before; otherwise one, and a second one if this version was not opened yet. Reads the record of the hub, if there is one,
-   * by one more query each time, so that a change of its credential takes effect at once.
+   * A record with a credential is connected by it. A record without one is connected through the cluster gateway of its
+   * hub: the record of the same owner whose UID is `hubClusterUid`, with the credential of that record. A hub must have
+   * a credential of its own. Makes no query if `version` is the record's own, as authorization just read it, and was
+   * opened before; otherwise one, and a second one if this version was not opened yet. Reads the record of the hub, if
+   * there is one, by one more query each time, so that a change of its credential takes effect at once.
    */
-  open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
+  open(
+    id: ClusterId,
+    version?: number,
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
 /** One for the whole service, so that a credential is opened once, whichever part asks for it. */
 export const ClusterConnectionsToken = token<ClusterConnections>('clusters.ClusterConnections')
@@ -310,10 +349,10 @@ export const ClusterConnectionsToken = token<ClusterConnections>('clusters.Clust
 /** Sends requests to member clusters on behalf of a caller, for other parts. */
 export interface ClustersAsCaller {
   /**
-   * Sends one request to the cluster of that UID with the caller's identity. The cluster is searched in the accounts of the
-   * caller and among the clusters granted to them, and receives the request only if the caller may connect to it. Failures
-   * besides those of reaching it: ClusterMissing (also for another account's cluster), AccessDenied (the caller may see it, or
-   * it belongs to one of the caller's organizations, but may not connect to it), EntryRefusal.
+   * Sends one request to the cluster of that UID with the caller's identity. The cluster is searched in the accounts of
+   * the caller and among the clusters granted to them, and receives the request only if the caller may connect to it.
+   * Failures besides those of reaching it: ClusterMissing (also for another account's cluster), AccessDenied (the
+   * caller may see it, or it belongs to one of the caller's organizations, but may not connect to it), EntryRefusal.
    */
   request(call: SignedInCall, uid: string, request: ClusterRequest): Outcome<AsCallerFailure, ClusterAnswer>
 }
@@ -341,8 +380,8 @@ export interface MemberCluster {
   /** Sends one bounded request. Any status except 401 is Right. */
   request(request: ClusterRequest, signal: AbortSignal): Outcome<MemberFailure, ClusterAnswer>
   /**
-   * Streams one exchange of a Kubernetes client as the proxy routes do, with the same header and path rules; the identity is
-   * set by this service. Returns Left only before the response has started. Upgrades are not supported.
+   * Streams one exchange of a Kubernetes client as the proxy routes do, with the same header and path rules; the
+   * identity is set by this service. Returns Left only before the response has started. Upgrades are not supported.
    */
   relay(exchange: Exchange, signal: AbortSignal): Outcome<MemberFailure | Failure<'ProxyPathRefused'>, void>
 }
@@ -350,18 +389,21 @@ export interface MemberCluster {
 /** Opens clusters on behalf of callers, for other parts. */
 export interface MemberClusters {
   /**
-   * Opens the cluster that authorization (`can_connect`) found, as this caller. The record is read once; its credential is
-   * opened for each request, so that a change takes effect at once.
+   * Opens the cluster that authorization (`can_connect`) found, as this caller. The record is read once; its credential
+   * is opened for each request, so that a change takes effect at once.
    */
-  open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
+  open(
+    call: SignedInCall<never>,
+    grant: AccessGrant,
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
 }
 export const MemberClustersToken = token<MemberClusters>('clusters.MemberClusters')
 
 /** The address of this service for clients. */
 export interface PublicAddress {
   /**
-   * Returns the address for this caller's Kubernetes clients, by https if available, and the certificate to trust if it is not
-   * signed by a public authority.
+   * Returns the address for this caller's Kubernetes clients, by https if available, and the certificate to trust if it
+   * is not signed by a public authority.
    */
   kubernetesUrl(call: Pick<Call, 'ownAddress'>): { readonly url: string; readonly caPem: string | undefined }
 }

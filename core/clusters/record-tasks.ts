@@ -16,7 +16,11 @@ import type { Cluster } from './types.ts'
 export const auditOf = defineAudit(
   'cluster',
   ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.linked', 'cluster.removed'],
-  ({ id, name, ownerId }: Pick<Cluster, 'id' | 'name' | 'ownerId'>) => ({ objectId: id, objectName: name, tenantId: ownerId }),
+  ({ id, name, ownerId }: Pick<Cluster, 'id' | 'name' | 'ownerId'>) => ({
+    objectId: id,
+    objectName: name,
+    tenantId: ownerId,
+  }),
 )
 
 /** The record that a task is about, as stored in its input. */
@@ -31,12 +35,19 @@ type Verb = keyof typeof verbs
 
 const kindOf = (verb: Verb): string => `clusters.${verb}`
 
-/** Prepares the task that reports the rest of a change to a record. It takes no lock: it never conflicts with later requests. */
+/**
+ * Prepares the task that reports the rest of a change to a record. It takes no lock: it never conflicts with later
+ * requests.
+ */
 export const prepareRecordTask = (
   { tasks }: { readonly tasks: Pick<Tasks, 'prepare'> },
   call: SignedInCall<never>,
   { ownerId, owner, name }: TaskRecord,
-  { verb, input = {}, responseId }: { readonly verb: Verb; readonly input?: FreeObject; readonly responseId: string | undefined },
+  {
+    verb,
+    input = {},
+    responseId,
+  }: { readonly verb: Verb; readonly input?: FreeObject; readonly responseId: string | undefined },
 ): Promise<PreparedTask> =>
   tasks.prepare(call, {
     kind: kindOf(verb),
@@ -50,7 +61,8 @@ export const prepareRecordTask = (
 /** Failures of submitting the task of a change to a record. */
 export type RecordTaskFailure = SubmitFailure
 
-const recordIn = ({ input }: Pick<TaskRun, 'input'>): Pick<TaskRecord, 'owner' | 'name'> => input.record as unknown as TaskRecord
+const recordIn = ({ input }: Pick<TaskRun, 'input'>): Pick<TaskRecord, 'owner' | 'name'> =>
+  input.record as unknown as TaskRecord
 
 interface Deps {
   readonly authorizer: Authorizer
@@ -61,7 +73,10 @@ interface Deps {
 }
 
 /** Returns the record of a task, if its actor may still see it. */
-const openRecord = async ({ authorizer, clusters }: Deps, run: TaskRun): Outcome<Failure, { readonly call: SignedInCall; readonly cluster: Cluster }> => {
+const openRecord = async (
+  { authorizer, clusters }: Deps,
+  run: TaskRun,
+): Outcome<Failure, { readonly call: SignedInCall; readonly cluster: Cluster }> => {
   const call = await run.callNow()
   if (isLeft(call)) return call
   const { owner, name } = recordIn(run)
@@ -84,8 +99,14 @@ const linkToHub = async (deps: Deps, run: TaskRun, call: SignedInCall, cluster: 
     cluster.hubClusterUid === hub.uid && cluster.managedClusterName === managedClusterName
       ? right(cluster)
       : await deps.unitOfWork.run<Failure<'ClusterChanged'>, Cluster>(call, async ({ clusters, audit }) => {
-          const changed = await clusters.change(cluster.id, cluster.version, { hubClusterUid: hub.uid, managedClusterName })
-          if (!isLeft(changed)) await audit.record(auditOf(cluster, 'cluster.linked', { hub: hub.name, managedCluster: managedClusterName }))
+          const changed = await clusters.change(cluster.id, cluster.version, {
+            hubClusterUid: hub.uid,
+            managedClusterName,
+          })
+          if (!isLeft(changed))
+            await audit.record(
+              auditOf(cluster, 'cluster.linked', { hub: hub.name, managedCluster: managedClusterName }),
+            )
           return changed
         })
   if (isLeft(linked)) {
@@ -107,24 +128,34 @@ const resultOf = (cluster: Cluster): FreeObject => ({
   ...definedFields({ hub: cluster.hubClusterName === '' ? undefined : cluster.hubClusterName }),
 })
 
-/** Says which components were asked for and are not installed, so that the end of the task is not taken for more than it is. */
+/**
+ * Says which components were asked for and are not installed, so that the end of the task is not taken for more than it
+ * is.
+ */
 const reportComponents = ({ input, progress }: TaskRun): string => {
   const components = listAt(input, 'components').map(String).join(', ')
   if (components === '') return ''
   const message = `Not installed: ${components}.`
-  progress.step('Install components').failed(`${message} A hub of Open Cluster Management installs feature sets on its spokes.`)
+  progress
+    .step('Install components')
+    .failed(`${message} A hub of Open Cluster Management installs feature sets on its spokes.`)
   return ` ${message}`
 }
 
-/** Reports a record that the request has written, and finds the hub of a spoke. Each step finds out itself whether it is done. */
+/**
+ * Reports a record that the request has written, and finds the hub of a spoke. Each step finds out itself whether it is
+ * done.
+ */
 const settleKind = (verb: 'import' | 'reconfigure', deps: Deps, done: string): TaskHandler => ({
   kind: kindOf(verb),
   run: async (run): Promise<TaskEnd> => {
     const opened = await openRecord(deps, run)
-    if (isLeft(opened)) return { state: 'failed', message: `${run.task.title}: not completed.`, error: opened.left.message }
+    if (isLeft(opened))
+      return { state: 'failed', message: `${run.task.title}: not completed.`, error: opened.left.message }
     const { call, cluster } = opened.right
     run.progress.step('Record the cluster').done(`${cluster.name} is recorded at ${cluster.endpoint}.`)
-    if (run.signal.aborted) return { state: 'cancelled', message: `${cluster.name} ${done}. Its hub was not looked for.` }
+    if (run.signal.aborted)
+      return { state: 'cancelled', message: `${cluster.name} ${done}. Its hub was not looked for.` }
     const missing = reportComponents(run)
     const settled = cluster.managers.includes('OCMSpoke') ? await linkToHub(deps, run, call, cluster) : cluster
     return { state: 'succeeded', message: `${cluster.name} ${done}.${missing}`, result: resultOf(settled) }

@@ -23,7 +23,8 @@ export type Observation =
 
 /** Returns the status of a recorded cluster after a survey. */
 export const judge = (recordedUid: string, seen: Observation): ClusterStatus => {
-  if (seen.kind === 'refused-credential' || seen.kind === 'refused-caller') return { phase: 'NotConnected', reason: 'AuthIssue', message: seen.message }
+  if (seen.kind === 'refused-credential' || seen.kind === 'refused-caller')
+    return { phase: 'NotConnected', reason: 'AuthIssue', message: seen.message }
   if (seen.kind === 'unreachable') return { phase: 'NotConnected', reason: 'Unknown', message: seen.message }
   if (seen.facts.uid !== recordedUid)
     return { phase: 'Lost', reason: 'ClusterNotFound', message: 'Another cluster answers at the recorded address.' }
@@ -40,7 +41,10 @@ export const notImported: ClusterStatus = { phase: 'NotImported', reason: undefi
 /** Seconds for which a status counts as current. */
 const freshSeconds = 10
 
-/** Surveys a cluster and reads its cluster set from its hub, unless that was done just before, and stores the result. Concurrent requests share one survey. */
+/**
+ * Surveys a cluster and reads its cluster set from its hub, unless that was done just before, and stores the result.
+ * Concurrent requests share one survey.
+ */
 export const makeRefreshStatus = (deps: {
   readonly clusters: Pick<ClusterStore, 'get' | 'observe' | 'observeSet'>
   readonly readSetOfSpoke: ReadSetOfSpoke
@@ -50,7 +54,10 @@ export const makeRefreshStatus = (deps: {
 }) => {
   const underWay = new Map<string, Promise<Cluster>>()
 
-  const survey = async ({ link, credential, via }: ClusterConnection, { principal }: SignedInCall<never>): Promise<Observation> => {
+  const survey = async (
+    { link, credential, via }: ClusterConnection,
+    { principal }: SignedInCall<never>,
+  ): Promise<Observation> => {
     const as = impersonated({ link, ...definedFields({ via }) }, principal)
     const through = via === undefined || as === undefined ? undefined : { via, headers: impersonation(as) }
     // The caller's signal is not used, because others may wait for the same survey.
@@ -68,7 +75,8 @@ export const makeRefreshStatus = (deps: {
 
   const observeSet = async (cluster: Cluster, call: SignedInCall<never>): Promise<void> => {
     const clusterSet = await deps.readSetOfSpoke(call, cluster)
-    if (clusterSet !== undefined && clusterSet !== cluster.clusterSetName) await deps.clusters.observeSet(cluster.id, clusterSet)
+    if (clusterSet !== undefined && clusterSet !== cluster.clusterSetName)
+      await deps.clusters.observeSet(cluster.id, clusterSet)
   }
 
   const look = async (cluster: Cluster, call: SignedInCall<never>): Promise<Cluster> => {
@@ -84,7 +92,8 @@ export const makeRefreshStatus = (deps: {
     checkedAt !== undefined && Math.abs(deps.clock.now().getTime() - checkedAt.getTime()) < freshSeconds * 1000
 
   /** Through a hub, the answer may depend on the caller. */
-  const sharingKey = ({ id, hasCredential }: Cluster, { principal }: SignedInCall<never>): string => (hasCredential ? `${id}` : `${id}/${principal.userId}`)
+  const sharingKey = ({ id, hasCredential }: Cluster, { principal }: SignedInCall<never>): string =>
+    hasCredential ? `${id}` : `${id}/${principal.userId}`
 
   return async (
     call: SignedInCall<never>,

@@ -22,7 +22,15 @@ export const toManagerMask = (managers: readonly ClusterManager[]): number =>
 export const fromManagerMask = (mask: number): readonly ClusterManager[] =>
   names.filter((manager) => (mask & managerBits[manager]) !== 0)
 
-export const clusterPhases = ['Active', 'Inactive', 'NotReady', 'NotConnected', 'Registered', 'NotImported', 'Lost'] as const
+export const clusterPhases = [
+  'Active',
+  'Inactive',
+  'NotReady',
+  'NotConnected',
+  'Registered',
+  'NotImported',
+  'Lost',
+] as const
 export type ClusterPhase = (typeof clusterPhases)[number]
 
 export const phaseReasons = ['Unknown', 'ClusterNotFound', 'AuthIssue', 'MissingComponent'] as const
@@ -140,7 +148,10 @@ export interface Cluster {
 }
 
 /** A new record; the store assigns id and version. */
-export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName' | 'clusterSetName'> & {
+export type NewCluster = Omit<
+  Cluster,
+  'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName' | 'clusterSetName'
+> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
   /** Undefined for a spoke that is reached only through its hub. */
@@ -200,6 +211,9 @@ export interface ClusterConnection {
   readonly link: ClusterLink
   /** The credential of the record, or that of the hub's record if `via` is set. */
   readonly credential: ClusterCredential
-  /** Set if the cluster is reached through its hub. The hub's credential must never be used there without a caller's identity. */
+  /**
+   * Set if the cluster is reached through its hub. The hub's credential must never be used there without a caller's
+   * identity.
+   */
   readonly via?: GatewayRoute
 }

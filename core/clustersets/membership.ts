@@ -11,7 +11,9 @@ import type { AuditEntry, AuditTrail, UnitOfWork } from '../kernel/unit-of-work.
 import { defineAudit, recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import { includes, namedSetOf, rivalSets, selectsByLabels } from './types.ts'
 
-/** A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster. */
+/**
+ * A cluster set, or a managed cluster of the request, does not allow the change. `errors` has a line for each cluster.
+ */
 export const ClusterSetRefused = defineFailure(
   'ClusterSetRefused',
   'Unprocessable',
@@ -34,11 +36,15 @@ export interface MembershipInput {
   readonly clusters: readonly string[]
 }
 
-export const auditOf = defineAudit('cluster', ['cluster.set_created', 'cluster.set_deleted', 'cluster.spokes_moved'], ({ id, ownerId, name }: Hub) => ({
-  objectId: id,
-  objectName: name,
-  tenantId: ownerId,
-}))
+export const auditOf = defineAudit(
+  'cluster',
+  ['cluster.set_created', 'cluster.set_deleted', 'cluster.spokes_moved'],
+  ({ id, ownerId, name }: Hub) => ({
+    objectId: id,
+    objectName: name,
+    tenantId: ownerId,
+  }),
+)
 
 /** A cluster whose set was changed; an empty name is no set. */
 export interface Move {
@@ -55,7 +61,9 @@ export const movesAudit = (hub: Hub, moves: readonly Move[]): readonly AuditEntr
   [...Map.groupBy(moves, ({ from, to }) => `${from}/${to}`).values()].flatMap((group) => {
     const [{ from, to }] = group as [Move]
     const names = group.map(({ cluster }) => cluster).sort()
-    const rows = Array.from({ length: Math.ceil(names.length / namesInRow) }, (_, row) => names.slice(row * namesInRow, (row + 1) * namesInRow))
+    const rows = Array.from({ length: Math.ceil(names.length / namesInRow) }, (_, row) =>
+      names.slice(row * namesInRow, (row + 1) * namesInRow),
+    )
     return rows.map((clusters) => auditOf(hub, 'cluster.spokes_moved', { from, to, clusters }))
   })
 
@@ -75,7 +83,10 @@ interface Refusal {
   readonly failure: SetChangeFailure
 }
 
-/** After these the hub is not asked about further clusters. The other failures may be those of one cluster, or of the set that it is in. */
+/**
+ * After these the hub is not asked about further clusters. The other failures may be those of one cluster, or of the
+ * set that it is in.
+ */
 const ofHub = ['ClusterUnreachable', 'ClusterMissing', 'ClusterNotConnected', 'NotAHub']
 /** What is wrong with the request. The other failures keep their own status, if there is only one kind of them. */
 const ofRequest = ['ClusterSetRefused', 'HubRefused']
@@ -87,17 +98,29 @@ const refusalOf = (refused: readonly Refusal[], all: number): SetChangeFailure |
   const unreachable = refused.find(({ failure }) => ofHub.includes(failure.tag))
   if (unreachable !== undefined) return unreachable.failure
   const errors = refused.map(({ cluster, failure }) => `${cluster}: ${failure.message}`).sort()
-  if (!ofRequest.includes(first.failure.tag) && refused.every(({ failure }) => failure.tag === first.failure.tag)) return { ...first.failure, errors }
+  if (!ofRequest.includes(first.failure.tag) && refused.every(({ failure }) => failure.tag === first.failure.tag))
+    return { ...first.failure, errors }
   const rest = refused.length === all ? '' : ' The other clusters are done.'
-  return ClusterSetRefused(`${refused.length} of ${all} clusters could not be changed. ${errors.slice(0, 3).join(' ')}${errors.length > 3 ? ' …' : ''}${rest}`, { errors })
+  return ClusterSetRefused(
+    `${refused.length} of ${all} clusters could not be changed. ` +
+      `${errors.slice(0, 3).join(' ')}${errors.length > 3 ? ' …' : ''}${rest}`,
+    { errors },
+  )
 }
 
-/** Returns the set that a cluster is to have, or why it may not be changed. Returns undefined if it is to stay as it is. */
+/**
+ * Returns the set that a cluster is to have, or why it may not be changed. Returns undefined if it is to stay as it is.
+ */
 type Judge = (cluster: HubObject) => string | Failure<'ClusterSetRefused'> | undefined
 
-const setLabel = (to: string): HubEdit => ({ merge: { metadata: { labels: { [clusterSetLabel]: to === '' ? null : to } } } })
+const setLabel = (to: string): HubEdit => ({
+  merge: { metadata: { labels: { [clusterSetLabel]: to === '' ? null : to } } },
+})
 
-/** Changes the sets of clusters, each only if it is still as it was judged. One that is refused does not keep the others. */
+/**
+ * Changes the sets of clusters, each only if it is still as it was judged. One that is refused does not keep the
+ * others.
+ */
 export const moveClusters = async (hub: Hub, names: readonly string[], judge: Judge): Promise<MoveResult> => {
   const moved = new Map<string, Move>()
   const refused: Refusal[] = []
@@ -111,14 +134,18 @@ export const moveClusters = async (hub: Hub, names: readonly string[], judge: Ju
       return right(to === undefined ? undefined : setLabel(to))
     })
     if (!isLeft(edited)) {
-      if (edited.right === 'missing') refused.push({ cluster, failure: ClusterSetRefused('The cluster does not exist on the hub.') })
+      if (edited.right === 'missing')
+        refused.push({ cluster, failure: ClusterSetRefused('The cluster does not exist on the hub.') })
       if (edited.right === 'changed' && move !== undefined) moved.set(cluster, move)
       return right(undefined)
     }
     refused.push({ cluster, failure: edited.left })
     return ofHub.includes(edited.left.tag) ? edited : right(undefined)
   })
-  return { moves: distinct.flatMap((cluster) => moved.get(cluster) ?? []), failure: refusalOf(refused, distinct.length) }
+  return {
+    moves: distinct.flatMap((cluster) => moved.get(cluster) ?? []),
+    failure: refusalOf(refused, distinct.length),
+  }
 }
 
 /** Finds the set of a body, which clusters are to be added to or removed from by name. */
@@ -126,7 +153,8 @@ const findNamedSet = async (hub: Hub, name: string): Outcome<SetChangeFailure, H
   const found = await hub.get(clusterSetKind, { name })
   if (isLeft(found)) return found
   if (found.right === undefined) return left(ClusterSetRefused(`The cluster set ${name} does not exist on the hub.`))
-  if (selectsByLabels(found.right)) return left(ClusterSetRefused(`The cluster set ${name} selects its clusters by their labels.`))
+  if (selectsByLabels(found.right))
+    return left(ClusterSetRefused(`The cluster set ${name} selects its clusters by their labels.`))
   return right(found.right)
 }
 
@@ -148,8 +176,8 @@ interface SetChange extends MoveResult {
 }
 
 /**
- * Records what was done, also if the rest failed. Under an Idempotency-Key a request that failed may be sent again, so its
- * transaction does not store a response.
+ * Records what was done, also if the rest failed. Under an Idempotency-Key a request that failed may be sent again, so
+ * its transaction does not store a response.
  */
 export const recordMoves = async (
   { unitOfWork, clusters }: Omit<ChangeDeps, 'hubs'>,
@@ -163,8 +191,8 @@ export const recordMoves = async (
 }
 
 /**
- * Adds clusters to an existing set, from whatever set they are in. If the set is deleted during the request, they leave it again:
- * a label may not name a set that does not exist, since a later set of that name would have them.
+ * Adds clusters to an existing set, from whatever set they are in. If the set is deleted during the request, they leave
+ * it again: a label may not name a set that does not exist, since a later set of that name would have them.
  */
 export const addToSet = async (hub: Hub, set: HubObject, clusters: readonly string[]): Promise<MoveResult> => {
   const rivals = await rivalSets(hub, set.name)
@@ -172,7 +200,10 @@ export const addToSet = async (hub: Hub, set: HubObject, clusters: readonly stri
   const added = await moveClusters(hub, clusters, (cluster) => {
     if (cluster.isDeleting) return ClusterSetRefused('The cluster is being deleted.')
     const rival = namedSetOf(cluster) === set.name ? undefined : rivals.right.find((each) => includes(each, cluster))
-    if (rival !== undefined) return ClusterSetRefused(`The cluster is in the set ${rival.name} too. Both have features, and a cluster has those of one set.`)
+    if (rival !== undefined)
+      return ClusterSetRefused(
+        `The cluster is in the set ${rival.name} too. Both have features, and a cluster has those of one set.`,
+      )
     return namedSetOf(cluster) === set.name ? undefined : set.name
   })
   if (added.moves.length === 0) return added
@@ -181,11 +212,15 @@ export const addToSet = async (hub: Hub, set: HubObject, clusters: readonly stri
   if (after.right?.uid === set.uid && !after.right.isDeleting) return added
   const names = added.moves.map(({ cluster }) => cluster)
   const undone = await moveClusters(hub, names, (cluster) => (namedSetOf(cluster) === set.name ? '' : undefined))
-  return { moves: [...added.moves, ...undone.moves], failure: ClusterSetRefused(`The cluster set ${set.name} was deleted during the request.`) }
+  return {
+    moves: [...added.moves, ...undone.moves],
+    failure: ClusterSetRefused(`The cluster set ${set.name} was deleted during the request.`),
+  }
 }
 
 /** Adds managed clusters to a cluster set. Those that are in another set leave it; those that are in this set stay. */
-export const makeAddToClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
+export const makeAddToClusterSet =
+  ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
@@ -197,15 +232,18 @@ export const makeAddToClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
   }
 
 /**
- * Removes managed clusters from a cluster set. Those that are not in this set stay as they are. A cluster or a set that is being
- * deleted is accepted, since a set with clusters cannot be deleted.
+ * Removes managed clusters from a cluster set. Those that are not in this set stay as they are. A cluster or a set that
+ * is being deleted is accepted, since a set with clusters cannot be deleted.
  */
-export const makeRemoveFromClusterSet = ({ hubs, ...deps }: ChangeDeps) =>
+export const makeRemoveFromClusterSet =
+  ({ hubs, ...deps }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, clusters }: MembershipInput): Outcome<SetChangeFailure, void> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
     const set = await findNamedSet(hub.right, clusterSet)
     if (isLeft(set)) return set
-    const { moves, failure } = await moveClusters(hub.right, clusters, (cluster) => (namedSetOf(cluster) === clusterSet ? '' : undefined))
+    const { moves, failure } = await moveClusters(hub.right, clusters, (cluster) =>
+      namedSetOf(cluster) === clusterSet ? '' : undefined,
+    )
     return recordMoves(deps, call, { hub: hub.right, moves, entries: movesAudit(hub.right, moves), failure })
   }

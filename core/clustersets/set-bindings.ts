@@ -18,11 +18,15 @@ import type { MembershipStore } from '../organizations/ports.ts'
 import type { ClusterSetInput } from './cluster-sets.ts'
 import { findClusterSet } from './types.ts'
 
-const auditOf = defineAudit('cluster', ['cluster.namespace_bound', 'cluster.namespace_unbound'], ({ id, ownerId, name }: Hub) => ({
-  objectId: id,
-  objectName: name,
-  tenantId: ownerId,
-}))
+const auditOf = defineAudit(
+  'cluster',
+  ['cluster.namespace_bound', 'cluster.namespace_unbound'],
+  ({ id, ownerId, name }: Hub) => ({
+    objectId: id,
+    objectName: name,
+    tenantId: ownerId,
+  }),
+)
 
 /** The namespace or the cluster set cannot be bound: it does not exist, or is being deleted. */
 export const BindingRefused = defineFailure(
@@ -52,8 +56,12 @@ const setOf = ({ body }: HubObject): string => textAt(body, 'spec', 'clusterSet'
 /** A hub has a namespace for each of its spokes. */
 const ofNoSpoke: HubSelection = { labelSelector: `!${spokeNameLabel}`, isMetadataOnly: true }
 
-/** Returns the namespaces of a hub, except those of its spokes, with the cluster sets that are bound to each. A binding may outlive its set. */
-export const makeListBoundNamespaces = ({ hubs }: { readonly hubs: Hubs }) =>
+/**
+ * Returns the namespaces of a hub, except those of its spokes, with the cluster sets that are bound to each. A binding
+ * may outlive its set.
+ */
+export const makeListBoundNamespaces =
+  ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, BoundNamespaces> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
@@ -67,7 +75,8 @@ export const makeListBoundNamespaces = ({ hubs }: { readonly hubs: Hubs }) =>
     if (isLeft(sets)) return sets
     const existing = new Set(sets.right.map(({ name }) => name))
     const bound = Map.groupBy(bindings.right, ({ namespace }) => namespace)
-    const setsOf = (name: string): readonly string[] => [...new Set((bound.get(name) ?? []).map(setOf))].filter((set) => existing.has(set)).sort()
+    const setsOf = (name: string): readonly string[] =>
+      [...new Set((bound.get(name) ?? []).map(setOf))].filter((set) => existing.has(set)).sort()
     return right(Object.fromEntries(namespaces.right.map(({ name }) => [name, setsOf(name)])))
   }
 
@@ -76,13 +85,23 @@ const unusable = (what: string, object: HubObject | undefined): Failure<'Binding
   return object.isDeleting ? BindingRefused(`The ${what} is being deleted.`) : undefined
 }
 
-/** Binds a cluster set to a namespace, so that the namespace can place workloads on its spokes. Binding it again succeeds. */
-export const makeBindNamespace = ({ hubs, unitOfWork }: ChangeDeps) =>
-  async (call: SignedInCall, { grant, clusterSet, namespace }: NamespaceBinding): Outcome<HubChangeFailure | Failure<'BindingRefused'>, void> => {
+/**
+ * Binds a cluster set to a namespace, so that the namespace can place workloads on its spokes. Binding it again
+ * succeeds.
+ */
+export const makeBindNamespace =
+  ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (
+    call: SignedInCall,
+    { grant, clusterSet, namespace }: NamespaceBinding,
+  ): Outcome<HubChangeFailure | Failure<'BindingRefused'>, void> => {
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const hub = opened.right
-    const [set, place] = await Promise.all([hub.get(clusterSetKind, { name: clusterSet }), hub.get(namespaceKind, { name: namespace })])
+    const [set, place] = await Promise.all([
+      hub.get(clusterSetKind, { name: clusterSet }),
+      hub.get(namespaceKind, { name: namespace }),
+    ])
     if (isLeft(set)) return set
     if (isLeft(place)) return place
     const refused = unusable(`namespace ${namespace}`, place.right) ?? unusable(`cluster set ${clusterSet}`, set.right)
@@ -90,17 +109,20 @@ export const makeBindNamespace = ({ hubs, unitOfWork }: ChangeDeps) =>
     const key = { namespace, name: clusterSet }
     const created = await hub.create(clusterSetBindingKind, key, { spec: { clusterSet } })
     if (isLeft(created)) return created
-    if (created.right === 'unplaced') return left(BindingRefused(`The namespace ${namespace} was deleted during the request.`))
+    if (created.right === 'unplaced')
+      return left(BindingRefused(`The namespace ${namespace} was deleted during the request.`))
     const existing = created.right === 'exists' ? await hub.get(clusterSetBindingKind, key) : right(undefined)
     if (isLeft(existing)) return existing
     if (existing.right !== undefined && setOf(existing.right) !== clusterSet)
       return left(BindingRefused(`The binding ${clusterSet} of the namespace ${namespace} is for another cluster set.`))
-    const entry = created.right === 'created' ? auditOf(hub, 'cluster.namespace_bound', { clusterSet, namespace }) : undefined
+    const entry =
+      created.right === 'created' ? auditOf(hub, 'cluster.namespace_bound', { clusterSet, namespace }) : undefined
     return recordChange(unitOfWork, call, entry)
   }
 
 /** Unbinds a cluster set from a namespace, by all bindings for it. Unbinding one that is not bound succeeds. */
-export const makeUnbindNamespace = ({ hubs, unitOfWork }: ChangeDeps) =>
+export const makeUnbindNamespace =
+  ({ hubs, unitOfWork }: ChangeDeps) =>
   async (call: SignedInCall, { grant, clusterSet, namespace }: NamespaceBinding): Outcome<HubChangeFailure, void> => {
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
@@ -113,7 +135,11 @@ export const makeUnbindNamespace = ({ hubs, unitOfWork }: ChangeDeps) =>
       if (isLeft(removed)) return removed
       isChanged ||= removed.right
     }
-    return recordChange(unitOfWork, call, isChanged ? auditOf(hub, 'cluster.namespace_unbound', { clusterSet, namespace }) : undefined)
+    return recordChange(
+      unitOfWork,
+      call,
+      isChanged ? auditOf(hub, 'cluster.namespace_unbound', { clusterSet, namespace }) : undefined,
+    )
   }
 
 /** The most users that one statement reads. */
@@ -144,21 +170,33 @@ const seesMembers = ({ principal: { scopes } }: SignedInCall<never>, { context }
   context.isMember && !scopes.publicOnly && allows(scopes, { category: 'organization', level: 'read' })
 
 /**
- * Returns the users with a role on a cluster set. The labels are whatever the hub says, so a user is shown only to callers who
- * may see that user anyway: by the user's visibility, or as a member of the organization that owns the hub.
+ * Returns the users with a role on a cluster set. The labels are whatever the hub says, so a user is shown only to
+ * callers who may see that user anyway: by the user's visibility, or as a member of the organization that owns the hub.
  */
 export const makeListUsersOfSet = ({ hubs, memberships, users }: Deps) => {
-  const visible = async (call: SignedInCall<never>, { grant, viewer }: UsersOfSetInput, found: readonly User[]): Promise<readonly User[]> => {
+  const visible = async (
+    call: SignedInCall<never>,
+    { grant, viewer }: UsersOfSetInput,
+    found: readonly User[],
+  ): Promise<readonly User[]> => {
     const hidden = found.filter((user) => user.isActive && !maySee(viewer, user)).map(({ id }) => id)
-    const members = new Set(grant.orgId !== undefined && seesMembers(call, grant) ? await memberships.among(grant.orgId, hidden) : [])
+    const members = new Set(
+      grant.orgId !== undefined && seesMembers(call, grant) ? await memberships.among(grant.orgId, hidden) : [],
+    )
     return found.filter((user) => maySee(viewer, user) || members.has(user.id))
   }
 
-  return async (call: SignedInCall<never>, input: UsersOfSetInput): Outcome<HubReadFailure | Failure<'ClusterSetMissing'>, UsersByRole> => {
+  return async (
+    call: SignedInCall<never>,
+    input: UsersOfSetInput,
+  ): Outcome<HubReadFailure | Failure<'ClusterSetMissing'>, UsersByRole> => {
     const { grant, clusterSet } = input
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
-    const [set, bindings] = await Promise.all([findClusterSet(hub.right, clusterSet), hub.right.list(distribution.kinds.setRoleBinding)])
+    const [set, bindings] = await Promise.all([
+      findClusterSet(hub.right, clusterSet),
+      hub.right.list(distribution.kinds.setRoleBinding),
+    ])
     if (isLeft(set)) return set
     // A hub without the controller of role bindings has none.
     if (isLeft(bindings) && bindings.left.tag === 'NotAHub') return right({})
@@ -167,7 +205,9 @@ export const makeListUsersOfSet = ({ hubs, memberships, users }: Deps) => {
     const ids = [...new Set(ofSet.map(userOf).filter((id) => id !== undefined))].slice(0, maxUsers)
     const found = new Map((await visible(call, input, await users.byIds(ids))).map((user) => [user.id, user]))
     const usersOf = (role: readonly HubObject[]): readonly User[] =>
-      [...new Set(role.map(userOf))].flatMap((id) => (id === undefined ? [] : (found.get(id) ?? []))).sort((a, b) => (a.login < b.login ? -1 : 1))
+      [...new Set(role.map(userOf))]
+        .flatMap((id) => (id === undefined ? [] : (found.get(id) ?? [])))
+        .sort((a, b) => (a.login < b.login ? -1 : 1))
     const byRole = Map.groupBy(ofSet, ({ body }) => textAt(body, 'roleRef', 'name'))
     return right(Object.fromEntries([...byRole].map(([role, bound]) => [role, usersOf(bound)])))
   }

@@ -62,9 +62,13 @@ type DocumentFailure = Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>
 type CreateFailure = Failure<'ContractOwnerMissing'> | Failure<'ContractTermsInvalid'> | DocumentFailure
 
 /** Returns the terms for each product, each product once. */
-const termsForEach = (products: readonly string[], draft: ContractDraft): Either<Failure<'ContractTermsInvalid'>, readonly ContractTerms[]> => {
+const termsForEach = (
+  products: readonly string[],
+  draft: ContractDraft,
+): Either<Failure<'ContractTermsInvalid'>, readonly ContractTerms[]> => {
   const named = [...new Set(products)]
-  if (named.length === 0 || named.length > maxProducts) return left(ContractTermsInvalid(`Name 1 to ${maxProducts} products.`))
+  if (named.length === 0 || named.length > maxProducts)
+    return left(ContractTermsInvalid(`Name 1 to ${maxProducts} products.`))
   const all: ContractTerms[] = []
   for (const product of named) {
     const terms = parseTerms({ ...draft, product }, undefined)
@@ -76,32 +80,40 @@ const termsForEach = (products: readonly string[], draft: ContractDraft): Either
 
 /** Creates one contract for each product, all of them or none. */
 export const makeCreateContracts = (
-  deps: AdministrationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'>; readonly withUpload: ReturnType<typeof makeWithUpload> },
+  deps: AdministrationDeps & {
+    readonly memberships: Pick<MembershipStore, 'findAccount'>
+    readonly withUpload: ReturnType<typeof makeWithUpload>
+  },
 ) => {
   const addressOf = makeAddressOf(deps.users)
   type Created = readonly Contract[]
-  return async (call: SignedInCall<Created>, { owner, products, draft, upload }: CreateContractsInput): Outcome<CreateFailure, Created> => {
+  return async (
+    call: SignedInCall<Created>,
+    { owner, products, draft, upload }: CreateContractsInput,
+  ): Outcome<CreateFailure, Created> => {
     const account = await deps.memberships.findAccount(owner)
     if (account === undefined) return left(ContractOwnerMissing(`The account ${owner} does not exist.`))
     const terms = termsForEach(products, draft)
     if (isLeft(terms)) return terms
     const by = await addressOf(call)
-    const insertAll = (documents: readonly ContractDocument[]) => deps.unitOfWork.run<CreateFailure, Created>(call, async (stores) => {
-      const at = deps.clock.now()
-      const created: Contract[] = []
-      for (const [index, each] of terms.right.entries()) {
-        const id = await stores.contracts.insert(account.id as AccountId, each, at, by)
-        const contract = await stores.contracts.getAny(id)
-        if (contract === undefined) throw new Error('The contract that was just inserted does not exist.')
-        const changes = { product: each.product, start: each.startsAt.toISOString(), end: each.endsAt.toISOString() }
-        await recordEvent(stores, contract, { event: 'contract.created', by, at, changes })
-        const document = documents[index]
-        const attached = document === undefined ? right(undefined) : await attachDocument(stores, contract, document, at)
-        if (isLeft(attached)) return attached
-        created.push({ ...contract, document })
-      }
-      return right(created)
-    })
+    const insertAll = (documents: readonly ContractDocument[]) =>
+      deps.unitOfWork.run<CreateFailure, Created>(call, async (stores) => {
+        const at = deps.clock.now()
+        const created: Contract[] = []
+        for (const [index, each] of terms.right.entries()) {
+          const id = await stores.contracts.insert(account.id as AccountId, each, at, by)
+          const contract = await stores.contracts.getAny(id)
+          if (contract === undefined) throw new Error('The contract that was just inserted does not exist.')
+          const changes = { product: each.product, start: each.startsAt.toISOString(), end: each.endsAt.toISOString() }
+          await recordEvent(stores, contract, { event: 'contract.created', by, at, changes })
+          const document = documents[index]
+          const attached =
+            document === undefined ? right(undefined) : await attachDocument(stores, contract, document, at)
+          if (isLeft(attached)) return attached
+          created.push({ ...contract, document })
+        }
+        return right(created)
+      })
     if (upload === undefined) return insertAll([])
     return deps.withUpload<CreateFailure, Created>(upload, terms.right.length, async (documents) => {
       const created = await insertAll(documents)
@@ -112,11 +124,22 @@ export const makeCreateContracts = (
 
 /** Returns the contracts of all accounts, or of one, the newest start first. */
 export const makeListAllContracts =
-  ({ contracts, memberships }: { readonly contracts: Pick<ContractStore, 'listAll' | 'listOf'>; readonly memberships: Pick<MembershipStore, 'findAccount'> }) =>
-  async (_call: SignedInCall<never>, { owner, page }: { readonly owner: string | undefined; readonly page: PageRequest }): Outcome<never, Page<Contract>> => {
+  ({
+    contracts,
+    memberships,
+  }: {
+    readonly contracts: Pick<ContractStore, 'listAll' | 'listOf'>
+    readonly memberships: Pick<MembershipStore, 'findAccount'>
+  }) =>
+  async (
+    _call: SignedInCall<never>,
+    { owner, page }: { readonly owner: string | undefined; readonly page: PageRequest },
+  ): Outcome<never, Page<Contract>> => {
     if (owner === undefined) return right(await contracts.listAll(page))
     const account = await memberships.findAccount(owner)
-    return right(account === undefined ? { items: [], total: 0 } : await contracts.listOf(account.id as AccountId, {}, page))
+    return right(
+      account === undefined ? { items: [], total: 0 } : await contracts.listOf(account.id as AccountId, {}, page),
+    )
   }
 
 const missing = (id: ContractId): Failure<'ContractMissing'> => ContractMissing(`The contract ${id} does not exist.`)
@@ -130,22 +153,37 @@ export const makeGetAnyContract =
   }
 
 /**
- * Returns a use case of a contract's owner for site admins: the contract is found by its id alone. `absent` is the failure if it
- * does not exist.
+ * Returns a use case of a contract's owner for site admins: the contract is found by its id alone. `absent` is the
+ * failure if it does not exist.
  */
 export const makeOnAnyContract =
   ({ contracts }: { readonly contracts: Pick<ContractStore, 'getAny'> }) =>
-  <C extends SignedInCall<never>, I extends ContractKey, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
-  async (call: C, input: Omit<I, 'ownerId'> & { readonly id: ContractId }): Outcome<F | Failure<'ContractMissing'>, A> => {
+  <C extends SignedInCall<never>, I extends ContractKey, F extends Failure, A>(
+    useCase: (call: C, input: I) => Outcome<F, A>,
+  ) =>
+  async (
+    call: C,
+    input: Omit<I, 'ownerId'> & { readonly id: ContractId },
+  ): Outcome<F | Failure<'ContractMissing'>, A> => {
     const contract = await contracts.getAny(input.id)
-    return contract === undefined ? left(missing(input.id)) : useCase(call, { ...input, ownerId: contract.ownerId } as unknown as I)
+    return contract === undefined
+      ? left(missing(input.id))
+      : useCase(call, { ...input, ownerId: contract.ownerId } as unknown as I)
   }
 
-/** Returns a use case on an account's contracts for site admins, who name the account; without a name, their own is meant. */
+/**
+ * Returns a use case on an account's contracts for site admins, who name the account; without a name, their own is
+ * meant.
+ */
 export const makeOnAnyAccount =
   ({ memberships }: { readonly memberships: Pick<MembershipStore, 'findAccount'> }) =>
-  <C extends SignedInCall<never>, I extends { readonly ownerId: AccountId }, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
-  async (call: C, input: Omit<I, 'ownerId'> & { readonly owner: string | undefined }): Outcome<F | Failure<'ContractOwnerMissing'>, A> => {
+  <C extends SignedInCall<never>, I extends { readonly ownerId: AccountId }, F extends Failure, A>(
+    useCase: (call: C, input: I) => Outcome<F, A>,
+  ) =>
+  async (
+    call: C,
+    input: Omit<I, 'ownerId'> & { readonly owner: string | undefined },
+  ): Outcome<F | Failure<'ContractOwnerMissing'>, A> => {
     const name = input.owner ?? call.principal.login
     const account = await memberships.findAccount(name)
     return account === undefined
@@ -190,10 +228,17 @@ interface TermsChange {
 }
 
 /** Makes the versions of the terms that follow from a change. Undefined: no term changes. */
-const changeTerms = async ({ contracts }: ContractStores, { id }: Contract, { draft, effective, at, by }: TermsChange): Promise<Either<Failure<'ContractTermsInvalid'>, Applied>> => {
+const changeTerms = async (
+  { contracts }: ContractStores,
+  { id }: Contract,
+  { draft, effective, at, by }: TermsChange,
+): Promise<Either<Failure<'ContractTermsInvalid'>, Applied>> => {
   const from = effectiveInstant(effective, at)
   if (isLeft(from)) return left(ContractTermsInvalid(from.left.message))
-  if (effective.from !== undefined && !namesTerms(draft)) return left(ContractTermsInvalid('effectiveFrom is for terms. name, emails, autoAssignCluster and document count at once.'))
+  if (effective.from !== undefined && !namesTerms(draft))
+    return left(
+      ContractTermsInvalid('effectiveFrom is for terms. name, emails, autoAssignCluster and document count at once.'),
+    )
   const versions = await contracts.listTerms(id)
   const changed = changeTimeline(versions, draft, from.right, { recordedAt: at, recordedBy: by })
   if (isLeft(changed)) return left(ContractTermsInvalid(changed.left.message))
@@ -203,9 +248,18 @@ const changeTerms = async ({ contracts }: ContractStores, { id }: Contract, { dr
   return right({ changes: changesOf(versions, first, effective), terms: { number: first.number, from: first.from } })
 }
 
-const changesOf = (before: readonly TermsVersion[], first: TermsVersion, { reopens }: Effective): AuditEntry['changes'] => {
+const changesOf = (
+  before: readonly TermsVersion[],
+  first: TermsVersion,
+  { reopens }: Effective,
+): AuditEntry['changes'] => {
   const old = termsAt(timelineOf(before), first.from)
-  return { terms: first.number, effectiveFrom: first.from.toISOString(), reopened: reopens, fields: old === undefined ? [] : changedTerms(old, first) }
+  return {
+    terms: first.number,
+    effectiveFrom: first.from.toISOString(),
+    reopened: reopens,
+    fields: old === undefined ? [] : changedTerms(old, first),
+  }
 }
 
 export interface ChangeTermsInput {
@@ -216,10 +270,18 @@ export interface ChangeTermsInput {
 }
 type TermsFailure = Failure<'ContractMissing'> | Failure<'ContractTermsInvalid'>
 
-/** Changes the terms that the request names, from the instant that it names, and the details and the document at once. */
-export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpload: ReturnType<typeof makeWithUpload> }) => {
+/**
+ * Changes the terms that the request names, from the instant that it names, and the details and the document at once.
+ */
+export const makeUpdateContract = (
+  deps: AdministrationDeps & { readonly withUpload: ReturnType<typeof makeWithUpload> },
+) => {
   type UpdateFailure = TermsFailure | DocumentFailure
-  const change = async (call: SignedInCall<Contract>, { id, draft, effective }: ChangeTermsInput, [document]: readonly ContractDocument[]): Outcome<UpdateFailure, Attached<Contract>> => {
+  const change = async (
+    call: SignedInCall<Contract>,
+    { id, draft, effective }: ChangeTermsInput,
+    [document]: readonly ContractDocument[],
+  ): Outcome<UpdateFailure, Attached<Contract>> => {
     let unneeded: readonly string[] = []
     const changed = await changeContract<Failure<'ContractTermsInvalid'> | DocumentFailure>(deps, call, id, {
       event: 'contract.updated',
@@ -242,7 +304,8 @@ export const makeUpdateContract = (deps: AdministrationDeps & { readonly withUpl
     return isLeft(changed) ? changed : right({ result: changed.right, unneeded })
   }
   return async (call: SignedInCall<Contract>, input: ChangeTermsInput): Outcome<UpdateFailure, Contract> => {
-    if (input.upload !== undefined) return deps.withUpload<UpdateFailure, Contract>(input.upload, 1, (documents) => change(call, input, documents))
+    if (input.upload !== undefined)
+      return deps.withUpload<UpdateFailure, Contract>(input.upload, 1, (documents) => change(call, input, documents))
     const changed = await change(call, input, [])
     return isLeft(changed) ? changed : right(changed.right.result)
   }
@@ -257,12 +320,16 @@ export interface ExtendInput {
 /** Moves the end of a contract to a later instant. Its people are reminded again before the new end. */
 export const makeExtendContract =
   (deps: AdministrationDeps) =>
-  (call: SignedInCall<Contract>, { id, endsAt, effective }: ExtendInput): Outcome<TermsFailure | Failure<'ContractRevoked'>, Contract> =>
+  (
+    call: SignedInCall<Contract>,
+    { id, endsAt, effective }: ExtendInput,
+  ): Outcome<TermsFailure | Failure<'ContractRevoked'>, Contract> =>
     changeContract<Failure<'ContractTermsInvalid'> | Failure<'ContractRevoked'>>(deps, call, id, {
       event: 'contract.extended',
       async apply(stores, contract, at, by) {
         if (contract.revokedAt !== undefined) return left(ContractRevoked('A revoked contract cannot be extended.'))
-        if (endsAt.getTime() < contract.endsAt.getTime()) return left(ContractTermsInvalid('The new end must be later than the present one.'))
+        if (endsAt.getTime() < contract.endsAt.getTime())
+          return left(ContractTermsInvalid('The new end must be later than the present one.'))
         return changeTerms(stores, contract, { draft: { endsAt }, effective, at, by })
       },
     })
@@ -285,13 +352,16 @@ export const makeRevokeContract =
       },
     })
 
-/** Reports whether anything that was billed, licensed or reported depends on a contract: it was in force, or a cluster or a license refers to it. */
+/**
+ * Reports whether anything that was billed, licensed or reported depends on a contract: it was in force, or a cluster
+ * or a license refers to it.
+ */
 const hasPast = async ({ contracts }: ContractStores, id: ContractId, at: Date): Promise<boolean> =>
   (await contracts.listTerms(id)).some(({ startsAt }) => startsAt.getTime() <= at.getTime()) || contracts.isUsed(id)
 
 /**
- * Deletes a contract that was never in force, with its history. Any other one ends as if it were revoked: figures, reports and licenses of the
- * past depend on it. The audit log of the owner has a row in both cases.
+ * Deletes a contract that was never in force, with its history. Any other one ends as if it were revoked: figures,
+ * reports and licenses of the past depend on it. The audit log of the owner has a row in both cases.
  */
 export const makeDeleteContract =
   (deps: AdministrationDeps) =>

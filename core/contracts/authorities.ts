@@ -12,7 +12,15 @@ import { hex } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { ContractKey } from './contracts.ts'
 import { makeAddressOf, recordEvent } from './contracts.ts'
-import type { AuthorityStore, ContractUnitOfWork, LicenseAuthority, LicenseSigner, LicenseStore, StoredAuthority, Validity } from './ports.ts'
+import type {
+  AuthorityStore,
+  ContractUnitOfWork,
+  LicenseAuthority,
+  LicenseSigner,
+  LicenseStore,
+  StoredAuthority,
+  Validity,
+} from './ports.ts'
 import { ContractMissing, LicenseMissing } from './ports.ts'
 import type { License } from './types.ts'
 
@@ -23,19 +31,27 @@ export const LicenseAuthorityMissing = defineFailure(
   'The installation has no certificate authority for licenses, or it is outside of its validity.',
 )
 /** The certificate authority cannot sign licenses, or one exists already. */
-export const LicenseAuthorityRefused = defineFailure(
+const LicenseAuthorityRefused = defineFailure(
   'LicenseAuthorityRefused',
   'Unprocessable',
   'A certificate authority for licenses exists already.',
 )
 
-/** A cluster whose clock is slightly behind must not refuse a fresh license, nor the authority and the list that it is checked with. */
+/**
+ * A cluster whose clock is slightly behind must not refuse a fresh license, nor the authority and the list that it is
+ * checked with.
+ */
 export const backdatedSeconds = 300
 
 /** A license cannot outlive its authority, so an authority lives longer than contracts usually do. */
 const authorityDays = 30 * 365
 
-const placeOf = (ref: string): SealedPlace => ({ table: 'license_authorities', column: 'sealed_key', tenantId: 0, rowRef: ref })
+const placeOf = (ref: string): SealedPlace => ({
+  table: 'license_authorities',
+  column: 'sealed_key',
+  tenantId: 0,
+  rowRef: ref,
+})
 
 /** An authority with its key and its validity. */
 export interface OpenAuthority extends LicenseAuthority, Validity {
@@ -63,7 +79,12 @@ export const makeOpenAuthorities = ({ authorities, clock, secretBox, caches, sig
   const open = async ({ id, certificatePem, sealedKey }: StoredAuthority): Promise<OpenAuthority | undefined> => {
     const known = opened.get(id)
     if (known !== undefined || sealedKey === undefined) return known
-    const authority = { id, certificatePem, key: await secretBox.open(sealedKey.box, placeOf(sealedKey.ref)), ...signer.validityOf(certificatePem) }
+    const authority = {
+      id,
+      certificatePem,
+      key: await secretBox.open(sealedKey.box, placeOf(sealedKey.ref)),
+      ...signer.validityOf(certificatePem),
+    }
     opened.set(id, authority)
     return authority
   }
@@ -72,27 +93,45 @@ export const makeOpenAuthorities = ({ authorities, clock, secretBox, caches, sig
       const stored = (await authorities.list()).find(({ retiredAt }) => retiredAt === undefined)
       const authority = stored === undefined ? undefined : await open(stored)
       if (authority === undefined)
-        return left(LicenseAuthorityMissing('No certificate authority for licenses is set up. An operator sets it up by `moorage licenses init`.'))
+        return left(
+          LicenseAuthorityMissing(
+            'No certificate authority for licenses is set up. An operator sets it up by `moorage licenses init`.',
+          ),
+        )
       return isValidAt(authority, clock.now())
         ? right(authority)
-        : left(LicenseAuthorityMissing('The certificate authority for licenses is outside of its validity. An operator replaces it by `moorage licenses init --rotate`.'))
+        : left(
+            LicenseAuthorityMissing(
+              'The certificate authority for licenses is outside of its validity. An operator replaces it ' +
+                'by `moorage licenses init --rotate`.',
+            ),
+          )
     },
     async unexpired() {
       const now = clock.now()
       const all = await Promise.all((await authorities.list()).map(open))
-      return all.filter((authority) => authority !== undefined).filter(({ notAfter }) => now.getTime() <= notAfter.getTime())
+      return all
+        .filter((authority) => authority !== undefined)
+        .filter(({ notAfter }) => now.getTime() <= notAfter.getTime())
     },
   }
 }
 
-const isValidAt = ({ notBefore, notAfter }: Validity, now: Date): boolean => notBefore.getTime() <= now.getTime() && now.getTime() <= notAfter.getTime()
+const isValidAt = ({ notBefore, notAfter }: Validity, now: Date): boolean =>
+  notBefore.getTime() <= now.getTime() && now.getTime() <= notAfter.getTime()
 
 /**
- * Returns the certificates of all authorities, the newest first. Verifiers must trust all of them until their licenses have expired. With the serial of a
- * license, that of its authority is first, for verifiers that read no more than one.
+ * Returns the certificates of all authorities, the newest first. Verifiers must trust all of them until their licenses
+ * have expired. With the serial of a license, that of its authority is first, for verifiers that read no more than one.
  */
 export const makeListAuthorities =
-  ({ authorities, licenses }: { readonly authorities: Pick<AuthorityStore, 'list'>; readonly licenses: Pick<LicenseStore, 'authorityOf'> }) =>
+  ({
+    authorities,
+    licenses,
+  }: {
+    readonly authorities: Pick<AuthorityStore, 'list'>
+    readonly licenses: Pick<LicenseStore, 'authorityOf'>
+  }) =>
   async (serial?: string): Outcome<Failure<'LicenseMissing'>, readonly StoredAuthority[]> => {
     const all = await authorities.list()
     if (serial === undefined) return right(all)
@@ -131,12 +170,27 @@ const added = (id: number, isRotation: boolean): AuditEntry => ({
 /** Sets up the certificate authority of licenses, or replaces it. Licenses of the replaced one stay valid. */
 export const makeAddAuthority =
   (deps: AddDeps) =>
-  async (call: Call<StoredAuthority>, { organization, own, rotate }: AddAuthorityInput): Outcome<Failure<'LicenseAuthorityRefused'>, StoredAuthority> => {
+  async (
+    call: Call<StoredAuthority>,
+    { organization, own, rotate }: AddAuthorityInput,
+  ): Outcome<Failure<'LicenseAuthorityRefused'>, StoredAuthority> => {
     const present = (await deps.authorities.list()).filter(({ retiredAt }) => retiredAt === undefined)
-    if (present.length > 0 && !rotate) return left(LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'))
+    if (present.length > 0 && !rotate)
+      return left(
+        LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'),
+      )
     const at = deps.clock.now()
-    const named = organization ?? present.flatMap(({ certificatePem }) => deps.signer.organizationOf(certificatePem) ?? [])[0] ?? unnamedVendor
-    const authority = own ?? (await deps.signer.makeAuthority({ organization: named, notBefore: laterBySeconds(at, -backdatedSeconds), notAfter: laterByDays(at, authorityDays) }))
+    const named =
+      organization ??
+      present.flatMap(({ certificatePem }) => deps.signer.organizationOf(certificatePem) ?? [])[0] ??
+      unnamedVendor
+    const authority =
+      own ??
+      (await deps.signer.makeAuthority({
+        organization: named,
+        notBefore: laterBySeconds(at, -backdatedSeconds),
+        notAfter: laterByDays(at, authorityDays),
+      }))
     const fault = await deps.signer.faultOf(authority, at)
     if (fault !== undefined) return left(LicenseAuthorityRefused(fault))
     const ref = hex(deps.entropy.bytes(16))
@@ -159,12 +213,12 @@ export const RevocationListFull = defineFailure(
 const freshMilliseconds = 60_000
 const validDays = 7
 /** The most licenses of one list: it has 3 MB, and verifiers fetch it whole. */
-export const maxRevoked = 50_000
+const maxRevoked = 50_000
 
 /**
- * Returns the signed lists of revoked licenses in PEM: one for each authority that has not expired, also of those that were replaced,
- * the newest first. They are made at most once a minute, by one request at a time, and again when there is another authority: a
- * verifier that demands a list refuses all licenses of an authority that has none.
+ * Returns the signed lists of revoked licenses in PEM: one for each authority that has not expired, also of those that
+ * were replaced, the newest first. They are made at most once a minute, by one request at a time, and again when there
+ * is another authority: a verifier that demands a list refuses all licenses of an authority that has none.
  */
 export const makeListRevocations = (deps: {
   readonly clock: Clock
@@ -177,12 +231,26 @@ export const makeListRevocations = (deps: {
   const listOf = async (authority: OpenAuthority, now: Date): Outcome<Failure<'RevocationListFull'>, string> => {
     const rows = await deps.licenses.listRevoked(authority.id, now, maxRevoked + 1)
     // A list without some of them would make verifiers accept these again.
-    if (rows.length > maxRevoked) return left(RevocationListFull(`The authority ${authority.id} has revoked more than ${maxRevoked} licenses that have not expired, which is more than a list can have.`))
+    if (rows.length > maxRevoked)
+      return left(
+        RevocationListFull(
+          `The authority ${authority.id} has revoked more than ${maxRevoked} licenses that have not ` +
+            'expired, which is more than a list can have.',
+        ),
+      )
     const revoked = rows.map(({ serial, revokedAt }) => ({ serial, at: revokedAt ?? now }))
-    return right(await deps.signer.signRevocations(authority, revoked, laterBySeconds(now, -backdatedSeconds), laterByDays(now, validDays)))
+    return right(
+      await deps.signer.signRevocations(
+        authority,
+        revoked,
+        laterBySeconds(now, -backdatedSeconds),
+        laterByDays(now, validDays),
+      ),
+    )
   }
   const make = async (authorities: readonly OpenAuthority[], now: Date): Listed => {
-    if (authorities.length === 0) return left(LicenseAuthorityMissing('No certificate authority for licenses is set up, or all have expired.'))
+    if (authorities.length === 0)
+      return left(LicenseAuthorityMissing('No certificate authority for licenses is set up, or all have expired.'))
     const lists: string[] = []
     for (const authority of authorities) {
       const list = await listOf(authority, now)
@@ -195,7 +263,8 @@ export const makeListRevocations = (deps: {
     const authorities = await deps.authorities.unexpired()
     const of = authorities.map(({ id }) => id).join()
     const now = deps.clock.now()
-    if (made !== undefined && made.of === of && Math.abs(now.getTime() - made.at) < freshMilliseconds) return made.listed
+    if (made !== undefined && made.of === of && Math.abs(now.getTime() - made.at) < freshMilliseconds)
+      return made.listed
     const listed = make(authorities, now)
     const current = { at: now.getTime(), of, listed }
     made = current
@@ -210,20 +279,34 @@ export const makeListRevocations = (deps: {
 /** Returns the licenses of a contract, the newest first, also those that were revoked or have expired. */
 export const makeListLicenses =
   ({ licenses }: { readonly licenses: Pick<LicenseStore, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<License>> =>
+  async (
+    _call: SignedInCall<never>,
+    { id, page }: ContractKey & { readonly page: PageRequest },
+  ): Outcome<never, Page<License>> =>
     right(await licenses.listOf(id, page))
 
-/** Revokes one license of a contract. The next request for a license gets another one, unless the cluster is removed from the contract. */
-export const makeRevokeLicense = (deps: { readonly clock: Clock; readonly unitOfWork: ContractUnitOfWork; readonly users: Pick<UserStore, 'byId'> }) => {
+/**
+ * Revokes one license of a contract. The next request for a license gets another one, unless the cluster is removed
+ * from the contract.
+ */
+export const makeRevokeLicense = (deps: {
+  readonly clock: Clock
+  readonly unitOfWork: ContractUnitOfWork
+  readonly users: Pick<UserStore, 'byId'>
+}) => {
   const addressOf = makeAddressOf(deps.users)
   type RevokeFailure = Failure<'ContractMissing'> | Failure<'LicenseMissing'>
-  return async (call: SignedInCall<void>, { ownerId, id, serial }: ContractKey & { readonly serial: string }): Outcome<RevokeFailure, void> => {
+  return async (
+    call: SignedInCall<void>,
+    { ownerId, id, serial }: ContractKey & { readonly serial: string },
+  ): Outcome<RevokeFailure, void> => {
     const by = await addressOf(call)
     return deps.unitOfWork.run<RevokeFailure, void>(call, async (stores) => {
       const [contract] = await stores.contracts.lock(ownerId, [id])
       if (contract === undefined) return left(ContractMissing(`The contract ${id} does not exist.`))
       const at = deps.clock.now()
-      if (!(await stores.licenses.revoke(id, serial, at))) return left(LicenseMissing(`The contract has no license with the serial number ${serial} that is not revoked.`))
+      if (!(await stores.licenses.revoke(id, serial, at)))
+        return left(LicenseMissing(`The contract has no license with the serial number ${serial} that is not revoked.`))
       await recordEvent(stores, contract, { event: 'license.revoked', by, at, changes: { serial } })
       return right(undefined)
     })

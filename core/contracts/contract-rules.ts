@@ -7,16 +7,31 @@ import { isObject, listAt, parseJson, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import { ContractRequestInvalid } from './ports.ts'
-import type { Contract, ContractDetails, ContractEmailList, ContractEmails, ContractQuota, ContractState, ContractTerms, DatedTerms } from './types.ts'
+import type {
+  Contract,
+  ContractDetails,
+  ContractEmailList,
+  ContractEmails,
+  ContractQuota,
+  ContractState,
+  ContractTerms,
+  DatedTerms,
+} from './types.ts'
 
-/** Returns the state at an instant. A contract is in force from its start to just before its end, unless it was revoked. */
-export const stateOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): ContractState => {
+/**
+ * Returns the state at an instant. A contract is in force from its start to just before its end, unless it was revoked.
+ */
+export const stateOf = (
+  { startsAt, endsAt, revokedAt }: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>,
+  now: Date,
+): ContractState => {
   if (revokedAt !== undefined) return 'revoked'
   if (now.getTime() < startsAt.getTime()) return 'scheduled'
   return now.getTime() < endsAt.getTime() ? 'active' : 'expired'
 }
 
-export const isActive = (contract: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): boolean => stateOf(contract, now) === 'active'
+export const isActive = (contract: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): boolean =>
+  stateOf(contract, now) === 'active'
 
 /** Maximum number of clusters or contracts in one request. */
 export const maxBindings = 1000
@@ -24,18 +39,23 @@ export const maxBindings = 1000
 /** Returns a cluster's UID in lower case. It must be a UUID in the form of RFC 4122, of any version. */
 export const parseClusterUid = (text: string): Either<Failure<'ContractRequestInvalid'>, string> => {
   const uid = uuidOf(text)
-  return uid !== undefined ? right(uid) : left(ContractRequestInvalid('The UID of a cluster must be a UUID, such as 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11.'))
+  return uid !== undefined
+    ? right(uid)
+    : left(ContractRequestInvalid('The UID of a cluster must be a UUID, such as 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11.'))
 }
 
 const maxTags = 50
 const maxTagLength = 64
 const maxNameLength = 128
 
-/** Returns the tags without surrounding space and repetitions, in their order. At most 50 tags of 1 to 64 characters. */
+/**
+ * Returns the tags without surrounding space and repetitions, in their order. At most 50 tags of 1 to 64 characters.
+ */
 export const parseTags = (tags: readonly string[]): Either<Failure<'ContractRequestInvalid'>, readonly string[]> => {
   const parsed = [...new Set(tags.map((tag) => tag.trim()))]
   if (parsed.length > maxTags) return left(ContractRequestInvalid(`A cluster has at most ${maxTags} tags.`))
-  if (parsed.some((tag) => tag === '' || tag.length > maxTagLength)) return left(ContractRequestInvalid(`A tag has 1 to ${maxTagLength} characters.`))
+  if (parsed.some((tag) => tag === '' || tag.length > maxTagLength))
+    return left(ContractRequestInvalid(`A tag has 1 to ${maxTagLength} characters.`))
   return right(parsed)
 }
 
@@ -53,12 +73,21 @@ const maxAddressLength = 254
 const address = /^[^\s\p{Cc}\p{Cf}@<>(),;:"\\[\]]{1,64}@[^\s\p{Cc}\p{Cf}@<>(),;:"\\[\]]{1,189}$/u
 
 /** Returns mail addresses without surrounding space and repetitions, the domains in lower case. At most 50. */
-export const parseRecipients = (addresses: readonly string[]): Either<Failure<'ContractRequestInvalid'>, readonly string[]> => {
+export const parseRecipients = (
+  addresses: readonly string[],
+): Either<Failure<'ContractRequestInvalid'>, readonly string[]> => {
   const trimmed = addresses.map((each) => each.trim())
   const invalid = trimmed.filter((each) => each.length > maxAddressLength || !address.test(each))
-  if (invalid.length > 0) return left(ContractRequestInvalid('These are not mail addresses.', { errors: invalid.map((each) => each.slice(0, maxAddressLength)) }))
+  if (invalid.length > 0)
+    return left(
+      ContractRequestInvalid('These are not mail addresses.', {
+        errors: invalid.map((each) => each.slice(0, maxAddressLength)),
+      }),
+    )
   const parsed = [...new Set(trimmed.map(withLowerDomain))]
-  return parsed.length > maxRecipients ? left(ContractRequestInvalid(`A contract has at most ${maxRecipients} recipients of one kind.`)) : right(parsed)
+  return parsed.length > maxRecipients
+    ? left(ContractRequestInvalid(`A contract has at most ${maxRecipients} recipients of one kind.`))
+    : right(parsed)
 }
 
 const withLowerDomain = (text: string): string => {
@@ -79,7 +108,10 @@ export const duplicateFeatures = (
 ): readonly DuplicateFeatures[] =>
   others
     .filter(({ id, product }) => id !== contract.id && product === contract.product)
-    .map((other) => ({ contract: { id: other.id, product: other.product }, features: other.features.filter((feature) => contract.features.includes(feature)) }))
+    .map((other) => ({
+      contract: { id: other.id, product: other.product },
+      features: other.features.filter((feature) => contract.features.includes(feature)),
+    }))
     .filter(({ features }) => features.length > 0)
 
 /** Terms as a request has them. What is absent does not change, or gets its default in a new contract. */
@@ -90,9 +122,22 @@ export interface ContractDraft extends Partial<Omit<ContractTerms, 'emails' | 'q
 
 type Invalid = Failure<'ContractRequestInvalid'>
 
-export const emailLists: readonly ContractEmailList[] = ['contactPerson', 'signingAuthority', 'licenseUsers', 'financeTeam', 'usageAlertClient', 'usageAlertAdmin']
+export const emailLists: readonly ContractEmailList[] = [
+  'contactPerson',
+  'signingAuthority',
+  'licenseUsers',
+  'financeTeam',
+  'usageAlertClient',
+  'usageAlertAdmin',
+]
 const noEmails = Object.fromEntries(emailLists.map((list) => [list, []])) as unknown as ContractEmails
-const noQuota: ContractQuota = { enabled: false, metric: 'memory_gib_month', limit: 0, alertThresholds: [], disableLicenseOnLimitReached: false }
+const noQuota: ContractQuota = {
+  enabled: false,
+  metric: 'memory_gib_month',
+  limit: 0,
+  alertThresholds: [],
+  disableLicenseOnLimitReached: false,
+}
 
 /** The values that a feature or product name can have inside a certificate and a URL. */
 const termWord = /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
@@ -117,14 +162,18 @@ const parseEmails = (draft: Partial<ContractEmails>, known: ContractEmails): Eit
 const quotaFault = ({ enabled, limit, alertThresholds }: ContractQuota): string | undefined => {
   if (!Number.isFinite(limit) || limit < 0 || limit > 1e12) return 'quota.limit must be a number from 0 to 10^12.'
   if (enabled && limit === 0) return 'quota.limit must be above 0 if the quota is enabled.'
-  if (alertThresholds.length > maxThresholds || alertThresholds.some((percent) => !Number.isInteger(percent) || percent < 1 || percent > 1000))
+  if (
+    alertThresholds.length > maxThresholds ||
+    alertThresholds.some((percent) => !Number.isInteger(percent) || percent < 1 || percent > 1000)
+  )
     return `quota.alertThresholds has at most ${maxThresholds} integers from 1 to 1000.`
   return undefined
 }
 
 /** Longer than any authority, and far from the last instant that a certificate can name. */
 const maxOfflineDays = 36_500
-const isOfflineDays = (days: Json | undefined): days is number => typeof days === 'number' && days >= 1 && days <= maxOfflineDays
+const isOfflineDays = (days: Json | undefined): days is number =>
+  typeof days === 'number' && days >= 1 && days <= maxOfflineDays
 
 const offlineDaysIn = (restrictions: string): Json | undefined => {
   const parsed = restrictions === '' ? undefined : parseJson(restrictions)
@@ -140,7 +189,9 @@ export const offlineDaysOf = (restrictions: string): number | undefined => {
 /** Days that cannot be read would not bound the licenses, although the vendor wanted that. */
 const offlineDaysFault = (restrictions: string): string | undefined => {
   const days = offlineDaysIn(restrictions) ?? undefined
-  return days === undefined || isOfflineDays(days) ? undefined : `offlineTtlDays of restrictions must be a number from 1 to ${maxOfflineDays}.`
+  return days === undefined || isOfflineDays(days)
+    ? undefined
+    : `offlineTtlDays of restrictions must be a number from 1 to ${maxOfflineDays}.`
 }
 
 const restrictionsFault = (restrictions: string): string | undefined => {
@@ -151,17 +202,28 @@ const restrictionsFault = (restrictions: string): string | undefined => {
 }
 
 /** Returns what is wrong with dated terms. */
-export const termsFault = ({ product, features, quota, restrictions, startsAt, endsAt, maxTrials }: DatedTerms): string | undefined => {
+export const termsFault = ({
+  product,
+  features,
+  quota,
+  restrictions,
+  startsAt,
+  endsAt,
+  maxTrials,
+}: DatedTerms): string | undefined => {
   if (!termWord.test(product)) return 'product must be lower-case letters, digits, - and ., at most 64.'
   if (features.length === 0 || features.length > maxFeatures || features.some((feature) => !termWord.test(feature)))
     return `features must name 1 to ${maxFeatures} features of lower-case letters, digits, - and ., at most 64 each.`
-  if (Number.isNaN(startsAt.getTime()) || Number.isNaN(endsAt.getTime()) || endsAt.getTime() > latestEnd) return 'start and end must be instants before the year 9999.'
+  if (Number.isNaN(startsAt.getTime()) || Number.isNaN(endsAt.getTime()) || endsAt.getTime() > latestEnd)
+    return 'start and end must be instants before the year 9999.'
   if (endsAt.getTime() <= startsAt.getTime()) return 'end must be later than start.'
-  if (!Number.isInteger(maxTrials) || maxTrials < 0 || maxTrials > mostTrials) return `maxTrials must be an integer from 0 to ${mostTrials}.`
+  if (!Number.isInteger(maxTrials) || maxTrials < 0 || maxTrials > mostTrials)
+    return `maxTrials must be an integer from 0 to ${mostTrials}.`
   return quotaFault(quota) ?? restrictionsFault(restrictions)
 }
 
-const startFault = (startsAt: Date): string | undefined => (startsAt.getTime() < 0 ? 'start must not be negative: it is in seconds since 1970.' : undefined)
+const startFault = (startsAt: Date): string | undefined =>
+  startsAt.getTime() < 0 ? 'start must not be negative: it is in seconds since 1970.' : undefined
 
 const defaults: ContractTerms = {
   name: '',
@@ -182,11 +244,35 @@ const defaults: ContractTerms = {
 
 /** Returns only the dated terms. */
 export const datedTermsOf = (terms: DatedTerms): DatedTerms => {
-  const { product, features, quota, startsAt, endsAt, allowsOffline, allowsTrials, maxTrials, disablesAnalytics, enablesClientBilling, restrictions } = terms
-  return { product, features, quota, startsAt, endsAt, allowsOffline, allowsTrials, maxTrials, disablesAnalytics, enablesClientBilling, restrictions }
+  const {
+    product,
+    features,
+    quota,
+    startsAt,
+    endsAt,
+    allowsOffline,
+    allowsTrials,
+    maxTrials,
+    disablesAnalytics,
+    enablesClientBilling,
+    restrictions,
+  } = terms
+  return {
+    product,
+    features,
+    quota,
+    startsAt,
+    endsAt,
+    allowsOffline,
+    allowsTrials,
+    maxTrials,
+    disablesAnalytics,
+    enablesClientBilling,
+    restrictions,
+  }
 }
 
-/** Returns only the terms of a contract. */
+/** Returns only the terms of a contract. @internal */
 export const termsOf = (contract: ContractTerms): ContractTerms => {
   const { name, emails, bindsNewClusters } = contract
   return { ...datedTermsOf(contract), name, emails, bindsNewClusters }
@@ -238,7 +324,8 @@ export type Products = Readonly<Record<string, ProductInfo>>
 export const ProductsToken = token<Products>('contracts.Products')
 
 const fields = ['DisplayName', 'ProductLine', 'TierName', 'TwitterHandle', 'QuickstartLink', 'Features', 'MailingLists']
-const isTexts = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+const isTexts = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
 
 const productFault = (name: string, info: unknown): string | undefined => {
   if (!termWord.test(name)) return `the product ${name} must be lower-case letters, digits, - and ., at most 64`
@@ -246,10 +333,14 @@ const productFault = (name: string, info: unknown): string | undefined => {
   const unknown = Object.keys(info).find((key) => !fields.includes(key))
   if (unknown !== undefined) return `the product ${name} has the unknown field ${unknown}`
   const { Features: features, MailingLists: lists, ...texts } = info
-  if (Object.values(texts).some((value) => typeof value !== 'string')) return `the fields of the product ${name} must be texts`
-  if (!isTexts(features) || !isTexts(lists)) return `Features and MailingLists of the product ${name} must be lists of texts`
+  if (Object.values(texts).some((value) => typeof value !== 'string'))
+    return `the fields of the product ${name} must be texts`
+  if (!isTexts(features) || !isTexts(lists))
+    return `Features and MailingLists of the product ${name} must be lists of texts`
   const wrong = listAt(info, 'Features').find((feature) => !termWord.test(String(feature)))
-  return wrong === undefined ? undefined : `the feature ${String(wrong)} of the product ${name} must be lower-case letters, digits, - and ., at most 64`
+  return wrong === undefined
+    ? undefined
+    : `the feature ${String(wrong)} of the product ${name} must be lower-case letters, digits, - and ., at most 64`
 }
 
 /** Parses a JSON object of products by name. The Left says what is wrong. A field that is absent gets its default. */

@@ -14,12 +14,24 @@ import { defineAudit } from '../kernel/unit-of-work.ts'
 import { emailLists, parseRecipients } from './contract-rules.ts'
 import type { ContractEvents, ContractSelection, ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
 import { ContractMissing } from './ports.ts'
-import type { ChangedTerms, Contract, ContractEmails, ContractEvent, ContractEventName, ContractId, TermsVersion } from './types.ts'
+import type {
+  ChangedTerms,
+  Contract,
+  ContractEmails,
+  ContractEvent,
+  ContractEventName,
+  ContractId,
+  TermsVersion,
+} from './types.ts'
 import { contractEventNames } from './types.ts'
 
 type RecordedContract = Pick<Contract, 'id' | 'name' | 'ownerId'>
 
-const auditOf = defineAudit('contract', contractEventNames, ({ id, name, ownerId }: RecordedContract) => ({ objectId: id, objectName: name, tenantId: ownerId }))
+const auditOf = defineAudit('contract', contractEventNames, ({ id, name, ownerId }: RecordedContract) => ({
+  objectId: id,
+  objectName: name,
+  tenantId: ownerId,
+}))
 
 /** One change to a contract: what happened, and who caused it. */
 export interface ContractChange {
@@ -42,7 +54,10 @@ export const recordEvent = async (
   await audit.record(auditOf(contract, event, changes))
 }
 
-/** Records that clusters were bound: once in the history of the contract, and in the audit log for each cluster, which has its UID. */
+/**
+ * Records that clusters were bound: once in the history of the contract, and in the audit log for each cluster, which
+ * has its UID.
+ */
 export const recordBound = async (
   { events, audit }: Pick<ContractStores, 'events' | 'audit'>,
   contract: RecordedContract,
@@ -104,13 +119,19 @@ export const makeGetContract =
 /** Returns the history of a contract that authorization found, in the order of events. */
 export const makeListContractEvents =
   ({ events }: { readonly events: Pick<ContractEvents, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<ContractEvent>> =>
+  async (
+    _call: SignedInCall<never>,
+    { id, page }: ContractKey & { readonly page: PageRequest },
+  ): Outcome<never, Page<ContractEvent>> =>
     right(await events.listOf(id, page))
 
 /** Returns the versions of the terms of a contract that authorization found, by number. */
 export const makeListTerms =
   ({ contracts }: { readonly contracts: Pick<ContractStore, 'listTerms'> }) =>
-  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<TermsVersion>> => {
+  async (
+    _call: SignedInCall<never>,
+    { id, page }: ContractKey & { readonly page: PageRequest },
+  ): Outcome<never, Page<TermsVersion>> => {
     const versions = await contracts.listTerms(id)
     const from = pageOffset(page)
     return right({ items: versions.slice(from, from + page.limit), total: versions.length })
@@ -144,9 +165,18 @@ export const makeUpdatePreferences = ({ clock, unitOfWork, users }: PreferencesD
       if (contract === undefined) return left(missing(id))
       const { bindsNewClusters = contract.bindsNewClusters } = input
       const usageAlertClient = recipients.right ?? contract.emails.usageAlertClient
-      if (bindsNewClusters === contract.bindsNewClusters && isSameSet(usageAlertClient, contract.emails.usageAlertClient)) return right(contract)
+      if (
+        bindsNewClusters === contract.bindsNewClusters &&
+        isSameSet(usageAlertClient, contract.emails.usageAlertClient)
+      )
+        return right(contract)
       const at = clock.now()
-      const changed = { ...contract, bindsNewClusters, emails: { ...contract.emails, usageAlertClient }, version: contract.version + 1 }
+      const changed = {
+        ...contract,
+        bindsNewClusters,
+        emails: { ...contract.emails, usageAlertClient },
+        version: contract.version + 1,
+      }
       await stores.contracts.setDetails(id, changed, at)
       const changes = { autoAssignCluster: bindsNewClusters, usageAlertClient: usageAlertClient.length }
       await recordEvent(stores, contract, { event: 'preferences.updated', by, at, changes })
@@ -155,7 +185,10 @@ export const makeUpdatePreferences = ({ clock, unitOfWork, users }: PreferencesD
   }
 }
 
-/** How many days before the end a contract's people are reminded, the last reminder first: it makes the earlier one unnecessary. */
+/**
+ * How many days before the end a contract's people are reminded, the last reminder first: it makes the earlier one
+ * unnecessary.
+ */
 const reminderDays = [10, 45] as const
 type ReminderDays = (typeof reminderDays)[number]
 const batch = 100
@@ -167,22 +200,24 @@ const recipientsOf = (emails: ContractEmails): readonly string[] => {
 }
 
 /** A contract that is shorter than the period of a reminder needs none: its end was near from the beginning. */
-const isShorterThan = ({ startsAt, endsAt }: Contract, days: ReminderDays): boolean => laterByDays(startsAt, days).getTime() > endsAt.getTime()
+const isShorterThan = ({ startsAt, endsAt }: Contract, days: ReminderDays): boolean =>
+  laterByDays(startsAt, days).getTime() > endsAt.getTime()
 
 const mailTo = (to: string, { name, product, ownerId, ownerName, endsAt }: Contract, days: ReminderDays): Mail => ({
   to,
   subject: `The contract "${name.replace(/\p{Cc}/gu, ' ')}" ends within ${days} days`,
   paragraphs: [
-    `The contract "${name}" of ${ownerName} for the product ${product} ends at ${endsAt.toISOString()}. Licenses of its clusters are not valid after that.`,
+    `The contract "${name}" of ${ownerName} for the product ${product} ends at ${endsAt.toISOString()}. ` +
+      'Licenses of its clusters are not valid after that.',
     'To go on using the product, extend the contract in time and issue the licenses again.',
   ],
   accountId: ownerId,
 })
 
 /**
- * Reminds the people of contracts by mail that these end, 45 and 10 days before. Returns the number of contracts that were
- * due; run it until that is 0. The mails are posted in the transaction that records the reminder, so that none is sent twice,
- * even by concurrent runs.
+ * Reminds the people of contracts by mail that these end, 45 and 10 days before. Returns the number of contracts that
+ * were due; run it until that is 0. The mails are posted in the transaction that records the reminder, so that none is
+ * sent twice, even by concurrent runs.
  */
 export const makeRemindOfEnds =
   ({ unitOfWork, clock }: { readonly unitOfWork: ContractUnitOfWork; readonly clock: Clock }) =>

@@ -11,9 +11,26 @@ import { backdatedSeconds } from './authorities.ts'
 import type { BoundClusterKey } from './bindings.ts'
 import { offlineDaysOf, stateOf } from './contract-rules.ts'
 import { makeAddressOf, recordEvent } from './contracts.ts'
-import type { BindingStore, ContractStore, ContractUnitOfWork, LicenseContent, LicenseSigner, LicenseStore, QuotaUsage, Validity } from './ports.ts'
+import type {
+  BindingStore,
+  ContractStore,
+  ContractUnitOfWork,
+  LicenseContent,
+  LicenseSigner,
+  LicenseStore,
+  QuotaUsage,
+  Validity,
+} from './ports.ts'
 import { ContractChanged, ContractClusterMissing, ContractMissing } from './ports.ts'
-import type { BoundCluster, Contract, ContractClusterId, License, LicenseKind, ReadLicense, ReadRevocations } from './types.ts'
+import type {
+  BoundCluster,
+  Contract,
+  ContractClusterId,
+  License,
+  LicenseKind,
+  ReadLicense,
+  ReadRevocations,
+} from './types.ts'
 
 /** The contract is not in force, or does not allow offline licenses. */
 export const LicenseProhibited = defineFailure(
@@ -39,7 +56,11 @@ export type IssueFailure =
   | Failure<'QuotaReached'>
 
 /** Returns the flags that verifiers read from a license. */
-export const flagsOf = ({ disablesAnalytics, enablesClientBilling, restrictions }: Contract): Readonly<Record<string, string>> => ({
+const flagsOf = ({
+  disablesAnalytics,
+  enablesClientBilling,
+  restrictions,
+}: Contract): Readonly<Record<string, string>> => ({
   ActivationMode: 'full',
   ...(disablesAnalytics ? { DisableAnalytics: 'true' } : {}),
   ...(enablesClientBilling ? { EnableClientBilling: 'true' } : {}),
@@ -56,7 +77,11 @@ export interface LicenseWindow extends Validity {
   readonly isRolling: boolean
 }
 
-/** Returns the window of a license: never outside of the contract's own, and never outside of the authority's. */
+/**
+ * Returns the window of a license: never outside of the contract's own, and never outside of the authority's.
+ *
+ * @internal
+ */
 export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, authority: Validity): LicenseWindow => {
   const days = kind === 'online' ? onlineDays : offlineDaysOf(contract.restrictions)
   const start = wholeSeconds(laterBySeconds(now, -backdatedSeconds).getTime())
@@ -70,19 +95,25 @@ export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, autho
   }
 }
 
-const isSameWindow = (a: Validity, b: Validity): boolean => a.notBefore.getTime() === b.notBefore.getTime() && a.notAfter.getTime() === b.notAfter.getTime()
+const isSameWindow = (a: Validity, b: Validity): boolean =>
+  a.notBefore.getTime() === b.notBefore.getTime() && a.notAfter.getTime() === b.notAfter.getTime()
 
 /** A certificate has mail addresses in ASCII only. With another one, verifiers refuse it as a whole. */
 const ascii = /^[\x21-\x7e]+$/
 
-const contentOf = (contract: Contract, { clusterUid }: BoundCluster, { notBefore, notAfter }: Validity): LicenseContent => ({
+const contentOf = (
+  contract: Contract,
+  { clusterUid }: BoundCluster,
+  { notBefore, notAfter }: Validity,
+): LicenseContent => ({
   clusterUid,
   features: contract.features,
   plan: `${contract.product}-enterprise`,
   productLine: contract.product,
   tier: 'enterprise',
   flags: flagsOf(contract),
-  licensee: [...contract.emails.licenseUsers, ...contract.emails.contactPerson].find((address) => ascii.test(address)) ?? '',
+  licensee:
+    [...contract.emails.licenseUsers, ...contract.emails.contactPerson].find((address) => ascii.test(address)) ?? '',
   notBefore,
   notAfter,
 })
@@ -93,7 +124,9 @@ const prohibition = (contract: Contract, kind: LicenseKind, now: Date): Failure<
   if (state === 'revoked') return LicenseProhibited('The contract is revoked.')
   if (state === 'expired') return LicenseProhibited('The contract has expired.')
   if (state === 'scheduled') return LicenseProhibited('The contract has not started yet.')
-  return kind === 'offline' && !contract.allowsOffline ? LicenseProhibited('The contract does not allow offline licenses.') : undefined
+  return kind === 'offline' && !contract.allowsOffline
+    ? LicenseProhibited('The contract does not allow offline licenses.')
+    : undefined
 }
 
 export interface IssueDeps {
@@ -121,12 +154,21 @@ const isQuotaReached = async (usage: QuotaUsage, contract: Contract, now: Date):
 }
 
 /**
- * Reports whether a license that was issued before serves as well as a new one: its content is the same, it is valid now and not
- * longer than a new one could be. One whose end moves with the time of issue is renewed when half of its life has passed.
+ * Reports whether a license that was issued before serves as well as a new one: its content is the same, it is valid
+ * now and not longer than a new one could be. One whose end moves with the time of issue is renewed when half of its
+ * life has passed.
+ *
+ * @internal
  */
-export const isStillGood = (license: Pick<License, 'contentKey' | 'notBefore' | 'notAfter'>, contentKey: string, { latestEnd, isRolling }: LicenseWindow, now: Date): boolean => {
+export const isStillGood = (
+  license: Pick<License, 'contentKey' | 'notBefore' | 'notAfter'>,
+  contentKey: string,
+  { latestEnd, isRolling }: LicenseWindow,
+  now: Date,
+): boolean => {
   const [start, end] = [license.notBefore.getTime(), license.notAfter.getTime()]
-  if (license.contentKey !== contentKey || now.getTime() < start || now.getTime() >= end || end > latestEnd.getTime()) return false
+  if (license.contentKey !== contentKey || now.getTime() < start || now.getTime() >= end || end > latestEnd.getTime())
+    return false
   return end === latestEnd.getTime() || (isRolling && end - now.getTime() > (end - start) / 2)
 }
 
@@ -136,11 +178,12 @@ const maxAttempts = 3
 export type LicenseRequest = BoundClusterKey & { readonly kind: LicenseKind }
 export type Issue = (call: SignedInCall<IssuedLicense>, request: LicenseRequest) => Outcome<IssueFailure, IssuedLicense>
 
-const clusterMissing = (id: ContractClusterId): Failure<'ContractClusterMissing'> => ContractClusterMissing(`The contract has no cluster with the id ${id}.`)
+const clusterMissing = (id: ContractClusterId): Failure<'ContractClusterMissing'> =>
+  ContractClusterMissing(`The contract has no cluster with the id ${id}.`)
 
 /**
- * Issues a license for a bound cluster. A license that was issued before and would have the same content is returned again. The
- * certificate leaves the process only after its row is committed.
+ * Issues a license for a bound cluster. A license that was issued before and would have the same content is returned
+ * again. The certificate leaves the process only after its row is committed.
  */
 export const makeIssueLicense = (deps: IssueDeps): Issue => {
   const addressOf = makeAddressOf(deps.users)
@@ -152,16 +195,20 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
     if (binding === undefined) return left(clusterMissing(clusterId))
     const prohibited = prohibition(contract, kind, now)
     if (prohibited !== undefined) return left(prohibited)
-    if (await isQuotaReached(deps.quotaUsage, contract, now)) return left(QuotaReached('The quota of the contract is reached for this month.'))
+    if (await isQuotaReached(deps.quotaUsage, contract, now))
+      return left(QuotaReached('The quota of the contract is reached for this month.'))
     const current = await deps.authorities.current()
     if (isLeft(current)) return current
     const authority = current.right
     const window = windowOf(contract, kind, now, authority)
     const content = contentOf(contract, binding, window)
     const contentKey = deps.signer.contentKey(authority.id, content)
-    const isGood = (license: License | undefined): license is License => license !== undefined && isStillGood(license, contentKey, window, now)
+    const isGood = (license: License | undefined): license is License =>
+      license !== undefined && isStillGood(license, contentKey, window, now)
     // Signed before the transaction, which may run again; the serial is used at most once.
-    const signed = isGood(await deps.licenses.findNewest(id, binding.clusterUid, kind)) ? undefined : await deps.signer.sign(authority, content)
+    const signed = isGood(await deps.licenses.findNewest(id, binding.clusterUid, kind))
+      ? undefined
+      : await deps.signer.sign(authority, content)
     const by = await addressOf(call)
     return deps.unitOfWork.run<IssueFailure, IssuedLicense>(call, async (stores) => {
       const [locked] = await stores.contracts.lock(ownerId, [id])
@@ -171,7 +218,11 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
       if (late !== undefined) return left(late)
       // Another change of the contract, such as a new document, makes no difference.
       const lateWindow = windowOf(locked, kind, now, authority)
-      if (!isSameWindow(window, lateWindow) || contentKey !== deps.signer.contentKey(authority.id, contentOf(locked, still, lateWindow))) return left(contractChanged())
+      if (
+        !isSameWindow(window, lateWindow) ||
+        contentKey !== deps.signer.contentKey(authority.id, contentOf(locked, still, lateWindow))
+      )
+        return left(contractChanged())
       const newest = await stores.licenses.findNewest(id, binding.clusterUid, kind)
       if (isGood(newest)) return right({ contract: locked, license: newest })
       if (signed === undefined) return left(contractChanged())
@@ -190,15 +241,26 @@ export const makeIssueLicense = (deps: IssueDeps): Issue => {
         revokedAt: undefined,
       }
       await stores.licenses.insert(license)
-      const changes = { serial: license.serial, cluster: license.clusterUid, kind, notAfter: license.notAfter.toISOString() }
+      const changes = {
+        serial: license.serial,
+        cluster: license.clusterUid,
+        kind,
+        notAfter: license.notAfter.toISOString(),
+      }
       await recordEvent(stores, locked, { event: 'license.issued', by, at: now, changes })
       return right({ contract: locked, license })
     })
   }
-  return (call, request) => untilNotOvertaken(maxAttempts, ({ tag }) => tag === 'ContractChanged', () => attempt(call, request))
+  return (call, request) =>
+    untilNotOvertaken(
+      maxAttempts,
+      ({ tag }) => tag === 'ContractChanged',
+      () => attempt(call, request),
+    )
 }
 
-const contractChanged = (): Failure<'ContractChanged'> => ContractChanged('The contract was changed during the request. Try again.')
+const contractChanged = (): Failure<'ContractChanged'> =>
+  ContractChanged('The contract was changed during the request. Try again.')
 
 /** What a verifier asks for. */
 export interface VerificationRequest {
@@ -209,15 +271,26 @@ export interface VerificationRequest {
 }
 
 /** Returns why a verifier must refuse a license; empty if it must accept it. */
-export const licenseFaults = (license: ReadLicense, { now, feature, revocations }: VerificationRequest): readonly string[] => [
+export const licenseFaults = (
+  license: ReadLicense,
+  { now, feature, revocations }: VerificationRequest,
+): readonly string[] => [
   ...(license.isTrusted ? [] : ['It is not signed by a known authority.']),
   ...(license.isForClients ? [] : ['It is not a license: its extended key usage is not clientAuth.']),
-  ...(now.getTime() < license.notBefore.getTime() ? [`It is not valid before ${license.notBefore.toISOString()}.`] : []),
+  ...(now.getTime() < license.notBefore.getTime()
+    ? [`It is not valid before ${license.notBefore.toISOString()}.`]
+    : []),
   ...(now.getTime() > license.notAfter.getTime() ? [`It expired at ${license.notAfter.toISOString()}.`] : []),
-  ...(license.authorityEnd !== undefined && now.getTime() > license.authorityEnd.getTime() ? [`The authority that signed it expired at ${license.authorityEnd.toISOString()}.`] : []),
+  ...(license.authorityEnd !== undefined && now.getTime() > license.authorityEnd.getTime()
+    ? [`The authority that signed it expired at ${license.authorityEnd.toISOString()}.`]
+    : []),
   ...(license.matchesCluster === false ? ['It is for another cluster.'] : []),
-  ...(feature === undefined || license.features.includes(feature) ? [] : [`It does not license the feature ${feature}.`]),
+  ...(feature === undefined || license.features.includes(feature)
+    ? []
+    : [`It does not license the feature ${feature}.`]),
   // Without the list of its authority, a license would be accepted by removing that list from the file.
-  ...(revocations === undefined || license.authority === undefined || revocations.listed.has(license.authority) ? [] : ['There is no revocation list of the authority that signed it. Fetch a new one.']),
+  ...(revocations === undefined || license.authority === undefined || revocations.listed.has(license.authority)
+    ? []
+    : ['There is no revocation list of the authority that signed it. Fetch a new one.']),
   ...(revocations?.revoked.has(license.serial) === true ? ['It was revoked.'] : []),
 ]

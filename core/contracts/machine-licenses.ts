@@ -37,29 +37,43 @@ interface MachineLicenseDeps {
 export type MachineLicenseFailure = IssueFailure | Failure<'ContractRequestInvalid'> | Failure<'FeaturesNotLicensed'>
 
 /**
- * Issues an online license for a cluster and renews it, as a program in the cluster asks for it. It uses the contract that ends last of
- * those to which the cluster is bound, that license all features, and for which the caller may issue licenses. A contract whose
- * quota is reached is passed over if another one fits.
+ * Issues an online license for a cluster and renews it, as a program in the cluster asks for it. It uses the contract
+ * that ends last of those to which the cluster is bound, that license all features, and for which the caller may issue
+ * licenses. A contract whose quota is reached is passed over if another one fits.
  */
 export const makeIssueForMachine = ({ authorizer, bindings, clock, issue }: MachineLicenseDeps) => {
-  const usable = async ({ principal }: SignedInCall<never>, found: readonly ContractOfCluster[]): Promise<readonly ContractOfCluster[]> => {
+  const usable = async (
+    { principal }: SignedInCall<never>,
+    found: readonly ContractOfCluster[],
+  ): Promise<readonly ContractOfCluster[]> => {
     const allowed = new Map<string, boolean>()
     for (const { contract } of found) {
       const { id, ownerName: account } = contract
       // The right is one on all contracts of an account, so one of them is asked about.
-      if (!allowed.has(account)) allowed.set(account, isRight(await authorizer.authorize(principal, { type: 'contract', account, id }, 'can_issue_license')))
+      if (!allowed.has(account))
+        allowed.set(
+          account,
+          isRight(await authorizer.authorize(principal, { type: 'contract', account, id }, 'can_issue_license')),
+        )
     }
     return found.filter(({ contract }) => allowed.get(contract.ownerName) === true)
   }
-  return async (call: SignedInCall<IssuedLicense>, { cluster, features }: MachineLicenseInput): Outcome<MachineLicenseFailure, IssuedLicense> => {
+  return async (
+    call: SignedInCall<IssuedLicense>,
+    { cluster, features }: MachineLicenseInput,
+  ): Outcome<MachineLicenseFailure, IssuedLicense> => {
     const uid = parseClusterUid(cluster)
     if (isLeft(uid)) return uid
     if (features.length === 0) return left(ContractRequestInvalid('Name at least one feature.'))
     const own = await usable(call, await bindings.listContractsOf(uid.right, maxContracts))
-    if (own.length === 0) return left(ContractClusterMissing('The cluster is not bound to a contract for which you may issue licenses.'))
+    if (own.length === 0)
+      return left(ContractClusterMissing('The cluster is not bound to a contract for which you may issue licenses.'))
     const fitting = own.filter(({ contract }) => features.every((feature) => contract.features.includes(feature)))
     const [newest] = fitting
-    if (newest === undefined) return left(FeaturesNotLicensed('No contract of the cluster licenses all of these features.', { errors: features }))
+    if (newest === undefined)
+      return left(
+        FeaturesNotLicensed('No contract of the cluster licenses all of these features.', { errors: features }),
+      )
     const now = clock.now()
     const active = fitting.filter(({ contract }) => isActive(contract, now))
     const [best] = active
@@ -86,25 +100,57 @@ const maxProxyContracts = 50
 
 /** Issues the offline licenses of a cluster for several contracts of an account, in the order of the request. */
 export const makeIssueForProxy =
-  ({ bindings, clock, issue }: { readonly bindings: Pick<BindingStore, 'listFor'>; readonly clock: Clock; readonly issue: Issue }) =>
-  async ({ keyed: _stored, ...call }: SignedInCall<never>, { ownerId, cluster, contractIds }: ProxyInput): Outcome<ProxyFailure, readonly IssuedLicense[]> => {
+  ({
+    bindings,
+    clock,
+    issue,
+  }: {
+    readonly bindings: Pick<BindingStore, 'listFor'>
+    readonly clock: Clock
+    readonly issue: Issue
+  }) =>
+  async (
+    { keyed: _stored, ...call }: SignedInCall<never>,
+    { ownerId, cluster, contractIds }: ProxyInput,
+  ): Outcome<ProxyFailure, readonly IssuedLicense[]> => {
     const uid = parseClusterUid(cluster)
     if (isLeft(uid)) return uid
     const wanted = [...new Set(contractIds)]
-    if (wanted.length === 0 || wanted.length > maxProxyContracts) return left(ContractRequestInvalid(`Name 1 to ${maxProxyContracts} contracts.`))
-    const bound = new Map((await bindings.listFor(ownerId, [uid.right], clock.now())).map(({ binding, contract }) => [contract.id, { clusterId: binding.id, contract }]))
+    if (wanted.length === 0 || wanted.length > maxProxyContracts)
+      return left(ContractRequestInvalid(`Name 1 to ${maxProxyContracts} contracts.`))
+    const bound = new Map(
+      (await bindings.listFor(ownerId, [uid.right], clock.now())).map(({ binding, contract }) => [
+        contract.id,
+        { clusterId: binding.id, contract },
+      ]),
+    )
     const unusable = wanted.filter((id) => bound.get(id)?.contract.allowsOffline !== true)
     if (unusable.length > 0)
-      return left(ContractNotUsable('The cluster must be bound to each of the contracts, and these must be active contracts of the account that allow offline licenses.', { errors: unusable.map(String) }))
+      return left(
+        ContractNotUsable(
+          'The cluster must be bound to each of the contracts, and these must be active contracts of the ' +
+            'account that allow offline licenses.',
+          { errors: unusable.map(String) },
+        ),
+      )
     const licenses: IssuedLicense[] = []
     for (const id of wanted) {
       const found = bound.get(id)
-      // Each license is a change of its own. One that was issued before a failure is returned again by the next request.
-      const issued = found === undefined ? undefined : await issue(call, { ownerId, id, clusterId: found.clusterId, kind: 'offline' })
+      // Each license is a change of its own. One that was issued before a failure is returned again by the next
+      // request.
+      const issued =
+        found === undefined
+          ? undefined
+          : await issue(call, { ownerId, id, clusterId: found.clusterId, kind: 'offline' })
       if (issued !== undefined && isLeft(issued)) return issued
       if (issued !== undefined) licenses.push(issued.right)
     }
     return right(licenses)
   }
 
-const requestOf = ({ contract, clusterId }: ContractOfCluster) => ({ ownerId: contract.ownerId, id: contract.id, clusterId, kind: 'online' as const })
+const requestOf = ({ contract, clusterId }: ContractOfCluster) => ({
+  ownerId: contract.ownerId,
+  id: contract.id,
+  clusterId,
+  kind: 'online' as const,
+})

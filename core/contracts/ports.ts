@@ -54,28 +54,46 @@ export interface DocumentStore {
   put(document: ContractDocument, bytes: Uint8Array): Outcome<Failure<'DocumentStoreDown'>, void>
   /** Removes a document; there may be none. */
   remove(ref: string): Outcome<Failure<'DocumentStoreDown'>, void>
-  /** Returns a URL under which the document can be downloaded, without other credentials, until just before `until`. The document is in the store. */
+  /**
+   * Returns a URL under which the document can be downloaded, without other credentials, until just before `until`. The
+   * document is in the store.
+   */
   link(document: ContractDocument, now: Date, until: Date): Outcome<Failure<'DocumentStoreDown'>, string>
-  /** Returns the document of a link that this service signed and that has not expired. A store with links of its own refuses all. */
-  open(link: DocumentLink, now: Date): Outcome<Failure<'DocumentStoreDown'> | Failure<'DocumentLinkRefused'>, Uint8Array>
+  /**
+   * Returns the document of a link that this service signed and that has not expired. A store with links of its own
+   * refuses all.
+   */
+  open(
+    link: DocumentLink,
+    now: Date,
+  ): Outcome<Failure<'DocumentStoreDown'> | Failure<'DocumentLinkRefused'>, Uint8Array>
 }
 export const DocumentStoreToken = token<DocumentStore>('contracts.DocumentStore')
 
 /** Examines a document before it is stored, such as for viruses. */
 export interface DocumentScanner {
-  /** DocumentRefused: the document must not be stored. DocumentStoreDown: the scanner does not respond, so nothing is stored. */
-  scan(document: ContractDocument, bytes: Uint8Array): Outcome<Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>, void>
+  /**
+   * DocumentRefused: the document must not be stored. DocumentStoreDown: the scanner does not respond, so nothing is
+   * stored.
+   */
+  scan(
+    document: ContractDocument,
+    bytes: Uint8Array,
+  ): Outcome<Failure<'DocumentRefused'> | Failure<'DocumentStoreDown'>, void>
 }
 export const DocumentScannerToken = token<DocumentScanner>('contracts.DocumentScanner')
 
 /**
- * The documents in the store to which no contract refers, or not yet. Each is recorded before it is stored and before a contract
- * is without it, so that none stays in the store after a crash.
+ * The documents in the store to which no contract refers, or not yet. Each is recorded before it is stored and before a
+ * contract is without it, so that none stays in the store after a crash.
  */
 export interface DocumentRemovals {
   /** Records that documents are to be removed from `dueAt` on, unless a contract keeps them. */
   plan(refs: readonly string[], dueAt: Date): Promise<void>
-  /** Cancels the removal of a document to which a contract refers from now on. Returns false if the removal is due: the document may be gone. */
+  /**
+   * Cancels the removal of a document to which a contract refers from now on. Returns false if the removal is due: the
+   * document may be gone.
+   */
   cancel(ref: string, now: Date): Promise<boolean>
   /** Returns documents whose removal is due, by reference; at most `limit`, after the reference `after`. */
   listDue(now: Date, after: string, limit: number): Promise<readonly string[]>
@@ -170,8 +188,9 @@ export interface NewBinding {
 }
 
 /**
- * Contracts, with the terms that are in force when they are read: of a list at an instant, at that instant. Lists are ordered by the start that the
- * newest version names. A statement with an id from a caller also has the owner's id, so that no id reaches another account's contract.
+ * Contracts, with the terms that are in force when they are read: of a list at an instant, at that instant. Lists are
+ * ordered by the start that the newest version names. A statement with an id from a caller also has the owner's id, so
+ * that no id reaches another account's contract.
  */
 export interface ContractStore {
   /** Returns the contracts of an account, the newest start first. */
@@ -181,7 +200,10 @@ export interface ContractStore {
   get(ownerId: AccountId, id: ContractId): Promise<Contract | undefined>
   /** Returns a contract of any account; for site admins and jobs. */
   getAny(id: ContractId): Promise<Contract | undefined>
-  /** Returns those of the given contracts that belong to the account; in a transaction, locks them until it ends, in the order of ids. */
+  /**
+   * Returns those of the given contracts that belong to the account; in a transaction, locks them until it ends, in the
+   * order of ids.
+   */
   lock(ownerId: AccountId, ids: readonly ContractId[]): Promise<readonly Contract[]>
   /** Inserts a contract whose terms are in force from its beginning on. */
   insert(ownerId: AccountId, terms: ContractTerms, at: Date, by?: string): Promise<ContractId>
@@ -190,8 +212,8 @@ export interface ContractStore {
   /** Returns all versions of the terms of a contract, by number; also those that are in force at no time any more. */
   listTerms(id: ContractId): Promise<readonly TermsVersion[]>
   /**
-   * Makes these the versions of a locked contract that are in force at some time: ascending, without gaps, the last one without an end. Those that
-   * are no longer among them are kept as superseded.
+   * Makes these the versions of a locked contract that are in force at some time: ascending, without gaps, the last one
+   * without an end. Those that are no longer among them are kept as superseded.
    */
   setTerms(id: ContractId, timeline: readonly TermsVersion[], at: Date): Promise<void>
   setDocument(id: ContractId, document: ContractDocument | undefined, at: Date): Promise<void>
@@ -200,7 +222,10 @@ export interface ContractStore {
   isUsed(id: ContractId): Promise<boolean>
   /** Deletes the contract, its bindings and its history: only one without a past. */
   remove(id: ContractId): Promise<void>
-  /** Returns active contracts that end before `endsBefore` and whose people were not reminded of this end `days` before it; at most `limit`. */
+  /**
+   * Returns active contracts that end before `endsBefore` and whose people were not reminded of this end `days` before
+   * it; at most `limit`.
+   */
   listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
   /** Returns false if another process has reminded the people of the contract of its present end already. */
   markReminded(contract: Pick<Contract, 'id' | 'endsAt'>, days: 45 | 10, at: Date): Promise<boolean>
@@ -214,15 +239,23 @@ export interface BindingStore {
   /** Returns the clusters of a contract, by name and id. */
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<BoundCluster>>
   find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
-  /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
+  /**
+   * Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at
+   * most 1,000 clusters.
+   */
   listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
-  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. The terms are those in force now. */
+  /**
+   * Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most
+   * `limit`. The terms are those in force now.
+   */
   listContractsOf(clusterUid: string, limit: number): Promise<readonly ContractOfCluster[]>
   /** Returns the clusters of the active offline contracts of an account, by UID. */
   listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
   /** Returns those of the given clusters that are bound to the contract. */
   boundAmong(contractId: ContractId, clusterUids: readonly string[]): Promise<readonly string[]>
-  /** Binds clusters that are not bound yet to a locked contract, and opens the interval in which each counts for usage. */
+  /**
+   * Binds clusters that are not bound yet to a locked contract, and opens the interval in which each counts for usage.
+   */
   add(contract: Pick<Contract, 'id' | 'ownerId'>, bindings: readonly NewBinding[], at: Date): Promise<void>
   /** Removes a binding and closes its interval. */
   remove(binding: BoundCluster, at: Date): Promise<void>
@@ -234,7 +267,13 @@ export const BindingStoreToken = token<BindingStore>('contracts.BindingStore')
 
 /** The history of contracts, which only grows. */
 export interface ContractEvents {
-  record(contractId: ContractId, event: ContractEventName, addedBy: string, at: Date, terms?: ChangedTerms): Promise<void>
+  record(
+    contractId: ContractId,
+    event: ContractEventName,
+    addedBy: string,
+    at: Date,
+    terms?: ChangedTerms,
+  ): Promise<void>
   /** Ascending. */
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<ContractEvent>>
 }
@@ -312,18 +351,36 @@ export interface RevokedSerial {
 
 /** Makes and signs certificates, away from the event loop. No method keeps a key. */
 export interface LicenseSigner {
-  /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
-  makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
+  /**
+   * Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer
+   * to.
+   */
+  makeAuthority(about: {
+    readonly organization: string
+    readonly notBefore: Date
+    readonly notAfter: Date
+  }): Promise<LicenseAuthority>
   /** Returns why the authority cannot sign licenses now; undefined if it can. */
   faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
   /** Returns the organization in the name of a stored authority. */
   organizationOf(certificatePem: string): string | undefined
   /** Returns the validity of a stored authority. */
   validityOf(certificatePem: string): Validity
-  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */
-  sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
+  /**
+   * Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses
+   * it.
+   */
+  sign(
+    authority: LicenseAuthority,
+    content: LicenseContent,
+  ): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
-  signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
+  signRevocations(
+    authority: LicenseAuthority,
+    revoked: readonly RevokedSerial[],
+    thisUpdate: Date,
+    nextUpdate: Date,
+  ): Promise<string>
   /** Returns a digest of a license's content, apart from its validity: 64 hexadecimal digits. */
   contentKey(authorityId: number, content: LicenseContent): string
 }
@@ -345,7 +402,10 @@ export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.Unit
 
 /** Reports the consumption of a contract against its quota. */
 export interface QuotaUsage {
-  /** Returns the consumption in the current calendar month, in the unit of the contract's metric; undefined if nothing was reported. */
+  /**
+   * Returns the consumption in the current calendar month, in the unit of the contract's metric; undefined if nothing
+   * was reported.
+   */
   usedThisMonth(contract: Contract, now: Date): Promise<number | undefined>
 }
 export const QuotaUsageToken = token<QuotaUsage>('contracts.QuotaUsage')

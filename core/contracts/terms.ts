@@ -15,8 +15,6 @@ export interface Effective {
   readonly reopens: boolean
 }
 
-export const fromNowOn: Effective = { from: undefined, reopens: false }
-
 type Invalid = Failure<'ContractRequestInvalid'>
 
 /** As `end`. */
@@ -24,27 +22,47 @@ const latestChange = Date.UTC(9999, 0, 1)
 
 /** Returns the instant from which on a change counts. A second that has begun is now. */
 export const effectiveInstant = ({ from, reopens }: Effective, now: Date): Either<Invalid, Date> => {
-  if (from === undefined) return reopens ? left(ContractRequestInvalid('reopen needs effectiveFrom: name the instant from which on the change counts.')) : right(now)
-  if (Number.isNaN(from.getTime()) || from.getTime() < 0 || from.getTime() > latestChange) return left(ContractRequestInvalid('effectiveFrom must be an instant from 1970 to the year 9999.'))
+  if (from === undefined)
+    return reopens
+      ? left(ContractRequestInvalid('reopen needs effectiveFrom: name the instant from which on the change counts.'))
+      : right(now)
+  if (Number.isNaN(from.getTime()) || from.getTime() < 0 || from.getTime() > latestChange)
+    return left(ContractRequestInvalid('effectiveFrom must be an instant from 1970 to the year 9999.'))
   const isThisSecond = Math.floor(from.getTime() / 1000) === Math.floor(now.getTime() / 1000)
   if (isThisSecond) return right(now)
   return from.getTime() > now.getTime() || reopens
     ? right(from)
-    : left(ContractRequestInvalid('effectiveFrom is in the past, and a change counts from now on. To change what was billed, send reopen: true, then open the months again.'))
+    : left(
+        ContractRequestInvalid(
+          'effectiveFrom is in the past, and a change counts from now on. To change what was billed, send ' +
+            'reopen: true, then open the months again.',
+        ),
+      )
 }
 
 /** A contract has no more versions of its terms. */
 const maxVersions = 1000
 
 const dated = Object.keys({
-  product: true, features: true, quota: true, startsAt: true, endsAt: true, allowsOffline: true, allowsTrials: true, maxTrials: true,
-  disablesAnalytics: true, enablesClientBilling: true, restrictions: true,
+  product: true,
+  features: true,
+  quota: true,
+  startsAt: true,
+  endsAt: true,
+  allowsOffline: true,
+  allowsTrials: true,
+  maxTrials: true,
+  disablesAnalytics: true,
+  enablesClientBilling: true,
+  restrictions: true,
 } satisfies Record<keyof DatedTerms, true>) as readonly (keyof DatedTerms)[]
 
-const isEqual = (a: DatedTerms, b: DatedTerms, key: keyof DatedTerms): boolean => toWireJson(a[key]) === toWireJson(b[key])
+const isEqual = (a: DatedTerms, b: DatedTerms, key: keyof DatedTerms): boolean =>
+  toWireJson(a[key]) === toWireJson(b[key])
 
 /** Returns which terms differ. */
-export const changedTerms = (a: DatedTerms, b: DatedTerms): readonly (keyof DatedTerms)[] => dated.filter((key) => !isEqual(a, b, key))
+export const changedTerms = (a: DatedTerms, b: DatedTerms): readonly (keyof DatedTerms)[] =>
+  dated.filter((key) => !isEqual(a, b, key))
 
 /** Reports whether a change names a dated term. */
 export const namesTerms = (draft: ContractDraft): boolean => dated.some((key) => draft[key] !== undefined)
@@ -58,11 +76,13 @@ export interface ChangedTimeline {
 
 /** Returns the versions that are in force at some time, in the order of time. */
 export const timelineOf = (versions: readonly TermsVersion[]): readonly TermsVersion[] =>
-  versions.filter(({ supersededAt }) => supersededAt === undefined).toSorted((a, b) => a.from.getTime() - b.from.getTime())
+  versions
+    .filter(({ supersededAt }) => supersededAt === undefined)
+    .toSorted((a, b) => a.from.getTime() - b.from.getTime())
 
 /**
- * Changes terms from an instant on. `versions` are all of the contract. In versions that begin later, a term that they do not change follows,
- * and one that they change stays as it was planned. Undefined: nothing changes.
+ * Changes terms from an instant on. `versions` are all of the contract. In versions that begin later, a term that they
+ * do not change follows, and one that they change stays as it was planned. Undefined: nothing changes.
  */
 export const changeTimeline = (
   versions: readonly TermsVersion[],
@@ -78,17 +98,30 @@ export const changeTimeline = (
   if (isLeft(changed)) return changed
   if (changedTerms(present, changed.right).length === 0) return right(undefined)
   let number = Math.max(...versions.map((each) => each.number))
-  const make = (terms: DatedTerms, begin: Date, to: Date | undefined): TermsVersion => ({ ...terms, ...recorded, number: (number += 1), from: begin, to, supersededAt: undefined })
+  const make = (terms: DatedTerms, begin: Date, to: Date | undefined): TermsVersion => ({
+    ...terms,
+    ...recorded,
+    number: (number += 1),
+    from: begin,
+    to,
+    supersededAt: undefined,
+  })
   const first = make(changed.right, from, present.to)
   const made = [first]
   for (const [offset, planned] of timeline.slice(index + 1).entries()) {
     const [old, last] = [timeline[index + offset] ?? present, made.at(-1) ?? first]
     const terms = merged(old, last, planned)
     const wrong = termsFault(terms)
-    if (wrong !== undefined) return left(ContractRequestInvalid(`The terms that are planned from ${planned.from.toISOString()} on would be wrong: ${wrong}`))
+    if (wrong !== undefined)
+      return left(
+        ContractRequestInvalid(
+          `The terms that are planned from ${planned.from.toISOString()} on would be wrong: ${wrong}`,
+        ),
+      )
     made.push(changedTerms(planned, terms).length === 0 ? planned : make(terms, planned.from, planned.to))
   }
-  if (number > maxVersions) return left(ContractRequestInvalid(`A contract has at most ${maxVersions} versions of its terms.`))
+  if (number > maxVersions)
+    return left(ContractRequestInvalid(`A contract has at most ${maxVersions} versions of its terms.`))
   const kept = present.from.getTime() < from.getTime() ? [{ ...present, to: from }] : []
   return right({ versions: [...before, ...kept, ...made], first })
 }
@@ -100,4 +133,5 @@ const merged = (old: DatedTerms, now: DatedTerms, planned: DatedTerms): DatedTer
 }
 
 /** Returns the terms that are in force at an instant. */
-export const termsAt = (timeline: readonly TermsVersion[], at: Date): TermsVersion | undefined => timeline.findLast(({ from }) => from.getTime() <= at.getTime())
+export const termsAt = (timeline: readonly TermsVersion[], at: Date): TermsVersion | undefined =>
+  timeline.findLast(({ from }) => from.getTime() <= at.getTime())

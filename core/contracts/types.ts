@@ -196,8 +196,8 @@ export interface ReadLicense {
   /** The certificate may be used to identify a client, as licenses are. */
   readonly isForClients: boolean
   /**
-   * The names that the certificate is valid for include this cluster; undefined if none was named. A license whose common name is
-   * `*.` and the organization of its authority is for every cluster.
+   * The names that the certificate is valid for include this cluster; undefined if none was named. A license whose
+   * common name is `*.` and the organization of its authority is for every cluster.
    */
   readonly matchesCluster: boolean | undefined
 }

@@ -49,13 +49,16 @@ export interface FeatureSetState extends FeatureSet {
 }
 
 const isTrue = (value: unknown): boolean => value === true
-const texts = (values: readonly unknown[]): readonly string[] => [...new Set(values.filter((value) => typeof value === 'string' && value !== ''))].map(String).sort()
+const texts = (values: readonly unknown[]): readonly string[] =>
+  [...new Set(values.filter((value) => typeof value === 'string' && value !== ''))].map(String).sort()
 
 const contentKeys = ['featureSet', 'chart', 'values', 'valuesFrom'] as const
 
 /** Returns the part of a spec that a set profile holds. */
 const contentOf = (spec: unknown): FreeObject =>
-  isObject(spec) ? Object.fromEntries(contentKeys.flatMap((key) => (spec[key] === undefined ? [] : [[key, spec[key]]]))) : {}
+  isObject(spec)
+    ? Object.fromEntries(contentKeys.flatMap((key) => (spec[key] === undefined ? [] : [[key, spec[key]]])))
+    : {}
 
 export const readFeature = ({ name, body }: Pick<HubObject, 'name' | 'body'>): Feature => ({
   name,
@@ -71,7 +74,7 @@ export const readFeature = ({ name, body }: Pick<HubObject, 'name' | 'body'>): F
   content: contentOf(body['spec']),
 })
 
-export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
+const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
   name,
   title: textAt(body, 'spec', 'title'),
   description: textAt(body, 'spec', 'description'),
@@ -80,8 +83,10 @@ export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>)
   requiredFeatures: texts(listAt(body, 'spec', 'requiredFeatures')),
 })
 
-const byName = <A extends { readonly name: string }>(items: readonly A[]): ReadonlyMap<string, A> => new Map(items.map((item) => [item.name, item]))
+const byName = <A extends { readonly name: string }>(items: readonly A[]): ReadonlyMap<string, A> =>
+  new Map(items.map((item) => [item.name, item]))
 
+/** @internal */
 export const catalogueOf = (featureSets: readonly FeatureSet[], features: readonly Feature[]): Catalogue => ({
   featureSets: byName(featureSets),
   features: byName(features),
@@ -97,7 +102,9 @@ export const readFeatures = async (hub: Hub): Outcome<HubReadFailure, Catalogue[
 export const readCatalogue = async (hub: Hub): Outcome<HubReadFailure, Catalogue> => {
   const [featureSets, features] = await Promise.all([hub.list(distribution.kinds.featureSet), readFeatures(hub)])
   if (isLeft(featureSets)) return featureSets
-  return isLeft(features) ? features : right({ featureSets: byName(featureSets.right.map(readFeatureSet)), features: features.right })
+  return isLeft(features)
+    ? features
+    : right({ featureSets: byName(featureSets.right.map(readFeatureSet)), features: features.right })
 }
 
 /** A feature in a set profile, or in the binding of a spoke. */
@@ -122,16 +129,26 @@ export const installedIn = (profile: Pick<HubObject, 'body'> | undefined): Insta
   )
 }
 
-const isInstalledSet = (requiredFeatures: readonly string[], features: readonly string[], installed: ReadonlySet<string>): boolean =>
-  requiredFeatures.length === 0 ? features.some((name) => installed.has(name)) : requiredFeatures.every((name) => installed.has(name))
+const isInstalledSet = (
+  requiredFeatures: readonly string[],
+  features: readonly string[],
+  installed: ReadonlySet<string>,
+): boolean =>
+  requiredFeatures.length === 0
+    ? features.some((name) => installed.has(name))
+    : requiredFeatures.every((name) => installed.has(name))
 
 /**
- * Returns what a catalogue shows of a cluster set, sorted by name, without disabled feature sets and features. A feature set is
- * installed if its required features are; one without required features, if any feature of it is.
+ * Returns what a catalogue shows of a cluster set, sorted by name, without disabled feature sets and features. A
+ * feature set is installed if its required features are; one without required features, if any feature of it is.
  */
-export const statesOf = ({ featureSets, features }: Catalogue, installed: InstalledFeatures): readonly FeatureSetState[] => {
+export const statesOf = (
+  { featureSets, features }: Catalogue,
+  installed: InstalledFeatures,
+): readonly FeatureSetState[] => {
   const names = new Set(installed.keys())
-  const sorted = <A extends { readonly name: string }>(items: Iterable<A>): readonly A[] => [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const sorted = <A extends { readonly name: string }>(items: Iterable<A>): readonly A[] =>
+    [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const members = Map.groupBy(sorted(features.values()), ({ featureSet }) => featureSet)
   return sorted(featureSets.values())
     .filter(({ isDisabled }) => !isDisabled)
@@ -139,13 +156,23 @@ export const statesOf = ({ featureSets, features }: Catalogue, installed: Instal
       const own = members.get(featureSet.name) ?? []
       return {
         ...featureSet,
-        isInstalled: isInstalledSet(featureSet.requiredFeatures, own.map(({ name }) => name), names),
-        features: own.filter(({ isDisabled }) => !isDisabled).map((feature) => ({ ...feature, isInstalled: names.has(feature.name) })),
+        isInstalled: isInstalledSet(
+          featureSet.requiredFeatures,
+          own.map(({ name }) => name),
+          names,
+        ),
+        features: own
+          .filter(({ isDisabled }) => !isDisabled)
+          .map((feature) => ({ ...feature, isInstalled: names.has(feature.name) })),
       }
     })
 }
 
 /** A release that Flux installs. */
-export const helmReleaseKind: HubKind = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease', plural: 'helmreleases' }
+export const helmReleaseKind: HubKind = {
+  apiVersion: 'helm.toolkit.fluxcd.io/v2',
+  kind: 'HelmRelease',
+  plural: 'helmreleases',
+}
 /** The label on a release with the name of its feature. */
 export const componentLabel = 'app.kubernetes.io/component'

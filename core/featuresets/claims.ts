@@ -24,26 +24,41 @@ export interface FeatureClaim {
   readonly disabled: ReadonlySet<string>
 }
 
-const namesIn = (value: unknown): ReadonlySet<string> => new Set(Array.isArray(value) ? value.filter((name): name is string => typeof name === 'string') : [])
+const namesIn = (value: unknown): ReadonlySet<string> =>
+  new Set(Array.isArray(value) ? value.filter((name): name is string => typeof name === 'string') : [])
 
 /** A map of versions by name; older spokes report a list of names. */
 const versionsIn = (value: unknown): ReadonlyMap<string, string> =>
-  new Map(isObject(value) ? Object.entries(value).map(([name, version]) => [name, typeof version === 'string' ? version : '']) : [...namesIn(value)].map((name) => [name, '']))
+  new Map(
+    isObject(value)
+      ? Object.entries(value).map(([name, version]) => [name, typeof version === 'string' ? version : ''])
+      : [...namesIn(value)].map((name) => [name, '']),
+  )
 
 const unreadable = ClaimUnreadable('A claim of the spoke on its features cannot be read.')
 
 const isListOrAbsent = (value: unknown): boolean => value === undefined || value === null || Array.isArray(value)
 
-/** Parses the text of a claim. Empty text is a claim without features. */
-export const parseClaim = (yaml: Pick<YamlText, 'parse'>, text: string): Either<Failure<'ClaimUnreadable'>, FeatureClaim> => {
+/** Parses the text of a claim. Empty text is a claim without features. @internal */
+export const parseClaim = (
+  yaml: Pick<YamlText, 'parse'>,
+  text: string,
+): Either<Failure<'ClaimUnreadable'>, FeatureClaim> => {
   const parsed = yaml.parse(text)
   if (isLeft(parsed)) return left(unreadable)
   const claim = parsed.right ?? {}
   if (!isObject(claim)) return left(unreadable)
   const { enabledFeatures, externallyManagedFeatures, disabledFeatures } = claim
-  const hasForm = (isListOrAbsent(enabledFeatures) || isObject(enabledFeatures)) && isListOrAbsent(externallyManagedFeatures) && isListOrAbsent(disabledFeatures)
+  const hasForm =
+    (isListOrAbsent(enabledFeatures) || isObject(enabledFeatures)) &&
+    isListOrAbsent(externallyManagedFeatures) &&
+    isListOrAbsent(disabledFeatures)
   return hasForm
-    ? right({ enabled: versionsIn(enabledFeatures), external: namesIn(externallyManagedFeatures), disabled: namesIn(disabledFeatures) })
+    ? right({
+        enabled: versionsIn(enabledFeatures),
+        external: namesIn(externallyManagedFeatures),
+        disabled: namesIn(disabledFeatures),
+      })
     : left(unreadable)
 }
 
@@ -61,8 +76,16 @@ export interface FeatureClaims {
 const maxKeptLength = 1024
 const maxKept = 4000
 
-/** Keeps the parsed form of the texts that were read last: parsing takes long, and most spokes of a hub report the same. */
-export const makeFeatureClaims = ({ yaml, caches }: { readonly yaml: Pick<YamlText, 'parse'>; readonly caches: Caches }): FeatureClaims => {
+/**
+ * Keeps the parsed form of the texts that were read last: parsing takes long, and most spokes of a hub report the same.
+ */
+export const makeFeatureClaims = ({
+  yaml,
+  caches,
+}: {
+  readonly yaml: Pick<YamlText, 'parse'>
+  readonly caches: Caches
+}): FeatureClaims => {
   const kept: Cache<string, ReadClaim> = caches.make({ maxEntries: maxKept })
 
   const parsed = (text: string): ReadClaim => {

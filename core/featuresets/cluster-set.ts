@@ -24,7 +24,11 @@ export interface OpenedSet {
 export type SetReadFailure = HubReadFailure | Failure<'ClusterSetMissing'>
 
 /** Opens the hub of a cluster set and reads the set. */
-export const openSet = async (hubs: Hubs, call: SignedInCall<never>, { grant, clusterSet }: ClusterSetRef): Outcome<SetReadFailure, OpenedSet> => {
+export const openSet = async (
+  hubs: Hubs,
+  call: SignedInCall<never>,
+  { grant, clusterSet }: ClusterSetRef,
+): Outcome<SetReadFailure, OpenedSet> => {
   const hub = await hubs.open(call, grant)
   if (isLeft(hub)) return hub
   const set = await findClusterSet(hub.right, clusterSet)
@@ -38,10 +42,16 @@ interface MemberSelection {
 }
 
 /** Lists the clusters of a set with one list, sorted by name. */
-export const listMembers = async ({ hub, set }: OpenedSet, { only, isMetadataOnly = false }: MemberSelection = {}): Outcome<HubReadFailure, readonly HubObject[]> => {
+export const listMembers = async (
+  { hub, set }: OpenedSet,
+  { only, isMetadataOnly = false }: MemberSelection = {},
+): Outcome<HubReadFailure, readonly HubObject[]> => {
   const labelSelector = selectsByLabels(set) ? undefined : `${clusterSetLabel}=${set.name}`
   const fieldSelector = only === undefined ? undefined : `metadata.name=${only}`
-  const listed = await hub.list(managedClusterKind, { isMetadataOnly, ...definedFields({ labelSelector, fieldSelector }) })
+  const listed = await hub.list(managedClusterKind, {
+    isMetadataOnly,
+    ...definedFields({ labelSelector, fieldSelector }),
+  })
   if (isLeft(listed)) return listed
   return right(listed.right.filter((cluster) => includes(set, cluster)).sort((a, b) => (a.name < b.name ? -1 : 1)))
 }

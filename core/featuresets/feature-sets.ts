@@ -33,7 +33,8 @@ const auditOf = defineAudit(
 export const SpokeMissing = defineFailure('SpokeMissing', 'NotFound', 'The hub does not have this spoke.')
 
 /** Returns the feature sets of a hub with what is installed of each on a cluster set. */
-export const makeListFeatureSets = ({ hubs }: { readonly hubs: Hubs }) =>
+export const makeListFeatureSets =
+  ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, readonly FeatureSetState[]> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
@@ -52,7 +53,11 @@ type SetChangeFailure = HubChangeFailure | SetReadFailure | Failure<'FeaturesRef
 type Plan = (installed: InstalledFeatures) => Either<Failure<'FeaturesRefused'>, FeatureContents>
 
 /** Judges a change on the profile as it is at that moment, and returns the names of the features that it writes. */
-const writeProfile = async (hub: Hub, name: string, plan: Plan): Outcome<HubChangeFailure | Failure<'FeaturesRefused'>, readonly string[]> => {
+const writeProfile = async (
+  hub: Hub,
+  name: string,
+  plan: Plan,
+): Outcome<HubChangeFailure | Failure<'FeaturesRefused'>, readonly string[]> => {
   const key = { name }
   const judge = (profile: Pick<HubObject, 'body'>) => {
     const contents = plan(installedIn(profile))
@@ -81,7 +86,10 @@ const writeProfile = async (hub: Hub, name: string, plan: Plan): Outcome<HubChan
   return left(HubConflict('The profile of the cluster set was changed on the hub by other requests. Try again.'))
 }
 
-/** Refuses features on a set with a cluster that is in another set with features, too: a cluster has the features of one set. */
+/**
+ * Refuses features on a set with a cluster that is in another set with features, too: a cluster has the features of one
+ * set.
+ */
 const checkAlone = async (opened: OpenedSet): Outcome<HubReadFailure | Failure<'FeaturesRefused'>, void> => {
   const members = await listMembers(opened, { isMetadataOnly: true })
   if (isLeft(members)) return members
@@ -91,7 +99,10 @@ const checkAlone = async (opened: OpenedSet): Outcome<HubReadFailure | Failure<'
     const shared = members.right.filter((member) => includes(other, member)).map(({ name }) => name)
     const more = shared.length > 3 ? ` and ${shared.length - 3} more clusters` : ''
     const names = `${shared.slice(0, 3).join(', ')}${more} ${shared.length === 1 ? 'is' : 'are'}`
-    return `${names} in the set ${other.name} too, which has features. A cluster has those of one set: disable them there first.`
+    return (
+      `${names} in the set ${other.name} too, which has features. A cluster has those of one set: disable ` +
+      'them there first.'
+    )
   })
   return reasons.length > 0 ? left(refused(reasons)) : right(undefined)
 }
@@ -102,12 +113,15 @@ export interface FeatureSetValues extends ClusterSetRef {
 }
 
 /**
- * Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as a whole. Returns the
- * spokes of the set to which the hub gives no features.
+ * Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as
+ * a whole. Returns the spokes of the set to which the hub gives no features.
  */
 export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps & SupplyDeps) => {
   const supplySet = makeSupplySet(deps)
-  return async (call: SignedInCall<readonly UnservedCluster[]>, { model, ...ref }: FeatureSetValues): Outcome<SetChangeFailure, readonly UnservedCluster[]> => {
+  return async (
+    call: SignedInCall<readonly UnservedCluster[]>,
+    { model, ...ref }: FeatureSetValues,
+  ): Outcome<SetChangeFailure, readonly UnservedCluster[]> => {
     const parsed = parseModel(model)
     if (isLeft(parsed)) return parsed
     const opened = await openSet(hubs, call, ref)
@@ -117,7 +131,9 @@ export const makeInstallFeatureSet = ({ hubs, unitOfWork, ...deps }: ChangeDeps 
     if (isLeft(catalogue)) return catalogue
     const alone = await checkAlone(opened.right)
     if (isLeft(alone)) return alone
-    const changed = await writeProfile(hub, set.name, (installed) => planInstall(catalogue.right, installed, parsed.right))
+    const changed = await writeProfile(hub, set.name, (installed) =>
+      planInstall(catalogue.right, installed, parsed.right),
+    )
     if (isLeft(changed)) return changed
     const { featureSet } = parsed.right
     const changes = { clusterSet: set.name, featureSet, features: changed.right }
@@ -141,7 +157,8 @@ export interface DisableFeatures extends ClusterSetRef {
 const removeWorks = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
   const bindings = await hub.list(profileBinding)
   if (isLeft(bindings)) return bindings
-  const hasOwn = (binding: HubObject): boolean => [...installedIn(binding).values()].some((feature) => feature.featureSet === featureSet)
+  const hasOwn = (binding: HubObject): boolean =>
+    [...installedIn(binding).values()].some((feature) => feature.featureSet === featureSet)
   const own = new Set(bindings.right.filter(hasOwn).map(({ namespace }) => namespace))
   const works = await hub.list(manifestWorkKind, {
     labelSelector: `${distribution.profileLabel}=${clusterSet}`,
@@ -149,13 +166,18 @@ const removeWorks = async (hub: Hub, clusterSet: string, featureSet: string): Ou
     isMetadataOnly: true,
   })
   if (isLeft(works)) return works
-  const done = await atATime(works.right.filter(({ namespace }) => !own.has(namespace)), width, (work) => hub.remove(manifestWorkKind, work))
+  const done = await atATime(
+    works.right.filter(({ namespace }) => !own.has(namespace)),
+    width,
+    (work) => hub.remove(manifestWorkKind, work),
+  )
   return isLeft(done) ? done : right(undefined)
 }
 
 /**
- * Completes a removal on the hub. Without any feature the profile goes, and with it the bindings and works of its spokes: the
- * controllers do nothing for a profile without the core features. Without the features of one feature set its works go.
+ * Completes a removal on the hub. Without any feature the profile goes, and with it the bindings and works of its
+ * spokes: the controllers do nothing for a profile without the core features. Without the features of one feature set
+ * its works go.
  */
 const settleRemoval = async (hub: Hub, clusterSet: string, featureSet: string): Outcome<HubChangeFailure, void> => {
   const profile = await hub.get(setProfile, { name: clusterSet })
@@ -163,13 +185,20 @@ const settleRemoval = async (hub: Hub, clusterSet: string, featureSet: string): 
   const left = [...installedIn(profile.right).values()]
   const removed = left.length === 0 ? await hub.remove(setProfile, profile.right, { asRead: true }) : right(false)
   if (isLeft(removed)) return removed
-  return left.some((feature) => feature.featureSet === featureSet) ? right(undefined) : removeWorks(hub, clusterSet, featureSet)
+  return left.some((feature) => feature.featureSet === featureSet)
+    ? right(undefined)
+    : removeWorks(hub, clusterSet, featureSet)
 }
 
 /** Disables features of a feature set on a cluster set. Disabling what is not installed succeeds. */
-export const makeDisableFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
-  async (call: SignedInCall, { namedSet, featureSet, features, ...ref }: DisableFeatures): Outcome<SetChangeFailure, void> => {
-    if (namedSet !== ref.clusterSet) return left(refused([`clusterSet is ${namedSet}, and the path names the cluster set ${ref.clusterSet}.`]))
+export const makeDisableFeatureSet =
+  ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (
+    call: SignedInCall,
+    { namedSet, featureSet, features, ...ref }: DisableFeatures,
+  ): Outcome<SetChangeFailure, void> => {
+    if (namedSet !== ref.clusterSet)
+      return left(refused([`clusterSet is ${namedSet}, and the path names the cluster set ${ref.clusterSet}.`]))
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
@@ -191,10 +220,18 @@ export const makeDisableFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     const settled = await settleRemoval(hub, set.name, featureSet)
     const changes = { clusterSet: set.name, featureSet, features: removed }
     if (isLeft(settled)) {
-      await recordPart(unitOfWork, call, edited.right === 'changed' ? [auditOf(hub, 'cluster.featureset_disabled', changes)] : [])
+      await recordPart(
+        unitOfWork,
+        call,
+        edited.right === 'changed' ? [auditOf(hub, 'cluster.featureset_disabled', changes)] : [],
+      )
       return settled
     }
-    return recordChange(unitOfWork, call, edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_disabled', changes) : undefined)
+    return recordChange(
+      unitOfWork,
+      call,
+      edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_disabled', changes) : undefined,
+    )
   }
 
 export interface SpokeValues extends FeatureSetValues {
@@ -203,17 +240,25 @@ export interface SpokeValues extends FeatureSetValues {
 }
 
 /**
- * Sets the values of features on one spoke of a cluster set. They replace those of the set there as a whole. The rules are those of
- * an installation on top of what is installed on the set.
+ * Sets the values of features on one spoke of a cluster set. They replace those of the set there as a whole. The rules
+ * are those of an installation on top of what is installed on the set.
  */
-export const makeUpdateFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
-  async (call: SignedInCall, { model, spoke, ...ref }: SpokeValues): Outcome<SetChangeFailure | Failure<'SpokeMissing'>, void> => {
+export const makeUpdateFeatureSet =
+  ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (
+    call: SignedInCall,
+    { model, spoke, ...ref }: SpokeValues,
+  ): Outcome<SetChangeFailure | Failure<'SpokeMissing'>, void> => {
     const parsed = parseModel(model)
     if (isLeft(parsed)) return parsed
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
-    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, { only: spoke, isMetadataOnly: true }), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
+    const [members, catalogue, profile] = await Promise.all([
+      listMembers(opened.right, { only: spoke, isMetadataOnly: true }),
+      readCatalogue(hub),
+      hub.get(setProfile, { name: set.name }),
+    ])
     if (isLeft(members)) return members
     if (isLeft(catalogue)) return catalogue
     if (isLeft(profile)) return profile
@@ -229,14 +274,31 @@ export const makeUpdateFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
       return right(changed.length === 0 ? undefined : { operations: judged.right.operations })
     })
     if (isLeft(edited)) return edited
-    if (edited.right === 'missing') return left(refused([`The spoke ${spoke} has no profile yet: the hub creates it after a feature is installed on its cluster set.`]))
+    if (edited.right === 'missing')
+      return left(
+        refused([
+          `The spoke ${spoke} has no profile yet: the hub creates it after a feature is installed on its cluster set.`,
+        ]),
+      )
     const changes = { clusterSet: set.name, spoke, featureSet: parsed.right.featureSet, features: changed }
-    return recordChange(unitOfWork, call, edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_updated', changes) : undefined)
+    return recordChange(
+      unitOfWork,
+      call,
+      edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_updated', changes) : undefined,
+    )
   }
 
 /** Returns why a spoke is not among the members of a set. */
-const outsideOf = async (hub: Hub, set: HubObject, spoke: string): Outcome<SetReadFailure | Failure<'SpokeMissing'> | Failure<'FeaturesRefused'>, never> => {
+const outsideOf = async (
+  hub: Hub,
+  set: HubObject,
+  spoke: string,
+): Outcome<SetReadFailure | Failure<'SpokeMissing'> | Failure<'FeaturesRefused'>, never> => {
   const found = await hub.get(managedClusterKind, { name: spoke })
   if (isLeft(found)) return found
-  return left(found.right === undefined ? SpokeMissing(`The hub has no spoke ${spoke}.`) : refused([`The spoke ${spoke} is not in the cluster set ${set.name}.`]))
+  return left(
+    found.right === undefined
+      ? SpokeMissing(`The hub has no spoke ${spoke}.`)
+      : refused([`The spoke ${spoke} is not in the cluster set ${set.name}.`]),
+  )
 }

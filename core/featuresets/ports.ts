@@ -2,7 +2,10 @@ import type { TimeSlices } from '../kernel/clock.ts'
 import { token } from '../kernel/token.ts'
 import type { FeatureClaims } from './claims.ts'
 
-/** Reports whether a chart version is in a range, written as in a HelmRelease: `1.2.3`, `^1.2`, `>=1.2 <2`. A text that is neither is in no range. */
+/**
+ * Reports whether a chart version is in a range, written as in a HelmRelease: `1.2.3`, `^1.2`, `>=1.2 <2`. A text that
+ * is neither is in no range.
+ */
 export type VersionInRange = (version: string, range: string) => boolean
 export const VersionInRangeToken = token<VersionInRange>('featuresets.VersionInRange')
 

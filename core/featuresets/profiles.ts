@@ -20,7 +20,13 @@ import type { ClaimUnreadable, FeatureClaim, FeatureClaims } from './claims.ts'
 type RequiredFeatures = Readonly<Record<string, readonly string[]>>
 
 const databases = ['kubedb', 'kubedb-opscenter', 'kubedb-ui-presets']
-const observability = ['grafana-operator', 'kube-prometheus-stack', 'monitoring-operator', 'panopticon', 'prometheus-adapter']
+const observability = [
+  'grafana-operator',
+  'kube-prometheus-stack',
+  'monitoring-operator',
+  'panopticon',
+  'prometheus-adapter',
+]
 
 /** What the profiles for databases on any cluster have in common. */
 const databasePlatform: RequiredFeatures = {
@@ -46,17 +52,27 @@ const cloudDatabases = (provider: string): RequiredFeatures => ({
 
 const saas = { 'saas-core': ['catalog-manager', 'service-gateway-presets'] }
 
-/** The profiles of the distribution, for clusters that do not have them as objects. */
+/** The profiles of the distribution, for clusters that do not have them as objects. @internal */
 export const builtInProfiles: ReadonlyMap<string, RequiredFeatures> = new Map<string, RequiredFeatures>([
   ['generic', { 'opscenter-core': ['license-proxyserver'] }],
   ['dbaas-generic', { ...databasePlatform, ...saas }],
   ['dbaas-client-org', { ...databasePlatform, 'saas-core': ['catalog-manager'] }],
   ['dbaas-aks', cloudDatabases('kubedb-provider-azure')],
-  ['dbaas-eks', { ...cloudDatabases('kubedb-provider-aws'), 'capi-capa': ['cluster-autoscaler', 'aws-credential-manager', 'aws-ebs-csi-driver'] }],
+  [
+    'dbaas-eks',
+    {
+      ...cloudDatabases('kubedb-provider-aws'),
+      'capi-capa': ['cluster-autoscaler', 'aws-credential-manager', 'aws-ebs-csi-driver'],
+    },
+  ],
   ['dbaas-gke', cloudDatabases('kubedb-provider-gcp')],
   [
     'observability-cluster',
-    { ...databasePlatform, ...saas, 'opscenter-observability': [...observability, 'prom-label-proxy', 'thanos-operator', 'tenant-operator'] },
+    {
+      ...databasePlatform,
+      ...saas,
+      'opscenter-observability': [...observability, 'prom-label-proxy', 'thanos-operator', 'tenant-operator'],
+    },
   ],
 ])
 
@@ -73,16 +89,25 @@ export interface ClusterFeatures {
 }
 
 const groupsOf = (features: readonly Feature[]): ReadonlyMap<string, string> =>
-  new Map(features.filter(({ exclusionGroup }) => exclusionGroup !== '').map(({ name, exclusionGroup }) => [name, exclusionGroup]))
+  new Map(
+    features
+      .filter(({ exclusionGroup }) => exclusionGroup !== '')
+      .map(({ name, exclusionGroup }) => [name, exclusionGroup]),
+  )
 
 /** Returns what the objects of a cluster say of its features. */
-export const featuresByObjects = (features: readonly Feature[]): ClusterFeatures => ({
+const featuresByObjects = (features: readonly Feature[]): ClusterFeatures => ({
   enabled: new Set(features.filter(({ isEnabled }) => isEnabled).map(({ name }) => name)),
   disabled: new Set(features.filter(({ isDisabled }) => isDisabled).map(({ name }) => name)),
   groups: groupsOf(features),
 })
 
-/** Returns what the claim of a spoke says of its features, with the catalogue of its hub. Nothing is known without a claim. */
+/**
+ * Returns what the claim of a spoke says of its features, with the catalogue of its hub. Nothing is known without a
+ * claim.
+ *
+ * @internal
+ */
 export const featuresByClaim = (claim: FeatureClaim | undefined, catalogue: readonly Feature[]): ClusterFeatures => ({
   enabled: new Set([...(claim?.enabled.keys() ?? []), ...(claim?.external ?? [])]),
   disabled: new Set([...(claim?.disabled ?? []), ...featuresByObjects(catalogue).disabled]),
@@ -90,12 +115,18 @@ export const featuresByClaim = (claim: FeatureClaim | undefined, catalogue: read
 })
 
 /**
- * Returns the required features that are not enabled, sorted. A disabled feature is not missing, nor is one whose exclusion group
- * has an enabled feature.
+ * Returns the required features that are not enabled, sorted. A disabled feature is not missing, nor is one whose
+ * exclusion group has an enabled feature.
+ *
+ * @internal
  */
-export const missingFeatures = (required: RequiredFeatures, { enabled, disabled, groups }: ClusterFeatures): readonly string[] => {
+export const missingFeatures = (
+  required: RequiredFeatures,
+  { enabled, disabled, groups }: ClusterFeatures,
+): readonly string[] => {
   const served = new Set([...enabled].flatMap((name) => groups.get(name) ?? []))
-  const isMissing = (name: string): boolean => !enabled.has(name) && !disabled.has(name) && !served.has(groups.get(name) ?? '')
+  const isMissing = (name: string): boolean =>
+    !enabled.has(name) && !disabled.has(name) && !served.has(groups.get(name) ?? '')
   return [...new Set(Object.values(required).flat())].filter(isMissing).sort()
 }
 
@@ -120,7 +151,12 @@ const getIfServed = async (hub: Hub, kind: HubKind, key: HubKey): Outcome<HubRea
 const requiredBy = ({ body }: HubObject): RequiredFeatures => {
   const required = at(body, 'spec', 'requiredFeatureSets')
   const entries = Object.entries(isObject(required) ? required : {})
-  return Object.fromEntries(entries.map(([featureSet, names]) => [featureSet, Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : []]))
+  return Object.fromEntries(
+    entries.map(([featureSet, names]) => [
+      featureSet,
+      Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : [],
+    ]),
+  )
 }
 
 /** Returns the hub of a spoke, or undefined if it is not imported, or the caller may not see it. */
@@ -132,15 +168,22 @@ const hubOfSpoke = async (
 ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub | undefined> => {
   const record = await clusters.findByUid(ownerId, hubUid)
   if (record === undefined) return right(undefined)
-  const grant = await authorizer.authorize(call.principal, { type: 'hub', account: record.ownerName, name: record.name }, 'can_view')
+  const grant = await authorizer.authorize(
+    call.principal,
+    { type: 'hub', account: record.ownerName, name: record.name },
+    'can_view',
+  )
   return isLeft(grant) ? right(undefined) : hubs.open(call, grant.right)
 }
 
 /**
- * Finds the ManagedCluster of a record: by the name under which the hub manages it, unless that claims to be another cluster, otherwise
- * by its UID. The agent of a plain spoke claims none.
+ * Finds the ManagedCluster of a record: by the name under which the hub manages it, unless that claims to be another
+ * cluster, otherwise by its UID. The agent of a plain spoke claims none.
  */
-const findManaged = async (hub: Hub, { managedClusterName: name, uid }: Cluster): Outcome<HubReadFailure, HubObject | undefined> => {
+const findManaged = async (
+  hub: Hub,
+  { managedClusterName: name, uid }: Cluster,
+): Outcome<HubReadFailure, HubObject | undefined> => {
   const named = name === '' ? right(undefined) : await getIfServed(hub, managedClusterKind, { name })
   if (isLeft(named) || (named.right !== undefined && ['', uid].includes(claimedUid(named.right)))) return named
   const spokes = uid === '' ? right(undefined) : await listIfServed(hub, managedClusterKind)
@@ -148,14 +191,24 @@ const findManaged = async (hub: Hub, { managedClusterName: name, uid }: Cluster)
 }
 
 /** Returns what the hub of a cluster knows of its features. A hub may manage itself. */
-const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster: Hub): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
+const readByClaim = async (
+  deps: ProfileDeps,
+  call: SignedInCall<never>,
+  cluster: Hub,
+): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
   const nothing = right(featuresByClaim(undefined, []))
   const record = await deps.clusters.get(cluster.id)
   if (record === undefined) return nothing
-  const hub = record.hubClusterUid === '' || record.hubClusterUid === record.uid ? right(cluster) : await hubOfSpoke(deps, call, record.ownerId, record.hubClusterUid)
+  const hub =
+    record.hubClusterUid === '' || record.hubClusterUid === record.uid
+      ? right(cluster)
+      : await hubOfSpoke(deps, call, record.ownerId, record.hubClusterUid)
   if (isLeft(hub)) return hub
   if (hub.right === undefined) return nothing
-  const [spoke, catalogue] = await Promise.all([findManaged(hub.right, record), listIfServed(hub.right, distribution.kinds.feature)])
+  const [spoke, catalogue] = await Promise.all([
+    findManaged(hub.right, record),
+    listIfServed(hub.right, distribution.kinds.feature),
+  ])
   if (isLeft(spoke)) return spoke
   if (isLeft(catalogue)) return catalogue
   const claim = spoke.right === undefined ? right(undefined) : deps.claims.read(spoke.right)
@@ -163,19 +216,31 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
 }
 
 /** Judges the spokes of a hub by the claims that they report. */
-export const makeProfileJudge = ({ claims, slices }: Pick<ProfileDeps, 'claims'> & { readonly slices: TimeSlices }): ProfileJudge => ({
+export const makeProfileJudge = ({
+  claims,
+  slices,
+}: Pick<ProfileDeps, 'claims'> & { readonly slices: TimeSlices }): ProfileJudge => ({
   async satisfying(hub, clusters, name) {
     if (clusters.length === 0) return right([])
-    const [profile, catalogue] = await Promise.all([getIfServed(hub, distribution.kinds.clusterProfile, { name }), listIfServed(hub, distribution.kinds.feature)])
+    const [profile, catalogue] = await Promise.all([
+      getIfServed(hub, distribution.kinds.clusterProfile, { name }),
+      listIfServed(hub, distribution.kinds.feature),
+    ])
     if (isLeft(profile)) return profile
     if (isLeft(catalogue)) return catalogue
     const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
     const known = (catalogue.right ?? []).map(readFeature)
     const satisfies = (cluster: HubObject): boolean => {
       const claim = claims.of(cluster)
-      return claim !== undefined && required !== undefined && missingFeatures(required, featuresByClaim(claim, known)).length === 0
+      return (
+        claim !== undefined &&
+        required !== undefined &&
+        missingFeatures(required, featuresByClaim(claim, known)).length === 0
+      )
     }
-    const satisfying = await Promise.all(clusters.map((cluster) => slices.run(() => (satisfies(cluster) ? [cluster] : []))))
+    const satisfying = await Promise.all(
+      clusters.map((cluster) => slices.run(() => (satisfies(cluster) ? [cluster] : []))),
+    )
     return right(satisfying.flat())
   },
 })
@@ -190,12 +255,16 @@ export interface ProfileCheck {
 type ProfileFailure = HubReadFailure | Failure<'ProfileMissing'> | Failure<'ClaimUnreadable'>
 
 /**
- * Returns the features that a cluster profile requires and that the cluster does not have, sorted. The profile is that of the
- * cluster, or the built-in one of its name. The features are those of the cluster's own objects; for a cluster without such
- * objects, those that it reports to its hub.
+ * Returns the features that a cluster profile requires and that the cluster does not have, sorted. The profile is that
+ * of the cluster, or the built-in one of its name. The features are those of the cluster's own objects; for a cluster
+ * without such objects, those that it reports to its hub.
  */
-export const makeValidateProfile = (deps: ProfileDeps) =>
-  async (call: SignedInCall<never>, { grant, profile: name }: ProfileCheck): Outcome<ProfileFailure, readonly string[]> => {
+export const makeValidateProfile =
+  (deps: ProfileDeps) =>
+  async (
+    call: SignedInCall<never>,
+    { grant, profile: name }: ProfileCheck,
+  ): Outcome<ProfileFailure, readonly string[]> => {
     const opened = await deps.hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const cluster = opened.right
@@ -207,6 +276,9 @@ export const makeValidateProfile = (deps: ProfileDeps) =>
     if (isLeft(features)) return features
     const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
     if (required === undefined) return left(ProfileMissing(`There is no cluster profile ${name}.`))
-    const state = features.right === undefined ? await readByClaim(deps, call, cluster) : right(featuresByObjects(features.right.map(readFeature)))
+    const state =
+      features.right === undefined
+        ? await readByClaim(deps, call, cluster)
+        : right(featuresByObjects(features.right.map(readFeature)))
     return isLeft(state) ? state : right(missingFeatures(required, state.right))
   }

@@ -30,14 +30,16 @@ interface FeatureModel {
 }
 
 /** The prefix of a resource that is a HelmRelease; the rest is the name of its feature, with `_` for `-`. */
-export const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
+const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
 
-const textOrNothing = (value: unknown, ...path: readonly string[]): string | undefined => textAt(value, ...path) || undefined
+const textOrNothing = (value: unknown, ...path: readonly string[]): string | undefined =>
+  textAt(value, ...path) || undefined
 
 /** A HelmRelease names a version of an API, a set profile its group. */
 const sourceOf = (ref: unknown): FreeObject => ({
   ...definedFields({
-    apiGroup: textOrNothing(ref, 'apiGroup') ?? (textAt(ref, 'apiVersion').split('/').slice(0, -1).join('') || undefined),
+    apiGroup:
+      textOrNothing(ref, 'apiGroup') ?? (textAt(ref, 'apiVersion').split('/').slice(0, -1).join('') || undefined),
     kind: textOrNothing(ref, 'kind'),
     namespace: textOrNothing(ref, 'namespace'),
   }),
@@ -70,9 +72,13 @@ const faultsOf = (path: string, spec: unknown): readonly string[] => {
   const { values, valuesFrom } = spec
   return [
     ...(textAt(spec, 'chart', 'spec', 'chart') === '' ? [`${path}.spec.chart.spec.chart is missing.`] : []),
-    ...(textAt(spec, 'chart', 'spec', 'sourceRef', 'name') === '' ? [`${path}.spec.chart.spec.sourceRef.name is missing.`] : []),
+    ...(textAt(spec, 'chart', 'spec', 'sourceRef', 'name') === ''
+      ? [`${path}.spec.chart.spec.sourceRef.name is missing.`]
+      : []),
     ...(values === undefined || values === null || isObject(values) ? [] : [`${path}.spec.values must be an object.`]),
-    ...(valuesFrom === undefined || valuesFrom === null || Array.isArray(valuesFrom) ? [] : [`${path}.spec.valuesFrom must be a list.`]),
+    ...(valuesFrom === undefined || valuesFrom === null || Array.isArray(valuesFrom)
+      ? []
+      : [`${path}.spec.valuesFrom must be a list.`]),
   ]
 }
 
@@ -82,17 +88,24 @@ const longestKey = releasePrefix.length + 253
 export const parseModel = (model: FreeObject): Either<Failure<'FeaturesRefused'>, FeatureModel> => {
   const featureSet = textAt(model, 'metadata', 'release', 'name')
   const resources = isObject(model['resources']) ? Object.entries(model['resources']) : []
-  const releases = resources.filter(([key]) => key.startsWith(releasePrefix) && key.length > releasePrefix.length && key.length <= longestKey)
+  const releases = resources.filter(
+    ([key]) => key.startsWith(releasePrefix) && key.length > releasePrefix.length && key.length <= longestKey,
+  )
   const faults = [
     ...(featureSet === '' ? ['metadata.release.name is missing: it is the name of the feature set.'] : []),
     ...(resources.length === 0 ? ['resources is missing or empty: it contains a release for each feature.'] : []),
-    ...resources.filter((each) => !releases.includes(each)).map(([key]) => `resources.${key.slice(0, 100)} is not a release of a feature.`),
+    ...resources
+      .filter((each) => !releases.includes(each))
+      .map(([key]) => `resources.${key.slice(0, 100)} is not a release of a feature.`),
     ...releases.flatMap(([key, release]) => faultsOf(`resources.${key}`, at(release, 'spec'))),
   ]
   if (faults.length > 0) return left(refused(faults))
   const contents = releases.map(([key, release]) => {
     const spec = at(release, 'spec')
-    return [key.slice(releasePrefix.length).replaceAll('_', '-'), contentOf(featureSet, isObject(spec) ? spec : {})] as const
+    return [
+      key.slice(releasePrefix.length).replaceAll('_', '-'),
+      contentOf(featureSet, isObject(spec) ? spec : {}),
+    ] as const
   })
   return right({ featureSet, contents: new Map(contents) })
 }
@@ -105,7 +118,9 @@ const listed = (names: Iterable<string>): string => [...names].sort().join(', ')
 /** A feature that can be installed without values of the caller: it is in the catalogue with a chart. */
 const installable = ({ features }: Catalogue, name: string): Feature | undefined => {
   const feature = features.get(name)
-  return feature === undefined || feature.isDisabled || textAt(feature.content, 'chart', 'name') === '' ? undefined : feature
+  return feature === undefined || feature.isDisabled || textAt(feature.content, 'chart', 'name') === ''
+    ? undefined
+    : feature
 }
 
 /** Reports whether a feature is the needed one, or another one of its exclusion group that takes its place. */
@@ -118,20 +133,28 @@ const serves = ({ features }: Catalogue, name: string, needed: string): boolean 
 const isServed = (catalogue: Catalogue, present: ReadonlySet<string>, needed: string): boolean =>
   present.has(needed) || [...present].some((name) => serves(catalogue, name, needed))
 
-const faultsOfNames = ({ featureSets, features }: Catalogue, { featureSet, contents }: FeatureModel): readonly string[] => {
+const faultsOfNames = (
+  { featureSets, features }: Catalogue,
+  { featureSet, contents }: FeatureModel,
+): readonly string[] => {
   const set = featureSets.get(featureSet)
   if (set === undefined) return [`The hub has no feature set ${featureSet.slice(0, 253)}.`]
   if (set.isDisabled) return [`The feature set ${featureSet} is disabled.`]
   return [...contents.keys()].sort().flatMap((name) => {
     const feature = features.get(name)
     if (feature === undefined) return [`The hub has no feature ${name}.`]
-    if (feature.featureSet !== featureSet) return [`The feature ${name} belongs to the feature set ${feature.featureSet}.`]
+    if (feature.featureSet !== featureSet)
+      return [`The feature ${name} belongs to the feature set ${feature.featureSet}.`]
     return feature.isDisabled ? [`The feature ${name} is disabled.`] : []
   })
 }
 
 /** Returns the features that the present ones need in addition, from the catalogue, and what cannot be added. */
-const prerequisites = (catalogue: Catalogue, installed: InstalledFeatures, wanted: readonly string[]): { readonly added: FeatureContents; readonly faults: readonly string[] } => {
+const prerequisites = (
+  catalogue: Catalogue,
+  installed: InstalledFeatures,
+  wanted: readonly string[],
+): { readonly added: FeatureContents; readonly faults: readonly string[] } => {
   const present = new Set([...installed.keys(), ...wanted])
   const added = new Map<string, FreeObject>()
   const faults: string[] = []
@@ -158,24 +181,38 @@ const prerequisites = (catalogue: Catalogue, installed: InstalledFeatures, wante
 }
 
 /** Returns the clashes in which one of the new features takes part. */
-const clashes = ({ features }: Catalogue, installed: InstalledFeatures, fresh: ReadonlySet<string>): readonly string[] => {
-  const groups = Map.groupBy(new Set([...installed.keys(), ...fresh]), (name) => features.get(name)?.exclusionGroup ?? '')
+const clashes = (
+  { features }: Catalogue,
+  installed: InstalledFeatures,
+  fresh: ReadonlySet<string>,
+): readonly string[] => {
+  const groups = Map.groupBy(
+    new Set([...installed.keys(), ...fresh]),
+    (name) => features.get(name)?.exclusionGroup ?? '',
+  )
   return [...groups]
     .filter(([group, names]) => group !== '' && names.length > 1 && names.some((name) => fresh.has(name)))
     .map(([, names]) => `Only one of these features can be installed: ${listed(names)}.`)
 }
 
 /**
- * Returns what must be written to install the features of a model: those of the model, and those that they need and that are not
- * installed, from the catalogue. Refused: an unknown or disabled feature set or feature, a feature of another set, a required
- * feature of the set that is neither installed nor included, a need that cannot be met, two features that exclude each other.
+ * Returns what must be written to install the features of a model: those of the model, and those that they need and
+ * that are not installed, from the catalogue. Refused: an unknown or disabled feature set or feature, a feature of
+ * another set, a required feature of the set that is neither installed nor included, a need that cannot be met, two
+ * features that exclude each other.
  */
-export const planInstall = (catalogue: Catalogue, installed: InstalledFeatures, model: FeatureModel): Either<Failure<'FeaturesRefused'>, FeatureContents> => {
+export const planInstall = (
+  catalogue: Catalogue,
+  installed: InstalledFeatures,
+  model: FeatureModel,
+): Either<Failure<'FeaturesRefused'>, FeatureContents> => {
   const faults = faultsOfNames(catalogue, model)
   if (faults.length > 0) return left(refused(faults))
   const wanted = [...model.contents.keys()]
   const present = new Set([...installed.keys(), ...wanted])
-  const lacking = (catalogue.featureSets.get(model.featureSet)?.requiredFeatures ?? []).filter((name) => !isServed(catalogue, present, name))
+  const lacking = (catalogue.featureSets.get(model.featureSet)?.requiredFeatures ?? []).filter(
+    (name) => !isServed(catalogue, present, name),
+  )
   const { added, faults: unmet } = prerequisites(catalogue, installed, wanted)
   const contents = new Map([...added, ...model.contents])
   const reasons = [
@@ -193,22 +230,32 @@ export interface FeatureRemoval {
 }
 
 /**
- * Returns which installed features are to be removed, sorted. Refused: an unknown feature set or feature, a feature of another set,
- * a required feature of the core set while other features remain, and a feature that another installed one needs. A feature that is
- * not installed is skipped.
+ * Returns which installed features are to be removed, sorted. Refused: an unknown feature set or feature, a feature of
+ * another set, a required feature of the core set while other features remain, and a feature that another installed one
+ * needs. A feature that is not installed is skipped.
  */
-export const planRemoval = (catalogue: Catalogue, installed: InstalledFeatures, { featureSet, features }: FeatureRemoval): Either<Failure<'FeaturesRefused'>, readonly string[]> => {
-  const setOf = (name: string): string | undefined => catalogue.features.get(name)?.featureSet ?? installed.get(name)?.featureSet
+export const planRemoval = (
+  catalogue: Catalogue,
+  installed: InstalledFeatures,
+  { featureSet, features }: FeatureRemoval,
+): Either<Failure<'FeaturesRefused'>, readonly string[]> => {
+  const setOf = (name: string): string | undefined =>
+    catalogue.features.get(name)?.featureSet ?? installed.get(name)?.featureSet
   const ofSet = [...installed.keys()].filter((name) => (installed.get(name)?.featureSet || setOf(name)) === featureSet)
-  if (!catalogue.featureSets.has(featureSet) && ofSet.length === 0) return left(refused([`The hub has no feature set ${featureSet}.`]))
+  if (!catalogue.featureSets.has(featureSet) && ofSet.length === 0)
+    return left(refused([`The hub has no feature set ${featureSet}.`]))
   const foreign = features.filter((name) => !ofSet.includes(name) && setOf(name) !== featureSet)
   const removed = (features.length === 0 ? ofSet : ofSet.filter((name) => features.includes(name))).sort()
   const isCore = featureSet === distribution.coreFeatureSet
-  const kept = isCore ? new Set([...distribution.coreFeatures, ...(catalogue.featureSets.get(featureSet)?.requiredFeatures ?? [])]) : new Set<string>()
+  const kept = isCore
+    ? new Set([...distribution.coreFeatures, ...(catalogue.featureSets.get(featureSet)?.requiredFeatures ?? [])])
+    : new Set<string>()
   const remaining = new Set([...installed.keys()].filter((name) => !removed.includes(name)))
   const needing = removed.flatMap((name) => {
     const users = [...remaining].filter((other) =>
-      catalogue.features.get(other)?.requires.some((needed) => serves(catalogue, name, needed) && !isServed(catalogue, remaining, needed)),
+      catalogue.features
+        .get(other)
+        ?.requires.some((needed) => serves(catalogue, name, needed) && !isServed(catalogue, remaining, needed)),
     )
     return users.length === 0 ? [] : [`The feature ${name} is needed by ${listed(users)}.`]
   })
@@ -216,7 +263,10 @@ export const planRemoval = (catalogue: Catalogue, installed: InstalledFeatures, 
     ...foreign.map((name) => `The feature ${name} does not belong to the feature set ${featureSet}.`),
     ...removed
       .filter((name) => kept.has(name) && remaining.size > 0)
-      .map((name) => `The feature ${name} is required and cannot be disabled while others are installed: ${listed(remaining)}.`),
+      .map(
+        (name) =>
+          `The feature ${name} is required and cannot be disabled while others are installed: ${listed(remaining)}.`,
+      ),
     ...needing,
   ]
   return reasons.length > 0 ? left(refused(reasons)) : right(removed)
@@ -229,25 +279,41 @@ const segment = (name: string): string => name.replaceAll('~', '~0').replaceAll(
 const maxFeatureBytes = 1_250_000
 
 /**
- * Returns the operations that write features into a set profile or a binding, each as a whole, so that no former value remains; and
- * the names of those that differ. Refused if the object would become larger than a hub stores.
+ * Returns the operations that write features into a set profile or a binding, each as a whole, so that no former value
+ * remains; and the names of those that differ. Refused if the object would become larger than a hub stores.
  */
 export const writeOperations = (
   { body }: Pick<HubObject, 'body'>,
   contents: FeatureContents,
-): Either<Failure<'FeaturesRefused'>, { readonly operations: readonly PatchOperation[]; readonly changed: readonly string[] }> => {
+): Either<
+  Failure<'FeaturesRefused'>,
+  { readonly operations: readonly PatchOperation[]; readonly changed: readonly string[] }
+> => {
   const current = at(body, 'spec', 'features')
   const features = isObject(current) ? current : {}
   const changed = [...contents].filter(([name, content]) => !isSameJson(features[name], content))
   if (new TextEncoder().encode(toWireJson({ ...features, ...Object.fromEntries(changed) })).length > maxFeatureBytes)
-    return left(refused([`The features with their values would be larger than the ${maxFeatureBytes} bytes that a hub stores for one cluster set or spoke.`]))
+    return left(
+      refused([
+        `The features with their values would be larger than the ${maxFeatureBytes} bytes that a hub ` +
+          'stores for one cluster set or spoke.',
+      ]),
+    )
   const places: readonly PatchOperation[] = [
     ...(isObject(body['spec']) ? [] : [{ op: 'add', path: '/spec', value: {} } as const]),
     ...(isObject(current) ? [] : [{ op: 'add', path: '/spec/features', value: {} } as const]),
   ]
-  const writes = changed.map(([name, value]): PatchOperation => ({ op: 'add', path: `/spec/features/${segment(name)}`, value }))
-  return right({ operations: changed.length === 0 ? [] : [...places, ...writes], changed: changed.map(([name]) => name).sort() })
+  const writes = changed.map(([name, value]): PatchOperation => ({
+    op: 'add',
+    path: `/spec/features/${segment(name)}`,
+    value,
+  }))
+  return right({
+    operations: changed.length === 0 ? [] : [...places, ...writes],
+    changed: changed.map(([name]) => name).sort(),
+  })
 }
 
 /** Returns the operations that remove installed features. */
-export const removeOperations = (names: readonly string[]): readonly PatchOperation[] => names.map((name) => ({ op: 'remove', path: `/spec/features/${segment(name)}` }))
+export const removeOperations = (names: readonly string[]): readonly PatchOperation[] =>
+  names.map((name) => ({ op: 'remove', path: `/spec/features/${segment(name)}` }))

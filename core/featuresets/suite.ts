@@ -15,7 +15,11 @@ import { listWorks, whyNotApplied, whySilent } from './sync-status.ts'
 const { coreFeatureSet, suiteFeature, pinnedVersion, observedVersion } = distribution
 const { setProfile, profileBinding, feature: featureKind } = distribution.kinds
 
-const auditOf = defineAudit('cluster', ['cluster.auto_update_started'], ({ id, ownerId, name }: Hub) => ({ objectId: id, objectName: name, tenantId: ownerId }))
+const auditOf = defineAudit('cluster', ['cluster.auto_update_started'], ({ id, ownerId, name }: Hub) => ({
+  objectId: id,
+  objectName: name,
+  tenantId: ownerId,
+}))
 
 /** Not all spokes of the set have the latest version of the suite, or the version is not known. */
 export const AutoUpdateImpossible = defineFailure(
@@ -43,8 +47,14 @@ export interface SuiteVersions {
 const isOwnBinding = ({ namespace, name }: HubObject): boolean => namespace === name
 
 /** The version in a binding is the one that the hub has sent. The spoke has it once it has applied the work with it. */
-const observedVersions = (members: readonly HubObject[], bindings: readonly HubObject[], works: readonly HubObject[]): readonly SpokeVersion[] => {
-  const observed = new Map(bindings.filter(isOwnBinding).map(({ name, body }) => [name, textAt(body, 'status', observedVersion)]))
+const observedVersions = (
+  members: readonly HubObject[],
+  bindings: readonly HubObject[],
+  works: readonly HubObject[],
+): readonly SpokeVersion[] => {
+  const observed = new Map(
+    bindings.filter(isOwnBinding).map(({ name, body }) => [name, textAt(body, 'status', observedVersion)]),
+  )
   const unapplied = new Map(works.map((work) => [work.namespace, whyNotApplied(work)]))
   return members.map((member) => {
     const { name } = member
@@ -56,29 +66,43 @@ const observedVersions = (members: readonly HubObject[], bindings: readonly HubO
 /** Reads the version of the suite on each spoke of a set with three lists. */
 const readSpokeVersions = async (opened: OpenedSet): Outcome<HubReadFailure, readonly SpokeVersion[]> => {
   const { hub, set } = opened
-  const [members, bindings, works] = await Promise.all([listMembers(opened), hub.list(profileBinding), listWorks(hub, set.name, coreFeatureSet)])
+  const [members, bindings, works] = await Promise.all([
+    listMembers(opened),
+    hub.list(profileBinding),
+    listWorks(hub, set.name, coreFeatureSet),
+  ])
   if (isLeft(members)) return members
   if (isLeft(bindings)) return bindings
   return isLeft(works) ? works : right(observedVersions(members.right, bindings.right, works.right))
 }
 
 /** Returns the version of the suite that is installed on a cluster set, and that on each of its spokes. */
-export const makeGetSuiteVersions = ({ hubs }: { readonly hubs: Hubs }) =>
+export const makeGetSuiteVersions =
+  ({ hubs }: { readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, SuiteVersions> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
-    const [clusters, profile] = await Promise.all([readSpokeVersions(opened.right), hub.get(setProfile, { name: set.name })])
+    const [clusters, profile] = await Promise.all([
+      readSpokeVersions(opened.right),
+      hub.get(setProfile, { name: set.name }),
+    ])
     if (isLeft(clusters)) return clusters
     if (isLeft(profile)) return profile
-    return right({ clusterSetVersion: installedIn(profile.right).get(suiteFeature)?.version ?? '', clusters: clusters.right })
+    return right({
+      clusterSetVersion: installedIn(profile.right).get(suiteFeature)?.version ?? '',
+      clusters: clusters.right,
+    })
   }
 
 /** The version that a release has deployed last, or else the one that it asks for. */
 const releasedVersion = (release: HubObject | undefined): string =>
-  textAt(listAt(release?.body, 'status', 'history')[0], 'chartVersion') || textAt(release?.body, 'spec', 'chart', 'spec', 'version')
+  textAt(listAt(release?.body, 'status', 'history')[0], 'chartVersion') ||
+  textAt(release?.body, 'spec', 'chart', 'spec', 'version')
 
-/** Returns the version of the suite on the hub itself, which is the latest that its spokes can have. Empty: not known. */
+/**
+ * Returns the version of the suite on the hub itself, which is the latest that its spokes can have. Empty: not known.
+ */
 const latestVersion = async (hub: Hub): Outcome<HubReadFailure, string> => {
   const [releases, feature] = await Promise.all([
     hub.list(helmReleaseKind, { labelSelector: `${componentLabel}=${suiteFeature}` }),
@@ -93,10 +117,10 @@ const latestVersion = async (hub: Hub): Outcome<HubReadFailure, string> => {
 
 const plainVersion = (version: string): string => version.replace(/^v(?=\d)/, '')
 
-/** Reports whether two versions are the same. A leading `v` does not count. */
+/** Reports whether two versions are the same. A leading `v` does not count. @internal */
 export const isSameVersion = (a: string, b: string): boolean => plainVersion(a) === plainVersion(b)
 
-/** Returns why a set cannot be updated automatically, or undefined if it can. */
+/** Returns why a set cannot be updated automatically, or undefined if it can. @internal */
 export const autoUpdateRefusal = (latest: string, spokes: readonly SpokeVersion[]): string | undefined => {
   if (spokes.length === 0) return 'The cluster set has no spokes.'
   if (latest === '') return 'The hub does not report which version of the suite it has.'
@@ -105,7 +129,10 @@ export const autoUpdateRefusal = (latest: string, spokes: readonly SpokeVersion[
   const names = behind.map(({ name }) => name)
   const shown = `${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`
   const why = behind.find(({ reason }) => reason !== undefined)
-  return `These spokes are not on the latest version ${latest} of the suite: ${shown}.${why === undefined ? '' : ` ${why.name}: ${why.reason ?? ''}`}`
+  return (
+    `These spokes are not on the latest version ${latest} of the suite: ` +
+    `${shown}.${why === undefined ? '' : ` ${why.name}: ${why.reason ?? ''}`}`
+  )
 }
 
 interface AutoUpdateState {
@@ -121,9 +148,16 @@ const readState = async (opened: OpenedSet): Outcome<HubReadFailure, AutoUpdateS
   return right({ latest: latest.right, spokes: spokes.right, refusal: autoUpdateRefusal(latest.right, spokes.right) })
 }
 
-/** Returns whether the spokes of a set can follow the version of the suite on the set, and otherwise why not: all must have the latest one. */
-export const makeCheckAutoUpdate = ({ hubs }: { readonly hubs: Hubs }) =>
-  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, { readonly possible: boolean; readonly reason: string | undefined }> => {
+/**
+ * Returns whether the spokes of a set can follow the version of the suite on the set, and otherwise why not: all must
+ * have the latest one.
+ */
+export const makeCheckAutoUpdate =
+  ({ hubs }: { readonly hubs: Hubs }) =>
+  async (
+    call: SignedInCall<never>,
+    ref: ClusterSetRef,
+  ): Outcome<SetReadFailure, { readonly possible: boolean; readonly reason: string | undefined }> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const state = await readState(opened.right)
@@ -144,7 +178,11 @@ const follow = async (hub: Hub, name: string): Outcome<HubChangeFailure, boolean
 const notInstalled = AutoUpdateImpossible(`The feature ${suiteFeature} is not installed on the cluster set.`)
 
 /** Sets the version of the suite on a set. Returns whether it had another one. */
-const moveSet = async (hub: Hub, name: string, latest: string): Outcome<HubChangeFailure | Failure<'AutoUpdateImpossible'>, boolean> => {
+const moveSet = async (
+  hub: Hub,
+  name: string,
+  latest: string,
+): Outcome<HubChangeFailure | Failure<'AutoUpdateImpossible'>, boolean> => {
   const path = `/spec/features/${suiteFeature}/chart/version`
   const edited = await hub.edit(setProfile, { name }, ({ body }) => {
     const chart = at(body, 'spec', 'features', suiteFeature, 'chart')
@@ -156,11 +194,15 @@ const moveSet = async (hub: Hub, name: string, latest: string): Outcome<HubChang
 }
 
 /**
- * Makes the spokes of a set follow the version of the suite on the set, which becomes the latest one. The set is changed first: a
- * spoke that follows an older version would be moved back.
+ * Makes the spokes of a set follow the version of the suite on the set, which becomes the latest one. The set is
+ * changed first: a spoke that follows an older version would be moved back.
  */
-export const makeStartAutoUpdate = ({ hubs, unitOfWork }: { readonly hubs: Hubs; readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }> }) =>
-  async (call: SignedInCall, ref: ClusterSetRef): Outcome<HubChangeFailure | SetReadFailure | Failure<'AutoUpdateImpossible'>, void> => {
+export const makeStartAutoUpdate =
+  ({ hubs, unitOfWork }: { readonly hubs: Hubs; readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }> }) =>
+  async (
+    call: SignedInCall,
+    ref: ClusterSetRef,
+  ): Outcome<HubChangeFailure | SetReadFailure | Failure<'AutoUpdateImpossible'>, void> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
@@ -173,5 +215,9 @@ export const makeStartAutoUpdate = ({ hubs, unitOfWork }: { readonly hubs: Hubs;
     const followed = await atATime(spokes, width, ({ name }) => follow(hub, name))
     if (isLeft(followed)) return followed
     const isChanged = moved.right || followed.right.includes(true)
-    return recordChange(unitOfWork, call, isChanged ? auditOf(hub, 'cluster.auto_update_started', { clusterSet: set.name, version: latest }) : undefined)
+    return recordChange(
+      unitOfWork,
+      call,
+      isChanged ? auditOf(hub, 'cluster.auto_update_started', { clusterSet: set.name, version: latest }) : undefined,
+    )
   }

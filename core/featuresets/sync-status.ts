@@ -20,7 +20,10 @@ export const FeatureMissing = defineFailure('FeatureMissing', 'NotFound', 'The h
 export interface SyncStatus {
   readonly insyncClusters: readonly string[]
   readonly outOfSyncClusters: readonly string[]
-  /** Why a cluster is not in step, or the hub cannot serve it, by its name. At most 50 of them; undefined if there are none. */
+  /**
+   * Why a cluster is not in step, or the hub cannot serve it, by its name. At most 50 of them; undefined if there are
+   * none.
+   */
   readonly reasons: Readonly<Record<string, string>> | undefined
 }
 
@@ -51,9 +54,11 @@ const outOfStep = (reason: string): FeatureStep => ({ reason })
 const reportsNothing = 'Its agent does not report its features, or not in a form that can be read.'
 
 /**
- * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which nothing is known is not
- * in step, nor is one that has not applied the work of the feature set, even if it reported the feature before, nor one with a feature
- * that is not installed on the set. Undefined: neither has it.
+ * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which
+ * nothing is known is not in step, nor is one that has not applied the work of the feature set, even if it reported the
+ * feature before, nor one with a feature that is not installed on the set. Undefined: neither has it.
+ *
+ * @internal
  */
 export const compareFeature = (
   name: string,
@@ -67,15 +72,24 @@ export const compareFeature = (
   if (notApplied !== undefined) return outOfStep(notApplied)
   if (claim === undefined) return outOfStep(reportsNothing)
   const version = claim.external.has(name) ? undefined : claim.enabled.get(name)
-  if (wanted === undefined) return version === undefined ? undefined : outOfStep('It has the feature, which is not installed on the cluster set.')
-  if (version === undefined) return outOfStep(claim.external.has(name) ? 'The feature was installed on it by other means.' : 'It does not have the feature.')
+  if (wanted === undefined)
+    return version === undefined
+      ? undefined
+      : outOfStep('It has the feature, which is not installed on the cluster set.')
+  if (version === undefined)
+    return outOfStep(
+      claim.external.has(name) ? 'The feature was installed on it by other means.' : 'It does not have the feature.',
+    )
   if (unready.has(name)) return outOfStep('The release of the feature is not ready.')
-  const isSame = version === '' || wanted.version === '' || version === wanted.version || isInRange(version, wanted.version)
+  const isSame =
+    version === '' || wanted.version === '' || version === wanted.version || isInRange(version, wanted.version)
   return isSame ? inStep : outOfStep(`It has version ${version}, and the cluster set ${wanted.version}.`)
 }
 
 /** Returns the features of each cluster whose releases are reported as not ready. */
-export const unreadyFeatures = (works: readonly Pick<HubObject, 'namespace' | 'body'>[]): ReadonlyMap<string, ReadonlySet<string>> => {
+const unreadyFeatures = (
+  works: readonly Pick<HubObject, 'namespace' | 'body'>[],
+): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>()
   for (const { namespace, body } of works) {
     for (const manifest of listAt(body, 'status', 'resourceStatus', 'manifests')) {
@@ -96,15 +110,18 @@ const conditionOf = ({ body }: Pick<HubObject, 'body'>, type: string): unknown =
   listAt(body, 'status', 'conditions').find((each) => textAt(each, 'type') === type)
 
 /**
- * Returns why the present content of a work is not applied on its spoke; undefined if it is. The feedback of a work is that of the content
- * that was applied last, and stays when a newer one cannot be applied.
+ * Returns why the present content of a work is not applied on its spoke; undefined if it is. The feedback of a work is
+ * that of the content that was applied last, and stays when a newer one cannot be applied.
  */
 export const whyNotApplied = (work: Pick<HubObject, 'body'>): string | undefined => {
   const applied = conditionOf(work, 'Applied')
   const generation = at(work.body, 'metadata', 'generation')
-  if (applied === undefined || at(applied, 'observedGeneration') !== generation) return 'Its agent has not applied what the hub has sent last.'
+  if (applied === undefined || at(applied, 'observedGeneration') !== generation)
+    return 'Its agent has not applied what the hub has sent last.'
   if (textAt(applied, 'status') === 'True') return undefined
-  const ofManifests = listAt(work.body, 'status', 'resourceStatus', 'manifests').flatMap((manifest) => listAt(manifest, 'conditions'))
+  const ofManifests = listAt(work.body, 'status', 'resourceStatus', 'manifests').flatMap((manifest) =>
+    listAt(manifest, 'conditions'),
+  )
   const failed = ofManifests.find((each) => textAt(each, 'type') === 'Applied' && textAt(each, 'status') === 'False')
   const message = textAt(failed, 'message') || textAt(applied, 'message')
   return `Its agent could not apply what the hub has sent last. ${message.slice(0, maxReason)}`.trim()
@@ -118,8 +135,7 @@ export const whySilent = (cluster: Pick<HubObject, 'body'>): string | undefined 
 }
 
 /** What a spoke lacks that the hub does not know the identity of. */
-export const unidentified =
-  `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
+const unidentified = `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
 
 const none: ReadonlySet<string> = new Set()
 const noReasons: ReadonlyMap<string, string> = new Map()
@@ -134,7 +150,10 @@ const unappliedWorks = (works: readonly HubObject[]): ReadonlyMap<string, Readon
 }
 
 /** Returns what claims, conditions and works say about a cluster. */
-const makeSpokeFeatures = (claims: FeatureClaims, works: readonly HubObject[]): ((cluster: HubObject) => SpokeFeatures) => {
+const makeSpokeFeatures = (
+  claims: FeatureClaims,
+  works: readonly HubObject[],
+): ((cluster: HubObject) => SpokeFeatures) => {
   const [unready, unapplied] = [unreadyFeatures(works), unappliedWorks(works)]
   return (cluster) => ({
     claim: claims.of(cluster),
@@ -145,7 +164,11 @@ const makeSpokeFeatures = (claims: FeatureClaims, works: readonly HubObject[]): 
   })
 }
 
-/** Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse. */
+/**
+ * Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse.
+ *
+ * @internal
+ */
 export const rememberedRanges = (isInRange: VersionInRange): VersionInRange => {
   const known = new Map<string, boolean>()
   return (version, range) => getOrMake(known, `${version}\n${range}`, () => isInRange(version, range))
@@ -171,7 +194,12 @@ interface Tally {
 
 const newTally = (): Tally => ({ insyncClusters: [], outOfSyncClusters: [], reasons: new Map() })
 
-const addStep = (tally: Tally, cluster: string, { reason }: FeatureStep, { isIdentified: isKnown }: SpokeFeatures): void => {
+const addStep = (
+  tally: Tally,
+  cluster: string,
+  { reason }: FeatureStep,
+  { isIdentified: isKnown }: SpokeFeatures,
+): void => {
   if (reason === undefined) tally.insyncClusters.push(cluster)
   else tally.outOfSyncClusters.push(cluster)
   const text = [...(isKnown ? [] : [unidentified]), ...(reason === undefined ? [] : [reason])].join(' ')
@@ -184,7 +212,12 @@ const statusOf = ({ insyncClusters, outOfSyncClusters, reasons }: Tally): SyncSt
   reasons: reasons.size === 0 ? undefined : Object.fromEntries(reasons),
 })
 
-export const makeSyncComparison = (installed: InstalledFeatures, { features }: Pick<Catalogue, 'features'>, isInRange: VersionInRange): SyncComparison => {
+/** @internal */
+export const makeSyncComparison = (
+  installed: InstalledFeatures,
+  { features }: Pick<Catalogue, 'features'>,
+  isInRange: VersionInRange,
+): SyncComparison => {
   const tallies = new Map([...installed.keys()].map((name) => [name, newTally()]))
   const unknown: (readonly [cluster: string, spoke: SpokeFeatures])[] = []
 
@@ -198,7 +231,8 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
     for (const [cluster, spoke] of unknown) addStep(tally, cluster, { reason: spoke.silence ?? reportsNothing }, spoke)
     return statusOf({ ...tally, outOfSyncClusters: tally.outOfSyncClusters.sort() })
   }
-  const featureSetOf = (name: string): string => installed.get(name)?.featureSet || (features.get(name)?.featureSet ?? '')
+  const featureSetOf = (name: string): string =>
+    installed.get(name)?.featureSet || (features.get(name)?.featureSet ?? '')
 
   return {
     add: (cluster, spoke) => {
@@ -211,7 +245,12 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
     statuses: () => {
       const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1))
       const sets = Map.groupBy(sorted, ([name]) => featureSetOf(name))
-      return Object.fromEntries([...sets].map(([featureSet, own]) => [featureSet, Object.fromEntries(own.map(([name, tally]) => [name, withUnknown(name, tally)]))]))
+      return Object.fromEntries(
+        [...sets].map(([featureSet, own]) => [
+          featureSet,
+          Object.fromEntries(own.map(([name, tally]) => [name, withUnknown(name, tally)])),
+        ]),
+      )
     },
   }
 }
@@ -220,7 +259,11 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
 const worksPageSize = 100
 
 /** Lists the works of a cluster set, or those with one feature set. */
-export const listWorks = (hub: Hub, clusterSet: string, featureSet?: string): Outcome<HubReadFailure, readonly HubObject[]> =>
+export const listWorks = (
+  hub: Hub,
+  clusterSet: string,
+  featureSet?: string,
+): Outcome<HubReadFailure, readonly HubObject[]> =>
   hub.list(manifestWorkKind, {
     labelSelector: `${distribution.profileLabel}=${clusterSet}`,
     pageSize: worksPageSize,
@@ -235,7 +278,8 @@ interface SyncDeps {
 }
 
 /** Compares all features of a cluster set. */
-export const makeListSyncStatuses = ({ hubs, claims, isInRange, slices }: SyncDeps) =>
+export const makeListSyncStatuses =
+  ({ hubs, claims, isInRange, slices }: SyncDeps) =>
   async (call: SignedInCall<never>, { grant, clusterSet }: ClusterSetRef): Outcome<SetReadFailure, SyncStatuses> => {
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
@@ -251,14 +295,24 @@ export const makeListSyncStatuses = ({ hubs, claims, isInRange, slices }: SyncDe
     if (isLeft(profile)) return profile
     if (isLeft(features)) return features
     const featuresOf = makeSpokeFeatures(claims, works.right)
-    const comparison = makeSyncComparison(installedIn(profile.right), { features: features.right }, rememberedRanges(isInRange))
-    await Promise.all(clusters.right.map((cluster) => slices.run(() => comparison.add(cluster.name, featuresOf(cluster)))))
+    const comparison = makeSyncComparison(
+      installedIn(profile.right),
+      { features: features.right },
+      rememberedRanges(isInRange),
+    )
+    await Promise.all(
+      clusters.right.map((cluster) => slices.run(() => comparison.add(cluster.name, featuresOf(cluster)))),
+    )
     return right(comparison.statuses())
   }
 
 /** Compares one feature of a cluster set. */
-export const makeGetSyncStatus = ({ hubs, claims, isInRange, slices }: SyncDeps) =>
-  async (call: SignedInCall<never>, { feature: name, grant, clusterSet }: ClusterSetRef & { readonly feature: string }): Outcome<SetReadFailure | Failure<'FeatureMissing'>, SyncStatus> => {
+export const makeGetSyncStatus =
+  ({ hubs, claims, isInRange, slices }: SyncDeps) =>
+  async (
+    call: SignedInCall<never>,
+    { feature: name, grant, clusterSet }: ClusterSetRef & { readonly feature: string },
+  ): Outcome<SetReadFailure | Failure<'FeatureMissing'>, SyncStatus> => {
     const opened = await hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const hub = opened.right
@@ -271,7 +325,8 @@ export const makeGetSyncStatus = ({ hubs, claims, isInRange, slices }: SyncDeps)
     if (isLeft(profile)) return profile
     if (isLeft(feature)) return feature
     const wanted = installedIn(profile.right).get(name)
-    if (wanted === undefined && feature.right === undefined) return left(FeatureMissing(`The hub has no feature ${name}.`))
+    if (wanted === undefined && feature.right === undefined)
+      return left(FeatureMissing(`The hub has no feature ${name}.`))
     const works = wanted === undefined ? right([]) : await listWorks(hub, clusterSet, wanted.featureSet)
     if (isLeft(works)) return works
     const featuresOf = makeSpokeFeatures(claims, works.right)

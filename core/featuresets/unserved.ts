@@ -27,8 +27,10 @@ const lacking =
 const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {
   const hubUid = records.find(({ id }) => id === hub.id)?.uid ?? ''
   return (cluster) =>
-    records.find(({ hubClusterUid, managedClusterName }) => hubUid !== '' && hubClusterUid === hubUid && managedClusterName === cluster.name) ??
-    records.find(({ uid }) => uid !== '' && uid === claimedUid(cluster))
+    records.find(
+      ({ hubClusterUid, managedClusterName }) =>
+        hubUid !== '' && hubClusterUid === hubUid && managedClusterName === cluster.name,
+    ) ?? records.find(({ uid }) => uid !== '' && uid === claimedUid(cluster))
 }
 
 export interface SupplyDeps {
@@ -37,10 +39,11 @@ export interface SupplyDeps {
 }
 
 /**
- * Returns the spokes of a set that the hub does not know the identity of, by name, after writing what is missing on those for which the
- * account has a credential. None if the set cannot be listed.
+ * Returns the spokes of a set that the hub does not know the identity of, by name, after writing what is missing on
+ * those for which the account has a credential. None if the set cannot be listed.
  */
-export const makeSupplySet = ({ clusters, supplies }: SupplyDeps) =>
+export const makeSupplySet =
+  ({ clusters, supplies }: SupplyDeps) =>
   async (call: SignedInCall<never>, opened: OpenedSet): Promise<readonly UnservedCluster[]> => {
     const members = await listMembers(opened)
     const unknown = isLeft(members) ? [] : members.right.filter((member) => !isIdentified(member))

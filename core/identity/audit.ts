@@ -36,7 +36,11 @@ export const auditOfUser = defineAudit(
     'second_factor.recovery_code_used',
     'second_factor.recovery_codes_replaced',
   ],
-  ({ id, login }: { readonly id: UserId; readonly login: string }) => ({ objectId: id, objectName: login, tenantId: id }),
+  ({ id, login }: { readonly id: UserId; readonly login: string }) => ({
+    objectId: id,
+    objectName: login,
+    tenantId: id,
+  }),
 )
 
 /** The audit rows about access tokens. They are in the log of the token's user. */

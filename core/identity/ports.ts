@@ -37,11 +37,7 @@ export const NotAuthenticated = defineFailure(
   'The credential is missing, wrong or expired.',
 )
 /** The credential is genuine but may not be used in this way (impersonation refused, account disabled for it). */
-export const NotPermitted = defineFailure(
-  'NotPermitted',
-  'Forbidden',
-  'The caller or the credential may not do this.',
-)
+export const NotPermitted = defineFailure('NotPermitted', 'Forbidden', 'The caller or the credential may not do this.')
 /** The sudo target does not exist. */
 export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound', 'The user to act as does not exist.')
 /** The sudo target is not a user. */
@@ -66,7 +62,12 @@ export const TooManyAttempts = defineFailure(
 /** A credential as the request carried it, distinguished by its carrier. */
 export type Credential =
   | { readonly kind: 'token'; readonly token: Secret }
-  | { readonly kind: 'password'; readonly login: string; readonly password: Secret; readonly oneTimeCode: string | undefined }
+  | {
+      readonly kind: 'password'
+      readonly login: string
+      readonly password: Secret
+      readonly oneTimeCode: string | undefined
+    }
   | { readonly kind: 'session'; readonly sessionKey: Secret }
 
 /** Authenticates callers. Takes one query for a token or session; a password also costs a hash. */
@@ -242,7 +243,9 @@ export interface CredentialStore {
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
   /** Returns the kind of account with this name, and its state if it is a user. */
   accountByName(name: string): Promise<AccountState | 'organization' | undefined>
-  /** Advances the marks of the token and of its owner's last login. They never move back, so late writers are harmless. */
+  /**
+   * Advances the marks of the token and of its owner's last login. They never move back, so late writers are harmless.
+   */
   markTokenUsed(id: TokenId, ownerId: UserId, at: Date): Promise<void>
   /** Advances the mark of the last login. It never moves back. */
   markPasswordUsed(userId: UserId, at: Date): Promise<void>
@@ -299,7 +302,8 @@ export interface AccountHoldings {
   of(id: UserId): Promise<readonly string[]>
   /**
    * Like `of`, restricted to what no other account could take over: organizations without another active owner, and
-   * objects of the types that keep their account, such as clusters. Locks the organizations' rows until the transaction ends.
+   * objects of the types that keep their account, such as clusters. Locks the organizations' rows until the transaction
+   * ends.
    */
   unattended(id: UserId): Promise<readonly string[]>
   /**
@@ -324,11 +328,19 @@ export interface EmailStore {
   ownerOf(key: string): Promise<UserId | undefined>
   /** Lists all users' addresses that contain `text` (lower case), sorted; those that start with it come first. */
   listAll(text: string, page: PageRequest): Promise<Page<UserEmail>>
-  insert(userId: UserId, email: EmailAddress, verified: boolean, isPrimary: boolean, at: Date): Outcome<Failure<'EmailTaken'>, void>
+  insert(
+    userId: UserId,
+    email: EmailAddress,
+    verified: boolean,
+    isPrimary: boolean,
+    at: Date,
+  ): Outcome<Failure<'EmailTaken'>, void>
   /** Deletes addresses of this user only; ids of other users' addresses are ignored. */
   remove(userId: UserId, ids: readonly number[]): Promise<void>
   makePrimary(userId: UserId, id: number): Promise<void>
-  /** Releases the address if it was added before `before` and is neither verified nor primary. Returns its former user. */
+  /**
+   * Releases the address if it was added before `before` and is neither verified nor primary. Returns its former user.
+   */
   releaseUnconfirmed(key: string, before: Date): Promise<UserId | undefined>
   /** Marks the user's address with this key as verified since `at`. Returns false if the user has no such address. */
   verify(userId: UserId, key: string, at: Date): Promise<boolean>
@@ -371,7 +383,9 @@ export interface AccessTokenStore {
  * valid, and ending a session also ends that login: a user sees and ends both as one.
  */
 export interface SessionStore {
-  /** Lists the sessions that have not expired at `now`, or whose remembered login has not, newest first; at most 100. */
+  /**
+   * Lists the sessions that have not expired at `now`, or whose remembered login has not, newest first; at most 100.
+   */
   list(userId: UserId, now: Date): Promise<readonly SessionRecord[]>
   insert(session: NewSession): Promise<SessionId>
   /** Removes the session with its remembered login and that login's other sessions. */
@@ -383,7 +397,9 @@ export interface SessionStore {
   removeAll(userId: UserId, keep: SessionId | undefined): Promise<number>
   /** Removes all sessions except `keep`, which keeps its remembered login. Returns the number removed. */
   removeOthers(userId: UserId, keep: SessionId): Promise<number>
-  /** Removes expired sessions. Of the others keeps the newest `count`, and the remembered logins that have one of these. */
+  /**
+   * Removes expired sessions. Of the others keeps the newest `count`, and the remembered logins that have one of these.
+   */
   trim(userId: UserId, count: number, now: Date): Promise<void>
   /** Removes the expired sessions of a remembered login, after a new one has replaced them. */
   removeOver(userId: UserId, rememberedId: RememberedId, now: Date): Promise<void>

@@ -53,7 +53,14 @@ export interface NewUser {
 }
 
 /** The sort orders of the list of all users. */
-export const userOrders = ['alphabetically', 'reversealphabetically', 'newest', 'oldest', 'recentlogin', 'leastrecentlogin'] as const
+export const userOrders = [
+  'alphabetically',
+  'reversealphabetically',
+  'newest',
+  'oldest',
+  'recentlogin',
+  'leastrecentlogin',
+] as const
 export type UserOrder = (typeof userOrders)[number]
 
 /** The filter and order of a list of all users. An absent filter matches all. */

@@ -15,7 +15,8 @@ export interface PermissionRef {
 /** Returns the form in which a context names a permission. */
 export const permissionKey = ({ namespace, action }: PermissionRef): string => `${namespace}/${action}`
 
-export const byPermissionKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)
+export const byPermissionKey = (a: PermissionRef, b: PermissionRef): number =>
+  permissionKey(a) < permissionKey(b) ? -1 : 1
 
 /** A permission that a custom role can carry. It is contributed by the plugin that owns the namespace. */
 export interface PermissionDefinition extends PermissionRef {
@@ -115,19 +116,32 @@ export interface EntryRules {
 export type EntryRefusal = Failure<'SecondFactorDemanded'> | Failure<'TokenLifeTooLong'>
 
 /** Returns the reason why the member may not enter the organization now, or undefined if there is none. */
-export const entryRefusal = (principal: Principal, rules: EntryRules | undefined, now: Date): EntryRefusal | undefined => {
+export const entryRefusal = (
+  principal: Principal,
+  rules: EntryRules | undefined,
+  now: Date,
+): EntryRefusal | undefined => {
   if (rules === undefined) return undefined
-  if (rules.secondFactorFrom !== undefined && !rules.hasSecondFactor && rules.secondFactorFrom.getTime() <= now.getTime()) {
+  if (
+    rules.secondFactorFrom !== undefined &&
+    !rules.hasSecondFactor &&
+    rules.secondFactorFrom.getTime() <= now.getTime()
+  ) {
     return SecondFactorDemanded(
-      'This organization asks its members for a second factor. Enrol one for your account at /user/settings/security/twofa/enroll, then try again.',
+      'This organization asks its members for a second factor. Enrol one for your account at ' +
+        '/user/settings/security/twofa/enroll, then try again.',
     )
   }
   return livesTooLong(principal, rules.maxTokenLifeDays)
-    ? TokenLifeTooLong(`This organization takes only tokens that live no longer than ${rules.maxTokenLifeDays} days. Make one that expires sooner.`)
+    ? TokenLifeTooLong(
+        `This organization takes only tokens that live no longer than ${rules.maxTokenLifeDays} days. Make ` +
+          'one that expires sooner.',
+      )
     : undefined
 }
 
-const livesTooLong = (principal: Principal, maxDays: number): boolean => maxDays !== 0 && tokenLifeDays(principal) > maxDays
+const livesTooLong = (principal: Principal, maxDays: number): boolean =>
+  maxDays !== 0 && tokenLifeDays(principal) > maxDays
 
 /** Longer than any organization's limit, and within 32 bits. */
 const forEver = 2 ** 31 - 1
@@ -163,14 +177,17 @@ export type ObjectKey = { readonly name: string } | { readonly id: number }
  */
 export type ObjectLocator = ObjectKey & {
   readonly type: string
-  /** The name of the account that owns the object. Absent if the object is an account, or if its id tells the account. */
+  /**
+   * The name of the account that owns the object. Absent if the object is an account, or if its id tells the account.
+   */
   readonly account?: string
   /** The object of the same account that contains this one, by the key of its own type. */
   readonly within?: ObjectKey
 }
 
 /** Returns the type whose relations apply to a locator. */
-export const objectTypeOf = ({ type }: Pick<ObjectLocator, 'type'>): string => (type === 'account' ? 'organization' : type)
+export const objectTypeOf = ({ type }: Pick<ObjectLocator, 'type'>): string =>
+  type === 'account' ? 'organization' : type
 
 export const levels = ['none', 'read', 'write', 'admin', 'owner'] as const
 /** A team's level in its organization. A higher level includes the lower ones. */
@@ -205,7 +222,9 @@ export interface AccessContext {
 /** The facts that authorization has loaded, so that a use case does not load them again. */
 export interface AccessGrant {
   readonly objectType: string
-  /** The object's id. For an organization or account, its AccountId; for an object without a row, its container's id. */
+  /**
+   * The object's id. For an organization or account, its AccountId; for an object without a row, its container's id.
+   */
   readonly objectId: number
   /** The object's name as stored. */
   readonly objectName: string
@@ -216,7 +235,12 @@ export interface AccessGrant {
   /** The row version of a cluster, from the same query. A connection opened for this version is still valid. */
   readonly objectVersion?: number
   /** The object that contains this one; absent if its type has no container. */
-  readonly container?: { readonly objectType: string; readonly id: number; readonly name: string; readonly version?: number }
+  readonly container?: {
+    readonly objectType: string
+    readonly id: number
+    readonly name: string
+    readonly version?: number
+  }
   /** What the caller holds in the owner's account. */
   readonly context: AccessContext
 }

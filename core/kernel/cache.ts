@@ -20,7 +20,11 @@ export interface Caches {
 export const CachesToken = token<Caches>('kernel.Caches')
 
 /** Returns the value of a key. If there is none, makes it and keeps it. */
-export const getOrMake = <K, V>(map: { get(key: K): V | undefined; set(key: K, value: V): unknown }, key: K, make: () => NoInfer<V>): V => {
+export const getOrMake = <K, V>(
+  map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => NoInfer<V>,
+): V => {
   const known = map.get(key)
   if (known !== undefined) return known
   const made = make()

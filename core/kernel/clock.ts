@@ -12,7 +12,9 @@ export const ClockToken = token<Clock>('kernel.Clock')
 
 /** Reports whether the clock is reliable. An irreversible operation waits until it is. */
 export interface TimeTrust {
-  /** False while this machine's clock and the database's differ, and for a while after the database's clock has jumped. */
+  /**
+   * False while this machine's clock and the database's differ, and for a while after the database's clock has jumped.
+   */
   isTrusted(): boolean
 }
 export const TimeTrustToken = token<TimeTrust>('kernel.TimeTrust')
@@ -25,7 +27,9 @@ export const laterBySeconds = (at: Date, seconds: number): Date => new Date(at.g
 /** Returns the instant that many days later. Negative days give an earlier instant. A day is 24 hours. */
 export const laterByDays = (at: Date, days: number): Date => new Date(at.getTime() + days * dayMilliseconds)
 
-/** Returns whole seconds since the epoch, rounded down; 0 if the instant is undefined, which means never on the wire. */
+/**
+ * Returns whole seconds since the epoch, rounded down; 0 if the instant is undefined, which means never on the wire.
+ */
 export const unixSeconds = (at: Date | undefined): number => (at === undefined ? 0 : Math.floor(at.getTime() / 1000))
 
 const rfc3339 = /^(\d{4}-\d{2}-(\d{2}))T([01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i
@@ -47,9 +51,9 @@ export const PauseToken = token<Pause>('kernel.Pause')
 /** Lets the event loop turn between the steps of work that takes long, so that other requests are answered. */
 export interface PauseInLongTurn {
   /**
-   * Returns undefined while the present turn of the event loop has lasted at most `milliseconds`, else a promise that resolves in a later
-   * turn. Without a number it is a little longer than an ordinary request takes; background work gives 0, and does one step in each turn.
-   * Those that wait resume in the order in which they came, one in each turn.
+   * Returns undefined while the present turn of the event loop has lasted at most `milliseconds`, else a promise that
+   * resolves in a later turn. Without a number it is a little longer than an ordinary request takes; background work
+   * gives 0, and does one step in each turn. Those that wait resume in the order in which they came, one in each turn.
    */
   (milliseconds?: number): Promise<void> | undefined
 }

@@ -45,17 +45,24 @@ export const makeSharedWork = <A>(): SharedWork<A> => {
         signal.removeEventListener('abort', leave)
         settle()
       }
-      shared.outcome.then((value) => settled(() => resolve(value)), (error: unknown) => settled(() => reject(error as Error)))
+      shared.outcome.then(
+        (value) => settled(() => resolve(value)),
+        (error: unknown) => settled(() => reject(error as Error)),
+      )
     })
   }
 }
 
 /**
- * Runs `work` on every item, at most `limit` at a time, and returns the results in the order of the items. `lane` is an integer from 0 to
- * below `limit`; items that run at the same time have different ones. If one throws, no further item is started, and the promise rejects
- * with that error once all that were started have ended.
+ * Runs `work` on every item, at most `limit` at a time, and returns the results in the order of the items. `lane` is an
+ * integer from 0 to below `limit`; items that run at the same time have different ones. If one throws, no further item
+ * is started, and the promise rejects with that error once all that were started have ended.
  */
-export const mapWithin = async <A, B>(items: readonly A[], limit: number, work: (item: A, index: number, lane: number) => Promise<B>): Promise<readonly B[]> => {
+export const mapWithin = async <A, B>(
+  items: readonly A[],
+  limit: number,
+  work: (item: A, index: number, lane: number) => Promise<B>,
+): Promise<readonly B[]> => {
   const results: B[] = []
   const failures: unknown[] = []
   const waiting = items.entries()
@@ -75,7 +82,11 @@ export const mapWithin = async <A, B>(items: readonly A[], limit: number, work: 
 }
 
 /** Like `mapWithin`, for work that may fail: starts no more work after a Left, and returns the first Left. */
-export const atATime = async <A, E, B>(items: readonly A[], limit: number, work: (item: A) => Promise<Either<E, B>>): Promise<Either<E, readonly B[]>> => {
+export const atATime = async <A, E, B>(
+  items: readonly A[],
+  limit: number,
+  work: (item: A) => Promise<Either<E, B>>,
+): Promise<Either<E, readonly B[]>> => {
   let failed: Either<E, never> | undefined
   const results = await mapWithin(items, limit, async (item) => {
     const result = failed ?? (await work(item))
@@ -86,10 +97,14 @@ export const atATime = async <A, E, B>(items: readonly A[], limit: number, work:
 }
 
 /**
- * Repeats work that failed because another request changed the same thing at the same time, at most `attempts` times in all. Returns the
- * first Right, the first Left that `isOvertaken` does not recognize, or the last Left.
+ * Repeats work that failed because another request changed the same thing at the same time, at most `attempts` times in
+ * all. Returns the first Right, the first Left that `isOvertaken` does not recognize, or the last Left.
  */
-export const untilNotOvertaken = async <E, A>(attempts: number, isOvertaken: (failure: E) => boolean, work: () => Promise<Either<E, A>>): Promise<Either<E, A>> => {
+export const untilNotOvertaken = async <E, A>(
+  attempts: number,
+  isOvertaken: (failure: E) => boolean,
+  work: () => Promise<Either<E, A>>,
+): Promise<Either<E, A>> => {
   for (let attempt = 1; ; attempt += 1) {
     const done = await work()
     if (!isLeft(done) || attempt >= attempts || !isOvertaken(done.left)) return done

@@ -16,12 +16,7 @@ export interface Deployment {
 
 /** The closed set of conditions under which a plugin or route exists. */
 export type Gate =
-  | 'always'
-  | 'vendor-hosted'
-  | 'billing-enabled'
-  | 'cloud-a-marketplace'
-  | 'cloud-c-marketplace'
-  | 'any-marketplace'
+  'always' | 'vendor-hosted' | 'billing-enabled' | 'cloud-a-marketplace' | 'cloud-c-marketplace' | 'any-marketplace'
 
 const marketplaceTypes: readonly DeploymentType[] = [
   'CloudAMarketplaceDeployment',

@@ -23,7 +23,10 @@ export interface Exchange {
   readonly root: string
   /** The path below the route's wildcard, as received. It starts with `/`. */
   readonly path: string
-  /** The raw query string without `?`. Platform parameters (credentials, org, sudo) are already removed, unless the path owns its query. */
+  /**
+   * The raw query string without `?`. Platform parameters (credentials, org, sudo) are already removed, unless the path
+   * owns its query.
+   */
   readonly query: string
   /** Headers that are credentials for this service are already removed if the path owns its query. */
   readonly headers: HeaderBag
@@ -45,7 +48,10 @@ export interface Exchange {
 }
 
 /** A request to upgrade this connection (exec, attach, port-forward). */
-export interface UpgradeExchange extends Omit<Exchange, 'respond' | 'write' | 'onDrain' | 'end' | 'onStop' | 'hasResponded'> {
+export interface UpgradeExchange extends Omit<
+  Exchange,
+  'respond' | 'write' | 'onDrain' | 'end' | 'onStop' | 'hasResponded'
+> {
   /** Bytes received after the request's head. */
   readonly head: Uint8Array
   /** Responds 101 with these headers and returns the stream. */
@@ -55,8 +61,9 @@ export interface UpgradeExchange extends Omit<Exchange, 'respond' | 'write' | 'o
 }
 
 /**
- * A text in compressed form, as it is stored and as clients that accept gzip get it: raw deflate blocks of which none is the last, cut at
- * a byte. The blocks of several texts in a row, with a last block, are the compressed form of all of them.
+ * A text in compressed form, as it is stored and as clients that accept gzip get it: raw deflate blocks of which none
+ * is the last, cut at a byte. The blocks of several texts in a row, with a last block, are the compressed form of all
+ * of them.
  */
 export interface PackedText {
   readonly deflated: Uint8Array

@@ -40,13 +40,19 @@ export interface Failure<Tag extends string = string> {
   /** One entry per problem, for responses that list several (field paths, blocking objects). */
   readonly errors?: readonly string[]
   readonly about?: FailureSubject
-  /** What happened, for the operator's log only: it may name addresses inside the network. It is never sent to the caller. */
+  /**
+   * What happened, for the operator's log only: it may name addresses inside the network. It is never sent to the
+   * caller.
+   */
   readonly reason?: string
 }
 
 type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about' | 'reason'>
 
-/** A failure's constructor. It also carries the tag, the kind and the meaning, so that a route can declare and document it. */
+/**
+ * A failure's constructor. It also carries the tag, the kind and the meaning, so that a route can declare and document
+ * it.
+ */
 export interface FailureType<Tag extends string> {
   (message: string, extras?: FailureExtras): Failure<Tag>
   readonly tag: Tag
@@ -93,7 +99,10 @@ export class Unavailable extends Error {
  */
 export class CommitOutcomeUnknown extends Unavailable {
   constructor(cause: unknown) {
-    super('The change was sent to the database and its answer was lost. Look whether it happened before you repeat it.', { cause })
+    super(
+      'The change was sent to the database and its answer was lost. Look whether it happened before you repeat it.',
+      { cause },
+    )
     this.name = 'CommitOutcomeUnknown'
   }
 }

@@ -45,7 +45,9 @@ export interface IdempotencyStore {
    * dead is taken over.
    */
   begin(keyHash: Uint8Array, requestHash: Uint8Array): Promise<BegunRequest>
-  /** Returns the response under a key and the digest of its request, or undefined if there is none. Begins no record. */
+  /**
+   * Returns the response under a key and the digest of its request, or undefined if there is none. Begins no record.
+   */
   find(keyHash: Uint8Array): Promise<{ readonly requestHash: Uint8Array; readonly answer: StoredAnswer } | undefined>
   /** Finishes a record: stores the response if the change did not store one, or stored a different one. */
   answer(id: number, answer: StoredAnswer): Promise<void>

@@ -47,7 +47,18 @@ const reservedNames: ReadonlySet<string> = new Set([
   ...['marketplace', 'proxy', 'clusters', 'orgs', 'teams', 'users', 'admin', 'accounts', 'authz', 'dashboard', 'dbaas'],
   ...['tsproxy', 'hubs', 'swagger', 'healthz', 'readyz', 'livez', 'console', 'selfhost', 'docs'],
   // Words that appear in routes in the position of a user, an organization or a cluster's owner.
-  ...['search', 'claim', 'client', 'all-hubs', 'cluster-profiles', 'providers', 'identity', 'active', 'create', 'delete'],
+  ...[
+    'search',
+    'claim',
+    'client',
+    'all-hubs',
+    'cluster-profiles',
+    'providers',
+    'identity',
+    'active',
+    'create',
+    'delete',
+  ],
   ...['inactive', 'available_products', 'batch-delete'],
 ])
 const reservedEndings: readonly string[] = ['.keys', '.gpg', '.rss', '.atom', '.png']

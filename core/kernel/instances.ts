@@ -24,8 +24,8 @@ export interface Lease {
 export interface LeaseStore {
   /**
    * Acquires the lease for `ttlSeconds` if it is free; returns undefined if it is held. `holder` must be unique to a
-   * process. `longestSeconds` is the longest time for which any holder extends it, `ttlSeconds` if not given: a lease that ends more than
-   * a minute after that was taken while the clock was ahead, and is free.
+   * process. `longestSeconds` is the longest time for which any holder extends it, `ttlSeconds` if not given: a lease
+   * that ends more than a minute after that was taken while the clock was ahead, and is free.
    */
   acquire(name: string, holder: string, ttlSeconds: number, longestSeconds?: number): Promise<Lease | undefined>
   /**
@@ -39,10 +39,17 @@ export interface LeaseStore {
 export const LeaseStoreToken = token<LeaseStore>('kernel.LeaseStore')
 
 /**
- * Does work while a lease of `ttlSeconds` is renewed, four times within its length. The signal of the work is aborted when `ending` is,
- * or when the lease is lost. A database that does not answer does not prove that: the next renewal tells. The caller releases the lease.
+ * Does work while a lease of `ttlSeconds` is renewed, four times within its length. The signal of the work is aborted
+ * when `ending` is, or when the lease is lost. A database that does not answer does not prove that: the next renewal
+ * tells. The caller releases the lease.
  */
-export const whileHeld = async <A>(leases: LeaseStore, lease: Lease, ttlSeconds: number, ending: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> => {
+export const whileHeld = async <A>(
+  leases: LeaseStore,
+  lease: Lease,
+  ttlSeconds: number,
+  ending: AbortSignal,
+  work: (signal: AbortSignal) => Promise<A>,
+): Promise<A> => {
   const lost = new AbortController()
   const renew = async (): Promise<void> => {
     try {

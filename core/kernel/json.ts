@@ -1,5 +1,3 @@
-
-
 /** Any JSON value. An integer beyond 2^53 is a bigint. */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | FreeObject
 
@@ -9,11 +7,18 @@ export interface FreeObject {
 }
 
 /** Reports whether a value is a JSON object: neither null nor a list. */
-export const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is FreeObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns the value at a path of keys of a JSON object; undefined for any other value. */
 export const at = (value: unknown, ...keys: readonly string[]): unknown =>
-  keys.reduce<unknown>((from, key) => (typeof from === 'object' && from !== null && Object.hasOwn(from, key) ? (from as Record<string, unknown>)[key] : undefined), value)
+  keys.reduce<unknown>(
+    (from, key) =>
+      typeof from === 'object' && from !== null && Object.hasOwn(from, key)
+        ? (from as Record<string, unknown>)[key]
+        : undefined,
+    value,
+  )
 
 /** Returns the text at a path of keys; empty for any other value. */
 export const textAt = (value: unknown, ...keys: readonly string[]): string => {
@@ -58,7 +63,10 @@ interface Scanned {
   readonly needsSource: boolean
 }
 
-/** Returns the number of keys of a JSON text and what its numbers are like, without parsing it, or undefined if it nests deeper than `limit`. */
+/**
+ * Returns the number of keys of a JSON text and what its numbers are like, without parsing it, or undefined if it nests
+ * deeper than `limit`.
+ */
 const scan = (text: string, limit: number): Scanned | undefined => {
   let depth = 0
   let keys = 0
@@ -177,14 +185,21 @@ export const toWireJson = (value: unknown, indent?: number): string => {
     return JSON.stringify(value, null, indent)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? rawJSON(item.toString()) : item), indent)
+    return JSON.stringify(
+      value,
+      (_, item: unknown) => (typeof item === 'bigint' ? rawJSON(item.toString()) : item),
+      indent,
+    )
   }
 }
 
 type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 
 const keepExact: SourceReviver = (_, value, context) =>
-  typeof value === 'number' && !Number.isSafeInteger(value) && context.source !== undefined && /^-?[0-9]+$/.test(context.source)
+  typeof value === 'number' &&
+  !Number.isSafeInteger(value) &&
+  context.source !== undefined &&
+  /^-?[0-9]+$/.test(context.source)
     ? BigInt(context.source)
     : value
 
@@ -193,10 +208,15 @@ const longInteger = /(?:^|[:,[])\s*-?\d{16}/
 
 /** Parses JSON text; integer literals beyond 2^53 become bigint. Throws a SyntaxError if the text is not valid. */
 export const fromWireJson = (text: string): unknown =>
-  longInteger.test(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)
+  longInteger.test(text)
+    ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown)
+    : (JSON.parse(text) as unknown)
 
 /** Returns the given fields whose values differ from the current ones. An undefined field is ignored. */
-export const changedFields = <C extends object>(current: { readonly [K in keyof C]-?: Exclude<C[K], undefined> }, changes: C): Partial<C> =>
+export const changedFields = <C extends object>(
+  current: { readonly [K in keyof C]-?: Exclude<C[K], undefined> },
+  changes: C,
+): Partial<C> =>
   Object.fromEntries(
     Object.entries(changes).filter(([field, value]) => value !== undefined && current[field as keyof C] !== value),
   ) as Partial<C>
@@ -205,24 +225,34 @@ export const changedFields = <C extends object>(current: { readonly [K in keyof 
 export const isUnchanged = (changed: object): boolean => Object.keys(changed).length === 0
 
 /** Reports whether two lists, each without duplicates, have the same elements. */
-export const isSameSet = <A>(a: readonly A[], b: readonly A[]): boolean => a.length === b.length && a.every((member) => b.includes(member))
+export const isSameSet = <A>(a: readonly A[], b: readonly A[]): boolean =>
+  a.length === b.length && a.every((member) => b.includes(member))
 
-/** Returns the fields that are defined, and leaves the others out: a key whose value is undefined is not a missing key. */
+/**
+ * Returns the fields that are defined, and leaves the others out: a key whose value is undefined is not a missing key.
+ */
 export const definedFields = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
 
 /** Returns a value with the keys of its objects in order. */
 const sortedKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortedKeys)
   if (!isObject(value) || value instanceof Number) return value
-  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sortedKeys(value[key])]))
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sortedKeys(value[key])]),
+  )
 }
 
 /** Reports whether two JSON values are equal. The order of keys and the notation of numbers do not count. */
 export const isSameJson = (a: unknown, b: unknown): boolean => toWireJson(sortedKeys(a)) === toWireJson(sortedKeys(b))
 
 /** Returns an own property of an object, never an inherited one, for any key. */
-export const own = (object: FreeObject, key: string): Json | undefined => (Object.hasOwn(object, key) ? object[key] : undefined)
+export const own = (object: FreeObject, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
 
 export const ownText = (object: FreeObject, key: string): string => {
   const value = own(object, key)
@@ -242,4 +272,5 @@ export const withKey = (object: FreeObject, key: string, value: Json | undefined
 }
 
 /** Returns the object without the given keys. */
-export const withoutKeys = (object: FreeObject, keys: ReadonlySet<string>): FreeObject => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.has(key)))
+export const withoutKeys = (object: FreeObject, keys: ReadonlySet<string>): FreeObject =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.has(key)))

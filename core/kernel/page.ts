@@ -28,11 +28,14 @@ export const pageWithin = <A>(all: readonly A[], request: PageRequest): Page<A> 
 export const mapPage = <A, B>(page: Page<A>, f: (item: A) => B): Page<B> => ({ ...page, items: page.items.map(f) })
 
 /**
- * Returns the rows of a list that is read piece by piece: `read` returns the rows whose ids are greater than `after`, ascending by id and at
- * most `limit`. A piece is read when the row before it has been taken.
+ * Returns the rows of a list that is read piece by piece: `read` returns the rows whose ids are greater than `after`,
+ * ascending by id and at most `limit`. A piece is read when the row before it has been taken.
  */
-export async function* rowsById<Row extends { readonly id: number }>(limit: number, read: (after: number, limit: number) => Promise<readonly Row[]>): AsyncGenerator<Row> {
-  for (let after = 0; ; ) {
+export async function* rowsById<Row extends { readonly id: number }>(
+  limit: number,
+  read: (after: number, limit: number) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  for (let after = 0; ;) {
     const rows = await read(after, limit)
     yield* rows
     const last = rows.at(-1)

@@ -25,8 +25,13 @@ export interface PictureMaker {
    * the file is kept (location, camera, scripts). Formats that carry scripts or references, such as SVG, are refused.
    * Failures: PictureRefused, PicturesBusy.
    */
-  square(bytes: Uint8Array, side: number): Outcome<ReturnType<typeof PictureRefused> | ReturnType<typeof PicturesBusy>, Uint8Array>
-  /** Returns the square PNG generated from a name. It is deterministic and does not depend on case. Nothing is stored. */
+  square(
+    bytes: Uint8Array,
+    side: number,
+  ): Outcome<ReturnType<typeof PictureRefused> | ReturnType<typeof PicturesBusy>, Uint8Array>
+  /**
+   * Returns the square PNG generated from a name. It is deterministic and does not depend on case. Nothing is stored.
+   */
   ofName(name: string): Promise<Uint8Array>
 }
 export const PictureMakerToken = token<PictureMaker>('kernel.PictureMaker')

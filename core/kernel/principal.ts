@@ -46,7 +46,8 @@ export const allows = (granted: ScopeSet, required: RequiredScope): boolean => {
 }
 
 /** A correct one-time or recovery code that is not used up yet. */
-export type UnspentCode = { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
+export type UnspentCode =
+  { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
 
 /** The authenticated caller. Rights are always those of `userId`, also under impersonation. */
 export interface Principal {
@@ -141,13 +142,21 @@ export const actorOf = (principal: Principal): Actor => ({
   login: principal.login,
   method: principal.method,
   scopes: principal.scopes,
-  ...definedFields({ tokenId: principal.tokenId, onlyOrgId: principal.onlyOrgId, impersonator: principal.impersonator }),
+  ...definedFields({
+    tokenId: principal.tokenId,
+    onlyOrgId: principal.onlyOrgId,
+    impersonator: principal.impersonator,
+  }),
 })
 
 /** Makes calls on behalf of an actor, with the actor's current rights. */
 export interface ActorCalls {
   /** Takes one query or two. Rights are current; nothing is cached. Failure: ActorGone. */
-  callOf(actor: Actor, about: { readonly operation: string; readonly requestId: string; readonly sourceIp: string }, signal: AbortSignal): Outcome<Failure<'ActorGone'>, SignedInCall>
+  callOf(
+    actor: Actor,
+    about: { readonly operation: string; readonly requestId: string; readonly sourceIp: string },
+    signal: AbortSignal,
+  ): Outcome<Failure<'ActorGone'>, SignedInCall>
 }
 export const ActorCallsToken = token<ActorCalls>('kernel.ActorCalls')
 

@@ -30,7 +30,11 @@ type Caller = Pick<Principal, 'userId' | 'isSiteAdmin' | 'scopes' | 'onlyOrgId' 
  * for public objects has a stranger's rights in every account. A token restricted to a cluster has rights on that
  * cluster only. `object` is the object in question, if there is exactly one.
  */
-export const subjectOf = (caller: Caller, context: AccessContext, object?: { readonly type: string; readonly id: number }): Subject => {
+export const subjectOf = (
+  caller: Caller,
+  context: AccessContext,
+  object?: { readonly type: string; readonly id: number },
+): Subject => {
   const { userId, scopes, onlyOrgId, onlyClusterId } = caller
   const isElsewhere = onlyClusterId !== undefined && (object?.type !== 'cluster' || object.id !== onlyClusterId)
   const isConfined = scopes.publicOnly || onlyOrgId !== undefined || isElsewhere
@@ -64,7 +68,11 @@ export const noRights: Rights = { isOwner: false, level: 'none', holds: () => fa
  * Combines what a user holds with the catalogue: a level includes every permission of that level and below. Only
  * members hold something; site admins hold all.
  */
-export const rightsOf = (isSiteAdmin: boolean, held: Pick<AccessContext, 'isMember' | 'level' | 'permissions'>, levels: PermissionLevels): Rights => {
+export const rightsOf = (
+  isSiteAdmin: boolean,
+  held: Pick<AccessContext, 'isMember' | 'level' | 'permissions'>,
+  levels: PermissionLevels,
+): Rights => {
   if (!isSiteAdmin && !held.isMember) return noRights
   return {
     isOwner: isSiteAdmin || held.level === 'owner',
@@ -86,16 +94,22 @@ export interface Excess {
 
 /**
  * Returns the part of a gift that its giver does not hold: a level above the giver's, and permissions. Owners hold
- * everything. Each part that gives rights (by roles, teams, invitations, robot accounts, tokens) applies this rule, with
- * rights that are read inside the transaction of the change.
+ * everything. Each part that gives rights (by roles, teams, invitations, robot accounts, tokens) applies this rule,
+ * with rights that are read inside the transaction of the change.
  */
 export const excessOf = (giver: Rights, level: Level, permissions: Iterable<PermissionRef>): Excess =>
   giver.isOwner
     ? { level: undefined, permissions: [] }
-    : { level: reaches(giver.level, level) ? undefined : level, permissions: [...permissions].filter((permission) => !giver.holds(permission)) }
+    : {
+        level: reaches(giver.level, level) ? undefined : level,
+        permissions: [...permissions].filter((permission) => !giver.holds(permission)),
+      }
 
-/** Reports whether a team or member of this level may be changed. Only owners may change their own level or one above. */
-export const isBelow = (rights: Rights, level: Level): boolean => rights.isOwner || level === 'none' || !reaches(level, rights.level)
+/**
+ * Reports whether a team or member of this level may be changed. Only owners may change their own level or one above.
+ */
+export const isBelow = (rights: Rights, level: Level): boolean =>
+  rights.isOwner || level === 'none' || !reaches(level, rights.level)
 
 /** What a user holds in an account, as a transaction sees it. */
 export interface HeldRights {
@@ -121,7 +135,11 @@ export interface RightsStore {
 }
 
 /** Returns the caller as the transaction sees it; undefined if the account does not exist or the caller may not act. */
-export const subjectIn = async (rights: RightsStore, principal: Principal, accountId: AccountId): Promise<Subject | undefined> => {
+export const subjectIn = async (
+  rights: RightsStore,
+  principal: Principal,
+  accountId: AccountId,
+): Promise<Subject | undefined> => {
   const held = await rights.of(accountId, principal.userId)
   return held && subjectOf({ ...principal, isSiteAdmin: principal.isSiteAdmin && held.isSiteAdmin }, held.context)
 }

@@ -31,7 +31,8 @@ export class Secret<A = string> {
 export const secret = <A>(value: A): Secret<A> => new Secret(value)
 
 /** Returns undefined for a value that is missing. */
-export const optionalSecret = <A>(value: A | undefined): Secret<A> | undefined => (value === undefined ? undefined : new Secret(value))
+export const optionalSecret = <A>(value: A | undefined): Secret<A> | undefined =>
+  value === undefined ? undefined : new Secret(value)
 
 /** The context that a sealed value is bound to, so that it cannot be moved to another row. */
 export interface SealedPlace {
@@ -66,11 +67,13 @@ export interface Entropy {
 export const EntropyToken = token<Entropy>('kernel.Entropy')
 
 /** Encodes bytes as lower-case hexadecimal, two digits per byte. */
-export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+export const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /**
  * Removes values from a text of another origin, such as the output of a program that quotes its input.
- * @param shown names that stay readable wherever they are a word of the text, also if a value is equal to one or is part of one.
+ * @param shown names that stay readable wherever they are a word of the text, also if a value is equal to one or is
+ * part of one.
  */
 export type Redact = (text: string, shown?: readonly string[]) => string
 
@@ -82,7 +85,10 @@ const secretWords = /pass|secret|token|key|cred|auth|private|cert|dsn|conn|salt|
 
 /** Maximum total characters of the values to find; beyond it, no text is shown. */
 const mostSought = 8 * 1024 * 1024
-/** Maximum comparisons for one text; the part beyond them is not shown. The owner of a cluster can store anything in a record. */
+/**
+ * Maximum comparisons for one text; the part beyond them is not shown. The owner of a cluster can store anything in a
+ * record.
+ */
 const mostSteps = 500_000
 /** Values are indexed by this many leading characters; none is shorter. */
 const headLength = 4
@@ -94,8 +100,14 @@ interface Sought {
   readonly isTooMuch: boolean
 }
 
-/** Returns the parts of a text that contain any of the values, including overlaps. Stops when the comparisons are used up. */
-const covered = ({ byHead }: Sought, text: string): { readonly parts: readonly (readonly [number, number])[]; readonly seen: number } => {
+/**
+ * Returns the parts of a text that contain any of the values, including overlaps. Stops when the comparisons are used
+ * up.
+ */
+const covered = (
+  { byHead }: Sought,
+  text: string,
+): { readonly parts: readonly (readonly [number, number])[]; readonly seen: number } => {
   const parts: [number, number][] = []
   let steps = mostSteps
   for (let at = 0; at < text.length; at += 1) {
@@ -135,7 +147,9 @@ const replacer = (sought: Sought): Redact => {
     const named = parts.length === 0 ? [] : namedParts([...sought.shown, ...shown], text)
     let result = ''
     let at = 0
-    for (const [from, to] of parts.filter(([start, end]) => !named.some(([first, last]) => first <= start && end <= last))) {
+    for (const [from, to] of parts.filter(
+      ([start, end]) => !named.some(([first, last]) => first <= start && end <= last),
+    )) {
       result += text.slice(at, from) + mark
       at = to
     }
@@ -151,21 +165,37 @@ const base64Of = (text: string): string => {
   return btoa(binary)
 }
 
-/** Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64. */
+/**
+ * Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64.
+ */
 const formsOf = (text: string, least: number): readonly string[] => {
-  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= least)
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.length >= least)
   return [...new Set([text, ...lines])].flatMap((plain) => [plain, toWireJson(plain).slice(1, -1), base64Of(plain)])
 }
 
 /** Returns a string or a number as text. A number that was written with a decimal point may be an object. */
 const asText = (value: Json | undefined): string | undefined =>
-  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'bigint' || value instanceof Number ? String(value) : undefined
+  typeof value === 'string'
+    ? value
+    : typeof value === 'number' || typeof value === 'bigint' || value instanceof Number
+      ? String(value)
+      : undefined
 
-/** Returns the names by which a cluster speaks of an object: its kind, its group and version, its name and namespace. */
-export const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
+/**
+ * Returns the names by which a cluster speaks of an object: its kind, its group and version, its name and namespace.
+ */
+const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return []
   const { name, namespace } = isObject(metadata) ? metadata : {}
-  return [apiVersion, apiVersion.split('/')[0] ?? '', kind, ...[name, namespace].filter((text) => typeof text === 'string')]
+  return [
+    apiVersion,
+    apiVersion.split('/')[0] ?? '',
+    kind,
+    ...[name, namespace].filter((text) => typeof text === 'string'),
+  ]
 }
 
 /** The number of objects among the values whose names are kept. */
@@ -203,7 +233,9 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
 }
 
 /** Removes every text among the values, under any key. For output of helm, which may quote a template's result. */
-export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, shortest, true))
+export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redact =>
+  replacer(soughtIn(values, shortest, true))
 
 /** Removes only texts at keys that sound secret, and below them. For text that must stay readable. */
-export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, headLength, false))
+export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact =>
+  replacer(soughtIn(values, headLength, false))

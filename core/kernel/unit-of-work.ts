@@ -44,19 +44,28 @@ export interface UnitOfWork<Stores> {
 export type AuditedObject = Pick<AuditEntry, 'objectId' | 'objectName' | 'tenantId'>
 
 /** Returns the audit row of an action on an object. `changes` must not contain secret values. */
-export type AuditOf<O, Action extends string> = (object: O, action: Action, changes?: AuditEntry['changes']) => AuditEntry
+export type AuditOf<O, Action extends string> = (
+  object: O,
+  action: Action,
+  changes?: AuditEntry['changes'],
+) => AuditEntry
 
 /**
  * Declares the audit rows of one type of objects: the closed list of its actions, and how an object appears in them.
- * @example const auditOf = defineAudit('role', ['role.created', 'role.deleted'], ({ id, name, orgId }: Role) => ({ objectId: id, objectName: name, tenantId: orgId }))
+ * @example const auditOf = defineAudit('role', ['role.created', 'role.deleted'], ({ id, name, orgId }: Role) => ({
+ * objectId: id, objectName: name, tenantId: orgId }))
  */
 export const defineAudit =
-  <O, Action extends string>(objectType: string, _actions: readonly Action[], shown: (object: O) => AuditedObject): AuditOf<O, Action> =>
+  <O, Action extends string>(
+    objectType: string,
+    _actions: readonly Action[],
+    shown: (object: O) => AuditedObject,
+  ): AuditOf<O, Action> =>
   (object, action, changes) => ({ action, objectType, ...shown(object), ...definedFields({ changes }) })
 
 /**
- * Records a change outside of the database, such as in a member cluster, after it was made. Without an entry, because nothing
- * changed, the transaction only stores the response under an Idempotency-Key.
+ * Records a change outside of the database, such as in a member cluster, after it was made. Without an entry, because
+ * nothing changed, the transaction only stores the response under an Idempotency-Key.
  */
 export const recordChange = (
   unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>,
@@ -69,9 +78,13 @@ export const recordChange = (
   })
 
 /**
- * Records the part of a request that was made before the rest failed. Stores no response under an Idempotency-Key, since the
- * response is the failure.
+ * Records the part of a request that was made before the rest failed. Stores no response under an Idempotency-Key,
+ * since the response is the failure.
  */
-export const recordPart = async (unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>, { keyed: _, ...call }: Call, entries: readonly AuditEntry[]): Promise<void> => {
+export const recordPart = async (
+  unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>,
+  { keyed: _, ...call }: Call,
+  entries: readonly AuditEntry[],
+): Promise<void> => {
   if (entries.length > 0) await recordChange(unitOfWork, call, ...entries)
 }

@@ -15,11 +15,13 @@ const firstWaitSeconds = 60
 const longestWaitSeconds = 6 * 3600
 const giveUpSeconds = 3 * 24 * 3600
 
-/** Returns the wait after the nth failed attempt: one minute, doubled each time, at most six hours. */
-export const backoffSeconds = (attempts: number): number => Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.max(0, attempts - 1))
+/** Returns the wait after the nth failed attempt: one minute, doubled each time, at most six hours. @internal */
+export const backoffSeconds = (attempts: number): number =>
+  Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.max(0, attempts - 1))
 
-/** Reports whether a mail that failed again is given up. */
-export const isTooOld = (createdAt: Date, now: Date): boolean => now.getTime() - createdAt.getTime() >= giveUpSeconds * 1000
+/** Reports whether a mail that failed again is given up. @internal */
+export const isTooOld = (createdAt: Date, now: Date): boolean =>
+  now.getTime() - createdAt.getTime() >= giveUpSeconds * 1000
 
 export interface DeliverMailDeps {
   readonly queue: MailQueue
@@ -36,8 +38,8 @@ type Fate = keyof DeliveryCount
 const batch = 5
 
 /**
- * Sends due mail in batches until none is due or `signal` aborts. A mail is removed after the server accepted it; a crash in
- * between sends it again, under the same reference. Logs references and error classes, never content.
+ * Sends due mail in batches until none is due or `signal` aborts. A mail is removed after the server accepted it; a
+ * crash in between sends it again, under the same reference. Logs references and error classes, never content.
  */
 export const makeDeliverMail =
   (deps: DeliverMailDeps): DeliverMail =>
@@ -127,7 +129,10 @@ export const makeOutboxNotifier = (deliver: DeliverMail, log: Log): StoppableBel
       try {
         if (!stopping.signal.aborted) await deliver(stopping.signal)
       } catch (error) {
-        log.warn({ reason: error instanceof Error ? error.name : 'unknown' }, 'mail could not be sent right away; it is tried again')
+        log.warn(
+          { reason: error instanceof Error ? error.name : 'unknown' },
+          'mail could not be sent right away; it is tried again',
+        )
       }
     } while (rangMeanwhile)
   }

@@ -4,7 +4,10 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { Mail } from '../kernel/mail.ts'
 import { token } from '../kernel/token.ts'
 
-/** The server could not accept the mail now and may accept it later. `message` is a class such as `timeout`, never content. */
+/**
+ * The server could not accept the mail now and may accept it later. `message` is a class such as `timeout`, never
+ * content.
+ */
 export const MailDelayed = defineFailure(
   'MailDelayed',
   'Unavailable',
@@ -16,8 +19,8 @@ export const MailRefused = defineFailure('MailRefused', 'Unprocessable', 'The ma
 /** Sends one mail. */
 export interface Mailer {
   /**
-   * `messageRef` is the same for each attempt to send the same mail, so that a mail client can detect a duplicate. Right means
-   * that the mail was accepted. Never waits longer than `mailLeaseSeconds`.
+   * `messageRef` is the same for each attempt to send the same mail, so that a mail client can detect a duplicate.
+   * Right means that the mail was accepted. Never waits longer than `mailLeaseSeconds`.
    */
   send(mail: Mail, messageRef: string): Outcome<Failure<'MailDelayed'> | Failure<'MailRefused'>, void>
 }
@@ -38,7 +41,10 @@ export interface ClaimedMail {
 
 /** Mail committed by transactions. */
 export interface MailQueue {
-  /** Claims up to `limit` mails that are due at `now`, longest due first; no other process gets them before `leasedUntil`. */
+  /**
+   * Claims up to `limit` mails that are due at `now`, longest due first; no other process gets them before
+   * `leasedUntil`.
+   */
   claim(limit: number, now: Date, leasedUntil: Date): Promise<readonly ClaimedMail[]>
   /** Removes a mail that was sent or never will be. */
   remove(mail: ClaimedMail): Promise<void>

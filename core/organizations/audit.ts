@@ -41,7 +41,11 @@ export const auditOfTeam = defineAudit(
 export const auditOfRobot = defineAudit(
   'robot_ac',
   ['robot.created', 'robot.changed', 'robot.deleted'],
-  ({ id, login, orgId }: Pick<Robot, 'id' | 'login' | 'orgId'>) => ({ objectId: id, objectName: login, tenantId: orgId }),
+  ({ id, login, orgId }: Pick<Robot, 'id' | 'login' | 'orgId'>) => ({
+    objectId: id,
+    objectName: login,
+    tenantId: orgId,
+  }),
 )
 
 /** An access token that is restricted to an organization, as the audit log shows it. */

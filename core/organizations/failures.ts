@@ -21,11 +21,7 @@ export const OrganizationCreationDenied = defineFailure(
   'The caller may not create organizations.',
 )
 /** The organization has an owner, who may delete it. */
-export const OrganizationHasOwner = defineFailure(
-  'OrganizationHasOwner',
-  'Conflict',
-  'The organization has an owner.',
-)
+export const OrganizationHasOwner = defineFailure('OrganizationHasOwner', 'Conflict', 'The organization has an owner.')
 export const OrganizationInUse = defineFailure(
   'OrganizationInUse',
   'Conflict',
@@ -67,21 +63,13 @@ export const OwnersTeamFixed = defineFailure(
 )
 export const TeamChanged = defineFailure('TeamChanged', 'StaleVersion', 'The team has changed since it was read.')
 
-export const MemberMissing = defineFailure(
-  'MemberMissing',
-  'NotFound',
-  'The user does not exist, or is not a member.',
-)
+export const MemberMissing = defineFailure('MemberMissing', 'NotFound', 'The user does not exist, or is not a member.')
 export const AccountNotEligible = defineFailure(
   'AccountNotEligible',
   'Unprocessable',
   'The account is not active, or is not a user, so it cannot be a member.',
 )
-export const LastOwner = defineFailure(
-  'LastOwner',
-  'Conflict',
-  'An organization must have at least one active owner.',
-)
+export const LastOwner = defineFailure('LastOwner', 'Conflict', 'An organization must have at least one active owner.')
 export const AlreadyTeamMember = defineFailure(
   'AlreadyTeamMember',
   'Conflict',
@@ -145,11 +133,7 @@ export const PolicyRefused = defineFailure(
   'A value of the policy is not valid, or the caller does not meet the demand.',
 )
 /** The policy has changed since the version that the caller named. */
-export const PolicyChanged = defineFailure(
-  'PolicyChanged',
-  'StaleVersion',
-  'The policy has changed since it was read.',
-)
+export const PolicyChanged = defineFailure('PolicyChanged', 'StaleVersion', 'The policy has changed since it was read.')
 
 export const RobotMissing = defineFailure(
   'RobotMissing',

@@ -66,7 +66,9 @@ export interface RobotStore {
   count(orgId: OrgId): Promise<number>
   /** Inserts account, user, robot and membership, without a team. */
   insert(robot: NewRobot): Outcome<Failure<'RobotNameTaken'>, UserId>
-  /** Increments the version. Returns false if the robot does not exist or, with `expectedVersion`, has another version. */
+  /**
+   * Increments the version. Returns false if the robot does not exist or, with `expectedVersion`, has another version.
+   */
   update(orgId: OrgId, id: UserId, changes: RobotChanges, expectedVersion: number | undefined): Promise<boolean>
   /** Deletes the account with its tokens, teams and grants. */
   remove(orgId: OrgId, id: UserId): Promise<void>
@@ -232,7 +234,11 @@ export interface TeamStore {
   findByPermission(orgId: OrgId, permission: TeamPermission): Promise<Team | undefined>
   insert(team: NewTeam): Outcome<Failure<'TeamNameTaken'>, TeamId>
   /** Right is false if the row does not exist or, with `expectedVersion`, has another version. */
-  update(id: TeamId, changes: TeamChanges, expectedVersion: number | undefined): Outcome<Failure<'TeamNameTaken'>, boolean>
+  update(
+    id: TeamId,
+    changes: TeamChanges,
+    expectedVersion: number | undefined,
+  ): Outcome<Failure<'TeamNameTaken'>, boolean>
   /** Deletes the team with its memberships, role attachments and grants. */
   remove(id: TeamId): Promise<void>
   /**
@@ -245,8 +251,8 @@ export interface TeamStore {
   listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>
   hasMember(id: TeamId, userId: UserId): Promise<boolean>
   /**
-   * Reports whether the team still has a member who can sign in when the user leaves; or, if the user cannot sign in, any other member.
-   * Robot accounts do not count.
+   * Reports whether the team still has a member who can sign in when the user leaves; or, if the user cannot sign in,
+   * any other member. Robot accounts do not count.
    */
   staysLedWithout(id: TeamId, userId: UserId): Promise<boolean>
   addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
@@ -254,7 +260,9 @@ export interface TeamStore {
 }
 export const TeamStoreToken = token<TeamStore>('organizations.TeamStore')
 
-/** Memberships of organizations. Lists are sorted by login and contain users only; robot accounts are in `RobotStore`. */
+/**
+ * Memberships of organizations. Lists are sorted by login and contain users only; robot accounts are in `RobotStore`.
+ */
 export interface MembershipStore {
   /** Returns the account with this name, of any kind except robot accounts. */
   findAccount(name: string): Promise<AccountSummary | undefined>

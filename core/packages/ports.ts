@@ -9,11 +9,7 @@ import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Release, ReleaseHeader, ReleaseRecordRef, StorageDriver } from './types.ts'
 
 /** The release does not exist, or not that revision of it. */
-export const ReleaseMissing = defineFailure(
-  'ReleaseMissing',
-  'NotFound',
-  'The release or its revision does not exist.',
-)
+export const ReleaseMissing = defineFailure('ReleaseMissing', 'NotFound', 'The release or its revision does not exist.')
 /** Several namespaces contain a release of that name; the message lists them. */
 export const ReleaseAmbiguous = defineFailure(
   'ReleaseAmbiguous',
@@ -44,17 +40,35 @@ export type RecordFailure = MemberFailure | Failure<'RecordsRefused'> | Failure<
 /** Release records of one member cluster in the format of Helm 3 and 4, read and written as the caller. */
 export interface ReleaseStore {
   /**
-   * Returns the labels of all records, from paged metadata without content, in any order. Each call queries the cluster as the
-   * caller, which authorizes the caches behind `headers`.
+   * Returns the labels of all records, from paged metadata without content, in any order. Each call queries the cluster
+   * as the caller, which authorizes the caches behind `headers`.
    */
-  index(cluster: MemberCluster, driver: StorageDriver, where: { readonly namespace?: string; readonly name?: string }, signal: AbortSignal): Outcome<RecordFailure, readonly ReleaseRecordRef[]>
-  /** Returns headers in the order of `refs`; records that no longer exist are omitted. Cached by cluster, uid and resourceVersion. */
-  headers(cluster: MemberCluster, driver: StorageDriver, refs: readonly ReleaseRecordRef[], signal: AbortSignal): Outcome<RecordFailure, readonly ReleaseHeader[]>
-  /** Failures: ReleaseMissing if the record no longer exists, read failures. */
-  read(cluster: MemberCluster, driver: StorageDriver, ref: ReleaseRecordRef, signal: AbortSignal): Outcome<RecordFailure | Failure<'ReleaseMissing'>, Release>
+  index(
+    cluster: MemberCluster,
+    driver: StorageDriver,
+    where: { readonly namespace?: string; readonly name?: string },
+    signal: AbortSignal,
+  ): Outcome<RecordFailure, readonly ReleaseRecordRef[]>
   /**
-   * Rewrites the status or description of one record, in label and content, if it is unchanged since `ref` (compare-and-set on
-   * its resourceVersion).
+   * Returns headers in the order of `refs`; records that no longer exist are omitted. Cached by cluster, uid and
+   * resourceVersion.
+   */
+  headers(
+    cluster: MemberCluster,
+    driver: StorageDriver,
+    refs: readonly ReleaseRecordRef[],
+    signal: AbortSignal,
+  ): Outcome<RecordFailure, readonly ReleaseHeader[]>
+  /** Failures: ReleaseMissing if the record no longer exists, read failures. */
+  read(
+    cluster: MemberCluster,
+    driver: StorageDriver,
+    ref: ReleaseRecordRef,
+    signal: AbortSignal,
+  ): Outcome<RecordFailure | Failure<'ReleaseMissing'>, Release>
+  /**
+   * Rewrites the status or description of one record, in label and content, if it is unchanged since `ref`
+   * (compare-and-set on its resourceVersion).
    */
   amend(
     cluster: MemberCluster,
@@ -66,7 +80,10 @@ export interface ReleaseStore {
 }
 export const ReleaseStoreToken = token<ReleaseStore>('packages.ReleaseStore')
 
-/** ConsoleConfig of the specification: the driver that an account uses on a cluster. `id` 0 marks the defaults, when nothing is stored. */
+/**
+ * ConsoleConfig of the specification: the driver that an account uses on a cluster. `id` 0 marks the defaults, when
+ * nothing is stored.
+ */
 export interface DriverConfiguration {
   readonly id: number
   readonly userId: AccountId
@@ -116,7 +133,11 @@ export const PatchRefused = defineFailure(
 /** RFC 6902, implemented by a library. Input documents are not modified. */
 export interface JsonPatches {
   /** With `tolerateMissing`, a `remove` of a missing path is skipped. */
-  apply(document: Json, patch: Json, options?: { readonly tolerateMissing?: boolean }): Either<Failure<'PatchRefused'>, Json>
+  apply(
+    document: Json,
+    patch: Json,
+    options?: { readonly tolerateMissing?: boolean },
+  ): Either<Failure<'PatchRefused'>, Json>
   /** Returns the operations that turn `from` into `to`. */
   between(from: Json, to: Json): readonly Json[]
 }

@@ -46,7 +46,11 @@ export interface ReleaseHeader extends ReleaseKey {
 export interface Release extends ReleaseKey {
   readonly version: number
   readonly info: FreeObject & { readonly status: ReleaseStatus; readonly description?: string; readonly notes?: string }
-  readonly chart: FreeObject & { readonly metadata?: FreeObject; readonly templates?: unknown; readonly values?: FreeObject }
+  readonly chart: FreeObject & {
+    readonly metadata?: FreeObject
+    readonly templates?: unknown
+    readonly values?: FreeObject
+  }
   readonly config?: FreeObject
   readonly manifest: string
   readonly hooks?: readonly FreeObject[]
@@ -62,7 +66,10 @@ export interface SourceRef {
   readonly name: string
 }
 
-/** A chart in a source. An empty `version` means the newest stable one; it may be a range. The defaults of packages.md 2.0 are filled in. */
+/**
+ * A chart in a source. An empty `version` means the newest stable one; it may be a range. The defaults of packages.md
+ * 2.0 are filled in.
+ */
 export interface ChartRef {
   readonly name: string
   readonly version: string
@@ -77,9 +84,14 @@ const ownGroup = 'charts.x-helm.dev'
 const ownKinds: ReadonlySet<string> = new Set(['ChartRepository', 'Legacy', 'Local', 'Embed'])
 
 /** A source as written by a client or chart author. */
-export type LooseSource = Pick<SourceRef, 'name'> & { readonly [K in Exclude<keyof SourceRef, 'name'>]?: string | undefined }
+export type LooseSource = Pick<SourceRef, 'name'> & {
+  readonly [K in Exclude<keyof SourceRef, 'name'>]?: string | undefined
+}
 
-/** Fills in the defaults of the interface: a Flux `HelmRepository`, unless the kind is one of this platform's own, whose group is fixed. */
+/**
+ * Fills in the defaults of the interface: a Flux `HelmRepository`, unless the kind is one of this platform's own, whose
+ * group is fixed.
+ */
 export const completedSource = ({ apiGroup, kind: given, namespace, name }: LooseSource): SourceRef => {
   const kind = given === undefined || given === '' ? 'HelmRepository' : given
   const group = apiGroup === undefined || apiGroup === '' ? fluxGroup : apiGroup
@@ -88,4 +100,7 @@ export const completedSource = ({ apiGroup, kind: given, namespace, name }: Loos
 
 /** Reports whether two references name the same source. */
 export const isSameSource = (one: SourceRef, other: SourceRef): boolean =>
-  one.kind === other.kind && one.apiGroup === other.apiGroup && one.namespace === other.namespace && one.name === other.name
+  one.kind === other.kind &&
+  one.apiGroup === other.apiGroup &&
+  one.namespace === other.namespace &&
+  one.name === other.name

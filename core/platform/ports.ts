@@ -18,7 +18,8 @@ export interface BrandingStore {
   put(branding: Branding): Promise<void>
 }
 export const BrandingStoreToken = token<BrandingStore>('platform.BrandingStore')
-export const PlatformUnitOfWorkToken = token<UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }>>('platform.UnitOfWork')
+export const PlatformUnitOfWorkToken =
+  token<UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }>>('platform.UnitOfWork')
 
 /** Exact counts of the objects of the site. */
 export interface SiteCounts {

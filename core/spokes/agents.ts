@@ -29,13 +29,13 @@ import { kubeconfigOf } from './join-command.ts'
 import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
 import { notYet, over, pollUntil, SpokeStuck } from './spoke-steps.ts'
 
-export const operatorName = 'klusterlet'
+const operatorName = 'klusterlet'
 
 /** How long the operator may take to remove its agents. */
 const operatorPatienceMs = 2 * 60_000
 const worksPatienceMs = 60_000
 
-export const namespaceOfAgents = ({ body }: HubObject): string => textAt(body, 'spec', 'namespace') || agentNamespace
+const namespaceOfAgents = ({ body }: HubObject): string => textAt(body, 'spec', 'namespace') || agentNamespace
 const clusterNameIn = ({ body }: HubObject): string => textAt(body, 'spec', 'clusterName')
 
 /** Lists objects of the spoke. A kind that it does not serve has none. */
@@ -44,7 +44,12 @@ const listOn = async (spoke: Hub, kind: HubKind): Outcome<Failure, readonly HubO
   return isLeft(listed) && listed.left.tag === 'NotAHub' ? right([]) : listed
 }
 
-const removeIfThere = async (spoke: Hub, kind: HubKind, key: { readonly namespace?: string; readonly name: string }, isOurs: (object: HubObject) => boolean): Outcome<Failure, void> => {
+const removeIfThere = async (
+  spoke: Hub,
+  kind: HubKind,
+  key: { readonly namespace?: string; readonly name: string },
+  isOurs: (object: HubObject) => boolean,
+): Outcome<Failure, void> => {
   const found = await spoke.get(kind, key)
   if (isLeft(found)) return found
   if (found.right === undefined || found.right.isDeleting || !isOurs(found.right)) return right(undefined)
@@ -59,14 +64,25 @@ interface Deps {
 }
 
 /** Opens a spoke with the credential of its record, if the caller may connect to it. */
-export const openOwnSpoke = async (deps: Omit<Deps, 'pause'>, call: SignedInCall<never>, record: Cluster, relation = 'can_connect'): Promise<Hub | undefined> => {
-  const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', account: record.ownerName, name: record.name }, relation)
+export const openOwnSpoke = async (
+  deps: Omit<Deps, 'pause'>,
+  call: SignedInCall<never>,
+  record: Cluster,
+  relation = 'can_connect',
+): Promise<Hub | undefined> => {
+  const grant = await deps.authorizer.authorize(
+    call.principal,
+    { type: 'cluster', account: record.ownerName, name: record.name },
+    relation,
+  )
   if (isLeft(grant) || grant.right.objectId !== record.id) return undefined
   const spoke = await deps.hubs.openSpoke(call, grant.right)
   return isLeft(spoke) ? undefined : spoke.right
 }
 
-/** Removes the operator of the agents, if an import has installed it, and the rights of the work agent for feature sets. */
+/**
+ * Removes the operator of the agents, if an import has installed it, and the rights of the work agent for feature sets.
+ */
 const removeOperator = async (spoke: Hub): Outcome<Failure, void> => {
   const namespace = operatorNamespace
   for (const [kind, key] of [
@@ -81,27 +97,43 @@ const removeOperator = async (spoke: Hub): Outcome<Failure, void> => {
   return right(undefined)
 }
 
-/** Removes what a failed import has installed, unless the cluster has a Klusterlet. Returns what remains, for people. */
+/**
+ * Removes what a failed import has installed, unless the cluster has a Klusterlet. Returns what remains, for people.
+ */
 export const takeBackAgents = async (spoke: Hub): Promise<string> => {
   const klusterlets = await listOn(spoke, klusterletKind)
   if (!isLeft(klusterlets) && klusterlets.right.length > 0) return ''
   const removed = isLeft(klusterlets) ? klusterlets : await removeOperator(spoke)
-  const credential = await removeIfThere(spoke, secretKind, { namespace: agentNamespace, name: bootstrapSecret }, isMadeByUs)
+  const credential = await removeIfThere(
+    spoke,
+    secretKind,
+    { namespace: agentNamespace, name: bootstrapSecret },
+    isMadeByUs,
+  )
   const failure = isLeft(removed) ? removed : credential
   return isLeft(failure) ? `Parts of the agents remain on the cluster: ${failure.left.message}` : ''
 }
 
 /**
- * Removes the agents of one hub from a cluster: the Klusterlet, which its operator ends, the namespace of the agents with their
- * credentials of the hub, and the operator if an import has installed it. Agents of other hubs stay.
+ * Removes the agents of one hub from a cluster: the Klusterlet, which its operator ends, the namespace of the agents
+ * with their credentials of the hub, and the operator if an import has installed it. Agents of other hubs stay.
  */
 export const makeRemoveAgents = (deps: Deps) => {
-  const removeKlusterlet = async (run: TaskRun, spoke: Hub, klusterlet: HubObject, step: TaskStep): Outcome<Failure, void> => {
+  const removeKlusterlet = async (
+    run: TaskRun,
+    spoke: Hub,
+    klusterlet: HubObject,
+    step: TaskStep,
+  ): Outcome<Failure, void> => {
     const cleared = await pollUntil(deps, run, worksPatienceMs, async () => {
       const applied = await listOn(spoke, appliedWorkKind)
       if (isLeft(applied)) return applied
       const left = applied.right.filter(({ body }) => textAt(body, 'spec', 'agentID') === klusterlet.uid).length
-      return right(left === 0 ? over(undefined) : notYet(`The agent has not removed what ${left} works applied. It stays on the cluster.`))
+      return right(
+        left === 0
+          ? over(undefined)
+          : notYet(`The agent has not removed what ${left} works applied. It stays on the cluster.`),
+      )
     })
     if (isLeft(cleared)) step.say(cleared.left.message, { level: 'warning' })
     const removed = klusterlet.isDeleting ? right(true) : await spoke.remove(klusterletKind, klusterlet)
@@ -109,13 +141,23 @@ export const makeRemoveAgents = (deps: Deps) => {
     const gone = await pollUntil(deps, run, operatorPatienceMs, async () => {
       const found = await spoke.get(klusterletKind, { name: klusterlet.name })
       if (isLeft(found)) return found
-      return right(found.right?.uid === klusterlet.uid ? notYet('The operator of the agents does not remove the Klusterlet: it is not running on the cluster.') : over(undefined))
+      return right(
+        found.right?.uid === klusterlet.uid
+          ? notYet('The operator of the agents does not remove the Klusterlet: it is not running on the cluster.')
+          : over(undefined),
+      )
     })
     if (isLeft(gone)) return gone
     return removeIfThere(spoke, namespaceKind, { name: namespaceOfAgents(klusterlet) }, () => true)
   }
 
-  return async (run: TaskRun, call: SignedInCall, record: Cluster | undefined, managedClusterName: string, step: TaskStep): Outcome<Failure, string> => {
+  return async (
+    run: TaskRun,
+    call: SignedInCall,
+    record: Cluster | undefined,
+    managedClusterName: string,
+    step: TaskStep,
+  ): Outcome<Failure, string> => {
     const byHand = 'Its agents stay there until the Klusterlet is deleted on it.'
     const spoke = record?.hasCredential === true ? await openOwnSpoke(deps, call, record) : undefined
     if (spoke === undefined) {
@@ -132,7 +174,8 @@ export const makeRemoveAgents = (deps: Deps) => {
       const removed = await removeKlusterlet(run, spoke, klusterlet, step)
       if (isLeft(removed)) return removed
     }
-    if (ours.length < klusterlets.right.length) return right('The agents are removed. The operator stays for those of other hubs.')
+    if (ours.length < klusterlets.right.length)
+      return right('The agents are removed. The operator stays for those of other hubs.')
     const removed = await removeOperator(spoke)
     return isLeft(removed) ? removed : right('The agents are removed.')
   }
@@ -143,10 +186,15 @@ export const checkNoOtherAgents = async (spoke: Hub, managedClusterName: string)
   const klusterlets = await listOn(spoke, klusterletKind)
   if (isLeft(klusterlets)) return klusterlets
   const known = klusterlets.right.find(({ name }) => name === operatorName)
-  if (known?.isDeleting === true) return left(SpokeStuck('The agents of the cluster are being removed. Try again when they are gone.'))
+  if (known?.isDeleting === true)
+    return left(SpokeStuck('The agents of the cluster are being removed. Try again when they are gone.'))
   return known === undefined || clusterNameIn(known) === managedClusterName
     ? right(undefined)
-    : left(SpokeStuck(`The cluster is a spoke already, under the name ${clusterNameIn(known)}. Remove it from its hub first.`))
+    : left(
+        SpokeStuck(
+          `The cluster is a spoke already, under the name ${clusterNameIn(known)}. Remove it from its hub first.`,
+        ),
+      )
 }
 
 /** Everything that the operator of the agents needs to be told, and the credential with which they ask to join. */
@@ -220,7 +268,10 @@ const operatorRights = {
   subjects: [{ kind: 'ServiceAccount', name: operatorName, namespace: operatorNamespace }],
 }
 
-const klusterletOf = ({ registry, version }: AgentImages, { managedClusterName, serverUrls }: AgentInstallation): FreeObject => ({
+const klusterletOf = (
+  { registry, version }: AgentImages,
+  { managedClusterName, serverUrls }: AgentInstallation,
+): FreeObject => ({
   metadata: ours,
   spec: {
     clusterName: managedClusterName,
@@ -240,15 +291,22 @@ const klusterletOf = ({ registry, version }: AgentImages, { managedClusterName, 
 const servedPatienceMs = 30_000
 
 /**
- * Installs the agents on a cluster: namespaces, the bootstrap credential, the operator if there is none, and the Klusterlet. Objects
- * that exist stay as they are, except for the credential, which another import than the last replaces.
+ * Installs the agents on a cluster: namespaces, the bootstrap credential, the operator if there is none, and the
+ * Klusterlet. Objects that exist stay as they are, except for the credential, which another import than the last
+ * replaces.
  */
 export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images: AgentImages }) => {
   const { images } = deps
   const create = async (spoke: Hub, kind: HubKind, key: HubKey, content: FreeObject): Outcome<Failure, void> => {
     const made = await spoke.create(kind, key, content)
     if (isLeft(made)) return made
-    return made.right === 'unplaced' ? left(SpokeStuck(`The namespace ${key.namespace ?? ''} of the cluster is being deleted. Try again when it is gone.`)) : right(undefined)
+    return made.right === 'unplaced'
+      ? left(
+          SpokeStuck(
+            `The namespace ${key.namespace ?? ''} of the cluster is being deleted. Try again when it is gone.`,
+          ),
+        )
+      : right(undefined)
   }
 
   // The agents start over when the credential changes. Another import makes a new one, as the last may have expired.
@@ -259,11 +317,18 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     if (textAt(known.right?.body, 'metadata', 'annotations', importAnnotation) === importRef) return right(undefined)
     const access = await makeAccess()
     if (isLeft(access)) return access
-    const content = { metadata: { ...ours, annotations: { [importAnnotation]: importRef } }, data: { kubeconfig: btoa(kubeconfigOf(access.right)) } }
+    const content = {
+      metadata: { ...ours, annotations: { [importAnnotation]: importRef } },
+      data: { kubeconfig: btoa(kubeconfigOf(access.right)) },
+    }
     const made = await spoke.create(secretKind, key, { ...content, type: 'Opaque' })
     if (isLeft(made)) return made
-    if (made.right === 'unplaced') return left(SpokeStuck(`The namespace ${agentNamespace} of the cluster is being deleted. Try again when it is gone.`))
-    const replaced = made.right === 'created' ? right('changed') : await spoke.edit(secretKind, key, () => right({ merge: content }))
+    if (made.right === 'unplaced')
+      return left(
+        SpokeStuck(`The namespace ${agentNamespace} of the cluster is being deleted. Try again when it is gone.`),
+      )
+    const replaced =
+      made.right === 'created' ? right('changed') : await spoke.edit(secretKind, key, () => right({ merge: content }))
     return isLeft(replaced) ? replaced : right(undefined)
   }
 
@@ -275,7 +340,11 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     for (const [kind, key, content] of [
       [serviceAccountKind, { namespace, name: operatorName }, { metadata: ours }],
       [clusterRoleBindingKind, { name: operatorName }, operatorRights],
-      [deploymentKind, { namespace, name: operatorName }, operatorDeployment(`${images.registry}/registration-operator:${images.version}`)],
+      [
+        deploymentKind,
+        { namespace, name: operatorName },
+        operatorDeployment(`${images.registry}/registration-operator:${images.version}`),
+      ],
     ] as const) {
       const made = await create(spoke, kind, key, content)
       if (isLeft(made)) return made
@@ -290,7 +359,12 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
       const made = await create(spoke, namespaceKind, { name }, { metadata: ours })
       if (isLeft(made)) return made
     }
-    const defined = await create(spoke, definitionKind, { name: 'klusterlets.operator.open-cluster-management.io' }, klusterletDefinition)
+    const defined = await create(
+      spoke,
+      definitionKind,
+      { name: 'klusterlets.operator.open-cluster-management.io' },
+      klusterletDefinition,
+    )
     if (isLeft(defined)) return defined
     const stored = await storeCredential(spoke, installation)
     if (isLeft(stored)) return stored

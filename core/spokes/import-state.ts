@@ -1,7 +1,16 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, HubRight } from '../clusters/hubs/ports.ts'
 import { managedClusterKind, namespaceKind } from '../clusters/hubs/ports.ts'
-import { agentNamespace, clusterClaimKind, clusterRoleKind, isAccepted, klusterletKind, operatorNamespace, secretKind, serviceAccountKind } from '../clusters/hubs/types.ts'
+import {
+  agentNamespace,
+  clusterClaimKind,
+  clusterRoleKind,
+  isAccepted,
+  klusterletKind,
+  operatorNamespace,
+  secretKind,
+  serviceAccountKind,
+} from '../clusters/hubs/types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 import type { AgentImages } from './ports.ts'
@@ -10,19 +19,25 @@ import { unknownStanding } from './spoke-steps.ts'
 
 /** Reports whether a condition of an object is True. */
 export const isTrue = (object: HubObject | undefined, type: string): boolean =>
-  listAt(object?.body, 'status', 'conditions').some((condition) => textAt(condition, 'type') === type && textAt(condition, 'status') === 'True')
+  listAt(object?.body, 'status', 'conditions').some(
+    (condition) => textAt(condition, 'type') === type && textAt(condition, 'status') === 'True',
+  )
 
 export const joined = 'ManagedClusterJoined'
 export const available = 'ManagedClusterConditionAvailable'
 
-export const hasJoined = (managed: HubObject | undefined): boolean => isTrue(managed, joined) && isTrue(managed, available)
+export const hasJoined = (managed: HubObject | undefined): boolean =>
+  isTrue(managed, joined) && isTrue(managed, available)
 
 /** On a ManagedCluster and on a bootstrap credential: the task of the import that has made it. */
 export const importAnnotation = 'moorage/import-task'
 
 const madeByImport = ({ body }: HubObject): boolean => textAt(body, 'metadata', 'annotations', importAnnotation) !== ''
 
-/** The rights on a cluster that an import needs. The operator gets every right, so who installs it must be allowed to give them. */
+/**
+ * The rights on a cluster that an import needs. The operator gets every right, so who installs it must be allowed to
+ * give them.
+ */
 export const neededRights = ({ version }: AgentImages): readonly HubRight[] => [
   { verb: 'create', kind: namespaceKind },
   { verb: 'create', kind: definitionKind },
@@ -45,7 +60,8 @@ export const neededRights = ({ version }: AgentImages): readonly HubRight[] => [
 ]
 
 /** Returns rights in words: `create namespaces, create secrets`. */
-export const inWords = (rights: readonly HubRight[]): string => [...new Set(rights.map(({ verb, kind }) => `${verb} ${kind.plural}`))].join(', ')
+export const inWords = (rights: readonly HubRight[]): string =>
+  [...new Set(rights.map(({ verb, kind }) => `${verb} ${kind.plural}`))].join(', ')
 
 /** Returns what the hub has of a cluster whose import has ended before its end. */
 export const standingOfImport = async (hub: Hub | undefined, name: string): Promise<string> => {
@@ -56,18 +72,29 @@ export const standingOfImport = async (hub: Hub | undefined, name: string): Prom
   if (managed.isDeleting) return 'The hub is removing the cluster.'
   if (hasJoined(managed)) return 'The cluster has joined the hub and stays there.'
   if (isTrue(managed, joined)) return 'The cluster has joined the hub, stays there, and is not available.'
-  return isAccepted(managed) ? 'The hub has accepted the cluster and keeps it; agents on it may join at any time.' : 'The hub knows the cluster and has not accepted it.'
+  return isAccepted(managed)
+    ? 'The hub has accepted the cluster and keeps it; agents on it may join at any time.'
+    : 'The hub knows the cluster and has not accepted it.'
 }
 
-/** Removes a cluster from the hub if an import has registered it there and no agent has joined in its name. Returns what was done, for people. */
+/**
+ * Removes a cluster from the hub if an import has registered it there and no agent has joined in its name. Returns what
+ * was done, for people.
+ */
 export const unregister = async (hub: Hub, name: string): Promise<string> => {
   const found = await hub.get(managedClusterKind, { name })
   if (isLeft(found)) return unknownStanding
   const managed = found.right
   if (managed === undefined || managed.isDeleting || !madeByImport(managed) || isTrue(managed, joined)) return ''
   const denied = await hub.edit(managedClusterKind, { name }, (object) =>
-    right(object.uid === managed.uid && isAccepted(object) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
+    right(
+      object.uid === managed.uid && isAccepted(object) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined,
+    ),
   )
-  const removed: Awaited<Outcome<Failure, unknown>> = isLeft(denied) ? denied : await hub.remove(managedClusterKind, managed)
-  return isLeft(removed) ? `It could not be removed from the hub again: ${removed.left.message}` : 'It is removed from the hub again.'
+  const removed: Awaited<Outcome<Failure, unknown>> = isLeft(denied)
+    ? denied
+    : await hub.remove(managedClusterKind, managed)
+  return isLeft(removed)
+    ? `It could not be removed from the hub again: ${removed.left.message}`
+    : 'It is removed from the hub again.'
 }

@@ -15,7 +15,17 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { TaskHandler, TaskStep } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
 import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke, takeBackAgents } from './agents.ts'
-import { available, hasJoined, importAnnotation, inWords, isTrue, joined, neededRights, standingOfImport, unregister } from './import-state.ts'
+import {
+  available,
+  hasJoined,
+  importAnnotation,
+  inWords,
+  isTrue,
+  joined,
+  neededRights,
+  standingOfImport,
+  unregister,
+} from './import-state.ts'
 import type { SpokeTaskInput } from './imports.ts'
 import { addComponents, importSpokeKind } from './imports.ts'
 import { SpokeRefused } from './spoke-names.ts'
@@ -25,7 +35,10 @@ import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-rec
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
 import { notYet, onHub, openStopped, over, pollUntil, runSteps, sentences, SpokeStuck } from './spoke-steps.ts'
 
-/** From the acceptance of the task: how long agents that the task installs may take to join, and a person to run the command. */
+/**
+ * From the acceptance of the task: how long agents that the task installs may take to join, and a person to run the
+ * command.
+ */
 const installedPatienceMs = 10 * 60_000
 const commandPatienceMs = 30 * 60_000
 /** How long the agents may take to report what the import has written on the cluster. */
@@ -56,24 +69,35 @@ interface Import extends HubWork, SpokeTaskInput {}
 
 const findRecord = async (deps: ImportSpokeTaskDeps, { cluster, name }: Import): Outcome<Failure, Cluster> => {
   const record = await recordOfSpoke(deps.clusters, { ownerId: cluster.ownerId, hubUid: cluster.uid, name })
-  return record === undefined ? left(ClusterMissing('The record of the cluster was removed during the import.')) : right(record)
+  return record === undefined
+    ? left(ClusterMissing('The record of the cluster was removed during the import.'))
+    : right(record)
 }
 
-const importing = (hub: Hub): ClusterStatus => ({ phase: 'Registered', reason: 'MissingComponent', message: `The cluster is being imported into the hub ${hub.name}.` })
+const importing = (hub: Hub): ClusterStatus => ({
+  phase: 'Registered',
+  reason: 'MissingComponent',
+  message: `The cluster is being imported into the hub ${hub.name}.`,
+})
 
 /** Surveys the cluster, and makes sure that it is the one that is meant and that no other record has it. */
 const identify = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const record = await findRecord(deps, work)
   if (isLeft(record)) return record
-  if (!record.right.hasCredential) return right('No access config was given: the cluster joins by the command of spoke-command.')
+  if (!record.right.hasCredential)
+    return right('No access config was given: the cluster joins by the command of spoke-command.')
   const facts = await deps.surveyor.survey(record.right.id, work.run.signal)
   if (isLeft(facts)) return facts
   const { uid } = facts.right
-  if (work.claimedUid !== undefined && work.claimedUid !== uid) return left(SpokeRefused('basicInfo.clusterUID is not the UID of the cluster that the access config leads to.'))
+  if (work.claimedUid !== undefined && work.claimedUid !== uid)
+    return left(SpokeRefused('basicInfo.clusterUID is not the UID of the cluster that the access config leads to.'))
   const other = await deps.clusters.findByUid(record.right.ownerId, uid)
-  if (other !== undefined && other.id !== record.right.id) return left(SpokeRefused(`This cluster is already imported as ${other.name}. It becomes a spoke by convert/spoke.`))
+  if (other !== undefined && other.id !== record.right.id)
+    return left(SpokeRefused(`This cluster is already imported as ${other.name}. It becomes a spoke by convert/spoke.`))
   const saved = await changeRecord(deps.unitOfWork, work.call, record.right.id, (cluster) =>
-    cluster.uid === uid ? undefined : { change: { uid }, entry: lifeAuditOf(work.hub, 'cluster.spoke_identified', { spoke: work.name, uid }) },
+    cluster.uid === uid
+      ? undefined
+      : { change: { uid }, entry: lifeAuditOf(work.hub, 'cluster.spoke_identified', { spoke: work.name, uid }) },
   )
   if (isLeft(saved)) return saved
   await deps.clusters.observe(record.right.id, importing(work.hub), facts.right, deps.clock.now())
@@ -92,10 +116,16 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   if (known.right !== undefined) {
     const uid = claimedUid(known.right)
     const url = statedUrl(known.right)
-    const isOther = uid === '' ? url !== '' && record.right.endpoint !== '' && url !== record.right.endpoint : record.right.uid !== '' && uid !== record.right.uid
+    const isOther =
+      uid === ''
+        ? url !== '' && record.right.endpoint !== '' && url !== record.right.endpoint
+        : record.right.uid !== '' && uid !== record.right.uid
     // A spoke that registered by itself may have stated another address than that of the record.
-    const isProven = isOther && uid === '' && (await deps.spokeHubs.nameByAgents(work.call, record.right, work.cluster.uid)) === name
-    return isOther && !isProven ? left(SpokeRefused(`The hub manages another cluster as ${name}.`)) : right('The hub knows the cluster already.')
+    const isProven =
+      isOther && uid === '' && (await deps.spokeHubs.nameByAgents(work.call, record.right, work.cluster.uid)) === name
+    return isOther && !isProven
+      ? left(SpokeRefused(`The hub manages another cluster as ${name}.`))
+      : right('The hub knows the cluster already.')
   }
   if (!work.installsAgents) return right('The cluster registers itself when the command of spoke-command is run on it.')
   const spoke = await openOwnSpoke(deps, work.call, record.right, 'can_view')
@@ -105,13 +135,22 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   if (isLeft(free)) return free
   const lacking = await spoke.lacking(neededRights(deps.images))
   if (isLeft(lacking)) return lacking
-  if (lacking.right.length > 0) return left(SpokeRefused(`The access config of the cluster lacks rights: ${inWords(lacking.right)}. Use that of an administrator.`))
+  if (lacking.right.length > 0)
+    return left(
+      SpokeRefused(
+        `The access config of the cluster lacks rights: ${inWords(lacking.right)}. Use that of an administrator.`,
+      ),
+    )
   const connection = await deps.connections.open(record.right.id)
   if (isLeft(connection)) return connection
   const { server, authorityPem } = connection.right.credential
   const config = { url: server, ...(authorityPem === undefined ? {} : { caBundle: btoa(authorityPem) }) }
   const spec = { hubAcceptsClient: true, leaseDurationSeconds: 60, managedClusterClientConfigs: [config] }
-  const created = await hub.create(managedClusterKind, { name }, { metadata: { annotations: { [importAnnotation]: work.run.task.ref } }, spec })
+  const created = await hub.create(
+    managedClusterKind,
+    { name },
+    { metadata: { annotations: { [importAnnotation]: work.run.task.ref } }, spec },
+  )
   return isLeft(created) ? created : right('The cluster is registered and accepted.')
 }
 
@@ -144,16 +183,32 @@ const awaitJoin = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failu
     const managed = await hub.get(managedClusterKind, { name })
     if (isLeft(managed)) return managed
     if (hasJoined(managed.right)) return right(over(undefined))
-    if (managed.right === undefined) return work.installsAgents ? right(over(undefined)) : right(notYet('The command of spoke-command was not run on the cluster.'))
-    const accepted = await deps.acceptSpokes(call, { grant, clusters: [name], skipsApproveCheck: false, requesters: [] })
+    if (managed.right === undefined)
+      return work.installsAgents
+        ? right(over(undefined))
+        : right(notYet('The command of spoke-command was not run on the cluster.'))
+    const accepted = await deps.acceptSpokes(call, {
+      grant,
+      clusters: [name],
+      skipsApproveCheck: false,
+      requesters: [],
+    })
     if (isLeft(accepted)) return right(notYet(wordsOf(accepted.left)))
-    return right(notYet(isTrue(managed.right, joined) ? 'The cluster has joined but is not available.' : 'The agents of the cluster have not joined the hub.'))
+    return right(
+      notYet(
+        isTrue(managed.right, joined)
+          ? 'The cluster has joined but is not available.'
+          : 'The agents of the cluster have not joined the hub.',
+      ),
+    )
   })
   if (isLeft(arrived)) return arrived
   const [record, managed] = await Promise.all([findRecord(deps, work), hub.get(managedClusterKind, { name })])
   if (isLeft(record)) return record
   if (isLeft(managed)) return managed
-  return managed.right === undefined ? left(SpokeStuck('The cluster was removed from the hub during the import.')) : right('The cluster has joined the hub.')
+  return managed.right === undefined
+    ? left(SpokeStuck('The cluster was removed from the hub during the import.'))
+    : right('The cluster has joined the hub.')
 }
 
 const place = async ({ hub, name, clusterProfile }: Import): Outcome<Failure, string> => {
@@ -162,7 +217,11 @@ const place = async ({ hub, name, clusterProfile }: Import): Outcome<Failure, st
   const created = await hub.create(clusterSetKind, { name: set }, { spec: {} })
   if (isLeft(created)) return created
   const labelled = await hub.edit(managedClusterKind, { name }, ({ body }) =>
-    right(at(body, 'metadata', 'labels', clusterSetLabel) === set ? undefined : { merge: { metadata: { labels: { [clusterSetLabel]: set } } } }),
+    right(
+      at(body, 'metadata', 'labels', clusterSetLabel) === set
+        ? undefined
+        : { merge: { metadata: { labels: { [clusterSetLabel]: set } } } },
+    ),
   )
   return isLeft(labelled) ? labelled : right(`The cluster is in the set ${set}.`)
 }
@@ -185,24 +244,29 @@ const identityOf = (record: Cluster, { name }: Import) => ({ uid: record.uid, na
 const claimByHand = `Write the ClusterClaim ${distribution.infoClaim} on it as docs/clusters.md shows: without it the hub gives it no features.`
 
 /**
- * Writes the claims and the rights that the controllers of the hub need on the cluster, and waits until its agents have reported them: the
- * cluster is put into a set after that, since one without them keeps the others of the set from their features. A failure does not end
- * the import: the cluster is a spoke all the same.
+ * Writes the claims and the rights that the controllers of the hub need on the cluster, and waits until its agents have
+ * reported them: the cluster is put into a set after that, since one without them keeps the others of the set from
+ * their features. A failure does not end the import: the cluster is a spoke all the same.
  */
 const introduce = async (deps: ImportSpokeTaskDeps, work: Import, step: TaskStep): Outcome<Failure, string> => {
   const { call, hub, name, run } = work
   const record = await findRecord(deps, work)
   if (isLeft(record)) return record
-  const spoke = record.right.hasCredential && record.right.uid !== '' ? await openOwnSpoke(deps, call, record.right, 'can_view') : undefined
+  const spoke =
+    record.right.hasCredential && record.right.uid !== ''
+      ? await openOwnSpoke(deps, call, record.right, 'can_view')
+      : undefined
   const written = spoke === undefined ? undefined : await deps.supplies.write(spoke, identityOf(record.right, work))
-  if (written !== undefined && isLeft(written)) step.say(`Not everything could be written on the cluster: ${written.left.message}`, { level: 'warning' })
+  if (written !== undefined && isLeft(written))
+    step.say(`Not everything could be written on the cluster: ${written.left.message}`, { level: 'warning' })
   const reported = await pollUntil<boolean>(deps, run, spoke === undefined ? 0 : reportPatienceMs, async () => {
     const managed = await hub.get(managedClusterKind, { name })
     if (isLeft(managed)) return managed
     if (managed.right === undefined || isIdentified(managed.right)) return right(over(managed.right !== undefined))
     return right(notYet(`The agents have not reported the claim ${distribution.infoClaim}.`))
   })
-  if (!isLeft(reported)) return right(reported.right ? 'The hub knows the identity of the cluster.' : 'The hub does not have the cluster.')
+  if (!isLeft(reported))
+    return right(reported.right ? 'The hub knows the identity of the cluster.' : 'The hub does not have the cluster.')
   if (run.signal.aborted) return reported
   step.say(`${reported.left.message} ${claimByHand}`, { level: 'warning' })
   return right('The hub does not know the identity of the cluster.')
@@ -213,7 +277,12 @@ const checkOwnUid = async ({ clusters }: ImportSpokeTaskDeps, record: Cluster, u
   const other = uid === '' ? undefined : await clusters.findByUid(record.ownerId, uid)
   return other === undefined || other.id === record.id
     ? right(undefined)
-    : left(SpokeRefused(`This cluster is already imported as ${other.name}. Remove the record ${record.name}; ${other.name} becomes a spoke by convert/spoke.`))
+    : left(
+        SpokeRefused(
+          `This cluster is already imported as ${other.name}. Remove the record ${record.name}; ` +
+            `${other.name} becomes a spoke by convert/spoke.`,
+        ),
+      )
 }
 
 const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
@@ -223,7 +292,9 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Fa
   if (isLeft(managed)) return managed
   if (managed.right === undefined) return left(SpokeStuck('The cluster was removed from the hub during the import.'))
   const { id, hasCredential } = record.right
-  const surveyed = hasCredential ? await deps.surveyor.survey(id, run.signal) : right(factsFromHub(record.right, managed.right))
+  const surveyed = hasCredential
+    ? await deps.surveyor.survey(id, run.signal)
+    : right(factsFromHub(record.right, managed.right))
   if (isLeft(surveyed)) return surveyed
   const { uid } = surveyed.right
   const own = await checkOwnUid(deps, record.right, uid)
@@ -243,11 +314,15 @@ const settleRecord = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Fa
 const takeBack = async (deps: ImportSpokeTaskDeps, work: Import): Promise<string> => {
   const gone = await unregister(work.hub, work.name)
   const record = await findRecord(deps, work)
-  const spoke = gone === '' || isLeft(record) ? undefined : await openOwnSpoke(deps, work.call, record.right, 'can_view')
+  const spoke =
+    gone === '' || isLeft(record) ? undefined : await openOwnSpoke(deps, work.call, record.right, 'can_view')
   return sentences(gone, spoke === undefined ? '' : await takeBackAgents(spoke))
 }
 
-/** Imports spokes. Each step finds out what is there and does what is missing, so that the task can be continued after any of them. */
+/**
+ * Imports spokes. Each step finds out what is there and does what is missing, so that the task can be continued after
+ * any of them.
+ */
 export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
   const steps = (work: Import): readonly SpokeStep[] => [
     { title: 'Connect to the cluster', work: () => identify(deps, work) },
@@ -256,7 +331,10 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
     { title: 'Wait until the agents have joined', work: () => awaitJoin(deps, work) },
     { title: 'Report the cluster to the hub', work: (step) => introduce(deps, work, step) },
     { title: 'Put the cluster into the set of its profile', work: () => place(work) },
-    { title: 'Add the components', work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step) },
+    {
+      title: 'Add the components',
+      work: (step) => addComponents(work.hub, work.name, work.components ?? { gitOpsEngine: false, omitted: [] }, step),
+    },
     { title: 'Update the record', work: () => settleRecord(deps, work) },
   ]
   return onHub(
@@ -266,9 +344,22 @@ export const importSpokeTaskKind = (deps: ImportSpokeTaskDeps): TaskHandler => {
       const { run, hub } = opened
       const input = run.input as unknown as SpokeTaskInput
       const { name } = input
-      const work: Import = { ...opened, name, claimedUid: input.claimedUid, clusterProfile: input.clusterProfile, installsAgents: input.installsAgents, ...definedFields({ components: input.components }) }
+      const work: Import = {
+        ...opened,
+        name,
+        claimedUid: input.claimedUid,
+        clusterProfile: input.clusterProfile,
+        installsAgents: input.installsAgents,
+        ...definedFields({ components: input.components }),
+      }
       const end = await runSteps(run, steps(work), async () => standingOfImport(await openStopped(deps, opened), name))
-      return end ?? { state: 'succeeded', message: `${name} is a spoke of the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+      return (
+        end ?? {
+          state: 'succeeded',
+          message: `${name} is a spoke of the hub ${hub.name}.`,
+          result: { spoke: name, hub: hub.name },
+        }
+      )
     },
     (run, end) => tellSpoke(deps, run, 'import into', end),
   )

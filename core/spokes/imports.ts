@@ -42,16 +42,27 @@ const addGitOpsEngine = async (hub: Hub, spoke: string, step: TaskStep): Outcome
     step.say(`The hub has no add-on ${name}, which installs the GitOps engine.`, { level: 'warning' })
     return right('The GitOps engine is not installed.')
   }
-  if (textAt(definition.body, 'spec', 'installStrategy', 'type') === 'Placements') return right(`The hub itself places the add-on ${name}.`)
+  if (textAt(definition.body, 'spec', 'installStrategy', 'type') === 'Placements')
+    return right(`The hub itself places the add-on ${name}.`)
   const created = await hub.create(addOnKind, { namespace: spoke, name }, { spec: {} })
   if (isLeft(created)) return created
-  return created.right === 'unplaced' ? left(SpokeStuck(`The namespace ${spoke} of the hub does not exist, or is being deleted.`)) : right(`The spoke has the add-on ${name}.`)
+  return created.right === 'unplaced'
+    ? left(SpokeStuck(`The namespace ${spoke} of the hub does not exist, or is being deleted.`))
+    : right(`The spoke has the add-on ${name}.`)
 }
 
 /** Adds what the request asks for, and says which of it is left to other requests. */
-export const addComponents = async (hub: Hub, spoke: string, { gitOpsEngine, omitted }: SpokeComponents, step: TaskStep): Outcome<Failure, string> => {
+export const addComponents = async (
+  hub: Hub,
+  spoke: string,
+  { gitOpsEngine, omitted }: SpokeComponents,
+  step: TaskStep,
+): Outcome<Failure, string> => {
   const names = omitted.map((name) => `components.${name}`).join(', ')
-  if (names !== '') step.say(`An import does not act on ${names}. Features are installed on the cluster set, by install-featureset.`, { level: 'warning' })
+  if (names !== '')
+    step.say(`An import does not act on ${names}. Features are installed on the cluster set, by install-featureset.`, {
+      level: 'warning',
+    })
   return gitOpsEngine ? addGitOpsEngine(hub, spoke, step) : right('No add-on was asked for.')
 }
 
@@ -97,7 +108,15 @@ export type ImportSpokeFailure =
   | Opening
   | HubReadFailure
   | SubmitFailure
-  | Failure<'AccessConfigRefused' | 'AddressRefused' | 'ClusterAlreadyImported' | 'ClusterChanged' | 'ClusterMismatch' | 'ClusterNameTaken' | 'SpokeRefused'>
+  | Failure<
+      | 'AccessConfigRefused'
+      | 'AddressRefused'
+      | 'ClusterAlreadyImported'
+      | 'ClusterChanged'
+      | 'ClusterMismatch'
+      | 'ClusterNameTaken'
+      | 'SpokeRefused'
+    >
 
 /** A hub, opened as the caller. */
 export interface OpenedHub {
@@ -119,11 +138,15 @@ export const openHub = async (
   if (isLeft(cluster)) return cluster
   const managed = await hub.right.get(managedClusterKind, { name })
   if (isLeft(managed)) return managed
-  if (managed.right?.isDeleting === true) return left(SpokeRefused(`The cluster ${name} is being removed from the hub. Try again when it is gone.`))
+  if (managed.right?.isDeleting === true)
+    return left(SpokeRefused(`The cluster ${name} is being removed from the hub. Try again when it is gone.`))
   return right({ hub: hub.right, cluster: cluster.right, managed: managed.right })
 }
 
-/** What a request asks for beside the membership in the hub. One that asks for more or less than an unfinished task does not join it. */
+/**
+ * What a request asks for beside the membership in the hub. One that asks for more or less than an unfinished task does
+ * not join it.
+ */
 const extentOf = ({ clusterProfile, components, installsAgents }: SpokeTaskInput): string =>
   [
     ...(installsAgents ? [] : [', by the command of spoke-command']),
@@ -136,7 +159,11 @@ export const prepareSpokeTask = (
   { clusterTasks }: { readonly clusterTasks: Pick<ClusterTasks, 'prepare'> },
   call: SignedInCall<never>,
   { cluster }: Pick<OpenedHub, 'cluster'>,
-  { verb, input, responseId }: { readonly verb: 'Import' | 'Convert'; readonly input: SpokeTaskInput; readonly responseId: string | undefined },
+  {
+    verb,
+    input,
+    responseId,
+  }: { readonly verb: 'Import' | 'Convert'; readonly input: SpokeTaskInput; readonly responseId: string | undefined },
 ): Promise<PreparedTask> =>
   clusterTasks.prepare(call, cluster, {
     kind: importSpokeKind,
@@ -159,10 +186,17 @@ export const checkClaims = (
   { ownerId, uid }: Pick<MemberCluster, 'ownerId' | 'uid'>,
   claims: Pick<SpokeImport, 'claimedOwnerId' | 'claimedHubUid' | 'clusterProfile'>,
 ): Either<Failure<'ClusterMismatch' | 'SpokeRefused'>, void> => {
-  if (claims.claimedOwnerId !== undefined && claims.claimedOwnerId !== ownerId) return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
-  if (claims.claimedHubUid !== undefined && claims.claimedHubUid !== uid) return left(ClusterMismatch('basicInfo.hubClusterID is not the UID of the hub in the path.'))
+  if (claims.claimedOwnerId !== undefined && claims.claimedOwnerId !== ownerId)
+    return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
+  if (claims.claimedHubUid !== undefined && claims.claimedHubUid !== uid)
+    return left(ClusterMismatch('basicInfo.hubClusterID is not the UID of the hub in the path.'))
   if (claims.clusterProfile !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?$/.test(claims.clusterProfile))
-    return left(SpokeRefused('components.clusterProfile must be 1 to 60 lower-case letters, digits and hyphens, beginning and ending with a letter or digit.'))
+    return left(
+      SpokeRefused(
+        'components.clusterProfile must be 1 to 60 lower-case letters, digits and hyphens, beginning and ' +
+          'ending with a letter or digit.',
+      ),
+    )
   return right(undefined)
 }
 
@@ -178,7 +212,10 @@ interface Deps {
   readonly unitOfWork: ClusterTaskUnitOfWork
 }
 
-const readCredential = ({ parser, addresses }: Deps, text: string | undefined): Either<Failure<'AccessConfigRefused' | 'AddressRefused'>, ClusterCredential | undefined> => {
+const readCredential = (
+  { parser, addresses }: Deps,
+  text: string | undefined,
+): Either<Failure<'AccessConfigRefused' | 'AddressRefused'>, ClusterCredential | undefined> => {
   if (text === undefined || text.trim() === '') return right(undefined)
   const credential = parser.parse(text)
   if (isLeft(credential)) return credential
@@ -193,20 +230,34 @@ const findEarlier = async (
   wanted: SpokeImport,
 ): Outcome<Failure<'ClusterNameTaken' | 'ClusterAlreadyImported' | 'ClusterMismatch'>, Cluster | undefined> => {
   const { name, claimedUid } = wanted
-  const [sameName, sameUid] = await Promise.all([clusters.find(ownerId, name), claimedUid === undefined ? undefined : clusters.findByUid(ownerId, claimedUid)])
+  const [sameName, sameUid] = await Promise.all([
+    clusters.find(ownerId, name),
+    claimedUid === undefined ? undefined : clusters.findByUid(ownerId, claimedUid),
+  ])
   if (sameName !== undefined && (sameName.hubClusterUid !== uid || sameName.managedClusterName !== name))
-    return left(ClusterNameTaken(`The cluster name ${name} is already in use. An imported cluster becomes a spoke by convert/spoke.`))
+    return left(
+      ClusterNameTaken(
+        `The cluster name ${name} is already in use. An imported cluster becomes a spoke by convert/spoke.`,
+      ),
+    )
   if (claimedUid !== undefined && sameName !== undefined && !['', claimedUid].includes(sameName.uid))
     return left(ClusterMismatch(`basicInfo.clusterUID is not the UID of the cluster that is recorded as ${name}.`))
-  if (sameUid !== undefined && sameUid.name !== name) return left(ClusterAlreadyImported(`This cluster is already imported as ${sameUid.name}. It becomes a spoke by convert/spoke.`))
+  if (sameUid !== undefined && sameUid.name !== name)
+    return left(
+      ClusterAlreadyImported(
+        `This cluster is already imported as ${sameUid.name}. It becomes a spoke by convert/spoke.`,
+      ),
+    )
   return right(sameName)
 }
 
 /**
- * Accepts the import of a cluster into a hub: the record and the task are written in one transaction. The same request after a failure
- * continues the import; while the import is unfinished it joins it. The cluster itself is not contacted before the task runs.
+ * Accepts the import of a cluster into a hub: the record and the task are written in one transaction. The same request
+ * after a failure continues the import; while the import is unfinished it joins it. The cluster itself is not contacted
+ * before the task runs.
  */
-export const makeImportSpoke = (deps: Deps) =>
+export const makeImportSpoke =
+  (deps: Deps) =>
   async (call: SignedInCall, wanted: SpokeImport): Outcome<ImportSpokeFailure, void> => {
     const { name } = wanted
     const credential = readCredential(deps, wanted.accessConfig)
@@ -226,12 +277,17 @@ export const makeImportSpoke = (deps: Deps) =>
       components: wanted.components,
       installsAgents: sealed !== undefined || earlier.right?.hasCredential === true,
     }
-    const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Import', input, responseId: wanted.responseId })
+    const task = await prepareSpokeTask(deps, call, opened.right, {
+      verb: 'Import',
+      input,
+      responseId: wanted.responseId,
+    })
     const record: NewCluster = {
       ownerId: cluster.ownerId,
       name,
       displayName: wanted.displayName === '' ? name : wanted.displayName,
-      // Known when the cluster was surveyed, or when the hub reports it: the body may name the cluster of another account.
+      // Known when the cluster was surveyed, or when the hub reports it: the body may name the cluster of another
+      // account.
       uid: '',
       externalId: wanted.externalId,
       provider: wanted.provider ?? 'Generic',
@@ -245,7 +301,11 @@ export const makeImportSpoke = (deps: Deps) =>
       hubClusterUid: cluster.uid,
       managedClusterName: name,
       infraNamespace: wanted.infraNamespace,
-      status: { phase: 'Registered', reason: 'MissingComponent', message: `The import into the hub ${hub.name} has not finished.` },
+      status: {
+        phase: 'Registered',
+        reason: 'MissingComponent',
+        message: `The import into the hub ${hub.name} has not finished.`,
+      },
       impersonatesUsers: wanted.impersonatesUsers,
       createdAt: deps.clock.now(),
       checkedAt: undefined,
@@ -264,9 +324,14 @@ export const makeImportSpoke = (deps: Deps) =>
       const saved: Either<ImportSpokeFailure, Cluster> =
         known === undefined
           ? await clusters.insert(record)
-          : await clusters.change(known.id, known.version, { displayName: record.displayName, ...definedFields({ sealed, endpoint: credential.right?.server }) })
+          : await clusters.change(known.id, known.version, {
+              displayName: record.displayName,
+              ...definedFields({ sealed, endpoint: credential.right?.server }),
+            })
       if (isLeft(saved)) return saved
-      await audit.record(lifeAuditOf(hub, 'cluster.spoke_import_requested', { spoke: name, withCredential: input.installsAgents }))
+      await audit.record(
+        lifeAuditOf(hub, 'cluster.spoke_import_requested', { spoke: name, withCredential: input.installsAgents }),
+      )
       return right(undefined)
     })
     if (!isLeft(written)) task.announce()

@@ -1,7 +1,21 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { ClusterInfoReader, Hub, HubAddress, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type {
+  ClusterInfoReader,
+  Hub,
+  HubAddress,
+  HubChangeFailure,
+  HubObject,
+  HubReadFailure,
+  Hubs,
+} from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
-import { configMapKind, operatorNamespace, publicNamespace, secretKind, serviceAccountKind } from '../clusters/hubs/types.ts'
+import {
+  configMapKind,
+  operatorNamespace,
+  publicNamespace,
+  secretKind,
+  serviceAccountKind,
+} from '../clusters/hubs/types.ts'
 import type { ClusterConnections, ClusterStore } from '../clusters/ports.ts'
 import { ClusterMissing, ClusterUnreachable } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -34,15 +48,20 @@ const bootstrapTokenOf = ({ body }: HubObject): Secret | undefined => {
   return /^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(text) ? secret(text) : undefined
 }
 
-const newestFirst = (a: HubObject, b: HubObject): number => (textAt(a.body, 'metadata', 'creationTimestamp') < textAt(b.body, 'metadata', 'creationTimestamp') ? 1 : -1)
+const newestFirst = (a: HubObject, b: HubObject): number =>
+  textAt(a.body, 'metadata', 'creationTimestamp') < textAt(b.body, 'metadata', 'creationTimestamp') ? 1 : -1
 
 /**
- * Creates a token with which a cluster may ask to join a hub, and nothing else. A hub of an older version has another account for it,
- * or bootstrap tokens that exist already.
+ * Creates a token with which a cluster may ask to join a hub, and nothing else. A hub of an older version has another
+ * account for it, or bootstrap tokens that exist already.
  */
 const createBootstrapToken = async (hub: Hub): Outcome<HubChangeFailure | Failure<'BootstrapMissing'>, Secret> => {
   for (const name of bootstrapAccounts) {
-    const content = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: bootstrapTokenSeconds } }
+    const content = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: bootstrapTokenSeconds },
+    }
     const created = await hub.createWithin(serviceAccountKind, { namespace: operatorNamespace, name }, 'token', content)
     if (isLeft(created)) return created
     if (created.right === undefined) continue
@@ -51,9 +70,18 @@ const createBootstrapToken = async (hub: Hub): Outcome<HubChangeFailure | Failur
   }
   const listed = await hub.list(secretKind, { namespace: 'kube-system', labelSelector: 'app=cluster-manager' })
   if (isLeft(listed)) return listed
-  const found = listed.right.filter(({ name }) => name.startsWith('bootstrap-token-')).toSorted(newestFirst).map(bootstrapTokenOf)
+  const found = listed.right
+    .filter(({ name }) => name.startsWith('bootstrap-token-'))
+    .toSorted(newestFirst)
+    .map(bootstrapTokenOf)
   const token = found.find((each) => each !== undefined)
-  return token === undefined ? left(BootstrapMissing('The hub has no account with which clusters can ask to join: its cluster manager is not installed.')) : right(token)
+  return token === undefined
+    ? left(
+        BootstrapMissing(
+          'The hub has no account with which clusters can ask to join: its cluster manager is not installed.',
+        ),
+      )
+    : right(token)
 }
 
 const certificates = /-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
@@ -67,10 +95,14 @@ const configMapText = async (hub: Hub, name: string, key: string): Outcome<HubRe
 }
 
 /**
- * Returns the address of a hub for its spokes: the one that the hub publishes, or that of its record. An address that the hub
- * publishes without certificates is that of its API server, whose authority the hub publishes in another place.
+ * Returns the address of a hub for its spokes: the one that the hub publishes, or that of its record. An address that
+ * the hub publishes without certificates is that of its API server, whose authority the hub publishes in another place.
  */
-const findHubAddress = async (hub: Hub, record: HubAddress, reader: ClusterInfoReader): Outcome<HubReadFailure, HubAddress> => {
+const findHubAddress = async (
+  hub: Hub,
+  record: HubAddress,
+  reader: ClusterInfoReader,
+): Outcome<HubReadFailure, HubAddress> => {
   const published = await configMapText(hub, 'cluster-info', 'kubeconfig')
   if (isLeft(published)) return published
   const stated = reader.addressOf(published.right)
@@ -78,7 +110,9 @@ const findHubAddress = async (hub: Hub, record: HubAddress, reader: ClusterInfoR
   const own = certificatesIn(stated.authorityPem)
   if (own !== undefined) return right({ ...stated, authorityPem: own })
   const authority = await configMapText(hub, 'kube-root-ca.crt', 'ca.crt')
-  return isLeft(authority) ? authority : right({ ...stated, authorityPem: certificatesIn(authority.right) ?? certificatesIn(record.authorityPem) })
+  return isLeft(authority)
+    ? authority
+    : right({ ...stated, authorityPem: certificatesIn(authority.right) ?? certificatesIn(record.authorityPem) })
 }
 
 /** What a cluster needs to ask to join a hub. */
@@ -89,7 +123,10 @@ export interface BootstrapAccess {
 
 type BootstrapFailure = HubChangeFailure | Failure<'BootstrapMissing'>
 
-/** Returns the address of a hub for its spokes, and a new token with which a cluster may ask to join it and do nothing else. */
+/**
+ * Returns the address of a hub for its spokes, and a new token with which a cluster may ask to join it and do nothing
+ * else.
+ */
 export const bootstrapAccess = async (
   { connections, clusterInfo }: { readonly connections: ClusterConnections; readonly clusterInfo: ClusterInfoReader },
   hub: Hub,
@@ -140,20 +177,44 @@ export interface JoinFacts extends BootstrapAccess {
 
 const plainWord = /^[\w/:=.,@%+-]+$/
 
-/** Returns a text as one word of a POSIX shell. */
-export const shellWord = (text: string): string => (plainWord.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+/** Returns a text as one word of a POSIX shell. @internal */
+export const shellWord = (text: string): string =>
+  plainWord.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Returns a command whose standard input is a text. No line of the text may be the end mark. */
-const withInput = (words: readonly string[], input: string): string => `${words.map(shellWord).join(' ')} <<'END_OF_INPUT'\n${input}\nEND_OF_INPUT\n`
+const withInput = (words: readonly string[], input: string): string =>
+  `${words.map(shellWord).join(' ')} <<'END_OF_INPUT'\n${input}\nEND_OF_INPUT\n`
 
 /** Agents copy only annotations with this prefix to the hub. */
 const annotationPrefix = 'agent.open-cluster-management.io/'
 
-const clusteradmCommand = ({ clusterName, token, address: { server, authorityPem }, annotations }: JoinFacts): string => {
-  const joining = ['clusteradm', 'join', '--hub-token', token.reveal(), '--hub-apiserver', server, '--cluster-name', clusterName]
-  const words = [...joining, ...Object.entries(annotations).flatMap(([key, value]) => ['--klusterlet-annotation', `${annotationPrefix}${key}=${value}`])]
+const clusteradmCommand = ({
+  clusterName,
+  token,
+  address: { server, authorityPem },
+  annotations,
+}: JoinFacts): string => {
+  const joining = [
+    'clusteradm',
+    'join',
+    '--hub-token',
+    token.reveal(),
+    '--hub-apiserver',
+    server,
+    '--cluster-name',
+    clusterName,
+  ]
+  const words = [
+    ...joining,
+    ...Object.entries(annotations).flatMap(([key, value]) => [
+      '--klusterlet-annotation',
+      `${annotationPrefix}${key}=${value}`,
+    ]),
+  ]
   // Without it clusteradm would send the token to a server whose certificate it did not verify.
-  return authorityPem === undefined ? words.map(shellWord).join(' ') : withInput([...words, '--ca-file', '/dev/stdin'], authorityPem)
+  return authorityPem === undefined
+    ? words.map(shellWord).join(' ')
+    : withInput([...words, '--ca-file', '/dev/stdin'], authorityPem)
 }
 
 /** Returns the kubeconfig with which the agents of a spoke ask to join the hub. */
@@ -161,49 +222,82 @@ export const kubeconfigOf = ({ token, address: { server, authorityPem } }: Boots
   toWireJson({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'hub', cluster: { server, ...definedFields({ 'certificate-authority-data': authorityPem === undefined ? undefined : btoa(authorityPem) }) } }],
+    clusters: [
+      {
+        name: 'hub',
+        cluster: {
+          server,
+          ...definedFields({
+            'certificate-authority-data': authorityPem === undefined ? undefined : btoa(authorityPem),
+          }),
+        },
+      },
+    ],
     users: [{ name: 'bootstrap', user: { token: token.reveal() } }],
     contexts: [{ name: 'bootstrap', context: { cluster: 'hub', user: 'bootstrap', namespace: 'default' } }],
     'current-context': 'bootstrap',
   })
 
 /** The chart of Open Cluster Management that installs the agents. */
-const chart = ['klusterlet', '--repo', 'https://open-cluster-management.io/helm-charts', '--namespace', 'open-cluster-management', '--create-namespace']
+const chart = [
+  'klusterlet',
+  '--repo',
+  'https://open-cluster-management.io/helm-charts',
+  '--namespace',
+  'open-cluster-management',
+  '--create-namespace',
+]
 
 const helmCommand = (facts: JoinFacts): string => {
-  const clusterAnnotations = Object.fromEntries(Object.entries(facts.annotations).map(([key, value]) => [`${annotationPrefix}${key}`, value]))
+  const clusterAnnotations = Object.fromEntries(
+    Object.entries(facts.annotations).map(([key, value]) => [`${annotationPrefix}${key}`, value]),
+  )
   const registrationConfiguration = Object.keys(clusterAnnotations).length === 0 ? undefined : { clusterAnnotations }
-  const values = { klusterlet: { clusterName: facts.clusterName, ...definedFields({ registrationConfiguration }) }, bootstrapHubKubeConfig: kubeconfigOf(facts) }
+  const values = {
+    klusterlet: { clusterName: facts.clusterName, ...definedFields({ registrationConfiguration }) },
+    bootstrapHubKubeConfig: kubeconfigOf(facts),
+  }
   // JSON is YAML, on one line.
   return withInput(['helm', 'upgrade', '--install', 'klusterlet', ...chart, '--values', '-'], toWireJson(values))
 }
 
-/** Returns the command for a POSIX shell with the cluster as the current context of kubectl. */
-export const joinCommand = (installer: Installer, facts: JoinFacts): Secret => secret(installer === 'helm' ? helmCommand(facts) : clusteradmCommand(facts))
+/** Returns the command for a POSIX shell with the cluster as the current context of kubectl. @internal */
+export const joinCommand = (installer: Installer, facts: JoinFacts): Secret =>
+  secret(installer === 'helm' ? helmCommand(facts) : clusteradmCommand(facts))
 
 const mismatchOf = ({ name, uid, ownerId }: StatedCluster, hub: Cluster): string | undefined => {
   if (name !== undefined && name !== hub.name) return 'hubClusterName is not the name of the hub in the path.'
   if (uid !== undefined && uid !== hub.uid) return 'hubClusterUID is not the UID of the hub in the path.'
-  return ownerId !== undefined && ownerId !== hub.ownerId ? 'hubClusterOwnerID is not the owner of the hub in the path.' : undefined
+  return ownerId !== undefined && ownerId !== hub.ownerId
+    ? 'hubClusterOwnerID is not the owner of the hub in the path.'
+    : undefined
 }
 
 const annotationsOf = ({ name, uid, ownerId }: StatedCluster): Readonly<Record<string, string>> =>
-  definedFields({ 'host-cluster-name': name, 'host-cluster-uid': uid, 'host-cluster-owner-id': ownerId === undefined ? undefined : String(ownerId) })
+  definedFields({
+    'host-cluster-name': name,
+    'host-cluster-uid': uid,
+    'host-cluster-owner-id': ownerId === undefined ? undefined : String(ownerId),
+  })
 
 type JoinCommandFailure = HubChangeFailure | ReturnType<typeof BootstrapMissing> | Failure<'JoinCommandRefused'>
 
 /**
- * Returns the command with which a cluster asks to join a hub. It contains a new token that is valid for one hour; the audit log has
- * who got a command for which name.
+ * Returns the command with which a cluster asks to join a hub. It contains a new token that is valid for one hour; the
+ * audit log has who got a command for which name.
  */
-export const makeGetJoinCommand = (deps: {
-  readonly hubs: Hubs
-  readonly clusters: Pick<ClusterStore, 'get'>
-  readonly connections: ClusterConnections
-  readonly clusterInfo: ClusterInfoReader
-  readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>
-}) =>
-  async (call: SignedInCall<Secret>, { grant, clusterName, installer, hub: stated, host }: JoinCommandInput): Outcome<JoinCommandFailure, Secret> => {
+export const makeGetJoinCommand =
+  (deps: {
+    readonly hubs: Hubs
+    readonly clusters: Pick<ClusterStore, 'get'>
+    readonly connections: ClusterConnections
+    readonly clusterInfo: ClusterInfoReader
+    readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>
+  }) =>
+  async (
+    call: SignedInCall<Secret>,
+    { grant, clusterName, installer, hub: stated, host }: JoinCommandInput,
+  ): Outcome<JoinCommandFailure, Secret> => {
     const opened = await deps.hubs.open(call, grant)
     if (isLeft(opened)) return opened
     const hub = opened.right
@@ -213,7 +307,8 @@ export const makeGetJoinCommand = (deps: {
     if (mismatch !== undefined) return left(JoinCommandRefused(mismatch))
     const known = await hub.get(managedClusterKind, { name: clusterName })
     if (isLeft(known)) return known
-    if (known.right?.isDeleting === true) return left(JoinCommandRefused(`The cluster ${clusterName} is being removed from the hub.`))
+    if (known.right?.isDeleting === true)
+      return left(JoinCommandRefused(`The cluster ${clusterName} is being removed from the hub.`))
     const access = await bootstrapAccess(deps, hub)
     if (isLeft(access)) return access
     const command = joinCommand(installer, { ...access.right, clusterName, annotations: annotationsOf(host) })

@@ -81,7 +81,10 @@ const within = (text: string, { start, end }: Span): string => text.slice(start 
 const placeKeys = ['continue', 'remainingItemCount']
 
 const withoutPlace = (text: string, { start }: Span): string =>
-  `{${membersOf(text, start).filter(({ key }) => !placeKeys.includes(key)).map(({ whole }) => cut(text, whole)).join(',')}}`
+  `{${membersOf(text, start)
+    .filter(({ key }) => !placeKeys.includes(key))
+    .map(({ whole }) => cut(text, whole))
+    .join(',')}}`
 
 /** A page of a list of the Kubernetes API, with the places of its keys. */
 export interface ListPage {
@@ -93,13 +96,18 @@ export interface ListPage {
 export const readListPage = (text: string): ListPage => ({ text, members: topLevel(text) })
 
 /**
- * Joins the pages of a list to one list. Every item, and every other key of the first page, keeps its text: unknown fields, the order of
- * keys, and integers of any size.
+ * Joins the pages of a list to one list. Every item, and every other key of the first page, keeps its text: unknown
+ * fields, the order of keys, and integers of any size.
  */
 export const joinListPages = ([first, ...others]: readonly ListPage[]): string => {
   if (first === undefined) return '{}'
   if (others.length === 0) return first.text
-  const items = [first, ...others].map(({ text, members }) => members.filter(({ key, value }) => key === 'items' && text[value.start] === '[').map(({ value }) => within(text, value)).join(','))
+  const items = [first, ...others].map(({ text, members }) =>
+    members
+      .filter(({ key, value }) => key === 'items' && text[value.start] === '[')
+      .map(({ value }) => within(text, value))
+      .join(','),
+  )
   const valueOf = ({ key, value }: Member): string => {
     if (key === 'items') return `[${items.filter((each) => each !== '').join(',')}]`
     return key === 'metadata' ? withoutPlace(first.text, value) : cut(first.text, value)

@@ -27,20 +27,35 @@ const inWords = ({ all, leaving }: Remainder, what: string): string => {
   return leaving === all ? `${counted}, being deleted` : `${counted}, ${leaving} of them being deleted`
 }
 
-/** Returns what the hub has of a cluster whose removal has ended before its end, and what continues without the task. */
-export const standingOfRemoval = async (hub: Hub | undefined, name: string, acceptedUid: string | undefined): Promise<string> => {
+/**
+ * Returns what the hub has of a cluster whose removal has ended before its end, and what continues without the task.
+ */
+export const standingOfRemoval = async (
+  hub: Hub | undefined,
+  name: string,
+  acceptedUid: string | undefined,
+): Promise<string> => {
   const found = hub === undefined ? undefined : await hub.get(managedClusterKind, { name })
   if (hub === undefined || found === undefined || isLeft(found)) return unknownStanding
-  const [addOns, works] = await Promise.all([remainderOf(hub, addOnKind, name), remainderOf(hub, manifestWorkKind, name)])
+  const [addOns, works] = await Promise.all([
+    remainderOf(hub, addOnKind, name),
+    remainderOf(hub, manifestWorkKind, name),
+  ])
   if (addOns === undefined || works === undefined) return unknownStanding
   const left = [inWords(addOns, 'add-on'), inWords(works, 'work')].filter((text) => text !== '').join(' and ')
   const managed = found.right
   if (managed === undefined || managed.uid !== acceptedUid)
-    return sentences(managed === undefined ? 'The hub no longer has the cluster.' : 'The hub has another cluster of that name.', left === '' ? '' : `It still has ${left}.`)
+    return sentences(
+      managed === undefined ? 'The hub no longer has the cluster.' : 'The hub has another cluster of that name.',
+      left === '' ? '' : `It still has ${left}.`,
+    )
   const set = textAt(managed.body, 'metadata', 'labels', clusterSetLabel)
   return sentences(
-    `The hub still has the cluster, ${set === '' ? 'in no cluster set' : `in the set ${set}`}, with ${left === '' ? 'no add-ons and works' : left}.`,
-    addOns.leaving + works.leaving > 0 ? 'What is being deleted goes when the agent of the cluster has removed what was applied.' : '',
+    `The hub still has the cluster, ${set === '' ? 'in no cluster set' : `in the set ${set}`}, with ` +
+      `${left === '' ? 'no add-ons and works' : left}.`,
+    addOns.leaving + works.leaving > 0
+      ? 'What is being deleted goes when the agent of the cluster has removed what was applied.'
+      : '',
     isAccepted(managed) ? '' : 'The cluster is no longer accepted.',
     managed.isDeleting ? 'The hub continues its deletion.' : '',
   )

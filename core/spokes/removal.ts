@@ -47,16 +47,21 @@ type Opening = ReturnType<MemberClusters['open']> extends Outcome<infer F, unkno
 export type RemoveSpokeFailure = Opening | HubReadFailure | SubmitFailure
 
 /**
- * Accepts the removal of a spoke as a task. A name that neither the hub nor a record has is removed already: the result is then
- * undefined. A repeated request gets the unfinished task; one that asks for more or less than that task does is TaskLocked.
+ * Accepts the removal of a spoke as a task. A name that neither the hub nor a record has is removed already: the result
+ * is then undefined. A repeated request gets the unfinished task; one that asks for more or less than that task does is
+ * TaskLocked.
  */
-export const makeRemoveSpoke = (deps: {
-  readonly hubs: Hubs
-  readonly memberClusters: MemberClusters
-  readonly clusters: Pick<ClusterStore, 'findSpoke'>
-  readonly clusterTasks: ClusterTasks
-}) =>
-  async (call: SignedInCall<SubmittedTask>, removal: SpokeRemoval): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
+export const makeRemoveSpoke =
+  (deps: {
+    readonly hubs: Hubs
+    readonly memberClusters: MemberClusters
+    readonly clusters: Pick<ClusterStore, 'findSpoke'>
+    readonly clusterTasks: ClusterTasks
+  }) =>
+  async (
+    call: SignedInCall<SubmittedTask>,
+    removal: SpokeRemoval,
+  ): Outcome<RemoveSpokeFailure, SubmittedTask | undefined> => {
     const { grant, name, isForced, removesRecord, responseId } = removal
     const extent = [isForced ? ' by force' : '', removesRecord ? ', with its record' : ''].join('')
     const [hub, cluster] = await Promise.all([deps.hubs.open(call, grant), deps.memberClusters.open(call, grant)])
@@ -85,17 +90,34 @@ export const makeRemoveSpoke = (deps: {
   }
 
 /** Removes spokes with their records, on behalf of callers who may remove spokes from the hub. */
-export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'> }): SpokeRemovals => {
+export const makeSpokeRemovals = (
+  deps: Parameters<typeof makeRemoveSpoke>[0] & {
+    readonly authorizer: Authorizer
+    readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'>
+  },
+): SpokeRemovals => {
   const remove = makeRemoveSpoke(deps)
   return {
     async removeWithRecord(call, { ownerId, hubClusterUid, managedClusterName }, responseId) {
       const hub = await deps.clusters.findByUid(ownerId, hubClusterUid)
       if (hub === undefined) return left(ClusterMissing('The hub of the cluster was removed.'))
-      const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_remove_spokes')
+      const grant = await deps.authorizer.authorize(
+        call.principal,
+        { type: 'hub', account: hub.ownerName, name: hub.name },
+        'can_remove_spokes',
+      )
       if (isLeft(grant)) return left(AccessDenied(`You may not remove spokes from the hub ${hub.name}.`))
-      const removed = await remove(call, { grant: grant.right, name: managedClusterName, isForced: false, removesRecord: true, responseId })
+      const removed = await remove(call, {
+        grant: grant.right,
+        name: managedClusterName,
+        isForced: false,
+        removesRecord: true,
+        responseId,
+      })
       if (isLeft(removed)) return removed
-      return removed.right === undefined ? left(ClusterMissing('The cluster was removed by another request.')) : right(removed.right)
+      return removed.right === undefined
+        ? left(ClusterMissing('The cluster was removed by another request.'))
+        : right(removed.right)
     },
   }
 }
@@ -118,7 +140,11 @@ interface Removal extends HubWork, SpokeKey {
 }
 
 /** Lists objects in the namespace of a spoke. A hub that does not serve the kind has none. */
-const listWithin = async (hub: Hub, served: HubKind, namespace: string): Outcome<HubReadFailure, readonly HubObject[]> => {
+const listWithin = async (
+  hub: Hub,
+  served: HubKind,
+  namespace: string,
+): Outcome<HubReadFailure, readonly HubObject[]> => {
   const listed = await hub.list(served, { namespace })
   return isLeft(listed) && listed.left.tag === 'NotAHub' ? right([]) : listed
 }
@@ -136,36 +162,60 @@ const removeAll = async (hub: Hub, served: HubKind, namespace: string): Outcome<
   return right(listed.right.length)
 }
 
-const priorityOf = ({ body }: HubObject): number => Number(textAt(body, 'metadata', 'annotations', cleanupPriority)) || 0
+const priorityOf = ({ body }: HubObject): number =>
+  Number(textAt(body, 'metadata', 'annotations', cleanupPriority)) || 0
 
 /**
- * Removes the bindings of a cluster to profiles. Their works go with them. The controllers make a binding again when a set that has the
- * cluster changes, so this is done as long as works are removed. Returns their number.
+ * Removes the bindings of a cluster to profiles. Their works go with them. The controllers make a binding again when a
+ * set that has the cluster changes, so this is done as long as works are removed. Returns their number.
  */
-const removeBindings = (hub: Hub, name: string): Outcome<Failure, number> => removeAll(hub, distribution.kinds.profileBinding, name)
+const removeBindings = (hub: Hub, name: string): Outcome<Failure, number> =>
+  removeAll(hub, distribution.kinds.profileBinding, name)
 
 /** Removes the objects of a kind by their priority, each class after the one before is gone. */
-const removeByPriority = async (deps: RemoveSpokeTaskDeps, { run, hub, name, isForced }: Removal, served: HubKind, what: string, step: TaskStep): Outcome<Failure, string> => {
+const removeByPriority = async (
+  deps: RemoveSpokeTaskDeps,
+  { run, hub, name, isForced }: Removal,
+  served: HubKind,
+  what: string,
+  step: TaskStep,
+): Outcome<Failure, string> => {
   let total = 0
   const isOfWorks = served === manifestWorkKind
   const quietUntilMs = performance.now() + (isOfWorks ? await arrivalOf(hub, name) : 0)
-  const removed = await pollUntil(deps, run, isForced ? forcedPatienceMs : agentPatienceMs, async () => {
-    const bindings = isOfWorks ? await removeBindings(hub, name) : right(0)
-    if (isLeft(bindings)) return bindings
-    const listed = await listWithin(hub, served, name)
-    if (isLeft(listed)) return listed
-    total = Math.max(total, listed.right.length)
-    if (listed.right.length === 0 && bindings.right === 0 && performance.now() >= quietUntilMs) return right(over(undefined))
-    if (listed.right.length === 0) return right(notYet('The features of the set that the hub has put the cluster into arrive.'))
-    const lowest = Math.min(...listed.right.map(priorityOf))
-    for (const object of listed.right.filter((each) => !each.isDeleting && priorityOf(each) === lowest)) {
-      const done = await hub.remove(served, object)
-      if (isLeft(done)) return done
-    }
-    const names = listed.right.map((each) => each.name).slice(0, 10).join(', ')
-    const remain = listed.right.length === 1 ? 'remains' : 'remain'
-    return right(notYet(`${plural(listed.right.length, what)} ${remain}: ${names}. The agent of the spoke has not removed what was applied.`))
-  }, (why) => step.say(`Waits. ${why}`))
+  const removed = await pollUntil(
+    deps,
+    run,
+    isForced ? forcedPatienceMs : agentPatienceMs,
+    async () => {
+      const bindings = isOfWorks ? await removeBindings(hub, name) : right(0)
+      if (isLeft(bindings)) return bindings
+      const listed = await listWithin(hub, served, name)
+      if (isLeft(listed)) return listed
+      total = Math.max(total, listed.right.length)
+      if (listed.right.length === 0 && bindings.right === 0 && performance.now() >= quietUntilMs)
+        return right(over(undefined))
+      if (listed.right.length === 0)
+        return right(notYet('The features of the set that the hub has put the cluster into arrive.'))
+      const lowest = Math.min(...listed.right.map(priorityOf))
+      for (const object of listed.right.filter((each) => !each.isDeleting && priorityOf(each) === lowest)) {
+        const done = await hub.remove(served, object)
+        if (isLeft(done)) return done
+      }
+      const names = listed.right
+        .map((each) => each.name)
+        .slice(0, 10)
+        .join(', ')
+      const remain = listed.right.length === 1 ? 'remains' : 'remain'
+      return right(
+        notYet(
+          `${plural(listed.right.length, what)} ${remain}: ${names}. The agent of the spoke has not ` +
+            'removed what was applied.',
+        ),
+      )
+    },
+    (why) => step.say(`Waits. ${why}`),
+  )
   if (!isLeft(removed)) return right(`${plural(total, what)} removed.`)
   if (!isForced || removed.left.tag !== SpokeStuck.tag) return removed
   step.say(removed.left.message, { level: 'warning' })
@@ -178,7 +228,9 @@ const giveUp = async (hub: Hub, namespace: string, served: HubKind, what: string
   if (isLeft(listed)) return listed
   for (const object of listed.right) {
     const finalizers = listAt(object.body, 'metadata', 'finalizers').filter((each) => each !== workFinalizer)
-    const freed = await hub.edit(served, { namespace, name: object.name }, () => right({ merge: { metadata: { finalizers: finalizers as string[] } } }))
+    const freed = await hub.edit(served, { namespace, name: object.name }, () =>
+      right({ merge: { metadata: { finalizers: finalizers as string[] } } }),
+    )
     if (isLeft(freed)) return freed
     const removed = await removeAll(hub, served, namespace)
     if (isLeft(removed)) return removed
@@ -197,7 +249,12 @@ const findManaged = async (removal: Removal): Outcome<Failure, HubObject | undef
   if (isLeft(found) || found.right === undefined) return found
   return found.right.uid === acceptedUid(removal)
     ? found
-    : left(SpokeStuck(`The cluster registered again as ${removal.name} while it was removed. It was left as it is: remove it again.`))
+    : left(
+        SpokeStuck(
+          `The cluster registered again as ${removal.name} while it was removed. It was left as it is: ` +
+            'remove it again.',
+        ),
+      )
 }
 
 const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Failure, string> => {
@@ -206,10 +263,19 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
   if (isLeft(managed)) return managed
   const record = await recordOfSpoke(deps.clusters, removal)
   if (record !== undefined) {
-    await deps.clusters.observe(record.id, { ...record.status, message: `The removal from the hub ${hub.name} has not finished.` }, undefined, deps.clock.now())
+    await deps.clusters.observe(
+      record.id,
+      { ...record.status, message: `The removal from the hub ${hub.name} has not finished.` },
+      undefined,
+      deps.clock.now(),
+    )
   }
   const freed = await hub.edit(managedClusterKind, { name }, ({ body }) =>
-    right(at(body, 'metadata', 'labels', clusterSetLabel) === undefined ? undefined : { merge: { metadata: { labels: { [clusterSetLabel]: null } } } }),
+    right(
+      at(body, 'metadata', 'labels', clusterSetLabel) === undefined
+        ? undefined
+        : { merge: { metadata: { labels: { [clusterSetLabel]: null } } } },
+    ),
   )
   if (isLeft(freed)) return freed
   for (const served of [distribution.kinds.profileBinding, distribution.kinds.spokeRoleBinding]) {
@@ -220,11 +286,18 @@ const prepare = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcome<Fai
   const now = await hub.get(managedClusterKind, { name })
   const set = isLeft(now) || now.right === undefined ? '' : namedSetOf(now.right)
   const from = namedSetOf(managed.right)
-  if (set === '') return right(from === '' ? 'The cluster is in no cluster set.' : `The cluster has left the set ${from}.`)
-  return right(`The hub has put the cluster into the set ${set}. It leaves that with its removal; what features of the set arrive until then is removed too.`)
+  if (set === '')
+    return right(from === '' ? 'The cluster is in no cluster set.' : `The cluster has left the set ${from}.`)
+  return right(
+    `The hub has put the cluster into the set ${set}. It leaves that with its removal; what features of ` +
+      'the set arrive until then is removed too.',
+  )
 }
 
-/** Returns how long to wait for features of the set that the cluster is in, which it leaves only with its removal; 0 if that has none. */
+/**
+ * Returns how long to wait for features of the set that the cluster is in, which it leaves only with its removal; 0 if
+ * that has none.
+ */
 const arrivalOf = async (hub: Hub, name: string): Promise<number> => {
   const managed = await hub.get(managedClusterKind, { name })
   const set = isLeft(managed) || managed.right === undefined ? '' : namedSetOf(managed.right)
@@ -244,7 +317,11 @@ const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outco
   if (isLeft(found)) return found
   if (found.right !== undefined) {
     const denied = await hub.edit(managedClusterKind, { name }, ({ uid, body }) =>
-      right(uid === acceptedUid(removal) && isAccepted({ body }) ? { merge: { spec: { hubAcceptsClient: false } } } : undefined),
+      right(
+        uid === acceptedUid(removal) && isAccepted({ body })
+          ? { merge: { spec: { hubAcceptsClient: false } } }
+          : undefined,
+      ),
     )
     if (isLeft(denied)) return denied
     const removed = found.right.isDeleting ? right(true) : await hub.remove(managedClusterKind, found.right)
@@ -254,7 +331,11 @@ const removeManaged = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outco
       if (isLeft(now)) return now
       const bindings = await removeBindings(hub, name)
       if (isLeft(bindings)) return bindings
-      return right(now.right !== undefined && now.right.uid === acceptedUid(removal) ? notYet(whyDeleting(now.right)) : over(undefined))
+      return right(
+        now.right !== undefined && now.right.uid === acceptedUid(removal)
+          ? notYet(whyDeleting(now.right))
+          : over(undefined),
+      )
     })
     if (isLeft(gone)) return gone
   }
@@ -283,17 +364,22 @@ const settleRecord = async (deps: RemoveSpokeTaskDeps, removal: Removal): Outcom
       return right(undefined)
     })
     if (record !== undefined) await deps.transport.forget(record.id)
-    return right(record === undefined ? 'The account has no record of the cluster.' : `The record ${record.name} is deleted.`)
+    return right(
+      record === undefined ? 'The account has no record of the cluster.' : `The record ${record.name} is deleted.`,
+    )
   }
-  const unlinked = await changeRecord(deps.unitOfWork, call, record.id, () => ({ change: { hubClusterUid: '', managedClusterName: '' }, entry }))
+  const unlinked = await changeRecord(deps.unitOfWork, call, record.id, () => ({
+    change: { hubClusterUid: '', managedClusterName: '' },
+    entry,
+  }))
   if (isLeft(unlinked)) return unlinked
   await deps.clusters.observe(record.id, { ...record.status, message: '' }, undefined, deps.clock.now())
   return right(`The record ${record.name} stays, without its hub.`)
 }
 
 /**
- * Removes spokes in the order that their agents need: add-ons, works by their priority while the agent is alive, the agent, and then the
- * ManagedCluster.
+ * Removes spokes in the order that their agents need: add-ons, works by their priority while the agent is alive, the
+ * agent, and then the ManagedCluster.
  */
 export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
   const removeAgents = makeRemoveAgents(deps)
@@ -301,7 +387,11 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
     { title: 'Free the cluster from sets and bindings', work: () => prepare(deps, removal) },
     { title: 'Remove the add-ons', work: (step) => removeByPriority(deps, removal, addOnKind, 'add-on', step) },
     { title: 'Remove the works', work: (step) => removeByPriority(deps, removal, manifestWorkKind, 'work', step) },
-    { title: 'Remove the agents from the cluster', work: async (step) => removeAgents(removal.run, removal.call, await recordOfSpoke(deps.clusters, removal), removal.name, step) },
+    {
+      title: 'Remove the agents from the cluster',
+      work: async (step) =>
+        removeAgents(removal.run, removal.call, await recordOfSpoke(deps.clusters, removal), removal.name, step),
+    },
     { title: 'Remove the cluster from the hub', work: () => removeManaged(deps, removal) },
     { title: 'Update the records', work: () => settleRecord(deps, removal) },
   ]
@@ -310,10 +400,21 @@ export const removeSpokeKind = (deps: RemoveSpokeTaskDeps): TaskHandler => {
     kind,
     async (work) => {
       const { run, hub, cluster } = work
-      const { name, isForced, removesRecord } = run.input as unknown as Pick<Removal, 'name' | 'isForced' | 'removesRecord'>
+      const { name, isForced, removesRecord } = run.input as unknown as Pick<
+        Removal,
+        'name' | 'isForced' | 'removesRecord'
+      >
       const removal: Removal = { ...work, ownerId: cluster.ownerId, hubUid: cluster.uid, name, isForced, removesRecord }
-      const end = await runSteps(run, steps(removal), async () => standingOfRemoval(await openStopped(deps, work), name, acceptedUid(removal)))
-      return end ?? { state: 'succeeded', message: `${name} is removed from the hub ${hub.name}.`, result: { spoke: name, hub: hub.name } }
+      const end = await runSteps(run, steps(removal), async () =>
+        standingOfRemoval(await openStopped(deps, work), name, acceptedUid(removal)),
+      )
+      return (
+        end ?? {
+          state: 'succeeded',
+          message: `${name} is removed from the hub ${hub.name}.`,
+          result: { spoke: name, hub: hub.name },
+        }
+      )
     },
     (run, end) => tellSpoke(deps, run, 'removal from', end),
   )

@@ -12,7 +12,10 @@ export interface SpokeStep {
   readonly title: string
   /** Returns what was done, for people. */
   work(step: TaskStep): Outcome<Failure, string>
-  /** Takes back what was done so far, after the work has failed. Returns what was taken back and what remains, for people. */
+  /**
+   * Takes back what was done so far, after the work has failed. Returns what was taken back and what remains, for
+   * people.
+   */
   undo?(): Promise<string>
 }
 
@@ -30,20 +33,30 @@ const stoppedIn = async (run: Pick<TaskRun, 'signal'>, where: string, standing: 
   // The worker gives the task back, and another one runs it again.
   if (run.signal.reason === 'stopping') throw new Error('the service stops between two steps')
   const message = sentences(`Stopped ${where}.`, await standing(), 'The same request continues.')
-  return run.signal.reason === 'cancelled' ? { state: 'cancelled', message } : { state: 'failed', message, error: whyStoppedBy(run) }
+  return run.signal.reason === 'cancelled'
+    ? { state: 'cancelled', message }
+    : { state: 'failed', message, error: whyStoppedBy(run) }
 }
 
 /** Joins sentences that may be empty. */
 export const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join(' ')
 
 /** Returns the end of a task that could not be opened: its steps so far remain. */
-const notOpened = (failure: Failure): TaskEnd => ({ state: 'failed', message: 'Not begun, or not continued. The same request continues.', error: failure.message })
+const notOpened = (failure: Failure): TaskEnd => ({
+  state: 'failed',
+  message: 'Not begun, or not continued. The same request continues.',
+  error: failure.message,
+})
 
 /**
- * Runs the steps in order, and looks between them whether the work should stop. Returns the end only if a step fails or the work stops:
- * its message says what is true on the hub then.
+ * Runs the steps in order, and looks between them whether the work should stop. Returns the end only if a step fails or
+ * the work stops: its message says what is true on the hub then.
  */
-export const runSteps = async (run: TaskRun, steps: readonly SpokeStep[], standing: Standing): Promise<TaskEnd | undefined> => {
+export const runSteps = async (
+  run: TaskRun,
+  steps: readonly SpokeStep[],
+  standing: Standing,
+): Promise<TaskEnd | undefined> => {
   for (const { title, work, undo } of steps) {
     if (run.signal.aborted) return stoppedIn(run, `before "${title}"`, standing)
     const step = run.progress.step(title)
@@ -52,7 +65,11 @@ export const runSteps = async (run: TaskRun, steps: readonly SpokeStep[], standi
       step.failed(outcome.left.message)
       if (run.signal.aborted) return stoppedIn(run, `in "${title}"`, standing)
       const undone = undo === undefined ? '' : await undo()
-      return { state: 'failed', message: sentences(`${title}: failed.`, undone, await standing(), 'The same request continues.'), error: wordsOf(outcome.left) }
+      return {
+        state: 'failed',
+        message: sentences(`${title}: failed.`, undone, await standing(), 'The same request continues.'),
+        error: wordsOf(outcome.left),
+      }
     }
     step.done(outcome.right)
   }
@@ -62,15 +79,20 @@ export const runSteps = async (run: TaskRun, steps: readonly SpokeStep[], standi
 /** How long a hub may take to say what is true there, after the work has ended. */
 const standingMs = 5_000
 
-/** Opens the hub again, for reads after the work was stopped: its signal would end them. Returns undefined if it cannot be opened. */
-export const openStopped = async ({ hubs }: { readonly hubs: Hubs }, { call, grant }: Pick<HubWork, 'call' | 'grant'>): Promise<Hub | undefined> => {
+/**
+ * Opens the hub again, for reads after the work was stopped: its signal would end them. Returns undefined if it cannot
+ * be opened.
+ */
+export const openStopped = async (
+  { hubs }: { readonly hubs: Hubs },
+  { call, grant }: Pick<HubWork, 'call' | 'grant'>,
+): Promise<Hub | undefined> => {
   const opened = await hubs.open({ ...call, signal: AbortSignal.timeout(standingMs) }, grant)
   return isLeft(opened) ? undefined : opened.right
 }
 
 /** What is said if the hub does not answer. */
 export const unknownStanding = 'The hub does not respond, so what it has of the cluster is not known.'
-
 
 /** The work of a task on a hub, opened as the actor of the task. */
 export interface HubWork extends TaskCluster {
@@ -79,8 +101,8 @@ export interface HubWork extends TaskCluster {
 }
 
 /**
- * Returns the handler of tasks on hubs whose work finds out itself what is done already. `tell` is called with the end of a task that has
- * not succeeded, also of one that could not be opened.
+ * Returns the handler of tasks on hubs whose work finds out itself what is done already. `tell` is called with the end
+ * of a task that has not succeeded, also of one that could not be opened.
  */
 export const onHub = (
   { clusterTasks, hubs }: { readonly clusterTasks: ClusterTasks; readonly hubs: Hubs },
@@ -116,9 +138,9 @@ const longestPauseMs = 5_000
 const silentMs = 2_000
 
 /**
- * Asks until there is an answer, with growing pauses of at most 5 seconds. A failure counts as no answer until the time is over.
- * `say` is called once with why there is none yet, if that takes some seconds.
- * Failures: SpokeStuck with what `why` says, or the last failure.
+ * Asks until there is an answer, with growing pauses of at most 5 seconds. A failure counts as no answer until the time
+ * is over. `say` is called once with why there is none yet, if that takes some seconds. Failures: SpokeStuck with what
+ * `why` says, or the last failure.
  */
 export const pollUntil = async <A>(
   { pause }: { readonly pause: Pause },

@@ -26,7 +26,8 @@ const atOnce = 200
 /** Lines of a worker's run beyond either limit are dropped; steps and ends are kept. */
 const maxLines = 2_000
 const maxLineCharacters = 1024 * 1024
-const charactersOf = ({ msg, data }: NewTaskEvent): number => msg.length + (data === undefined ? 0 : toWireJson(data).length)
+const charactersOf = ({ msg, data }: NewTaskEvent): number =>
+  msg.length + (data === undefined ? 0 : toWireJson(data).length)
 
 export const makeJournal = ({ store, onStored, onLost }: JournalDeps): Journal => {
   let waiting: NewTaskEvent[] = []
@@ -71,7 +72,11 @@ export const makeJournal = ({ store, onStored, onLost }: JournalDeps): Journal =
     lines += 1
     characters += charactersOf(line)
     isFull = lines > maxLines || characters > maxLineCharacters
-    keep(isFull ? { at: line.at, id: line.id, status: 'Running', level: 'warning', msg: 'Further lines are not kept.' } : line)
+    keep(
+      isFull
+        ? { at: line.at, id: line.id, status: 'Running', level: 'warning', msg: 'Further lines are not kept.' }
+        : line,
+    )
   }
 
   return {
@@ -94,7 +99,8 @@ const maxDataCharacters = 8 * 1024
 const maxSteps = 1000
 const untold: TaskStep = { say: () => undefined, done: () => undefined, failed: () => undefined }
 
-const boundedData = (data: FreeObject): FreeObject => (toWireJson(data).length <= maxDataCharacters ? data : { isTruncated: true })
+const boundedData = (data: FreeObject): FreeObject =>
+  toWireJson(data).length <= maxDataCharacters ? data : { isTruncated: true }
 
 /** Progress that can be closed. */
 export interface OpenProgress extends TaskProgress {
@@ -106,19 +112,29 @@ export interface OpenProgress extends TaskProgress {
  * Turns a handler's reports into events. A step's id consists of the task's ref, the worker's fence and a number, so it
  * stays unique when another worker takes over.
  */
-export const makeProgress = (task: Pick<Task, 'ref' | 'fence'>, clock: Clock, add: (event: NewTaskEvent) => void): OpenProgress => {
+export const makeProgress = (
+  task: Pick<Task, 'ref' | 'fence'>,
+  clock: Clock,
+  add: (event: NewTaskEvent) => void,
+): OpenProgress => {
   const open = new Map<string, TaskStep>()
   let steps = 0
 
-  const sayAs = (id: string): TaskStep['say'] => (msg, { level, data } = {}) =>
-    add({
-      at: clock.now(), id, status: 'Running', msg: bounded(msg),
-      ...definedFields({ level, data: data && boundedData(data) }),
-    })
+  const sayAs =
+    (id: string): TaskStep['say'] =>
+    (msg, { level, data } = {}) =>
+      add({
+        at: clock.now(),
+        id,
+        status: 'Running',
+        msg: bounded(msg),
+        ...definedFields({ level, data: data && boundedData(data) }),
+      })
 
   const openStep = (title: string): TaskStep => {
     steps += 1
-    if (steps === maxSteps + 1) add({ at: clock.now(), id: task.ref, status: 'Running', level: 'warning', msg: 'Further steps are not told.' })
+    if (steps === maxSteps + 1)
+      add({ at: clock.now(), id: task.ref, status: 'Running', level: 'warning', msg: 'Further steps are not told.' })
     if (steps > maxSteps) return untold
     const id = `${task.ref}.${task.fence}.${steps}`
     const step = bounded(title, 255)
@@ -165,8 +181,9 @@ const longestWaitMs = 2_000
 const longestPauseMs = 8_000
 
 /**
- * Publishes committed events until the bus has accepted them: at once after `kick`, and with retries while the bus is unreachable. An event
- * is sent after the bus has accepted all earlier events of its task, whichever process sent them. An event is published once or, after a crash in between, a second time with the same id.
+ * Publishes committed events until the bus has accepted them: at once after `kick`, and with retries while the bus is
+ * unreachable. An event is sent after the bus has accepted all earlier events of its task, whichever process sent them.
+ * An event is published once or, after a crash in between, a second time with the same id.
  */
 export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPublisher => {
   let isStopped = false
@@ -226,10 +243,13 @@ export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPu
   }
 
   const adopt = (): void => {
-    outbox.adopt(batch).then((adopted) => {
-      if (adopted > 0) kick()
-      if (adopted === batch && !isStopped) adopt()
-    }, () => undefined)
+    outbox.adopt(batch).then(
+      (adopted) => {
+        if (adopted > 0) kick()
+        if (adopted === batch && !isStopped) adopt()
+      },
+      () => undefined,
+    )
   }
   let sweep: ReturnType<typeof setInterval> | undefined
 

@@ -35,7 +35,10 @@ export interface TaskSubmission {
   readonly about: Readonly<Record<string, string>>
   /** While a task with this key is queued or running, no other one is accepted: `cluster/7/shop/web`. */
   readonly lockKey?: string
-  /** An unfinished task of the same kind and title that holds the lock is returned instead of TaskLocked: the request is a repetition of it. */
+  /**
+   * An unfinished task of the same kind and title that holds the lock is returned instead of TaskLocked: the request is
+   * a repetition of it.
+   */
   readonly joinsSameKind?: boolean
   /** Stored sealed; may contain secrets. At most 2 MiB as JSON. */
   readonly input: FreeObject
@@ -60,21 +63,24 @@ export interface AcceptedTask extends SubmittedTask {
 
 /** Work that is accepted in a transaction of the caller, together with other changes. */
 export interface PreparedTask {
-  /** What `submit` does, in the given transaction. It locks accounts, so it must precede the other changes of the transaction. */
+  /**
+   * What `submit` does, in the given transaction. It locks accounts, so it must precede the other changes of the
+   * transaction.
+   */
   acceptIn(stores: TaskStores): Outcome<SubmitFailure, AcceptedTask>
   /** To be called after the commit: the work starts sooner. Never throws and never waits. */
   announce(): void
 }
 
 /**
- * Accepts work. An accepted task is stored: it is done at most once, unless its kind may run again, and its end is reported even
- * after a crash.
+ * Accepts work. An accepted task is stored: it is done at most once, unless its kind may run again, and its end is
+ * reported even after a crash.
  */
 export interface Tasks {
   /**
-   * Returns what `submit` would return now, without accepting anything: the first response for a repetition, the failure if it
-   * would be rejected, else undefined. For use cases that query a cluster first, whose state has changed when a request is
-   * repeated.
+   * Returns what `submit` would return now, without accepting anything: the first response for a repetition, the
+   * failure if it would be rejected, else undefined. For use cases that query a cluster first, whose state has changed
+   * when a request is repeated.
    */
   precheck(call: SignedInCall<never>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask | undefined>
   /**
@@ -87,7 +93,10 @@ export interface Tasks {
 }
 export const TasksToken = token<Tasks>('tasks.Tasks')
 
-/** Reports progress, in order. Nothing throws or waits: lines are stored and published in the background, the last ones before the end. */
+/**
+ * Reports progress, in order. Nothing throws or waits: lines are stored and published in the background, the last ones
+ * before the end.
+ */
 export interface TaskStep {
   say(msg: string, options?: { readonly level?: 'info' | 'warning' | 'error'; readonly data?: FreeObject }): void
   /** Ends the step; further calls do nothing. Open steps end with their task. */
@@ -100,8 +109,8 @@ export interface TaskProgress extends Pick<TaskStep, 'say'> {
 }
 
 /**
- * Why the work should stop: `signal.reason` of a run. `rights-lost` is for work that checks repeatedly whether its actor is
- * still authorized: the actor is not.
+ * Why the work should stop: `signal.reason` of a run. `rights-lost` is for work that checks repeatedly whether its
+ * actor is still authorized: the actor is not.
  */
 export type StopReason = 'cancelled' | 'stopping' | 'lease-lost' | 'rights-lost'
 
@@ -132,16 +141,18 @@ export interface TaskHandler {
   /** Does the work, once. A throw ends the task as failed, with a generic message; the error is logged. */
   run(run: TaskRun): Promise<TaskEnd>
   /**
-   * Called instead of `run` if the worker that started the task has died: determines the result of the work and leaves it in a
-   * correct, documented state. It does not repeat the work. May itself be repeated.
+   * Called instead of `run` if the worker that started the task has died: determines the result of the work and leaves
+   * it in a correct, documented state. It does not repeat the work. May itself be repeated.
    *
-   * `run-again`: each step of the work is idempotent and finds out itself whether it is done, so `run` is called again, also after
-   * an orderly stop of the service. Then the work may be cancelled like work that runs for the first time.
+   * `run-again`: each step of the work is idempotent and finds out itself whether it is done, so `run` is called again,
+   * also after an orderly stop of the service. Then the work may be cancelled like work that runs for the first time.
    */
   readonly recover: ((run: TaskRun) => Promise<TaskEnd>) | 'run-again'
 }
 
-/** A message about a task's progress: sent to the task's subject, and at start and end to the tenant's notifications. */
+/**
+ * A message about a task's progress: sent to the task's subject, and at start and end to the tenant's notifications.
+ */
 export interface TaskMessage {
   readonly task: Pick<Task, 'ref' | 'responseId' | 'subject' | 'tenantId' | 'actorId'>
   readonly event: TaskEvent
@@ -154,15 +165,18 @@ export interface TaskMessage {
  * nothing longer than the polling interval, and a reader of `/tasks` misses nothing.
  */
 export interface TaskBus {
-  /** Publishes with the id `<ref>.<seq>`, so that a duplicate is dropped. Rejects if the bus did not accept it; the outbox retries. */
+  /**
+   * Publishes with the id `<ref>.<seq>`, so that a duplicate is dropped. Rejects if the bus did not accept it; the
+   * outbox retries.
+   */
   publish(message: TaskMessage): Promise<void>
   /** Notifies workers of all instances that work is queued. Never throws and never waits. */
   wake(): void
   /** Calls the listener on each wake-up from any instance; returns a function that unsubscribes. */
   onWake(listener: () => void): () => void
   /**
-   * Calls the listener when the task has new events, from any instance; returns a function that unsubscribes. This is a hint:
-   * events are read from the store.
+   * Calls the listener when the task has new events, from any instance; returns a function that unsubscribes. This is a
+   * hint: events are read from the store.
    */
   onProgress(ref: string, listener: () => void): () => void
 }
@@ -186,7 +200,10 @@ export interface TaskOrigin {
   readonly sourceIp: string
 }
 
-export interface NewTask extends Pick<Task, 'ref' | 'responseId' | 'subject' | 'kind' | 'title' | 'tenantId' | 'about' | 'message'> {
+export interface NewTask extends Pick<
+  Task,
+  'ref' | 'responseId' | 'subject' | 'kind' | 'title' | 'tenantId' | 'about' | 'message'
+> {
   readonly actor: Actor
   readonly origin: TaskOrigin
   readonly lockKey: string | undefined
@@ -233,7 +250,10 @@ export const TaskStoreToken = token<TaskStore>('tasks.TaskStore')
 export interface TaskLookups {
   countUnfinished(tenantId: AccountId): Promise<number>
   /** Returns the actor's newest task with that response id, if it was accepted less than an hour ago. */
-  findByResponse(actorId: UserId, responseId: string): Promise<{ readonly task: Task; readonly digest: Uint8Array } | undefined>
+  findByResponse(
+    actorId: UserId,
+    responseId: string,
+  ): Promise<{ readonly task: Task; readonly digest: Uint8Array } | undefined>
   findByLock(lockKey: string): Promise<Task | undefined>
 }
 /** For use outside a transaction. */
@@ -241,7 +261,10 @@ export const TaskLookupsToken = token<TaskLookups>('tasks.TaskLookups')
 
 /** The changes that accepting and cancelling need, in one transaction. Times are from the database's clock. */
 export interface TaskChanges extends TaskLookups {
-  /** Locks the accounts, lowest id first, until the transaction ends; other submissions for them wait. Returns the number of accounts found. */
+  /**
+   * Locks the accounts, lowest id first, until the transaction ends; other submissions for them wait. Returns the
+   * number of accounts found.
+   */
   lockAccounts(ids: readonly AccountId[]): Promise<number>
   /** Enforced by the unique key, so that two concurrent inserts cannot both hold the lock. */
   insert(task: NewTask): Outcome<Failure<'LockHeld'>, Task>
@@ -250,9 +273,15 @@ export interface TaskChanges extends TaskLookups {
   /** Locks the row until the transaction ends. */
   lock(id: TaskId): Promise<Task | undefined>
   requestCancel(id: TaskId): Promise<void>
-  /** Removes the oldest of a tenant's ended tasks, keeping the newest `kept`; at most `limit`. The caller must have locked the account. */
+  /**
+   * Removes the oldest of a tenant's ended tasks, keeping the newest `kept`; at most `limit`. The caller must have
+   * locked the account.
+   */
   removeEndedBeyond(tenantId: AccountId, kept: number, limit: number): Promise<void>
-  /** Ends an unfinished task that has no worker, and removes its input and its lock. The caller must have locked the row. */
+  /**
+   * Ends an unfinished task that has no worker, and removes its input and its lock. The caller must have locked the
+   * row.
+   */
   endUnattended(id: TaskId, end: TaskEnd): Promise<void>
 }
 export interface TaskStores {
@@ -287,13 +316,13 @@ export interface TaskCounts {
 }
 
 /**
- * The work of this process. A claim is one transaction: the first process to lock the row gets it, the others skip it. Each
- * method that takes a claim writes only if the row still has the claim's fence, and returns false otherwise.
+ * The work of this process. A claim is one transaction: the first process to lock the row gets it, the others skip it.
+ * Each method that takes a claim writes only if the row still has the claim's fence, and returns false otherwise.
  */
 export interface TaskQueue {
   /**
-   * Claims a task whose lease has expired, else a queued one: of the tenant with the fewest running tasks, and of these the
-   * oldest. Stores its opening event and adopts its unpublished events. Undefined if there is none.
+   * Claims a task whose lease has expired, else a queued one: of the tenant with the fewest running tasks, and of these
+   * the oldest. Stores its opening event and adopts its unpublished events. Undefined if there is none.
    */
   claim(options: ClaimOptions): Promise<ClaimedTask | undefined>
   /** Extends the lease from now. */
@@ -324,11 +353,15 @@ export interface OutboxItem {
 /** Committed events that the bus has not accepted yet. Each belongs to one process for a time. */
 export interface TaskOutbox {
   /**
-   * Returns events of this process, oldest first, and extends the time for which all of them belong to it. Does not return an event while an
-   * earlier one of the same task belongs to another process: the bus must have accepted that one first.
+   * Returns events of this process, oldest first, and extends the time for which all of them belong to it. Does not
+   * return an event while an earlier one of the same task belongs to another process: the bus must have accepted that
+   * one first.
    */
   mine(limit: number): Promise<readonly OutboxItem[]>
-  /** Reports whether events of this process are left, and extends their time. If `mine` returns none, they wait for another process. */
+  /**
+   * Reports whether events of this process are left, and extends their time. If `mine` returns none, they wait for
+   * another process.
+   */
   waits(): Promise<boolean>
   published(ids: readonly number[]): Promise<void>
   /** Adopts events whose process did not extend its time. Returns the number of events. */
@@ -342,9 +375,15 @@ export interface TaskRetention {
   removeEnded(days: number, limit: number): Promise<number>
   /** Returns tenants with more than `kept` ended tasks, at most `limit`. */
   tenantsBeyond(kept: number, limit: number): Promise<readonly AccountId[]>
-  /** Removes the oldest of a tenant's ended tasks, keeping the newest `kept`; returns the number removed, at most `limit`. */
+  /**
+   * Removes the oldest of a tenant's ended tasks, keeping the newest `kept`; returns the number removed, at most
+   * `limit`.
+   */
   removeEndedBeyond(tenantId: AccountId, kept: number, limit: number): Promise<number>
-  /** Returns unfinished tasks accepted before `days` ago whose lease, if any, expired a day ago: no process knows their kind. */
+  /**
+   * Returns unfinished tasks accepted before `days` ago whose lease, if any, expired a day ago: no process knows their
+   * kind.
+   */
   abandoned(days: number, limit: number): Promise<readonly TaskId[]>
 }
 export const TaskRetentionToken = token<TaskRetention>('tasks.TaskRetention')

@@ -58,16 +58,25 @@ const maxInputCharacters = 2 * 1024 * 1024
 const removedAtOnce = 2
 
 /** Returns the place of a task's sealed input. */
-export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ table: 'tasks', column: 'sealed_input', tenantId, rowRef: ref })
+export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({
+  table: 'tasks',
+  column: 'sealed_input',
+  tenantId,
+  rowRef: ref,
+})
 
 /**
- * Returns Tasks over a store. Throws if no plugin declares the kind, the `response-id` is malformed, or the input is too
- * large: these are programming errors of the caller.
+ * Returns Tasks over a store. Throws if no plugin declares the kind, the `response-id` is malformed, or the input is
+ * too large: these are programming errors of the caller.
  */
 export const makeTasks = (deps: SubmitDeps): Tasks => ({
   async precheck(call, submission) {
     check(deps, submission)
-    return prechecked(deps, deps.lookups, { ...submission, actorId: call.principal.userId, digest: digestOf(deps, submission) })
+    return prechecked(deps, deps.lookups, {
+      ...submission,
+      actorId: call.principal.userId,
+      digest: digestOf(deps, submission),
+    })
   },
   async submit(call, submission) {
     const prepared = await prepare(deps, call, submission)
@@ -81,7 +90,11 @@ export const makeTasks = (deps: SubmitDeps): Tasks => ({
   prepare: (call, submission) => prepare(deps, call, submission),
 })
 
-const prepare = async (deps: SubmitDeps, call: SignedInCall<never>, submission: TaskSubmission): Promise<PreparedTask> => {
+const prepare = async (
+  deps: SubmitDeps,
+  call: SignedInCall<never>,
+  submission: TaskSubmission,
+): Promise<PreparedTask> => {
   check(deps, submission)
   const task = await newTask(deps, call, submission)
   const { joinsSameKind } = submission
@@ -96,7 +109,8 @@ const prepare = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
 
 const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): void => {
   if (!deps.kinds.has(kind)) throw new Error(`No plugin declares tasks of the kind ${kind}.`)
-  if (responseId !== undefined && !responseIdForm.test(responseId)) throw new Error('A response-id was not checked by the route that took it.')
+  if (responseId !== undefined && !responseIdForm.test(responseId))
+    throw new Error('A response-id was not checked by the route that took it.')
 }
 
 const digestOf = ({ digest }: SubmitDeps, { kind, tenantId, lockKey, input }: TaskSubmission): Uint8Array =>
@@ -105,7 +119,8 @@ const digestOf = ({ digest }: SubmitDeps, { kind, tenantId, lockKey, input }: Ta
 const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: TaskSubmission): Promise<NewTask> => {
   const { kind, tenantId, about, lockKey } = submission
   const text = toWireJson(submission.input)
-  if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
+  if (text.length > maxInputCharacters)
+    throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
   const ref = deps.entropy.uuid()
   const responseId = submission.responseId ?? deps.entropy.uuid()
   return {
@@ -125,19 +140,25 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
   }
 }
 
-/** Concurrent submissions for the same tenant or the same actor wait for the row locks, so that counts and comparisons are exact. */
+/**
+ * Concurrent submissions for the same tenant or the same actor wait for the row locks, so that counts and comparisons
+ * are exact.
+ */
 const accept = async (
   deps: SubmitDeps,
   { task, ...options }: { readonly task: NewTask } & Pick<TaskSubmission, 'joinsSameKind'>,
   { tasks, audit }: TaskStores,
 ): Outcome<SubmitFailure, AcceptedTask> => {
   const accounts = new Set([task.tenantId, task.actor.userId])
-  if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account of the task was removed during the request.'))
+  if ((await tasks.lockAccounts([...accounts])) !== accounts.size)
+    return left(TaskLocked('The account of the task was removed during the request.'))
   const known = await prechecked(deps, tasks, { ...task, ...options, actorId: task.actor.userId })
   if (isLeft(known)) return known
-  if (known.right !== undefined) return right({ ...known.right, isRepetition: true, isJoined: known.right.subject !== task.subject })
+  if (known.right !== undefined)
+    return right({ ...known.right, isRepetition: true, isJoined: known.right.subject !== task.subject })
   const inserted = await tasks.insert(task)
-  if (isLeft(inserted)) return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
+  if (isLeft(inserted))
+    return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
   await tasks.append(inserted.right.id, [pendingEvent(task, deps.clock.now())])
   await audit.record(auditOf(task, 'task.submitted', { kind: task.kind, ref: task.ref }))
   // Done under the account's lock, so that every accepted task makes room for itself, at any rate.
@@ -152,25 +173,51 @@ interface Asked extends Pick<NewTask, 'kind' | 'title' | 'tenantId' | 'digest'>,
   readonly responseId: string | undefined
 }
 
-const prechecked = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
-  const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
-  if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'))
+const prechecked = async (
+  deps: SubmitDeps,
+  lookups: TaskLookups,
+  asked: Asked,
+): Outcome<SubmitFailure, SubmittedTask | undefined> => {
+  const earlier =
+    asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
+  if (earlier !== undefined)
+    return isSame(earlier.digest, asked.digest)
+      ? right(answerOf(earlier.task))
+      : left(
+          ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'),
+        )
   const holder = asked.lockKey === undefined ? undefined : await lookups.findByLock(asked.lockKey)
-  if (holder?.kind === asked.kind && holder.title === bounded(asked.title, 255) && holder.tenantId === asked.tenantId && asked.joinsSameKind === true) return right(answerOf(holder))
+  if (
+    holder?.kind === asked.kind &&
+    holder.title === bounded(asked.title, 255) &&
+    holder.tenantId === asked.tenantId &&
+    asked.joinsSameKind === true
+  )
+    return right(answerOf(holder))
   if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {
-    return left(TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, { retryAfterSeconds: 30 }))
+    return left(
+      TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, {
+        retryAfterSeconds: 30,
+      }),
+    )
   }
   return holder === undefined ? right(undefined) : left(lockedBy(holder, asked.tenantId))
 }
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, index) => byte === b[index])
+const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index])
 
 const answerOf = ({ ref, subject }: Pick<Task, 'ref' | 'subject'>): SubmittedTask => ({ id: ref, subject })
 
 /** Reveals about another account's task only that it exists. */
 const lockedBy = (holder: Task | undefined, tenantId: AccountId): Failure<'TaskLocked'> => {
-  if (holder === undefined || holder.tenantId !== tenantId) return TaskLocked('Another task works on the same object. Try again.')
+  if (holder === undefined || holder.tenantId !== tenantId)
+    return TaskLocked('Another task works on the same object. Try again.')
   const since = (holder.startedAt ?? holder.createdAt).toISOString()
   const doing = holder.state === 'queued' ? 'waits' : 'is running'
-  return TaskLocked(`"${holder.title}" of ${holder.actorLogin} (task ${holder.ref}) ${doing} since ${since}. Wait for its end, or cancel it.`, { retryAfterSeconds: 10 })
+  return TaskLocked(
+    `"${holder.title}" of ${holder.actorLogin} (task ${holder.ref}) ${doing} since ${since}. Wait for its ` +
+      'end, or cancel it.',
+    { retryAfterSeconds: 10 },
+  )
 }

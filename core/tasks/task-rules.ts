@@ -29,7 +29,11 @@ const nextStates: Readonly<Record<TaskState, readonly TaskState[]>> = {
   unknown: [],
 }
 
-/** Reports whether a transition is allowed. `running` to `running` is a worker that takes over from a dead one. */
+/**
+ * Reports whether a transition is allowed. `running` to `running` is a worker that takes over from a dead one.
+ *
+ * @internal
+ */
 export const mayBecome = (from: TaskState, to: TaskState): boolean => nextStates[from].includes(to)
 
 /** Returns the effect of a cancel: a queued task ends at once, a running one is requested to stop. */
@@ -53,24 +57,47 @@ export const subjectOf = (responseId: string): string => `natjobs.resp.${respons
 const maxMessage = 4000
 
 /** Truncates a text of a task to the limits of the columns and the bus. */
-export const bounded = (text: string, most = maxMessage): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
+export const bounded = (text: string, most = maxMessage): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`
 
 type Titled = Pick<Task, 'ref' | 'title'>
 
-/** Returns the first event. It and the start event contain the title, so that a client that subscribes in between receives it too. */
-export const pendingEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({ at, id: ref, status: 'Pending', step: title, msg: `${title}: waits for a worker` })
+/**
+ * Returns the first event. It and the start event contain the title, so that a client that subscribes in between
+ * receives it too.
+ */
+export const pendingEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({
+  at,
+  id: ref,
+  status: 'Pending',
+  step: title,
+  msg: `${title}: waits for a worker`,
+})
 
 export const startedEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Started', step: title, msg: `${title} started!`, isNotable: true,
+  at,
+  id: ref,
+  status: 'Started',
+  step: title,
+  msg: `${title} started!`,
+  isNotable: true,
 })
 
 export const takenOverEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
+  at,
+  id: ref,
+  status: 'Running',
+  level: 'warning',
+  msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
 })
 
 /** Returns the event of a worker that runs a task again whose steps are idempotent. */
 export const resumedEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
-  at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one continues; what is done is not repeated.',
+  at,
+  id: ref,
+  status: 'Running',
+  level: 'warning',
+  msg: 'The worker that began this has ended. Another one continues; what is done is not repeated.',
 })
 
 /** Returns the last event of a task. */
@@ -98,8 +125,10 @@ const leftOut = { isTruncated: true, message: `The result is larger than ${maxRe
 const shortestSentence = 24
 
 /**
- * Returns a text without the sentences that it has had before. A program that reports a failure for each of many objects repeats the cause
- * for each; what is particular to an object stays.
+ * Returns a text without the sentences that it has had before. A program that reports a failure for each of many
+ * objects repeats the cause for each; what is particular to an object stays.
+ *
+ * @internal
  */
 export const eachSentenceOnce = (text: string): string => {
   const seen = new Set<string>()
@@ -111,7 +140,12 @@ export const eachSentenceOnce = (text: string): string => {
     seen.add(sentence)
     return part
   })
-  return kept.join('').replaceAll(/(\s+[*&]+\s+)(?:\s*[*&]+\s+)+/g, '$1').replaceAll(/ {2,}/g, ' ').replaceAll(/\n{2,}/g, '\n').trim()
+  return kept
+    .join('')
+    .replaceAll(/(\s+[*&]+\s+)(?:\s*[*&]+\s+)+/g, '$1')
+    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/\n{2,}/g, '\n')
+    .trim()
 }
 
 /** Returns an end whose texts fit. A result that is too large is omitted, and the message says so. */
@@ -121,6 +155,9 @@ export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEn
   return {
     ...rest,
     message: bounded(end.message, 1000),
-    ...definedFields({ error: error === undefined ? undefined : bounded(eachSentenceOnce(error)), result: end.result === undefined || fits ? end.result : leftOut }),
+    ...definedFields({
+      error: error === undefined ? undefined : bounded(eachSentenceOnce(error)),
+      result: end.result === undefined || fits ? end.result : leftOut,
+    }),
   }
 }

@@ -11,7 +11,16 @@ import type { Log } from '../kernel/log.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { OwnCall, Principal, SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { EventPublisher, TaskBus, TaskEnd, TaskFilter, TaskOfAccount, TaskRetention, TaskStore, TaskStores } from './ports.ts'
+import type {
+  EventPublisher,
+  TaskBus,
+  TaskEnd,
+  TaskFilter,
+  TaskOfAccount,
+  TaskRetention,
+  TaskStore,
+  TaskStores,
+} from './ports.ts'
 import { TaskMissing } from './ports.ts'
 import { auditOf, bounded, cancelDecision, endEvent, keptEnded } from './task-rules.ts'
 import type { Task, TaskEvent, TaskId } from './types.ts'
@@ -31,9 +40,9 @@ export type ViewTask = (call: SignedInCall, ref: string) => Outcome<Failure<'Tas
 const missing = (): Failure<'TaskMissing'> => TaskMissing('The task does not exist, or you may not see it.')
 
 /**
- * Finds a task that the caller submitted, in the own account or as a member of the organization, or one of an account whose
- * tasks the caller may see. One query for a task of the own account, two for others. A token for one organization sees only
- * that organization's tasks.
+ * Finds a task that the caller submitted, in the own account or as a member of the organization, or one of an account
+ * whose tasks the caller may see. One query for a task of the own account, two for others. A token for one organization
+ * sees only that organization's tasks.
  */
 export const makeFindSeenTask =
   ({ tasks, authorizer }: ViewDeps): FindSeenTask =>
@@ -42,7 +51,11 @@ export const makeFindSeenTask =
     if (found === undefined || !isWithin(principal, found.task.tenantId)) return left(missing())
     const isOwn = found.task.actorId === principal.userId
     if (isOwn && found.task.tenantId === principal.userId) return right(found)
-    const allowed = await authorizer.authorize(principal, { type: 'account', name: found.tenantName }, isOwn ? 'member' : seeTasks)
+    const allowed = await authorizer.authorize(
+      principal,
+      { type: 'account', name: found.tenantName },
+      isOwn ? 'member' : seeTasks,
+    )
     return isLeft(allowed) ? left(missing()) : right(found)
   }
 
@@ -59,8 +72,8 @@ const isWithin = ({ onlyOrgId, scopes }: Principal, tenantId: AccountId): boolea
 
 export interface ListTasksInput extends Pick<TaskFilter, 'state' | 'kind' | 'cluster'> {
   /**
-   * The name of an account, to list all of its tasks; undefined lists the caller's own tasks in all accounts that the caller
-   * still belongs to.
+   * The name of an account, to list all of its tasks; undefined lists the caller's own tasks in all accounts that the
+   * caller still belongs to.
    */
   readonly account: string | undefined
   readonly page: PageRequest
@@ -79,7 +92,8 @@ export const makeListTasks =
       return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
     }
     const allowed = await authorizer.authorize(principal, { type: 'account', name: account }, seeTasks)
-    if (isLeft(allowed)) return left(TaskMissing(`The account "${account}" does not exist, or you may not see its tasks.`))
+    if (isLeft(allowed))
+      return left(TaskMissing(`The account "${account}" does not exist, or you may not see its tasks.`))
     return right(await tasks.list({ ...filter, tenantId: allowed.right.ownerId }, page))
   }
 
@@ -103,19 +117,24 @@ const pollMs = 5_000
 const pollsUntilLook = 6
 
 /** Reports whether this is the task's own end, which no event follows. */
-const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean => id === ref && (status === 'Success' || status === 'Failed')
+const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean =>
+  id === ref && (status === 'Success' || status === 'Failed')
 
 /**
- * Yields the events of a task after a number: the stored ones, then new ones as they arrive, until the task's own end or the
- * signal. Each event is read from the store, so none is missed or repeated, whatever the bus does.
+ * Yields the events of a task after a number: the stored ones, then new ones as they arrive, until the task's own end
+ * or the signal. Each event is read from the store, so none is missed or repeated, whatever the bus does.
  */
 export const makeFollowTask = ({ tasks, bus }: FollowDeps) =>
-  async function* (task: Pick<Task, 'id' | 'ref'>, afterSeq: number, signal: AbortSignal): AsyncGenerator<TaskEvent, void, void> {
+  async function* (
+    task: Pick<Task, 'id' | 'ref'>,
+    afterSeq: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<TaskEvent, void, void> {
     const bell = makeBell(signal)
     const forget = bus.onProgress(task.ref, bell.ring)
     let after = afterSeq
     try {
-      for (let empty = 0; !signal.aborted; ) {
+      for (let empty = 0; !signal.aborted;) {
         const events = await tasks.events(task.id, after, eventsAtOnce)
         for (const event of events) {
           yield event
@@ -184,12 +203,15 @@ export interface CancelDeps {
 }
 
 export type CancelFailure = Failure<'AccessDenied'> | Failure<'TaskMissing'> | Failure<'TaskEnded'>
-/** Returns the task after the cancel: ended if it had not started; otherwise the worker ends it as soon as the work allows. */
+/**
+ * Returns the task after the cancel: ended if it had not started; otherwise the worker ends it as soon as the work
+ * allows.
+ */
 export type CancelTask = (call: SignedInCall<Task>, ref: string) => Outcome<CancelFailure, Task>
 
 /**
- * Cancels a task that the caller can see: an own one if the caller may still connect to its object; another's needs more
- * than the right to see it. If a cancel and a claim are concurrent, the first to lock the row wins.
+ * Cancels a task that the caller can see: an own one if the caller may still connect to its object; another's needs
+ * more than the right to see it. If a cancel and a claim are concurrent, the first to lock the row wins.
  */
 export const makeCancelTask =
   (deps: CancelDeps): CancelTask =>
@@ -212,7 +234,10 @@ export const makeCancelTask =
         const end = cancelledBefore(task, by)
         await tasks.append(task.id, [endEvent(task, end, at)])
         await tasks.endUnattended(task.id, end)
-      } else await tasks.append(task.id, [{ at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` }])
+      } else
+        await tasks.append(task.id, [
+          { at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` },
+        ])
       const cancelled = await tasks.lock(task.id)
       return cancelled === undefined ? left(TaskMissing('The task does not exist.')) : right(cancelled)
     })
@@ -224,11 +249,15 @@ export const makeCancelTask =
   }
 
 /** Any of these is sufficient; the most common one is checked first. */
-const waysToCancel = ({ task: { about }, tenantName }: TaskOfAccount, isOwn: boolean): readonly (readonly [ObjectLocator, string])[] => {
+const waysToCancel = (
+  { task: { about }, tenantName }: TaskOfAccount,
+  isOwn: boolean,
+): readonly (readonly [ObjectLocator, string])[] => {
   const account = { type: 'account', name: tenantName } as const
   const cluster = about['cluster']
   if (!isOwn) return [[account, cancelTasks]]
-  const single = cluster === undefined ? [] : [[{ type: 'cluster', account: tenantName, name: cluster }, 'can_connect'] as const]
+  const single =
+    cluster === undefined ? [] : [[{ type: 'cluster', account: tenantName, name: cluster }, 'can_connect'] as const]
   return [[account, seeTasks], ...single, [account, cancelTasks]]
 }
 
@@ -240,9 +269,13 @@ const mayCancel = async (authorizer: Authorizer, principal: Principal, found: Ta
 }
 
 const denied = ({ id, title, tenantId }: Task): Failure<'AccessDenied'> =>
-  AccessDenied(`You may see this task, but you need "${cancelTasks}" on its account to end it; for a task of your own it is enough that you may connect to its cluster.`, {
-    about: { tenantId, objectType: 'task', objectId: id, objectName: title },
-  })
+  AccessDenied(
+    `You may see this task, but you need "${cancelTasks}" on its account to end it; for a task of your own ` +
+      'it is enough that you may connect to its cluster.',
+    {
+      about: { tenantId, objectType: 'task', objectId: id, objectName: title },
+    },
+  )
 
 const cancelledBefore = (task: Task, by: string): TaskEnd => ({
   state: 'cancelled',
@@ -263,8 +296,12 @@ const keptDays = 7
 const abandonedAfterDays = 1
 const atOnce = 200
 
-/** Removes old tasks and those beyond an account's limit, and ends tasks that no process can run, so that they do not hold locks for ever. */
-export const makeRetireTasks = (deps: RetireTasksDeps) =>
+/**
+ * Removes old tasks and those beyond an account's limit, and ends tasks that no process can run, so that they do not
+ * hold locks for ever.
+ */
+export const makeRetireTasks =
+  (deps: RetireTasksDeps) =>
   async (signal: AbortSignal): Promise<void> => {
     const abandoned = await deps.retention.abandoned(abandonedAfterDays, atOnce)
     for (const id of abandoned) await giveUp(deps, id, signal)
@@ -273,7 +310,8 @@ export const makeRetireTasks = (deps: RetireTasksDeps) =>
       deps.publisher.kick()
     }
     let removed = 0
-    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece) piece = await deps.retention.removeEnded(keptDays, atOnce)
+    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece)
+      piece = await deps.retention.removeEnded(keptDays, atOnce)
     if (removed > 0) deps.log.info({ removed, keptDays }, 'tasks that ended long ago were removed')
     await removeSurplus(deps, signal)
   }
@@ -282,12 +320,17 @@ export const makeRetireTasks = (deps: RetireTasksDeps) =>
 const removeSurplus = async ({ retention, log }: RetireTasksDeps, signal: AbortSignal): Promise<void> => {
   let removed = 0
   for (const tenantId of await retention.tenantsBeyond(keptEnded, atOnce)) {
-    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece) piece = await retention.removeEndedBeyond(tenantId, keptEnded, atOnce)
+    for (let piece = atOnce; piece === atOnce && !signal.aborted; removed += piece)
+      piece = await retention.removeEndedBeyond(tenantId, keptEnded, atOnce)
   }
   if (removed > 0) log.info({ removed, keptEnded }, 'ended tasks beyond those that an account keeps were removed')
 }
 
-const giveUp = async ({ unitOfWork, ownCall, clock }: RetireTasksDeps, id: TaskId, signal: AbortSignal): Promise<void> => {
+const giveUp = async (
+  { unitOfWork, ownCall, clock }: RetireTasksDeps,
+  id: TaskId,
+  signal: AbortSignal,
+): Promise<void> => {
   await unitOfWork.run<never, void>(ownCall('tasks.retire', signal), async ({ tasks }) => {
     const task = await tasks.lock(id)
     if (task === undefined || isFinal(task.state)) return right(undefined)

@@ -4,8 +4,8 @@ import type { FreeObject } from '../kernel/json.ts'
 export type TaskId = Brand<number, 'TaskId'>
 
 /**
- * `queued` waits for a worker; `running` has a worker with a lease; the others are final. `unknown`: the worker died, and
- * the result of its work could not be determined.
+ * `queued` waits for a worker; `running` has a worker with a lease; the others are final. `unknown`: the worker died,
+ * and the result of its work could not be determined.
  */
 export const taskStates = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const
 export type TaskState = (typeof taskStates)[number]
@@ -51,8 +51,8 @@ export const eventStatuses = ['Pending', 'Started', 'Running', 'Success', 'Faile
 export type TaskEventStatus = (typeof eventStatuses)[number]
 
 /**
- * One message of a task's progress: stored, replayed, and published on its subject. `id` is the task's ref, or that of a
- * step below it. The task's own end is always its last event.
+ * One message of a task's progress: stored, replayed, and published on its subject. `id` is the task's ref, or that of
+ * a step below it. The task's own end is always its last event.
  */
 export interface TaskEvent {
   /** 1, 2, 3… within the task; also the id of the server-sent event. */

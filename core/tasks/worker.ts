@@ -7,7 +7,17 @@ import type { Log } from '../kernel/log.ts'
 import type { ActorCalls } from '../kernel/principal.ts'
 import { ActorGone } from '../kernel/principal.ts'
 import type { SecretBox } from '../kernel/secret.ts'
-import type { ClaimedTask, EventPublisher, NewTaskEvent, StopReason, TaskBus, TaskEnd, TaskHandler, TaskQueue, TaskRun } from './ports.ts'
+import type {
+  ClaimedTask,
+  EventPublisher,
+  NewTaskEvent,
+  StopReason,
+  TaskBus,
+  TaskEnd,
+  TaskHandler,
+  TaskQueue,
+  TaskRun,
+} from './ports.ts'
 import type { OpenProgress } from './events.ts'
 import { makeJournal, makeProgress } from './events.ts'
 import { inputPlace } from './submission.ts'
@@ -23,9 +33,9 @@ export interface LeaseKeeperDeps {
 }
 
 /**
- * Renews a lease three times within its length. The lease counts as lost when the database says so, and a tenth before its
- * end if the database does not respond: the work must stop by then, because another worker may take over from then on.
- * Returns a function that stops renewing.
+ * Renews a lease three times within its length. The lease counts as lost when the database says so, and a tenth before
+ * its end if the database does not respond: the work must stop by then, because another worker may take over from then
+ * on. Returns a function that stops renewing.
  */
 const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeeperDeps): (() => void) => {
   let isOver = false
@@ -79,7 +89,9 @@ export interface TaskUnderWay {
   readonly done: Promise<void>
 }
 
-/** Number of workers that may die while recovering the same task; then it is given up, so that no further worker dies. */
+/**
+ * Number of workers that may die while recovering the same task; then it is given up, so that no further worker dies.
+ */
 const mostRecoveries = 5
 const endRetryMs = 1_000
 
@@ -92,21 +104,36 @@ const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): 
     stop.abort('lease-lost' satisfies StopReason)
   }
   const { task } = claimed
-  const journal = makeJournal({ store: (events) => deps.queue.record(claimed, events), onStored: deps.publisher.kick, onLost: lose })
+  const journal = makeJournal({
+    store: (events) => deps.queue.record(claimed, events),
+    onStored: deps.publisher.kick,
+    onLost: lose,
+  })
   const progress = makeProgress(task, deps.clock, journal.add)
-  const release = keepLease({ renew: () => deps.queue.renew(claimed, deps.leaseSeconds), leaseSeconds: deps.leaseSeconds, takenAtMs, onLost: lose })
+  const release = keepLease({
+    renew: () => deps.queue.renew(claimed, deps.leaseSeconds),
+    leaseSeconds: deps.leaseSeconds,
+    takenAtMs,
+    onLost: lose,
+  })
 
   const work = async (): Promise<void> => {
     const end = await endOf(deps, claimed, { progress, signal: stop.signal, held })
     if (end === undefined) progress.closeSteps(false)
     else progress.closeSteps(end.state === 'succeeded')
     const unsaid = await journal.close()
-    if (held.isLost) return deps.log.warn({ task: task.ref, kind: task.kind }, 'a task was taken over by another worker; this worker writes nothing more of it')
+    if (held.isLost)
+      return deps.log.warn(
+        { task: task.ref, kind: task.kind },
+        'a task was taken over by another worker; this worker writes nothing more of it',
+      )
     if (end === undefined) return deps.queue.giveBack({ ...claimed, isTakenOver: true })
     await writeEnd(deps, claimed, end, unsaid, held)
   }
   const done = work()
-    .catch((error: unknown) => deps.log.error({ task: task.ref, kind: task.kind, error }, 'a task could not be ended here; its lease runs out'))
+    .catch((error: unknown) =>
+      deps.log.error({ task: task.ref, kind: task.kind, error }, 'a task could not be ended here; its lease runs out'),
+    )
     .finally(() => {
       release()
       deps.publisher.kick()
@@ -115,7 +142,8 @@ const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): 
 }
 
 /** Reports whether a claim is for finding out what became of the work. That is not cancelled. */
-const isRecovery = (kind: TaskHandler | undefined, { isTakenOver }: ClaimedTask): boolean => isTakenOver && kind?.recover !== 'run-again'
+const isRecovery = (kind: TaskHandler | undefined, { isTakenOver }: ClaimedTask): boolean =>
+  isTakenOver && kind?.recover !== 'run-again'
 
 interface Surroundings {
   readonly progress: OpenProgress
@@ -123,43 +151,78 @@ interface Surroundings {
   readonly held: { readonly isLost: boolean }
 }
 
-/** Returns the end; undefined if the handler stopped because the service is stopping, so that the task is recovered later. */
-const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal, held }: Surroundings): Promise<TaskEnd | undefined> => {
+/**
+ * Returns the end; undefined if the handler stopped because the service is stopping, so that the task is recovered
+ * later.
+ */
+const endOf = async (
+  deps: RunTaskDeps,
+  claimed: ClaimedTask,
+  { progress, signal, held }: Surroundings,
+): Promise<TaskEnd | undefined> => {
   const { task, actor, origin, isTakenOver } = claimed
   if (task.fence > mostRecoveries + 1) {
-    return { state: 'unknown', message: `${task.title}: what became of it could not be found out.`, error: `${mostRecoveries} workers ended while they looked.` }
+    return {
+      state: 'unknown',
+      message: `${task.title}: what became of it could not be found out.`,
+      error: `${mostRecoveries} workers ended while they looked.`,
+    }
   }
   try {
     const kind = deps.kindOf(task.kind)
     if (kind === undefined) throw new Error(`a task of the kind ${task.kind} was claimed, which no plugin declares`)
     const run: TaskRun = {
       task,
-      input: fromWireJson((await deps.secretBox.open(claimed.sealedInput, inputPlace(task.ref, task.tenantId))).reveal()) as FreeObject,
+      input: fromWireJson(
+        (await deps.secretBox.open(claimed.sealedInput, inputPlace(task.ref, task.tenantId))).reveal(),
+      ) as FreeObject,
       progress,
       signal,
       callNow: async () =>
-        held.isLost ? left(ActorGone('This worker has lost the task to another one.')) : deps.actorCalls.callOf(actor, origin, signal),
+        held.isLost
+          ? left(ActorGone('This worker has lost the task to another one.'))
+          : deps.actorCalls.callOf(actor, origin, signal),
     }
     if (isTakenOver && kind.recover !== 'run-again') return await kind.recover(run)
     const call = await run.callNow()
-    if (isLeft(call)) return { state: 'failed', message: `${task.title}: not ${isTakenOver ? 'continued' : 'begun'}.`, error: call.left.message }
+    if (isLeft(call))
+      return {
+        state: 'failed',
+        message: `${task.title}: not ${isTakenOver ? 'continued' : 'begun'}.`,
+        error: call.left.message,
+      }
     return await kind.run(run)
   } catch (error) {
     if (signal.reason === 'stopping') return undefined
     deps.log.error({ task: task.ref, kind: task.kind, isTakenOver, error }, 'a task failed unexpectedly')
     return isRecovery(deps.kindOf(task.kind), claimed)
-      ? { state: 'unknown', message: `${task.title}: what became of it could not be found out.`, error: 'The service met an error of its own; its log says more.' }
-      : { state: 'failed', message: `${task.title} failed!`, error: 'The service met an error of its own; its log says more.' }
+      ? {
+          state: 'unknown',
+          message: `${task.title}: what became of it could not be found out.`,
+          error: 'The service met an error of its own; its log says more.',
+        }
+      : {
+          state: 'failed',
+          message: `${task.title} failed!`,
+          error: 'The service met an error of its own; its log says more.',
+        }
   }
 }
 
 /** Retries until the row is written or belongs to another worker. */
-const writeEnd = async (deps: RunTaskDeps, claimed: ClaimedTask, end: TaskEnd, unsaid: readonly NewTaskEvent[], held: { readonly isLost: boolean }): Promise<void> => {
+const writeEnd = async (
+  deps: RunTaskDeps,
+  claimed: ClaimedTask,
+  end: TaskEnd,
+  unsaid: readonly NewTaskEvent[],
+  held: { readonly isLost: boolean },
+): Promise<void> => {
   const bounded = boundedEnd(end, end.result === undefined ? undefined : toWireJson(end.result))
   const events = [...unsaid, endEvent(claimed.task, bounded, deps.clock.now())]
   while (!held.isLost) {
     try {
-      if (!(await deps.queue.end(claimed, bounded, events))) deps.log.warn({ task: claimed.task.ref }, 'the end of a task was not written: another worker has it')
+      if (!(await deps.queue.end(claimed, bounded, events)))
+        deps.log.warn({ task: claimed.task.ref }, 'the end of a task was not written: another worker has it')
       return
     } catch (error) {
       deps.log.warn({ task: claimed.task.ref, error }, 'the end of a task could not be written yet')
@@ -188,10 +251,9 @@ export interface Worker {
 const pollMs = 2_000
 
 /**
- * Claims and runs tasks, as many at a time as there are workers.
- * Fair share: a queued task of the tenant with the fewest running tasks, across all instances, comes first. In addition, the
- * workers of one process never all serve the same tenant, so that a newly arriving tenant does not wait for another's long
- * work.
+ * Claims and runs tasks, as many at a time as there are workers. Fair share: a queued task of the tenant with the
+ * fewest running tasks, across all instances, comes first. In addition, the workers of one process never all serve the
+ * same tenant, so that a newly arriving tenant does not wait for another's long work.
  */
 export const startWorker = (deps: WorkerDeps): Worker => {
   const underWay = new Map<number, TaskUnderWay>()
@@ -207,7 +269,11 @@ export const startWorker = (deps: WorkerDeps): Worker => {
         leaseSeconds: deps.leaseSeconds,
         exceptTenant: fullTenant(underWay.values(), share),
         opening: (task, isTakenOver) =>
-          (!isTakenOver ? startedEvent : deps.kindOf(task.kind)?.recover === 'run-again' ? resumedEvent : takenOverEvent)(task, deps.clock.now()),
+          (!isTakenOver
+            ? startedEvent
+            : deps.kindOf(task.kind)?.recover === 'run-again'
+              ? resumedEvent
+              : takenOverEvent)(task, deps.clock.now()),
       })
       if (claimed === undefined) return
       if (isStopping) return deps.queue.giveBack(claimed)

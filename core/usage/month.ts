@@ -3,7 +3,10 @@ import type { MonthKey, UnixSeconds } from './types.ts'
 import { monthNames } from './types.ts'
 
 export const daySeconds = 86_400
-/** Whatever is dated that much later than now comes from a clock that was ahead: instances read their clocks at different moments. */
+/**
+ * Whatever is dated that much later than now comes from a clock that was ahead: instances read their clocks at
+ * different moments.
+ */
 export const certainlyAheadSeconds = 3600
 const hourSeconds = 3600
 
@@ -24,14 +27,17 @@ const reportedMonth = (year: number, month: number): MonthKey | undefined =>
 
 export const yearOf = (month: MonthKey): number => Math.floor(month / 100)
 /** Returns 1 to 12. */
-export const monthNumber = (month: MonthKey): number => month % 100
+const monthNumber = (month: MonthKey): number => month % 100
 
 /** Returns the English name of a month. */
-export const monthName = (month: MonthKey): (typeof monthNames)[number] => monthNames[monthNumber(month) - 1] ?? 'January'
+export const monthName = (month: MonthKey): (typeof monthNames)[number] =>
+  monthNames[monthNumber(month) - 1] ?? 'January'
 
 const numbers = /^(?:0?[1-9]|1[0-2])$/
 
-/** Returns 1 to 12 for an English name in any case, or a number with or without a leading zero; 0 for any other text. */
+/**
+ * Returns 1 to 12 for an English name in any case, or a number with or without a leading zero; 0 for any other text.
+ */
 export const parseMonthNumber = (text: string): number =>
   numbers.test(text) ? Number(text) : monthNames.findIndex((name) => name.toLowerCase() === text.toLowerCase()) + 1
 
@@ -46,7 +52,8 @@ export const parseMonthText = (text: string): MonthKey | undefined => {
 /** Returns the month as `2026-11`. */
 export const monthText = (month: MonthKey): string => `${yearOf(month)}-${String(monthNumber(month)).padStart(2, '0')}`
 
-const secondsOf = (year: number, month: number, day = 1): UnixSeconds => (Date.UTC(year, month - 1, day) / 1000) as UnixSeconds
+const secondsOf = (year: number, month: number, day = 1): UnixSeconds =>
+  (Date.UTC(year, month - 1, day) / 1000) as UnixSeconds
 
 /** Returns the second in which an instant is. */
 export const secondOf = (at: Date): UnixSeconds => unixSeconds(at) as UnixSeconds
@@ -93,7 +100,9 @@ export const hourOfMonth = (at: UnixSeconds): number => Math.floor((at - monthBo
 /** Returns the first second of the hour of an instant. */
 export const hourStart = (at: UnixSeconds): UnixSeconds => (at - (at % hourSeconds)) as UnixSeconds
 
-/** Returns the same second of the next month, on its last day if it has no such day: 31 January gives 28 or 29 February. */
+/**
+ * Returns the same second of the next month, on its last day if it has no such day: 31 January gives 28 or 29 February.
+ */
 export const oneMonthAfter = (at: UnixSeconds): UnixSeconds => {
   const next = laterByMonths(monthOf(at), 1)
   const day = new Date(at * 1000).getUTCDate()

@@ -12,7 +12,18 @@ export type MonthKey = Brand<number, 'MonthKey'>
 
 /** The months by their English names, January first. */
 export const monthNames = [
-  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December',
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
 ] as const
 
 /** The row of a cluster that reports usage to an owner. */
@@ -25,12 +36,11 @@ export type UsageKindId = Brand<number, 'UsageKindId'>
 export type UsageMonthId = Brand<number, 'UsageMonthId'>
 
 /** The mode of a cluster. Only a cluster in mode `prod` is production; without an event, a cluster is not. */
-export const clusterModes = ['prod', 'non-prod'] as const
-export type ClusterMode = (typeof clusterModes)[number]
+export type ClusterMode = 'prod' | 'non-prod'
 
 /**
- * How a second of usage is billed. `trial`: the first month of an object that its creator marked as a trial. `free`: no contract of the
- * owner covers the product on the cluster. Both are free; the others are billed to the contract.
+ * How a second of usage is billed. `trial`: the first month of an object that its creator marked as a trial. `free`: no
+ * contract of the owner covers the product on the cluster. Both are free; the others are billed to the contract.
  */
 export const usageClasses = ['prod', 'non-prod', 'trial', 'free'] as const
 export type UsageClass = (typeof usageClasses)[number]
@@ -56,7 +66,10 @@ export interface UsageKind {
   readonly kind: string
 }
 
-/** An object whose usage is reported. The object of a deleted name that is made again has another UID and is another object. */
+/**
+ * An object whose usage is reported. The object of a deleted name that is made again has another UID and is another
+ * object.
+ */
 export interface UsageObject extends UsageKind {
   readonly id: UsageObjectId
   readonly clusterId: UsageClusterId
@@ -86,7 +99,10 @@ export interface BilledContract extends Pick<Contract, 'id' | 'name' | 'revokedA
   readonly timeline: readonly TermsVersion[]
 }
 
-/** A time in which an object occupied the same resources. Cut at the ends of months, so that a month has all of its rows. */
+/**
+ * A time in which an object occupied the same resources. Cut at the ends of months, so that a month has all of its
+ * rows.
+ */
 export interface UsageInterval extends ResourceAmount {
   readonly month: MonthKey
   readonly from: UnixSeconds
@@ -105,7 +121,10 @@ export interface UsageSegment {
   readonly mode: ClusterMode
   /** 0 if no contract covers the product: the usage is free. */
   readonly contractId: number
-  /** The version of the terms of the contract by which it covers the product; 0 without a contract, and in revisions of earlier releases. */
+  /**
+   * The version of the terms of the contract by which it covers the product; 0 without a contract, and in revisions of
+   * earlier releases.
+   */
   readonly termsNumber: number
 }
 
@@ -125,16 +144,14 @@ export interface UsageMonth {
 }
 
 /** The names of the views, as the paths of the reports spell them. */
-export const usageViewNames = [
-  'objects-usage-view',
-  'clusters-usage-view',
-  'namespaces-usage-view',
-  'gks-usage-view',
-  'contracts-usage-view',
-  'object-quota-history-summaries-view',
-  'objects-cluster-mode-usage-view',
-] as const
-export type UsageViewName = (typeof usageViewNames)[number]
+export type UsageViewName =
+  | 'objects-usage-view'
+  | 'clusters-usage-view'
+  | 'namespaces-usage-view'
+  | 'gks-usage-view'
+  | 'contracts-usage-view'
+  | 'object-quota-history-summaries-view'
+  | 'objects-cluster-mode-usage-view'
 
 /** `total`: all use. `billable`: divided into production, other and free use. */
 export const usageViewTypes = ['total', 'billable'] as const

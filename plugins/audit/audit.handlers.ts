@@ -4,7 +4,13 @@ import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
 import { definedFields, toWireJson } from '../../core/kernel/json.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'
+import {
+  exportOrganizationAudit,
+  exportSiteAudit,
+  listOrganizationAudit,
+  listOwnAudit,
+  listSiteAudit,
+} from './audit.routes.ts'
 import { changesOf } from './codecs.ts'
 
 const toWire = (event: AuditEvent) => ({
@@ -39,22 +45,27 @@ const filterOf = ({ action, actor, since }: Asked): AuditFilter => definedFields
 const exportedRows = 1000
 
 /** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
-const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${toWireJson(toWire(event))}\n`).join('')
+const linesOf = (events: readonly AuditEvent[]): string =>
+  events.map((event) => `${toWireJson(toWire(event))}\n`).join('')
 
 export const auditGroup = defineGroup({
   needs: { events: AuditLogToken },
   routes: ({ events }) => [
     handle(
       listOrganizationAudit,
-      async (_call, { query, grant, page }) => right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page)),
+      async (_call, { query, grant, page }) =>
+        right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page)),
       { reply: toWire },
     ),
     handle(
       listOwnAudit,
-      async ({ principal }, { query, page }) => right(await events.list({ ...filterOf(query), tenantId: principal.userId }, page)),
+      async ({ principal }, { query, page }) =>
+        right(await events.list({ ...filterOf(query), tenantId: principal.userId }, page)),
       { reply: toWire },
     ),
-    handle(listSiteAudit, async (_call, { query, page }) => right(await events.list(filterOf(query), page)), { reply: toWire }),
+    handle(listSiteAudit, async (_call, { query, page }) => right(await events.list(filterOf(query), page)), {
+      reply: toWire,
+    }),
     handle(
       exportOrganizationAudit,
       async (_call, { query, grant }) =>

@@ -66,7 +66,9 @@ export const listOwnAudit = ownRoute({
 })
 
 const exportDescription =
-  'One JSON object per line, oldest first, at most 1,000. To follow the log, repeat the request with `after` set to the id of the last line. An empty response means that there are no new rows, or that they wait for a change with a lower id that is not committed yet, for at most a minute.'
+  'One JSON object per line, oldest first, at most 1,000. To follow the log, repeat the request with ' +
+  '`after` set to the id of the last line. An empty response means that there are no new rows, or that ' +
+  'they wait for a change with a lower id that is not committed yet, for at most a minute.'
 const lines = text('application/x-ndjson', `${toWireJson(example)}\n`)
 
 export const exportOrganizationAudit = organizationRoute({

@@ -1,6 +1,17 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { answer, described, FreeObjectCodec, Instant, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  FreeObjectCodec,
+  Instant,
+  oneOf,
+  optional,
+  patternText,
+  QueryId,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, such as role.created')
 

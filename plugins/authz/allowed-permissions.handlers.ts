@@ -5,7 +5,11 @@ import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { getAllowedPermissions, listAllowedPermissions } from './allowed-permissions.routes.ts'
 
-const toWire = ({ type, id, relations }: AllowedPermissions) => ({ objectType: type, objectID: id, allowedPermissions: relations })
+const toWire = ({ type, id, relations }: AllowedPermissions) => ({
+  objectType: type,
+  objectID: id,
+  allowedPermissions: relations,
+})
 
 export const allowedPermissionsGroup = defineGroup({
   needs: { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken },

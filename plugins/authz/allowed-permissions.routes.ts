@@ -16,7 +16,8 @@ const route = routesOf({
 const example = { objectType: 'cluster', objectID: 42, allowedPermissions: ['can_edit', 'can_view'] }
 
 const semantics =
-  'Relations are sorted. For an object that does not exist, belongs to another account, or on which you have no relation, the response is an ' +
+  'Relations are sorted. For an object that does not exist, belongs to another account, or on which you ' +
+  'have no relation, the response is an ' +
   'empty list. Relations that are not within the scopes of your token are omitted.'
 
 export const getAllowedPermissions = route({
@@ -36,7 +37,8 @@ export const listAllowedPermissions = route({
   path: '/authz/objects/allowed-permissions',
   summary: 'List the relations that you have on each of up to 500 objects',
   description:
-    `Returns one result for each element, in the order of the request, including duplicates. ${semantics} Returns 400 if any type or id is ` +
+    `Returns one result for each element, in the order of the request, including duplicates. ${semantics} ` +
+    'Returns 400 if any type or id is ' +
     'invalid; the message names the element.',
   body: body(AuthObjectIdentifiers, [{ objectType: 'cluster', objectID: 42 }]),
   ok: json(200, t.readonlyArray(AuthObjectAllowedPermissions), [example]),

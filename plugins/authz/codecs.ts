@@ -1,7 +1,22 @@
 import * as t from 'io-ts'
 import type { TeamId } from '../../core/kernel/ids.ts'
 import type { SchemaNote } from '../kit/codecs.ts'
-import { answer, bodyId, described, freeText, Instant, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger, textLines } from '../kit/codecs.ts'
+import {
+  answer,
+  bodyId,
+  described,
+  freeText,
+  Instant,
+  Int64,
+  listOf,
+  noted,
+  oneOf,
+  optional,
+  PathName,
+  request,
+  SafeInteger,
+  textLines,
+} from '../kit/codecs.ts'
 
 const maxObjects = 500
 const maxPermissions = 500
@@ -32,7 +47,11 @@ const listedTypes = 'A type of objects, such as organization, team or cluster; f
 const AuthObjectIdentifier = request(
   {
     objectType: undecided('an object type', { type: 'string', description: listedTypes }),
-    objectID: undecided('an object id', { type: 'integer', format: 'int64', description: 'The id of an object, an integer from 1.' }),
+    objectID: undecided('an object id', {
+      type: 'integer',
+      format: 'int64',
+      description: 'The id of an object, an integer from 1.',
+    }),
   },
   'AuthObjectIdentifier',
 )

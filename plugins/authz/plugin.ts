@@ -5,10 +5,17 @@ import { roleGroup } from './roles.handlers.ts'
 
 const namespace = 'org_mgmt'
 
-/** Permissions on custom roles that a custom role can carry. A role cannot give more permissions than its creator holds. */
-export const rolePermissions: readonly PermissionDefinition[] = [
+/**
+ * Permissions on custom roles that a custom role can carry. A role cannot give more permissions than its creator holds.
+ */
+const rolePermissions: readonly PermissionDefinition[] = [
   { namespace, action: 'create roles', level: 'admin', description: 'Create custom roles and attach them to teams' },
-  { namespace, action: 'edit roles', level: 'admin', description: 'Change custom roles and the teams they are attached to' },
+  {
+    namespace,
+    action: 'edit roles',
+    level: 'admin',
+    description: 'Change custom roles and the teams they are attached to',
+  },
   { namespace, action: 'delete roles', level: 'admin', description: 'Delete custom roles' },
 ]
 
@@ -37,7 +44,10 @@ const rolesOfOrganization: ObjectTypeDefinition = {
   relations: { can_create_role: by('create roles') },
 }
 
-/** A type of the specification that is known on every deployment. Where the plugin of contracts is not loaded it has no objects, so every answer is empty. */
+/**
+ * A type of the specification that is known on every deployment. Where the plugin of contracts is not loaded it has no
+ * objects, so every answer is empty.
+ */
 const contract: ObjectTypeDefinition = { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} }
 
 const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [role, rolesOfOrganization, contract]

@@ -54,7 +54,9 @@ export const roleGroup = defineGroup({
     handle(listAvailablePermissions, async () => right(given.schema.permissions), {
       reply: (permissions) => ({ permissions: permissions.map(permissionToWire) }),
     }),
-    handle(listRoles, async (_call, { grant, page }) => right(await given.roles.list(orgOf(grant), page)), { reply: toWire }),
+    handle(listRoles, async (_call, { grant, page }) => right(await given.roles.list(orgOf(grant), page)), {
+      reply: toWire,
+    }),
     handle(createRole, makeCreateRole(given), {
       input: ({ grant, body }) => ({
         orgId: orgOf(grant),
@@ -65,13 +67,21 @@ export const roleGroup = defineGroup({
       }),
       reply: toWire,
     }),
-    handle(getRole, makeGetRole(given), { input: ({ grant, params }) => ({ orgId: orgOf(grant), id: params.id }), reply: toWire }),
+    handle(getRole, makeGetRole(given), {
+      input: ({ grant, params }) => ({ orgId: orgOf(grant), id: params.id }),
+      reply: toWire,
+    }),
     handle(updateRole, makeUpdateRole(given), {
       input: ({ grant, params, body, expectedVersion }) => ({
         orgId: orgOf(grant),
         id: params.id,
         expectedVersion,
-        change: { name: body.name, description: body.description, permissions: body.permissions, teamIds: body.teamIDs ?? body.team_ids },
+        change: {
+          name: body.name,
+          description: body.description,
+          permissions: body.permissions,
+          teamIds: body.teamIDs ?? body.team_ids,
+        },
       }),
       reply: toWire,
     }),

@@ -85,18 +85,17 @@ export const createRole = route({
   path: '/authz/roles',
   summary: 'Create a custom role and attach it to teams',
   description:
-    'Requires create_role:org. Returns 422 if another role of the organization has the name, ignoring case. Returns 400 for unknown permissions, ' +
-    'missing associated permissions and teams of another organization. Returns 403 for a permission that you do not have.',
+    'Requires create_role:org. Returns 422 if another role of the organization has the name, ignoring ' +
+    'case. Returns 400 for unknown permissions, ' +
+    'missing associated permissions and teams of another organization. Returns 403 for a permission that ' +
+    'you do not have.',
   access: requiresWithin('can_create_role', { type: 'organization', name: query('org') }),
-  body: body(
-    CreateRoleRequest,
-    {
-      name: 'cluster viewers',
-      description: 'Look, do not touch',
-      permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
-      teamIDs: [31],
-    },
-  ),
+  body: body(CreateRoleRequest, {
+    name: 'cluster viewers',
+    description: 'Look, do not touch',
+    permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
+    teamIDs: [31],
+  }),
   ok: versioned(201, RoleResponse, viewerExample, 'The new role'),
   failures: roleRefusals,
 })
@@ -118,8 +117,10 @@ export const updateRole = roleRoute({
   path: '/authz/roles/{id}',
   summary: 'Update a custom role',
   description:
-    'Requires edit:role. Omitted fields do not change. Returns 422 for an empty list of permissions. An empty list of teams detaches the ' +
-    'role from all teams. Returns 403 if permissions or teams change and the caller lacks a permission that the role then contains.',
+    'Requires edit:role. Omitted fields do not change. Returns 422 for an empty list of permissions. An ' +
+    'empty list of teams detaches the ' +
+    'role from all teams. Returns 403 if permissions or teams change and the caller lacks a permission ' +
+    'that the role then contains.',
   access: requires('can_edit', roleInPath),
   body: body(UpdateRoleRequest, { description: 'Look only' }),
   ok: versioned(200, RoleResponse, viewerExample, 'The updated role'),
@@ -142,7 +143,9 @@ export const listRolePrincipals = roleRoute({
   method: 'GET',
   path: '/authz/roles/{id}/principals',
   summary: 'List the teams and users that have a custom role',
-  description: 'Requires viewer:role. Lists the teams first, then their members, each once, with the first team that gives the role.',
+  description:
+    'Requires viewer:role. Lists the teams first, then their members, each once, with the first team that ' +
+    'gives the role.',
   access: requires('can_view', roleInPath),
   ok: list(RolePrincipalResponse, { type: 'user', id: 5, name: 'ada', display_name: 'Ada Lovelace', via_team_id: 31 }),
 })

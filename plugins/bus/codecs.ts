@@ -2,7 +2,11 @@ import * as t from 'io-ts'
 import type { BusUserId } from '../../core/bus/types.ts'
 import { answer, described, noted, OrgPathName, pathId, request, SafeInteger } from '../kit/codecs.ts'
 
-const Base64 = noted(t.string, { type: 'string', format: 'byte', description: "A credentials file of the bus, in base64" })
+const Base64 = noted(t.string, {
+  type: 'string',
+  format: 'byte',
+  description: 'A credentials file of the bus, in base64',
+})
 
 export const BusCredentialsResponse = answer(
   {

@@ -23,7 +23,8 @@ export const credentialJobGroup = defineGroup({
     return [
       {
         id: 'bus.retireCredentials',
-        summary: 'Revoke the bus credentials of users who were disabled, deleted or signed out, or whose password changed',
+        summary:
+          'Revoke the bus credentials of users who were disabled, deleted or signed out, or whose password changed',
         everySeconds: 10,
         // A push that fails is retried at the next run.
         run: async (signal) => {

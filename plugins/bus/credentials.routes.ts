@@ -19,9 +19,12 @@ const platformExample = { ...credentialsExample, account: 'AAIRHBDAPF2IRGKMHRYAY
 
 const life =
   'The credentials are valid for at most a day, and not longer than the token that requests them. A ' +
-  'user has at most 20 credentials of each kind; one more revokes the oldest. They are listed and revoked as bus tokens. A change of the password, or ' +
+  'user has at most 20 credentials of each kind; one more revokes the oldest. They are listed and revoked ' +
+  'as bus tokens. A change of the password, or ' +
   'disabling the account, revokes them within seconds.'
-const without = 'Returns 404 with the code BusHasNoCredentials if messages stay inside the process (MOORAGE_BUS_URL is `inproc:`), and 503 while the bus is unavailable.'
+const without =
+  'Returns 404 with the code BusHasNoCredentials if messages stay inside the process (MOORAGE_BUS_URL is ' +
+  '`inproc:`), and 503 while the bus is unavailable.'
 
 export const getBusCredentials = issueRoute({
   id: 'bus.getCredentials',
@@ -29,7 +32,8 @@ export const getBusCredentials = issueRoute({
   path: '/user/bus/credentials',
   summary: "Issue credentials for the caller's own account on the message bus",
   description:
-    'They allow the caller to subscribe to `natjobs.resp.<response-id>` and `notifications` of the own account only, and not ' +
+    'They allow the caller to subscribe to `natjobs.resp.<response-id>` and `notifications` of the own ' +
+    'account only, and not ' +
     `to publish. ${life} ${without}`,
   access: signedIn,
   scope: write('user'),
@@ -60,8 +64,9 @@ export const getBusAdminCredentials = ofPlatform(
 export const getBusUserCredentials = ofPlatform(
   'bus.getUserCredentials',
   '/user/bus/user_credentials',
-  "Issue credentials that receive the task progress and notifications of all users",
-  'They allow to subscribe to `natjobs.resp.<tenant>.<response-id>` and `notifications.<tenant>` of every tenant, and not to publish.',
+  'Issue credentials that receive the task progress and notifications of all users',
+  'They allow to subscribe to `natjobs.resp.<tenant>.<response-id>` and `notifications.<tenant>` of every ' +
+    'tenant, and not to publish.',
 )
 
 export const getBusResourceHistory = ofPlatform(
@@ -81,7 +86,9 @@ const tokenExample = {
   revoked: false,
 }
 const organization = { type: 'organization', name: path('orgname') } as const
-const shown = 'Newest first. Expired and revoked ones are listed for a week. `accountType` is `user`, `organization` or `platform`: the kind of the account that they give access to. `productName` is their purpose.'
+const shown =
+  'Newest first. Expired and revoked ones are listed for a week. `accountType` is `user`, `organization` ' +
+  'or `platform`: the kind of the account that they give access to. `productName` is their purpose.'
 const cutOff = 'Connections that use it are closed at once, or as soon as the bus is available again.'
 
 export const listBusTokens = userRoute({

@@ -1,7 +1,12 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, PemReaderToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
+import {
+  ChartRepositoryStoreToken,
+  ChartRepositoryUnitOfWorkToken,
+  PemReaderToken,
+  RepositoryReaderToken,
+} from '../../core/chart-repositories/ports.ts'
 import type { KnownRepository, RepositoryKey } from '../../core/chart-repositories/repositories.ts'
 import {
   makeAskKnown,
@@ -67,11 +72,20 @@ const versionWire = (found: Version): t.TypeOf<typeof ChartVersion> => ({
   digest: said(found.digest),
 })
 
-const claimOf = ({ plain_http: plainHttp, ...rest }: t.TypeOf<typeof EditChartRepositoryOption>): RepositoryClaim => ({ ...rest, plainHttp })
+const claimOf = ({ plain_http: plainHttp, ...rest }: t.TypeOf<typeof EditChartRepositoryOption>): RepositoryClaim => ({
+  ...rest,
+  plainHttp,
+})
 
 const versionsWire = (found: readonly Version[]) => found.map(versionWire)
 
-const keyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly repository: string } }): RepositoryKey => ({
+const keyOf = ({
+  grant,
+  params,
+}: {
+  readonly grant: AccessGrant
+  readonly params: { readonly repository: string }
+}): RepositoryKey => ({
   accountId: grant.ownerId,
   name: params.repository,
 })
@@ -91,14 +105,20 @@ export const namedRepositoryGroup = defineGroup({
     const deps = { ...given, safe: makeRepositorySafe(given) }
     const ask = makeAskNamed(deps)
     return [
-      handle(listNamed, async (_call, { grant, page }) => right(await given.repositories.listOf(grant.ownerId, page)), { reply: namedWire }),
+      handle(listNamed, async (_call, { grant, page }) => right(await given.repositories.listOf(grant.ownerId, page)), {
+        reply: namedWire,
+      }),
       handle(createNamed, makeCreateRepository(deps), {
         input: ({ grant, body: { name, ...claim } }) => ({ accountId: grant.ownerId, name, claim: claimOf(claim) }),
         reply: namedWire,
       }),
       handle(getNamed, makeShowRepository(deps), { input: keyOf, reply: namedWire }),
       handle(editNamed, makeEditRepository(deps), {
-        input: ({ grant, params, body, expectedVersion }) => ({ ...keyOf({ grant, params }), claim: claimOf(body), expectedVersion }),
+        input: ({ grant, params, body, expectedVersion }) => ({
+          ...keyOf({ grant, params }),
+          claim: claimOf(body),
+          expectedVersion,
+        }),
         reply: namedWire,
       }),
       handle(deleteNamed, makeDeleteRepository(deps), { input: keyOf }),
@@ -107,14 +127,22 @@ export const namedRepositoryGroup = defineGroup({
         reply: versionsWire,
       }),
       handle(listNamedVersions, ask, {
-        input: ({ grant, params }) => ({ ...keyOf({ grant, params }), question: { kind: 'versions' as const, chart: params.chart } }),
+        input: ({ grant, params }) => ({
+          ...keyOf({ grant, params }),
+          question: { kind: 'versions' as const, chart: params.chart },
+        }),
         reply: versionsWire,
       }),
     ]
   },
 })
 
-const knownWire = ({ owner, repository: { name, url, username } }: KnownRepository) => ({ name, url, username: said(username), owner })
+const knownWire = ({ owner, repository: { name, url, username } }: KnownRepository) => ({
+  name,
+  url,
+  username: said(username),
+  owner,
+})
 
 /** The repositories that the caller may install from, and their charts. */
 export const knownRepositoryGroup = defineGroup({
@@ -135,7 +163,10 @@ export const knownRepositoryGroup = defineGroup({
         reply: versionsWire,
       }),
       handle(listKnownVersions, ask, {
-        input: ({ query, params }) => ({ address: query.url, question: { kind: 'versions' as const, chart: params.name } }),
+        input: ({ query, params }) => ({
+          address: query.url,
+          question: { kind: 'versions' as const, chart: params.name },
+        }),
         reply: versionsWire,
       }),
     ]

@@ -31,7 +31,10 @@ import {
 const common = { tag: 'Chart Repositories', scopeCategory: 'cluster' } as const
 const listing = { ...common, access: requires('can_list_chart_repositories', accountInPath) } as const
 const listRoute = routesOf(listing)
-const chartsRoute = routesOf({ ...listing, failures: [ChartMissing, ChartRepositoryMissing, ChartSourceRefused, ChartSourceUnreachable] })
+const chartsRoute = routesOf({
+  ...listing,
+  failures: [ChartMissing, ChartRepositoryMissing, ChartSourceRefused, ChartSourceUnreachable],
+})
 const manageRoute = routesOf({ ...common, access: requires('can_manage_chart_repositories', accountInPath) })
 const known = { ...common, access: signedIn } as const
 const knownRoute = routesOf(known)
@@ -59,11 +62,17 @@ export const createNamed = manageRoute({
   path: '/orgs/{orgname}/chartrepositories',
   summary: 'Create a named chart repository with its credentials',
   description:
-    `${accountWords}\`url\` is the https:// address of a directory with an index.yaml, or an oci:// address that is the parent of the charts of a registry. ` +
-    'The credentials are encrypted at rest and sent only to that host. The source kind `ChartRepository` installs releases from it.',
+    `${accountWords}\`url\` is the https:// address of a directory with an index.yaml, or an oci:// ` +
+    'address that is the parent of the charts of a registry. ' +
+    'The credentials are encrypted at rest and sent only to that host. The source kind `ChartRepository` ' +
+    'installs releases from it.',
   refusesSudo: true,
   params: AccountPath,
-  body: body(CreateChartRepositoryOption, { name: 'internal', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password' }, { limitBytes }),
+  body: body(
+    CreateChartRepositoryOption,
+    { name: 'internal', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password' },
+    { limitBytes },
+  ),
   ok: versioned(201, NamedChartRepository, namedExample, 'Created'),
   failures: [ChartRepositoryRefused, ChartRepositoryNameTaken],
 })
@@ -85,10 +94,15 @@ export const editNamed = manageRoute({
   path: '/orgs/{orgname}/chartrepositories/{repository}',
   summary: 'Update a named chart repository',
   description:
-    'Omitted fields do not change; an empty string removes a credential. If the host of `url` changes, the stored credentials are removed: send them again.',
+    'Omitted fields do not change; an empty string removes a credential. If the host of `url` changes, the ' +
+    'stored credentials are removed: send them again.',
   refusesSudo: true,
   params: RepositoryPath,
-  body: body(EditChartRepositoryOption, { description: 'Charts of our own', password: 'another-long-password' }, { limitBytes }),
+  body: body(
+    EditChartRepositoryOption,
+    { description: 'Charts of our own', password: 'another-long-password' },
+    { limitBytes },
+  ),
   ok: versioned(200, NamedChartRepository, namedExample),
   failures: [ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused],
 })
@@ -125,7 +139,9 @@ export const listNamedVersions = chartsRoute({
   ok: json(200, t.readonlyArray(ChartVersion), [versionExample]),
 })
 
-const urlWords = '`url` must be the address of a repository that `GET /chartrepositories` lists for the caller. No other address is requested. '
+const urlWords =
+  '`url` must be the address of a repository that `GET /chartrepositories` lists for the caller. No other ' +
+  'address is requested. '
 
 export const listKnown = knownRoute({
   id: 'chart-repositories.listKnown',

@@ -186,7 +186,12 @@ export const namedExample = {
   updated_at: '2026-11-21T08:00:00.000Z',
 }
 
-export const entryExample = { name: 'internal', url: 'https://charts.example.com/stable', username: 'reader', owner: 'acme' }
+export const entryExample = {
+  name: 'internal',
+  url: 'https://charts.example.com/stable',
+  username: 'reader',
+  owner: 'acme',
+}
 
 export const versionExample = {
   name: 'web',

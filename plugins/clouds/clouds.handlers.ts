@@ -9,14 +9,26 @@ import {
   makeReplaceCredential,
   makeShowCredential,
 } from '../../core/clouds/credentials.ts'
-import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
+import {
+  BucketDirectoryToken,
+  CloudCredentialStoreToken,
+  CloudUnitOfWorkToken,
+  ServiceAccountReaderToken,
+} from '../../core/clouds/ports.ts'
 import type { CredentialForm } from '../../core/clouds/types.ts'
 import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { listBuckets, createCredential, deleteCredential, getCredential, listCredentials, replaceCredential } from './clouds.routes.ts'
+import {
+  listBuckets,
+  createCredential,
+  deleteCredential,
+  getCredential,
+  listCredentials,
+  replaceCredential,
+} from './clouds.routes.ts'
 import type { CloudCredentialApiForm } from './codecs.ts'
 
 type Wire = t.TypeOf<typeof CloudCredentialApiForm>
@@ -63,17 +75,21 @@ export const bucketGroup = defineGroup({
     serviceAccounts: ServiceAccountReaderToken,
   },
   routes: (given) => [
-    handle(listBuckets, makeListBuckets({ ...given, safe: makeSealedCredentials(given), keys: makeStorageKeys(given) }), {
-      input: ({ params, body }) => ({
-        cloud: params.cloud,
-        credential: body.credential,
-        gceProject: body.gce_project,
-        clusterUid: body.cluster_uid,
-        secretNamespace: body.secret_namespace,
-        secretName: body.secret_name,
-        provider: body.provider,
-      }),
-      reply: (names) => ({ names }),
-    }),
+    handle(
+      listBuckets,
+      makeListBuckets({ ...given, safe: makeSealedCredentials(given), keys: makeStorageKeys(given) }),
+      {
+        input: ({ params, body }) => ({
+          cloud: params.cloud,
+          credential: body.credential,
+          gceProject: body.gce_project,
+          clusterUid: body.cluster_uid,
+          secretNamespace: body.secret_namespace,
+          secretName: body.secret_name,
+          provider: body.provider,
+        }),
+        reply: (names) => ({ names }),
+      },
+    ),
   ],
 })

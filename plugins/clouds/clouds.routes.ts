@@ -11,13 +11,25 @@ import {
   SecretForbidden,
   SecretMissing,
 } from '../../core/clouds/ports.ts'
-import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
+import {
+  ClusterMissing,
+  ClusterNotConnected,
+  ClusterUnreachable,
+  CredentialRefused,
+} from '../../core/clusters/ports.ts'
 import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
 import { signedIn } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import { BucketListOptions, BucketListResponse, CloudCredentialApiForm, CloudPath, CredentialPath, CredentialsQuery } from './codecs.ts'
+import {
+  BucketListOptions,
+  BucketListResponse,
+  CloudCredentialApiForm,
+  CloudPath,
+  CredentialPath,
+  CredentialsQuery,
+} from './codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 const limitBytes = 256 * 1024
@@ -29,10 +41,15 @@ const shown = {
   creationTimestamp: '2026-11-21T08:00:00.000Z',
   aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '' },
 }
-const sent = { name: 'backups', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } }
+const sent = {
+  name: 'backups',
+  type: 'Aws',
+  aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
+}
 
 const blockWords =
-  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Returns 400 for unknown fields. '
+  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for ' +
+  '`Aws`). Returns 400 for unknown fields. '
 
 export const listCredentials = route({
   id: 'clouds.listCredentials',
@@ -61,7 +78,9 @@ export const replaceCredential = route({
   method: 'PUT',
   path: '/user/credentials',
   summary: 'Replace the cloud credential that the body names',
-  description: `${blockWords}A secret field that is omitted or empty does not change unless the type changes; \`null\` removes an optional one.`,
+  description:
+    `${blockWords}A secret field that is omitted or empty does not change unless the type changes; \`null\` ` +
+    'removes an optional one.',
   refusesSudo: true,
   body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
   ok: empty(204),
@@ -97,15 +116,31 @@ export const listBuckets = route({
   path: '/user/clouds/{cloud}/buckets',
   summary: 'List the buckets that are visible with a key of the caller',
   description:
-    'Requires one source of a key: `credential`, a stored credential whose type matches the cloud, or `cluster_uid`, `secret_namespace` and ' +
-    '`secret_name`, a Secret that is read from the cluster as the caller (the token needs read:cluster). Keys of the secret: ' +
-    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and, for vendors with the S3 protocol, AWS_ENDPOINT (a host that the vendor documents); ' +
-    'AZURE_ACCOUNT_NAME and AZURE_ACCOUNT_KEY; GOOGLE_SERVICE_ACCOUNT_JSON_KEY and GOOGLE_PROJECT_ID. At most 10,000 names.',
+    'Requires one source of a key: `credential`, a stored credential whose type matches the cloud, or ' +
+    '`cluster_uid`, `secret_namespace` and ' +
+    '`secret_name`, a Secret that is read from the cluster as the caller (the token needs read:cluster). ' +
+    'Keys of the secret: ' +
+    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and, for vendors with the S3 protocol, ' +
+    'AWS_ENDPOINT (a host that the vendor documents); ' +
+    'AZURE_ACCOUNT_NAME and AZURE_ACCOUNT_KEY; GOOGLE_SERVICE_ACCOUNT_JSON_KEY and GOOGLE_PROJECT_ID. At ' +
+    'most 10,000 names.',
   params: CloudPath,
   body: body(BucketListOptions, { credential: 'backups' }, { orQuery: true, whenAbsent: {} }),
   ok: json(200, BucketListResponse, { names: ['backups-eu', 'logs'] }),
   failures: [
-    AccessDenied, BucketSourceRefused, CloudKeyRefused, CloudSdkMissing, CloudUnreachable, ClusterMissing, ClusterNotConnected,
-    ClusterUnreachable, CredentialMissing, CredentialRefused, SecondFactorDemanded, SecretForbidden, SecretMissing, TokenLifeTooLong,
+    AccessDenied,
+    BucketSourceRefused,
+    CloudKeyRefused,
+    CloudSdkMissing,
+    CloudUnreachable,
+    ClusterMissing,
+    ClusterNotConnected,
+    ClusterUnreachable,
+    CredentialMissing,
+    CredentialRefused,
+    SecondFactorDemanded,
+    SecretForbidden,
+    SecretMissing,
+    TokenLifeTooLong,
   ],
 })

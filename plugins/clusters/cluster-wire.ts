@@ -89,7 +89,10 @@ export const toClusterMetadata = (cluster: Cluster, authorityPem: string): t.Typ
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
 
-export const toClaim = (grant: AccessGrant, options: Omit<t.TypeOf<typeof ImportOptions>, 'components'>): ClusterClaim => ({
+export const toClaim = (
+  grant: AccessGrant,
+  options: Omit<t.TypeOf<typeof ImportOptions>, 'components'>,
+): ClusterClaim => ({
   ownerId: grant.ownerId,
   ownerName: grant.objectName,
   name: options.basicInfo?.name,
@@ -119,7 +122,9 @@ export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): Clust
 export const componentsOf = ({ components }: Pick<t.TypeOf<typeof ImportOptions>, 'components'>): readonly string[] => [
   ...(components?.gitopsEngine === true ? ['the GitOps engine'] : []),
   ...(components?.allFeatures === true ? ['all features'] : []),
-  ...(components?.featureSets ?? []).flatMap(({ name }) => (name === undefined || name === '' ? [] : [`the feature set ${name}`])),
+  ...(components?.featureSets ?? []).flatMap(({ name }) =>
+    name === undefined || name === '' ? [] : [`the feature set ${name}`],
+  ),
 ]
 
 export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): ClusterWish => ({
@@ -132,7 +137,11 @@ export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOption
   claimedUid: given(basicInfo?.clusterUID),
 })
 
-export const toValidationResponse = (judged: ImportJudgement, claim: ClusterClaim, ownerIsOrganization: boolean): t.TypeOf<typeof ValidationResponse> => {
+export const toValidationResponse = (
+  judged: ImportJudgement,
+  claim: ClusterClaim,
+  ownerIsOrganization: boolean,
+): t.TypeOf<typeof ValidationResponse> => {
   const { credential, facts } = judged.identified
   return {
     alreadyImported: judged.alreadyImported,

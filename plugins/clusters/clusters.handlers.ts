@@ -1,6 +1,11 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { makeGetClusterByUid, makeGetHubAccess, makeHasHub, makeListAllClusters } from '../../core/clusters/account-hubs.ts'
+import {
+  makeGetClusterByUid,
+  makeGetHubAccess,
+  makeHasHub,
+  makeListAllClusters,
+} from '../../core/clusters/account-hubs.ts'
 import { makeGetClientConfig } from '../../core/clusters/client-config.ts'
 import {
   makeChangeCluster,
@@ -41,7 +46,16 @@ import { objectIdOf } from '../kit/access.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { ClusterInfoModel } from './cluster-info-wire.ts'
-import { componentsOf, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toClusterMetadata, toValidationResponse, updateWish } from './cluster-wire.ts'
+import {
+  componentsOf,
+  reconfigureWish,
+  toClaim,
+  toClusterInfo,
+  toClusterInfoModel,
+  toClusterMetadata,
+  toValidationResponse,
+  updateWish,
+} from './cluster-wire.ts'
 import {
   checkCluster,
   clusterExists,
@@ -82,7 +96,12 @@ export const accountClusterGroup = defineGroup({
     unitOfWork: ClusterTaskUnitOfWorkToken,
   },
   routes: (given) => {
-    const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
+    const deps = {
+      ...given,
+      identify: makeIdentify(given),
+      seal: makeSealCredential(given),
+      stillAllowed: makeStillAllowed(given.authorizer),
+    }
     const infoOf = (cluster: Cluster) => toClusterInfo(cluster, given.clock.now())
     const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
     return [
@@ -98,22 +117,33 @@ export const accountClusterGroup = defineGroup({
         }),
         reply: infoOf,
       }),
-      handle(clusterExists, async (_call, { grant, params }) => right(await given.clusters.find(grant.ownerId, params.cluster)), {
-        reply: (found) => ({ exist: found !== undefined }),
-      }),
+      handle(
+        clusterExists,
+        async (_call, { grant, params }) => right(await given.clusters.find(grant.ownerId, params.cluster)),
+        {
+          reply: (found) => ({ exist: found !== undefined }),
+        },
+      ),
       handle(checkCluster, makeCheckCluster(deps), {
         input: ({ grant, body }) => ({ claim: toClaim(grant, body), owner: ownerOf(grant) }),
         reply: modelOf,
       }),
       handle(validateImport, makeValidateImport(deps), {
         input: ({ grant, body }) => toClaim(grant, body),
-        reply: (judged, { grant, body }) => toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
+        reply: (judged, { grant, body }) =>
+          toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
       }),
       handle(importCluster, makeImportCluster(deps), {
-        input: ({ grant, body, query }) => ({ claim: toClaim(grant, body), components: componentsOf(body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({
+          claim: toClaim(grant, body),
+          components: componentsOf(body),
+          responseId: query['response-id'],
+        }),
         reply: modelOf,
       }),
-      handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), { reply: infoOf }),
+      handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), {
+        reply: infoOf,
+      }),
     ]
   },
 })
@@ -140,12 +170,20 @@ export const clusterGroup = defineGroup({
   },
   routes: (given) => {
     const refresh = makeRefreshStatus({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) })
-    const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
+    const deps = {
+      ...given,
+      identify: makeIdentify(given),
+      seal: makeSealCredential(given),
+      stillAllowed: makeStillAllowed(given.authorizer),
+    }
     const change = makeChangeCluster(deps)
     const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
     return [
       handle(getCluster, makeGetCluster(given), { input: idOf, reply: modelOf }),
-      handle(updateCluster, change, { input: ({ grant, body }) => ({ id: idOf({ grant }), wish: updateWish(body) }), reply: modelOf }),
+      handle(updateCluster, change, {
+        input: ({ grant, body }) => ({ id: idOf({ grant }), wish: updateWish(body) }),
+        reply: modelOf,
+      }),
       handle(getClientConfig, makeGetClientConfig(given), {
         input: ({ grant, query, makesToken }) => ({
           id: idOf({ grant }),
@@ -166,15 +204,30 @@ export const clusterGroup = defineGroup({
         reply: modelOf,
       }),
       handle(reconfigureCluster, makeReconfigureCluster(deps), {
-        input: ({ grant, body, query }) => ({ id: idOf({ grant }), wish: reconfigureWish(body), components: componentsOf(body), responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({
+          id: idOf({ grant }),
+          wish: reconfigureWish(body),
+          components: componentsOf(body),
+          responseId: query['response-id'],
+        }),
         // The route declares a free-form object, which is not encoded.
         reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
       }),
       handle(removeCluster, makeRemoveCluster(given), {
-        input: ({ grant, body, query }) => ({ id: idOf({ grant }), name: body.name, leavesHub: body.components?.spokeComponent === true, responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({
+          id: idOf({ grant }),
+          name: body.name,
+          leavesHub: body.components?.spokeComponent === true,
+          responseId: query['response-id'],
+        }),
       }),
       handle(deleteCluster, makeRemoveCluster(given), {
-        input: ({ grant, query }) => ({ id: idOf({ grant }), name: undefined, leavesHub: false, responseId: query['response-id'] }),
+        input: ({ grant, query }) => ({
+          id: idOf({ grant }),
+          name: undefined,
+          leavesHub: false,
+          responseId: query['response-id'],
+        }),
       }),
     ]
   },
@@ -182,7 +235,13 @@ export const clusterGroup = defineGroup({
 
 /** The kinds of tasks that report changes of records. */
 export const recordTaskGroup = defineGroup({
-  needs: { authorizer: AuthorizerToken, clusters: ClusterStoreToken, hubs: HubsToken, spokeHubs: SpokeHubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: {
+    authorizer: AuthorizerToken,
+    clusters: ClusterStoreToken,
+    hubs: HubsToken,
+    spokeHubs: SpokeHubsToken,
+    unitOfWork: ClusterUnitOfWorkToken,
+  },
   tasks: (given) => recordTaskKinds({ ...given, readSetOfSpoke: makeReadSetOfSpoke(given) }),
 })
 
@@ -212,7 +271,8 @@ export const accountHubGroup = defineGroup({
         makesToken: makesToken === true,
         maxTokenLifeDays: grant.context.entry?.maxTokenLifeDays ?? 0,
       }),
-      reply: (hubs) => Object.fromEntries(hubs.map(({ name, apiServer, token }) => [name, definedFields({ apiServer, token })])),
+      reply: (hubs) =>
+        Object.fromEntries(hubs.map(({ name, apiServer, token }) => [name, definedFields({ apiServer, token })])),
     }),
   ],
 })

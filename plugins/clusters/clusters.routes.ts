@@ -59,15 +59,24 @@ const v1Route = routesOf({ tag: v1, scopeCategory: 'cluster', params: ClusterPat
 const v2Route = routesOf({ tag: v2, scopeCategory: 'cluster', params: ClusterPath })
 const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
 const removeFailures = [ClusterMismatch, AccessDenied, ...hubReadFailures, ...taskFailures] as const
-const reported = 'A task reports it: its progress is published on the bus under the `response-id` of the query, and at `/tasks/{id}`.'
-const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
+const reported =
+  'A task reports it: its progress is published on the bus under the `response-id` of the query, and at `/tasks/{id}`.'
+const identifyFailures = [
+  AccessConfigRefused,
+  AddressRefused,
+  ClusterMismatch,
+  ClusterUnreachable,
+  CredentialRefused,
+] as const
 
 export const listUserClusters = defineRoute({
   id: 'clusters.listUserClusters',
   method: 'GET',
   path: '/user/clusters',
   summary: 'List your clusters',
-  description: 'Lists the clusters of your own account; with `all=true` also those of every organization in which you may view them. The list is not paged.',
+  description:
+    'Lists the clusters of your own account; with `all=true` also those of every organization in which you ' +
+    'may view them. The list is not paged.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   scope: read('cluster'),
@@ -103,7 +112,9 @@ export const checkCluster = ownerRoute({
   method: 'POST',
   path: '/clustersv2/{owner}/check',
   summary: 'Inspect a cluster without importing it',
-  description: 'Connects with the access config and returns the facts of the cluster. The phase is NotImported and the id 0 unless the account already has the cluster.',
+  description:
+    'Connects with the access config and returns the facts of the cluster. The phase is NotImported and ' +
+    'the id 0 unless the account already has the cluster.',
   access: requires('can_import_clusters', ownerInPath),
   body: body(CheckOptions, { basicInfo: importExample.basicInfo, provider: importExample.provider }),
   ok: json(200, ClusterInfoModel, { ...singleCluster, id: 0 }),
@@ -133,20 +144,40 @@ export const importCluster = ownerRoute({
   path: '/clustersv2/{owner}/import',
   summary: 'Import a cluster by its kubeconfig',
   description:
-    '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
-    'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. The credential is encrypted at rest and never ' +
-    'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the credential must be ' +
-    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release. ' +
+    '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client ' +
+    'certificate inline; `exec`, ' +
+    'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. ' +
+    'The credential is encrypted at rest and never ' +
+    'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the ' +
+    'credential must be ' +
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ' +
+    'ignored in this release. ' +
     reported,
   access: requires('can_import_clusters', ownerInPath),
   query: ResponseIdQuery,
   body: body(ImportOptions, importExample),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
-  failures: [...identifyFailures, ...taskFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
+  failures: [
+    ...identifyFailures,
+    ...taskFailures,
+    ClusterNameInvalid,
+    ClusterNameTaken,
+    ClusterAlreadyImported,
+    AccessDenied,
+  ],
   statusOf: accessConfigFaults,
 })
 
-const changeFailures = [AccessConfigRefused, AccessDenied, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
+const changeFailures = [
+  AccessConfigRefused,
+  AccessDenied,
+  AddressRefused,
+  ClusterChanged,
+  ClusterMismatch,
+  ClusterMissing,
+  ClusterUnreachable,
+  CredentialRefused,
+] as const
 
 export const getCluster = v1Route({
   id: 'clusters.getCluster',
@@ -164,9 +195,15 @@ export const updateCluster = v1Route({
   method: 'PUT',
   path: '/clusters/{owner}/{cluster}',
   summary: 'Replace the stored access config of a cluster',
-  description: 'Requires update:cluster. The access config must lead to the same cluster. The name does not change. Connections that use the former credential are closed.',
+  description:
+    'Requires update:cluster. The access config must lead to the same cluster. The name does not change. ' +
+    'Connections that use the former credential are closed.',
   access: requires('can_reconfigure', clusterInPath),
-  body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }),
+  body: body(ImportClusterOption, {
+    displayName: 'Production',
+    provider: 'Generic',
+    accessConfig: importExample.provider.accessConfig,
+  }),
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: changeFailures,
   statusOf: accessConfigFaults,
@@ -178,11 +215,16 @@ export const getClientConfig = v1Route({
   path: '/clusters/{owner}/{cluster}/client-config',
   summary: 'Get a kubeconfig for the proxy of the cluster',
   description:
-    'Returns a JSON string with the text of a complete kubeconfig. It points at the proxy of this service and never contains ' +
-    'the stored credential. Its token is created for it, gives access only to the Kubernetes API of this cluster, has no more rights ' +
-    'and no longer life than the requesting token, and expires after a day unless the service is configured otherwise. It is listed with ' +
-    'your access tokens; a user has at most ten of them for a cluster, and one more revokes the oldest. So this GET is a change: with a session ' +
-    'cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same origin. With `token=none` no token ' +
+    'Returns a JSON string with the text of a complete kubeconfig. It points at the proxy of this service ' +
+    'and never contains ' +
+    'the stored credential. Its token is created for it, gives access only to the Kubernetes API of this ' +
+    'cluster, has no more rights ' +
+    'and no longer life than the requesting token, and expires after a day unless the service is ' +
+    'configured otherwise. It is listed with ' +
+    'your access tokens; a user has at most ten of them for a cluster, and one more revokes the oldest. So ' +
+    'this GET is a change: with a session ' +
+    'cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same ' +
+    'origin. With `token=none` no token ' +
     'is created, and the kubeconfig has a placeholder for a token of your own.',
   access: requires('can_connect', clusterInPath),
   query: ClientConfigQuery,
@@ -196,7 +238,9 @@ export const getClusterStatus = v2Route({
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/status',
   summary: 'Check a cluster now and return its state',
-  description: 'Responds within ten seconds, whether the cluster is reachable or not. A check within the last ten seconds is not repeated.',
+  description:
+    'Responds within ten seconds, whether the cluster is reachable or not. A check within the last ten ' +
+    'seconds is not repeated.',
   access: requires('can_view', clusterInPath),
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [ClusterMissing],
@@ -208,8 +252,10 @@ export const connectCluster = v2Route({
   path: '/clustersv2/{owner}/{cluster}/connect',
   summary: 'Store an access config for a cluster, or check the cluster again',
   description:
-    'The access config (also named `kubeConfig`) must be valid and lead to this cluster, and `name` must be its name. Without an access config ' +
-    'the stored credential is tried again (`operation=re-connect`). `credential` is rejected: a stored credential of a cloud cannot connect a cluster.',
+    'The access config (also named `kubeConfig`) must be valid and lead to this cluster, and `name` must ' +
+    'be its name. Without an access config ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is rejected: a stored ' +
+    'credential of a cloud cannot connect a cluster.',
   access: requires('can_reconfigure', clusterInPath),
   query: OperationQuery,
   body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { whenAbsent: {} }),
@@ -223,7 +269,10 @@ export const reconfigureCluster = v2Route({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/reconfigure',
   summary: 'Update the record of a cluster',
-  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored in this release. ' + reported,
+  description:
+    'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored ' +
+    'in this release. ' +
+    reported,
   access: requires('can_reconfigure', clusterInPath),
   query: ResponseIdQuery,
   body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
@@ -237,8 +286,12 @@ export const removeCluster = v2Route({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
-  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' + reported + ' With `components.spokeComponent` ' +
-    'a spoke leaves its hub first, as by `remove-managed-cluster` of the hub; the record is then deleted at the end of the task.',
+  description:
+    'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' +
+    reported +
+    ' With `components.spokeComponent` ' +
+    'a spoke leaves its hub first, as by `remove-managed-cluster` of the hub; the record is then deleted ' +
+    'at the end of the task.',
   access: requires('can_remove', clusterInPath),
   query: RemoveQuery,
   body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),
@@ -251,7 +304,8 @@ export const deleteCluster = v1Route({
   method: 'DELETE',
   path: '/clusters/{owner}/{cluster}',
   summary: 'Forget a cluster, and get the task that reports it',
-  description: 'Like `POST /clustersv2/{owner}/{cluster}/remove`. The record no longer exists when the response is sent.',
+  description:
+    'Like `POST /clustersv2/{owner}/{cluster}/remove`. The record no longer exists when the response is sent.',
   access: requires('can_remove', clusterInPath),
   query: ResponseIdQuery,
   ok: json(200, TaskResponse, taskExample),
@@ -293,7 +347,9 @@ export const listAllClusters = accountRoute({
   method: 'GET',
   path: '/clustersv2/{owner}/all-clusters',
   summary: 'List every cluster of an account',
-  description: 'For your own account these are also the clusters of every organization in which you may view them. The list is not paged.',
+  description:
+    'For your own account these are also the clusters of every organization in which you may view them. ' +
+    'The list is not paged.',
   access: requires('can_list_clusters', ownerInPath),
   ok: json(200, t.array(ClusterInfo), [listedCluster]),
 })
@@ -314,13 +370,18 @@ export const getHubInfo = accountRoute({
   path: '/clustersv2/{owner}/hub-info',
   summary: 'Get the addresses and tokens of the hubs of an account',
   description:
-    'An object with `apiServer` and `token` under the name of each hub to which you may connect. The address is that of the proxy of this ' +
-    'service, never of the hub itself. A token is made for each hub, as in the kubeconfig of the route `client-config`, and expires as that one does. So this ' +
-    'GET is a change: with a session cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same origin. With ' +
+    'An object with `apiServer` and `token` under the name of each hub to which you may connect. The ' +
+    'address is that of the proxy of this ' +
+    'service, never of the hub itself. A token is made for each hub, as in the kubeconfig of the route ' +
+    '`client-config`, and expires as that one does. So this ' +
+    'GET is a change: with a session cookie it requires the header X-Csrf-Token, unless the browser ' +
+    'declares a request from the same origin. With ' +
     '`token=none` no token is made.',
   access: requires('can_list_clusters', ownerInPath),
   query: HubInfoQuery,
   makesToken: true,
-  ok: json(200, FreeObjectCodec, { 'hub-fra': { apiServer: 'https://platform.example.com/api/v1/clusters/acme/hub-fra/proxy', token: '...' } }),
+  ok: json(200, FreeObjectCodec, {
+    'hub-fra': { apiServer: 'https://platform.example.com/api/v1/clusters/acme/hub-fra/proxy', token: '...' },
+  }),
   failures: [NotAuthenticated, NotPermitted],
 })

@@ -1,6 +1,11 @@
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
-import { makeBindNamespace, makeListBoundNamespaces, makeListUsersOfSet, makeUnbindNamespace } from '../../core/clustersets/set-bindings.ts'
+import {
+  makeBindNamespace,
+  makeListBoundNamespaces,
+  makeListUsersOfSet,
+  makeUnbindNamespace,
+} from '../../core/clustersets/set-bindings.ts'
 import {
   makeListAvailableClusterSets,
   makeListCandidatesOfSet,
@@ -36,27 +41,43 @@ export const clusterSetGroup = defineGroup({
   routes: (given) => [
     handle(listClusterSets, makeListClusterSets(given), {
       input: ({ grant }) => grant,
-      reply: (sets) => sets.map(({ name, title, clusters }) => ({ clusterSetName: name, clusterSetTitle: title, clusters })),
+      reply: (sets) =>
+        sets.map(({ name, title, clusters }) => ({ clusterSetName: name, clusterSetTitle: title, clusters })),
     }),
     handle(listAvailableClusterSets, makeListAvailableClusterSets(given), {
       input: ({ grant, query }) => ({ grant, eligibleFor: query.type === 'client-org' ? query.type : undefined }),
     }),
     handle(listMembersOfSet, makeListMembersOfSet(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
-      reply: (members) => members.map(({ nodeCount, isImported, ...shown }) => ({ ...shown, clusterNode: nodeCount, imported: isImported })),
+      reply: (members) =>
+        members.map(({ nodeCount, isImported, ...shown }) => ({
+          ...shown,
+          clusterNode: nodeCount,
+          imported: isImported,
+        })),
     }),
-    handle(listCandidatesOfSet, makeListCandidatesOfSet(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(listCandidatesOfSet, makeListCandidatesOfSet(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
   ],
 })
 
 export const usersOfSetGroup = defineGroup({
-  needs: { hubs: HubsToken, identity: IdentityStoresToken, memberships: MembershipStoreToken, settings: IdentitySettingsToken },
+  needs: {
+    hubs: HubsToken,
+    identity: IdentityStoresToken,
+    memberships: MembershipStoreToken,
+    settings: IdentitySettingsToken,
+  },
   routes: ({ hubs, identity: { users }, memberships, settings }) => [
     handle(listUsersOfSet, makeListUsersOfSet({ hubs, memberships, users }), {
       input: ({ grant, params, call }) => ({ grant, clusterSet: params.clusterset, viewer: viewerOf(call.principal) }),
       reply: (byRole, { call }) =>
         Object.fromEntries(
-          Object.entries(byRole).map(([role, users]) => [role, users.map((user) => userWire(placeOf(settings, call), viewerOf(call.principal), user))]),
+          Object.entries(byRole).map(([role, users]) => [
+            role,
+            users.map((user) => userWire(placeOf(settings, call), viewerOf(call.principal), user)),
+          ]),
         ),
     }),
   ],
@@ -65,7 +86,9 @@ export const usersOfSetGroup = defineGroup({
 export const clusterSetChangeGroup = defineGroup({
   needs: { hubs: HubsToken, clusters: ClusterStoreToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
-    handle(createClusterSet, makeCreateClusterSet(given), { input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }) }),
+    handle(createClusterSet, makeCreateClusterSet(given), {
+      input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }),
+    }),
     handle(deleteClusterSet, makeDeleteClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
     handle(addToClusterSet, makeAddToClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
     handle(removeFromClusterSet, makeRemoveFromClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),

@@ -1,6 +1,11 @@
 import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
 import { definePlugin, heldBy } from '../kit/plugin.ts'
-import { boundNamespaceGroup, clusterSetChangeGroup, clusterSetGroup, usersOfSetGroup } from './cluster-sets.handlers.ts'
+import {
+  boundNamespaceGroup,
+  clusterSetChangeGroup,
+  clusterSetGroup,
+  usersOfSetGroup,
+} from './cluster-sets.handlers.ts'
 
 const namespace = 'cluster_mgmt'
 const held = heldBy(namespace)

@@ -11,8 +11,18 @@ import {
   makeRevokeContract,
   makeUpdateContract,
 } from '../../core/contracts/administration.ts'
-import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
-import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
+import {
+  makeBindClusters,
+  makeRenameBoundCluster,
+  makeRetagBoundCluster,
+  makeUnbindCluster,
+} from '../../core/contracts/bindings.ts'
+import {
+  makeGetClusterStatus,
+  makeListClusterStatuses,
+  makeListContractClusters,
+  makeListUnboundClusters,
+} from '../../core/contracts/cluster-status.ts'
 import type { ContractDraft } from '../../core/contracts/contract-rules.ts'
 import {
   DocumentRemovalsToken,
@@ -62,9 +72,17 @@ import {
   unbindAnyCluster,
   updateContract,
 } from './administration.routes.ts'
-import { toAdministeredContract, toClusterStatus, toContractAudit, toIssuedLicense, toPlans, toTermsVersion } from './contract-wire.ts'
+import {
+  toAdministeredContract,
+  toClusterStatus,
+  toContractAudit,
+  toIssuedLicense,
+  toPlans,
+  toTermsVersion,
+} from './contract-wire.ts'
 
-const instantOf = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000))
+const instantOf = (seconds: number | undefined): Date | undefined =>
+  seconds === undefined ? undefined : new Date(seconds * 1000)
 
 /** The terms without the time from which on they count. */
 type TermsParams = Omit<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>
@@ -87,10 +105,21 @@ const draftOf = (params: TermsParams): ContractDraft =>
     restrictions: params.restrictions,
   })
 
-const uploadOf = ({ document, fileName = '' }: { readonly document?: Uint8Array | undefined; readonly fileName?: string | undefined }): Upload | undefined =>
-  document === undefined ? undefined : { bytes: document, fileName }
+const uploadOf = ({
+  document,
+  fileName = '',
+}: {
+  readonly document?: Uint8Array | undefined
+  readonly fileName?: string | undefined
+}): Upload | undefined => (document === undefined ? undefined : { bytes: document, fileName })
 
-const effectiveOf = ({ effectiveFrom, reopen = false }: Pick<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>): Effective => ({ from: instantOf(effectiveFrom), reopens: reopen })
+const effectiveOf = ({
+  effectiveFrom,
+  reopen = false,
+}: Pick<t.TypeOf<typeof ContractParams>, 'effectiveFrom' | 'reopen'>): Effective => ({
+  from: instantOf(effectiveFrom),
+  reopens: reopen,
+})
 
 /** The contracts of all accounts, for site admins. */
 export const contractAdministrationGroup = defineGroup({
@@ -112,24 +141,54 @@ export const contractAdministrationGroup = defineGroup({
     unitOfWork: ContractUnitOfWorkToken,
   },
   routes: (given) => {
-    const deps = { ...given, users: given.identity.users, withUpload: makeWithUpload({ ...given, newRef: () => given.entropy.uuid() }) }
+    const deps = {
+      ...given,
+      users: given.identity.users,
+      withUpload: makeWithUpload({ ...given, newRef: () => given.entropy.uuid() }),
+    }
     const onAny = makeOnAnyContract(given)
     const onAccount = makeOnAnyAccount(given)
     const statusOfAny = onAccount(makeGetClusterStatus(given))
     const statusesOfAny = onAccount(makeListClusterStatuses(given))
     const shown = (contract: Contract) => toAdministeredContract(contract, given.clock.now())
     return [
-      handle(listAllContracts, makeListAllContracts(given), { input: ({ query, page }) => ({ owner: query.org, page }), reply: shown }),
+      handle(listAllContracts, makeListAllContracts(given), {
+        input: ({ query, page }) => ({ owner: query.org, page }),
+        reply: shown,
+      }),
       handle(createContracts, makeCreateContracts(deps), {
-        input: ({ body: { orgOrUser, products, ...terms } }) => ({ owner: orgOrUser, products, draft: draftOf({ ...terms, product: undefined }), upload: uploadOf(terms) }),
+        input: ({ body: { orgOrUser, products, ...terms } }) => ({
+          owner: orgOrUser,
+          products,
+          draft: draftOf({ ...terms, product: undefined }),
+          upload: uploadOf(terms),
+        }),
         reply: (created) => created.map(shown),
       }),
       handle(getAnyContract, makeGetAnyContract(given), { input: ({ params }) => params.id, reply: shown }),
-      handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body), effective: effectiveOf(body), upload: uploadOf(body) }), reply: shown }),
+      handle(updateContract, makeUpdateContract(deps), {
+        input: ({ params, body }) => ({
+          id: params.id,
+          draft: draftOf(body),
+          effective: effectiveOf(body),
+          upload: uploadOf(body),
+        }),
+        reply: shown,
+      }),
       handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
-      handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000), effective: effectiveOf(body) }), reply: shown }),
+      handle(extendContract, makeExtendContract(deps), {
+        input: ({ params, body }) => ({
+          id: params.id,
+          endsAt: new Date(body.end * 1000),
+          effective: effectiveOf(body),
+        }),
+        reply: shown,
+      }),
       handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
-      handle(listAnyLicenses, onAny(makeListLicenses(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toIssuedLicense }),
+      handle(listAnyLicenses, onAny(makeListLicenses(given)), {
+        input: ({ params, page }) => ({ ...params, page }),
+        reply: toIssuedLicense,
+      }),
       handle(revokeLicense, onAny(makeRevokeLicense(deps)), { input: ({ params }) => params }),
       handle(listProducts, makeListProducts(given), { reply: toPlans }),
       handle(getAnyClusterStatus, statusOfAny, {
@@ -140,17 +199,35 @@ export const contractAdministrationGroup = defineGroup({
         input: ({ body, query }) => ({ owner: query.org, clusters: body.clusters, contractId: query.contract }),
         reply: (found) => found.map(toClusterStatus),
       }),
-      handle(listAnyContractAudit, onAny(makeListContractEvents(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toContractAudit }),
-      handle(listAnyContractTerms, onAny(makeListTerms(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toTermsVersion }),
-      handle(listAnyContractClusters, onAny(makeListContractClusters(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toClusterStatus }),
-      handle(bindAnyClusters, onAny(makeBindClusters(deps)), { input: ({ params, body }) => ({ ...params, clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),
+      handle(listAnyContractAudit, onAny(makeListContractEvents(given)), {
+        input: ({ params, page }) => ({ ...params, page }),
+        reply: toContractAudit,
+      }),
+      handle(listAnyContractTerms, onAny(makeListTerms(given)), {
+        input: ({ params, page }) => ({ ...params, page }),
+        reply: toTermsVersion,
+      }),
+      handle(listAnyContractClusters, onAny(makeListContractClusters(given)), {
+        input: ({ params, page }) => ({ ...params, page }),
+        reply: toClusterStatus,
+      }),
+      handle(bindAnyClusters, onAny(makeBindClusters(deps)), {
+        input: ({ params, body }) => ({ ...params, clusters: body }),
+        reply: (bound) => bound.map(toClusterStatus),
+      }),
       handle(listAnyUnboundClusters, onAny(makeListUnboundClusters(given)), {
         input: ({ params }) => params,
         reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())),
       }),
-      handle(unbindAnyCluster, onAny(makeUnbindCluster(deps)), { input: ({ params: { id, ccID } }) => ({ id, clusterId: ccID }) }),
-      handle(renameAnyCluster, onAny(makeRenameBoundCluster(deps)), { input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, name: body.clusterName }) }),
-      handle(retagAnyCluster, onAny(makeRetagBoundCluster(deps)), { input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, tags: body.tags }) }),
+      handle(unbindAnyCluster, onAny(makeUnbindCluster(deps)), {
+        input: ({ params: { id, ccID } }) => ({ id, clusterId: ccID }),
+      }),
+      handle(renameAnyCluster, onAny(makeRenameBoundCluster(deps)), {
+        input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, name: body.clusterName }),
+      }),
+      handle(retagAnyCluster, onAny(makeRetagBoundCluster(deps)), {
+        input: ({ params: { id, ccID }, body }) => ({ id, clusterId: ccID, tags: body.tags }),
+      }),
     ]
   },
 })

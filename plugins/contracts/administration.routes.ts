@@ -1,6 +1,12 @@
 import * as t from 'io-ts'
 import { ContractOwnerMissing, ContractRevoked, ContractTermsInvalid } from '../../core/contracts/administration.ts'
-import { DocumentRefused, DocumentStoreDown, ContractMissing, ContractRequestInvalid, LicenseMissing } from '../../core/contracts/ports.ts'
+import {
+  DocumentRefused,
+  DocumentStoreDown,
+  ContractMissing,
+  ContractRequestInvalid,
+  LicenseMissing,
+} from '../../core/contracts/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
 import { request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
@@ -20,8 +26,25 @@ import {
   ContractAudit,
   ContractPath,
 } from './codecs.ts'
-import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, termsWords, unbindCluster } from './contracts.routes.ts'
-import { administeredExample, auditExample, contractExample, issuedExample, planExample, termsExample } from './contract-wire.ts'
+import {
+  bindClusters,
+  getClusterStatus,
+  listClusterStatuses,
+  listContractClusters,
+  listUnboundClusters,
+  renameCluster,
+  retagCluster,
+  termsWords,
+  unbindCluster,
+} from './contracts.routes.ts'
+import {
+  administeredExample,
+  auditExample,
+  contractExample,
+  issuedExample,
+  planExample,
+  termsExample,
+} from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', access: siteAdmin, scopeCategory: 'contract' } as const
 const route = routesOf({ ...common, query: OfAccount })
@@ -29,7 +52,9 @@ const contractRoute = routesOf({ ...common, params: ContractPath, failures: [Con
 const { name, features, start, end } = contractExample
 const orForm = { limitBytes: documentBodyBytes, orForm: true, jsonFields: jsonTerms }
 const ofUpload = [DocumentRefused, DocumentStoreDown] as const
-const formWords = 'As JSON, with the document in base64, or as multipart/form-data with the file `document`: lists, objects, numbers and booleans are fields of JSON text.'
+const formWords =
+  'As JSON, with the document in base64, or as multipart/form-data with the file `document`: lists, ' +
+  'objects, numbers and booleans are fields of JSON text.'
 
 export const listAllContracts = route({
   id: 'contracts.listAllContracts',
@@ -45,8 +70,14 @@ export const createContracts = route({
   method: 'POST',
   path: '/contracts',
   summary: 'Create contracts of an account, one for each product',
-  description: `All of them are created, or none. \`start\` and \`end\` are needed: the contract is in force from \`start\` to just before \`end\`. Each contract gets a copy of \`document\`. ${formWords}`,
-  body: body(AddContractParams, { orgOrUser: 'acme', name, products: ['database'], features, start, end, allowOffline: true }, orForm),
+  description:
+    `All of them are created, or none. \`start\` and \`end\` are needed: the contract is in force from ` +
+    `\`start\` to just before \`end\`. Each contract gets a copy of \`document\`. ${formWords}`,
+  body: body(
+    AddContractParams,
+    { orgOrUser: 'acme', name, products: ['database'], features, start, end, allowOffline: true },
+    orForm,
+  ),
   ok: json(201, t.readonlyArray(AdministeredContract), [administeredExample], 'Created'),
   failures: [ContractOwnerMissing, ContractTermsInvalid, ...ofUpload],
 })
@@ -65,7 +96,11 @@ export const updateContract = contractRoute({
   method: 'PUT',
   path: '/contracts/{id}',
   summary: 'Change the terms of a contract',
-  description: `A field that is absent does not change. The owner of a contract never changes. A change of the terms counts from now on, or from the later instant \`effectiveFrom\`; before, the terms of then stay in force, also for what is billed. With \`reopen\`, \`effectiveFrom\` may be in the past. \`name\`, \`emails\`, \`autoAssignCluster\` and the document change at once. ${formWords}`,
+  description:
+    'A field that is absent does not change. The owner of a contract never changes. A change of the terms ' +
+    `counts from now on, or from the later instant \`effectiveFrom\`; before, the terms of then stay in ` +
+    `force, also for what is billed. With \`reopen\`, \`effectiveFrom\` may be in the past. \`name\`, ` +
+    `\`emails\`, \`autoAssignCluster\` and the document change at once. ${formWords}`,
   body: body(ContractParams, { name: 'Databases 2027', autoAssignCluster: true }, orForm),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [ContractTermsInvalid, ...ofUpload],
@@ -76,7 +111,10 @@ export const deleteContract = contractRoute({
   method: 'DELETE',
   path: '/contracts/{id}',
   summary: 'Delete a contract that was never in force, or revoke it',
-  description: 'A contract that was in force, or that a cluster or a license refers to, is revoked with its licenses and stays with its history and clusters: figures and reports of the past depend on it. Any other one is deleted.',
+  description:
+    'A contract that was in force, or that a cluster or a license refers to, is revoked with its licenses ' +
+    'and stays with its history and clusters: figures and reports of the past depend on it. Any other one ' +
+    'is deleted.',
   ok: empty(200),
 })
 
@@ -85,7 +123,9 @@ export const extendContract = contractRoute({
   method: 'POST',
   path: '/contracts/{id}/extend',
   summary: 'Move the end of a contract to a later instant',
-  description: 'The change counts from now on, or from `effectiveFrom`: a time in which the contract had expired stays without a contract, unless the change is made for the past with `reopen`.',
+  description:
+    'The change counts from now on, or from `effectiveFrom`: a time in which the contract had expired ' +
+    'stays without a contract, unless the change is made for the past with `reopen`.',
   body: body(ExtendContractParams, { end }),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [ContractTermsInvalid, ContractRevoked],
@@ -115,7 +155,8 @@ export const revokeLicense = contractRoute({
   path: '/contracts/{id}/licenses/{serial}/revoke',
   summary: 'Revoke one license',
   description:
-    'It is on the revocation list within a minute. The contract stays in force: the next request for the cluster gets another license, unless the cluster is removed from the contract.',
+    'It is on the revocation list within a minute. The contract stays in force: the next request for the ' +
+    'cluster gets another license, unless the cluster is removed from the contract.',
   params: LicensePath,
   ok: empty(200),
   failures: [LicenseMissing],
@@ -126,7 +167,9 @@ export const listProducts = route({
   method: 'GET',
   path: '/contracts/available_products',
   summary: 'Get the products that contracts can be made for, by name',
-  description: 'Those of the file that the setting MOORAGE_CONTRACT_PRODUCTS names; empty without it. Contracts for other products can be made too.',
+  description:
+    'Those of the file that the setting MOORAGE_CONTRACT_PRODUCTS names; empty without it. Contracts for ' +
+    'other products can be made too.',
   query: request({}, 'AvailableProductsQuery'),
   ok: json(200, t.record(t.string, PlanInfo), planExample),
 })
@@ -151,12 +194,66 @@ export const listAnyContractTerms = contractRoute({
 
 /** The routes of an owner, for site admins: the contract is named by its id alone. */
 const forAdmin = { access: siteAdmin } as const
-export const listAnyContractClusters = { ...listContractClusters, ...forAdmin, id: 'contracts.listAnyContractClusters', path: '/contracts/{id}/clusters' }
-export const bindAnyClusters = { ...bindClusters, ...forAdmin, id: 'contracts.bindAnyClusters', path: '/contracts/{id}/clusters', failures: [...bindClusters.failures, ContractMissing], statusOf: { ContractMissing: 400 } }
-export const listAnyUnboundClusters = { ...listUnboundClusters, ...forAdmin, id: 'contracts.listAnyUnboundClusters', path: '/contracts/{id}/clusters/imported/non-associated', failures: [ContractRequestInvalid, ContractMissing], statusOf: { ContractMissing: 400 } }
-export const getAnyClusterStatus = { ...getClusterStatus, ...forAdmin, failures: [...getClusterStatus.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 400 }, id: 'contracts.getAnyClusterStatus', path: '/contracts/active/associated-clusters/{clusterID}/status' }
-export const listAnyClusterStatuses = { ...listClusterStatuses, ...forAdmin, failures: [...listClusterStatuses.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 422 }, id: 'contracts.listAnyClusterStatuses', path: '/contracts/active/associated-clusters/batch-status' }
+export const listAnyContractClusters = {
+  ...listContractClusters,
+  ...forAdmin,
+  id: 'contracts.listAnyContractClusters',
+  path: '/contracts/{id}/clusters',
+}
+export const bindAnyClusters = {
+  ...bindClusters,
+  ...forAdmin,
+  id: 'contracts.bindAnyClusters',
+  path: '/contracts/{id}/clusters',
+  failures: [...bindClusters.failures, ContractMissing],
+  statusOf: { ContractMissing: 400 },
+}
+export const listAnyUnboundClusters = {
+  ...listUnboundClusters,
+  ...forAdmin,
+  id: 'contracts.listAnyUnboundClusters',
+  path: '/contracts/{id}/clusters/imported/non-associated',
+  failures: [ContractRequestInvalid, ContractMissing],
+  statusOf: { ContractMissing: 400 },
+}
+export const getAnyClusterStatus = {
+  ...getClusterStatus,
+  ...forAdmin,
+  failures: [...getClusterStatus.failures, ContractOwnerMissing],
+  statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 400 },
+  id: 'contracts.getAnyClusterStatus',
+  path: '/contracts/active/associated-clusters/{clusterID}/status',
+}
+export const listAnyClusterStatuses = {
+  ...listClusterStatuses,
+  ...forAdmin,
+  failures: [...listClusterStatuses.failures, ContractOwnerMissing],
+  statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 422 },
+  id: 'contracts.listAnyClusterStatuses',
+  path: '/contracts/active/associated-clusters/batch-status',
+}
 const unknownContract = { statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 } }
-export const unbindAnyCluster = { ...unbindCluster, ...forAdmin, ...unknownContract, failures: [...unbindCluster.failures, ContractMissing], id: 'contracts.unbindAnyCluster', path: '/contracts/{id}/clusters/{ccID}' }
-export const renameAnyCluster = { ...renameCluster, ...forAdmin, ...unknownContract, failures: [...renameCluster.failures, ContractMissing], id: 'contracts.renameAnyCluster', path: '/contracts/{id}/clusters/{ccID}/name' }
-export const retagAnyCluster = { ...retagCluster, ...forAdmin, ...unknownContract, failures: [...retagCluster.failures, ContractMissing], id: 'contracts.retagAnyCluster', path: '/contracts/{id}/clusters/{ccID}/tags' }
+export const unbindAnyCluster = {
+  ...unbindCluster,
+  ...forAdmin,
+  ...unknownContract,
+  failures: [...unbindCluster.failures, ContractMissing],
+  id: 'contracts.unbindAnyCluster',
+  path: '/contracts/{id}/clusters/{ccID}',
+}
+export const renameAnyCluster = {
+  ...renameCluster,
+  ...forAdmin,
+  ...unknownContract,
+  failures: [...renameCluster.failures, ContractMissing],
+  id: 'contracts.renameAnyCluster',
+  path: '/contracts/{id}/clusters/{ccID}/name',
+}
+export const retagAnyCluster = {
+  ...retagCluster,
+  ...forAdmin,
+  ...unknownContract,
+  failures: [...retagCluster.failures, ContractMissing],
+  id: 'contracts.retagAnyCluster',
+  path: '/contracts/{id}/clusters/{ccID}/tags',
+}

@@ -27,7 +27,10 @@ import {
 } from '../kit/codecs.ts'
 
 /** The account whose contracts a call is about; the caller's own without it. */
-const org = described(optional(PathName), 'The login of the user or organization whose contracts are meant; the account of the caller by default.')
+const org = described(
+  optional(PathName),
+  'The login of the user or organization whose contracts are meant; the account of the caller by default.',
+)
 export const InAccount = request({ org }, 'InAccount')
 export const accountInQuery = { type: 'account', name: queryOrOwn('org') } as const
 export const contractInPath = { type: 'contract', account: queryOrOwn('org'), id: path('id') } as const
@@ -35,22 +38,45 @@ export const contractInPath = { type: 'contract', account: queryOrOwn('org'), id
 const contractInUrl = described(pathId<ContractId>(), 'The id of the contract.')
 export const ContractPath = request({ id: contractInUrl }, 'ContractPath')
 export const ContractClusterPath = request(
-  { id: contractInUrl, ccID: described(pathId<ContractClusterId>(), 'The id of the binding of the cluster, as lists of clusters of a contract give it.') },
+  {
+    id: contractInUrl,
+    ccID: described(
+      pathId<ContractClusterId>(),
+      'The id of the binding of the cluster, as lists of clusters of a contract give it.',
+    ),
+  },
   'ContractClusterPath',
 )
 /** The UID of a cluster, as the list of its contracts takes it. */
 export const ClusterUuidPath = request(
-  { clusterID: described(patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID'), 'The UID of the cluster: that of its namespace kube-system.') },
+  {
+    clusterID: described(
+      patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID'),
+      'The UID of the cluster: that of its namespace kube-system.',
+    ),
+  },
   'ClusterUuidPath',
 )
 /** Any text: what is wrong with it is part of the answer. */
-export const ClusterUidPath = request({ clusterID: described(PathName, 'The UID of the cluster. A text that is no UID is answered in `error`.') }, 'ClusterUidPath')
+export const ClusterUidPath = request(
+  { clusterID: described(PathName, 'The UID of the cluster. A text that is no UID is answered in `error`.') },
+  'ClusterUidPath',
+)
 export const AssociatedQuery = request(
-  { org, onlyOffline: described(optional(QueryBoolean), 'Omits contracts without offline licenses. By default false.') },
+  {
+    org,
+    onlyOffline: described(optional(QueryBoolean), 'Omits contracts without offline licenses. By default false.'),
+  },
   'AssociatedContractsQuery',
 )
 export const StatusQuery = request(
-  { org, contract: described(optional(queryId<ContractId>()), 'The id of the contract that is asked about; all active offline contracts by default.') },
+  {
+    org,
+    contract: described(
+      optional(queryId<ContractId>()),
+      'The id of the contract that is asked about; all active offline contracts by default.',
+    ),
+  },
   'ContractStatusQuery',
 )
 
@@ -64,7 +90,8 @@ const recipientWords = {
   licenseUsers: 'The persons in whose name licenses are issued; they are reminded of the end of the contract.',
   financeTeam: 'The persons who are notified when the usage of a month is final.',
   usageAlertClient: 'The persons of the owner who are notified when a threshold of the quota is reached.',
-  usageAlertAdmin: 'The persons of the vendor who are notified when a threshold of the quota is reached. Only site admins see them.',
+  usageAlertAdmin:
+    'The persons of the vendor who are notified when a threshold of the quota is reached. Only site admins see them.',
 } as const
 
 export const ContractEmail = answer(
@@ -84,7 +111,10 @@ export const QuotaRule = answer(
     metric: described(t.string, 'What is limited in a calendar month: `memory_gib_month` or `cpu_core_month`.'),
     limit: described(Float, 'The quantity that is included in a calendar month, in GiB-months or core-months.'),
     alertThresholds: described(t.readonlyArray(SafeInteger), 'When mails are sent, in percent of the limit.'),
-    disableLicenseOnLimitReached: described(t.boolean, 'No license is issued from when the limit is reached until the month ends.'),
+    disableLicenseOnLimitReached: described(
+      t.boolean,
+      'No license is issued from when the limit is reached until the month ends.',
+    ),
   },
   'QuotaRule',
 )
@@ -101,7 +131,10 @@ const datedTerms = {
   maxTrials: described(SafeInteger, 'How many objects are trials under the contract at most, over its whole life.'),
   disableAnalytics: described(t.boolean, 'Licenses tell products to send no analytics.'),
   enableClientBilling: described(t.boolean, 'The owner may read the usage of each namespace, to bill its own clients.'),
-  restrictions: described(t.string, 'The text of a JSON object for the products; empty if there is none. This service reads `offlineTtlDays` of it.'),
+  restrictions: described(
+    t.string,
+    'The text of a JSON object for the products; empty if there is none. This service reads `offlineTtlDays` of it.',
+  ),
 }
 
 /** A contract as its owner sees it. */
@@ -113,10 +146,18 @@ export const Contract = answer(
     name: described(t.string, 'The name of the contract.'),
     emails: described(ContractEmail, 'The mail addresses of the people whom the contract names.'),
     ...datedTerms,
-    autoAssignCluster: described(t.boolean, 'Clusters that the owner imports are bound to the contract without a request.'),
+    autoAssignCluster: described(
+      t.boolean,
+      'Clusters that the owner imports are bound to the contract without a request.',
+    ),
     revoked: described(t.boolean, 'The contract was revoked. That cannot be undone.'),
-    terms: noted(SafeInteger, { description: 'The version of the terms that is in force now. The dated terms of the contract are those of this version.' }),
-    state: noted(oneOf('scheduled', 'active', 'expired', 'revoked'), { description: 'Derived from start, end and revoked.' }),
+    terms: noted(SafeInteger, {
+      description:
+        'The version of the terms that is in force now. The dated terms of the contract are those of this version.',
+    }),
+    state: noted(oneOf('scheduled', 'active', 'expired', 'revoked'), {
+      description: 'Derived from start, end and revoked.',
+    }),
     hasDocument: described(t.boolean, 'A document of the contract is stored.'),
   },
   'Contract',
@@ -135,7 +176,10 @@ const BoundClusterStatus = answer(
     isImported: described(t.boolean, 'The account has a record of the cluster.'),
     name: described(t.string, 'The name of that record; empty without one.'),
     tags: described(texts, 'The tags of the cluster, which all contracts of the account share.'),
-    associatedContractId: described(SafeInteger, 'The id of the contract to which the cluster is bound; 0 if it is not bound.'),
+    associatedContractId: described(
+      SafeInteger,
+      'The id of the contract to which the cluster is bound; 0 if it is not bound.',
+    ),
   },
   'ClusterStatus',
 )
@@ -146,14 +190,20 @@ export const ContractClusterStatus = answer(
     cluster: described(t.string, 'The UID of the cluster.'),
     displayName: described(t.string, 'The name under which the contract shows the cluster.'),
     clusterStatus: described(BoundClusterStatus, 'What is known of the cluster.'),
-    duplicateContractFeatures: described(t.readonlyArray(ContractFeatures), 'Features that other contracts of the same product license for the cluster too.'),
+    duplicateContractFeatures: described(
+      t.readonlyArray(ContractFeatures),
+      'Features that other contracts of the same product license for the cluster too.',
+    ),
     error: described(t.string, 'What is wrong with the cluster, in one sentence; empty if nothing is.'),
   },
   'ContractClusterStatus',
 )
 export const ClusterWithAssociatedContracts = answer(
   {
-    associatedContractIDs: described(t.readonlyArray(SafeInteger), 'The ids of the active offline contracts to which the cluster is bound, ascending.'),
+    associatedContractIDs: described(
+      t.readonlyArray(SafeInteger),
+      'The ids of the active offline contracts to which the cluster is bound, ascending.',
+    ),
     cluster: described(t.string, 'The UID of the cluster.'),
     displayName: described(t.string, 'The name under which contracts show the cluster.'),
     tags: described(texts, 'The tags of the cluster.'),
@@ -167,8 +217,14 @@ export const ContractAudit = answer(
     addedBy: described(t.string, 'The mail address of the user, or the name of the job, that caused the event.'),
     event: described(oneOf(...contractEventNames), 'What happened.'),
     createdUnix: seconds('When it happened'),
-    terms: optional(noted(SafeInteger, { description: 'Of a change of the terms: the number of the first version that it made.' })),
-    effectiveFrom: optional(noted(SafeInteger, { description: 'Of a change of the terms: the second since the epoch, UTC, from which on they are in force.' })),
+    terms: optional(
+      noted(SafeInteger, { description: 'Of a change of the terms: the number of the first version that it made.' }),
+    ),
+    effectiveFrom: optional(
+      noted(SafeInteger, {
+        description: 'Of a change of the terms: the second since the epoch, UTC, from which on they are in force.',
+      }),
+    ),
   },
   'ContractAudit',
 )
@@ -177,11 +233,22 @@ export const ContractAudit = answer(
 export const ContractTermsVersion = answer(
   {
     number: noted(SafeInteger, { description: 'From 1, in the order in which versions were recorded.' }),
-    effectiveFrom: noted(SafeInteger, { description: 'Seconds since the epoch, UTC; 0: from the beginning of the contract on.' }),
-    effectiveTo: optional(noted(SafeInteger, { description: 'Seconds since the epoch, UTC: just after the last one. Absent: without an end.' })),
-    superseded: noted(t.boolean, { description: 'A change of the past has replaced the version: it is in force at no time any more.' }),
+    effectiveFrom: noted(SafeInteger, {
+      description: 'Seconds since the epoch, UTC; 0: from the beginning of the contract on.',
+    }),
+    effectiveTo: optional(
+      noted(SafeInteger, {
+        description: 'Seconds since the epoch, UTC: just after the last one. Absent: without an end.',
+      }),
+    ),
+    superseded: noted(t.boolean, {
+      description: 'A change of the past has replaced the version: it is in force at no time any more.',
+    }),
     recordedUnix: seconds('When the version was recorded'),
-    recordedBy: described(t.string, 'The mail address of the user who recorded it; empty in contracts of earlier releases.'),
+    recordedBy: described(
+      t.string,
+      'The mail address of the user who recorded it; empty in contracts of earlier releases.',
+    ),
     ...datedTerms,
   },
   'ContractTermsVersion',
@@ -196,7 +263,10 @@ const LicenseContract = answer(
   'LicenseContract',
 )
 export const License = answer(
-  { contract: described(LicenseContract, 'The contract under which the license was issued.'), license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }) },
+  {
+    contract: described(LicenseContract, 'The contract under which the license was issued.'),
+    license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }),
+  },
   'License',
 )
 
@@ -215,11 +285,17 @@ export const LicenseOpts = request(
 export const InstallerOptions = request(
   {
     clusterID: described(shortText, 'The UID of the cluster in which the proxy runs.'),
-    contractIDs: described(listOf(bodyId<ContractId>(), 100), 'The ids of the contracts whose licenses the proxy hands out, at most 100.'),
+    contractIDs: described(
+      listOf(bodyId<ContractId>(), 100),
+      'The ids of the contracts whose licenses the proxy hands out, at most 100.',
+    ),
   },
   'InstallerOptions',
 )
-export const ProxyValues = answer({ encodedLicenses: noted(t.record(t.string, Base64Bytes), { description: 'By product and contract.' }) }, 'LicenseProxyValues')
+export const ProxyValues = answer(
+  { encodedLicenses: noted(t.record(t.string, Base64Bytes), { description: 'By product and contract.' }) },
+  'LicenseProxyValues',
+)
 
 /** A string is read as a list of one. */
 const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
@@ -229,41 +305,87 @@ const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
     (u, c) => (typeof u === 'string' ? listOf(shortText, 200).validate([u], c) : listOf(shortText, 200).validate(u, c)),
     t.identity,
   ),
-  { type: 'array', items: { type: 'string' }, description: 'Mail addresses. A single address may be given as a string.' },
+  {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Mail addresses. A single address may be given as a string.',
+  },
 )
 const Nullable = <A, O>(codec: t.Type<A, O, unknown>) => t.union([codec, t.null])
 
 export const UpdateUserContractPreferences = request(
   {
-    autoAssignCluster: described(optional(Nullable(t.boolean)), 'Whether clusters that the owner imports are bound without a request; by default, and if it is null, it does not change.'),
-    usageAlertClient: described(optional(Nullable(Recipients)), 'Mail addresses that are notified when a threshold of the quota is reached, at most 50; an empty list removes all.'),
+    autoAssignCluster: described(
+      optional(Nullable(t.boolean)),
+      'Whether clusters that the owner imports are bound without a request; by default, and if it is null, ' +
+        'it does not change.',
+    ),
+    usageAlertClient: described(
+      optional(Nullable(Recipients)),
+      'Mail addresses that are notified when a threshold of the quota is reached, at most 50; an empty ' +
+        'list removes all.',
+    ),
   },
   'UpdateUserContractPreferences',
 )
 export const BindContractCluster = request(
   {
     cluster: described(shortText, 'The UID of the cluster: that of its namespace kube-system.'),
-    displayName: described(optional(shortText), 'The name under which the contract shows the cluster; by default its UID.'),
-    tags: described(optional(listOf(shortText, 200)), 'The tags of the cluster for all contracts of the account; by default they do not change.'),
+    displayName: described(
+      optional(shortText),
+      'The name under which the contract shows the cluster; by default its UID.',
+    ),
+    tags: described(
+      optional(listOf(shortText, 200)),
+      'The tags of the cluster for all contracts of the account; by default they do not change.',
+    ),
   },
   'BindContractCluster',
 )
 export const ClusterContractList = request(
   {
     clusterId: described(shortText, 'The UID of the cluster that is bound.'),
-    displayName: described(optional(shortText), 'The name under which the contracts show the cluster; by default its UID.'),
-    contractIds: described(listOf(bodyId<ContractId>(), 5000), 'The ids of the contracts to which the cluster is bound.'),
+    displayName: described(
+      optional(shortText),
+      'The name under which the contracts show the cluster; by default its UID.',
+    ),
+    contractIds: described(
+      listOf(bodyId<ContractId>(), 5000),
+      'The ids of the contracts to which the cluster is bound.',
+    ),
   },
   'ClusterContractList',
 )
-export const BatchClusterStatusRequest = request({ clusters: described(listOf(shortText, 5000), 'The UIDs of the clusters, at most 1,000.') }, 'BatchClusterStatusRequest')
-export const PatchUserContractClusterName = request({ clusterName: described(shortText, 'The new name under which the contract shows the cluster.') }, 'PatchUserContractClusterName')
-export const PatchUserContractClusterTags = request({ tags: described(listOf(shortText, 200), 'The new tags; an empty list removes all.') }, 'PatchUserContractClusterTags')
+export const BatchClusterStatusRequest = request(
+  { clusters: described(listOf(shortText, 5000), 'The UIDs of the clusters, at most 1,000.') },
+  'BatchClusterStatusRequest',
+)
+export const PatchUserContractClusterName = request(
+  { clusterName: described(shortText, 'The new name under which the contract shows the cluster.') },
+  'PatchUserContractClusterName',
+)
+export const PatchUserContractClusterTags = request(
+  { tags: described(listOf(shortText, 200), 'The new tags; an empty list removes all.') },
+  'PatchUserContractClusterTags',
+)
 
 /** Beside the account of a site admin's own, `org` narrows a list to one account. */
-export const OfAccount = request({ org: described(optional(PathName), 'The login of the user or organization to which the list is narrowed; all accounts by default.') }, 'ContractsOfAccount')
+export const OfAccount = request(
+  {
+    org: described(
+      optional(PathName),
+      'The login of the user or organization to which the list is narrowed; all accounts by default.',
+    ),
+  },
+  'ContractsOfAccount',
+)
 
-const addresses = (list: keyof typeof recipientWords) => described(optional(listOf(freeText(256), 200)), `${recipientWords[list]} At most 50 mail addresses; by default they do not change, and are empty in a new contract.`)
+const addresses = (list: keyof typeof recipientWords) =>
+  described(
+    optional(listOf(freeText(256), 200)),
+    `${recipientWords[list]} At most 50 mail addresses; by default they do not change, and are empty in a ` +
+      'new contract.',
+  )
 const Emails = request(
   {
     contactPerson: addresses('contactPerson'),
@@ -278,10 +400,22 @@ const Emails = request(
 const Quota = request(
   {
     enabled: described(optional(t.boolean), 'Whether the contract has a limit. By default false.'),
-    metric: described(optional(oneOf(...quotaMetrics)), 'What is limited in a calendar month: memory in GiB-months, the default, or CPU in core-months.'),
-    limit: described(optional(Float), 'The quantity that is included in a calendar month, up to 10^12; above 0 if the quota is enabled.'),
-    alertThresholds: described(optional(listOf(int32(0), 100)), 'When mails are sent, in percent of the limit: at most 10 integers from 1 to 1000; none by default.'),
-    disableLicenseOnLimitReached: described(optional(t.boolean), 'Whether no license is issued from when the limit is reached until the month ends. By default false.'),
+    metric: described(
+      optional(oneOf(...quotaMetrics)),
+      'What is limited in a calendar month: memory in GiB-months, the default, or CPU in core-months.',
+    ),
+    limit: described(
+      optional(Float),
+      'The quantity that is included in a calendar month, up to 10^12; above 0 if the quota is enabled.',
+    ),
+    alertThresholds: described(
+      optional(listOf(int32(0), 100)),
+      'When mails are sent, in percent of the limit: at most 10 integers from 1 to 1000; none by default.',
+    ),
+    disableLicenseOnLimitReached: described(
+      optional(t.boolean),
+      'Whether no license is issued from when the limit is reached until the month ends. By default false.',
+    ),
   },
   'QuotaRuleParams',
 )
@@ -289,24 +423,71 @@ const word = freeText(64)
 
 const terms = {
   name: described(optional(freeText(255)), 'The name of the contract, at most 255 characters.'),
-  features: described(optional(listOf(word, 200)), 'The features that licenses are for: 1 to 100 words of lower-case letters, digits, `-` and `.`, at most 64 characters each.'),
+  features: described(
+    optional(listOf(word, 200)),
+    'The features that licenses are for: 1 to 100 words of lower-case letters, digits, `-` and `.`, at ' +
+      'most 64 characters each.',
+  ),
   emails: described(optional(Emails), 'The mail addresses of the people whom the contract names.'),
   quota: described(optional(Quota), 'What the contract includes in a calendar month; no limit by default.'),
-  start: described(optional(SafeInteger), 'The first instant at which the contract is in force, in seconds since the epoch, UTC, from 0. A new contract needs it.'),
-  end: described(optional(SafeInteger), 'The instant just before which the contract ends, in seconds since the epoch, UTC: after `start`, and before the year 9999. A new contract needs it.'),
-  allowOffline: described(optional(t.boolean), 'Whether licenses that last to the end of the contract are issued. By default false.'),
-  autoAssignCluster: described(optional(t.boolean), 'Whether clusters that the owner imports are bound without a request. By default false.'),
-  disableAnalytics: described(optional(t.boolean), 'Whether licenses tell products to send no analytics. By default false.'),
-  enableClientBilling: described(optional(t.boolean), 'Whether the owner may read the usage of each namespace, to bill its own clients. By default false.'),
-  allowTrials: optional(noted(t.boolean, { description: 'Objects may be trials: their first month is not billed. By default false.' })),
-  maxTrials: optional(noted(int32(0), { description: 'How many objects are trials under the contract at most, over its whole life. At most 1,000,000; by default 10.' })),
-  restrictions: described(optional(textLines(4000)), 'The text of a JSON object for the products; `offlineTtlDays` in it limits offline licenses to 1 to 36,500 days. Empty by default.'),
+  start: described(
+    optional(SafeInteger),
+    'The first instant at which the contract is in force, in seconds since the epoch, UTC, from 0. A new ' +
+      'contract needs it.',
+  ),
+  end: described(
+    optional(SafeInteger),
+    'The instant just before which the contract ends, in seconds since the epoch, UTC: after `start`, and ' +
+      'before the year 9999. A new contract needs it.',
+  ),
+  allowOffline: described(
+    optional(t.boolean),
+    'Whether licenses that last to the end of the contract are issued. By default false.',
+  ),
+  autoAssignCluster: described(
+    optional(t.boolean),
+    'Whether clusters that the owner imports are bound without a request. By default false.',
+  ),
+  disableAnalytics: described(
+    optional(t.boolean),
+    'Whether licenses tell products to send no analytics. By default false.',
+  ),
+  enableClientBilling: described(
+    optional(t.boolean),
+    'Whether the owner may read the usage of each namespace, to bill its own clients. By default false.',
+  ),
+  allowTrials: optional(
+    noted(t.boolean, { description: 'Objects may be trials: their first month is not billed. By default false.' }),
+  ),
+  maxTrials: optional(
+    noted(int32(0), {
+      description:
+        'How many objects are trials under the contract at most, over its whole life. At most 1,000,000; ' +
+        'by default 10.',
+    }),
+  ),
+  restrictions: described(
+    optional(textLines(4000)),
+    'The text of a JSON object for the products; `offlineTtlDays` in it limits offline licenses to 1 to ' +
+      '36,500 days. Empty by default.',
+  ),
 }
 
 /** From when on a change of the terms counts. */
 const effective = {
-  effectiveFrom: optional(noted(SafeInteger, { description: 'The second since the epoch, UTC, from which on the change counts; by default now. An earlier one needs `reopen`.' })),
-  reopen: optional(noted(t.boolean, { description: 'Allows `effectiveFrom` to be in the past. Months that are final do not change until they are opened again.' })),
+  effectiveFrom: optional(
+    noted(SafeInteger, {
+      description:
+        'The second since the epoch, UTC, from which on the change counts; by default now. An earlier one ' +
+        'needs `reopen`.',
+    }),
+  ),
+  reopen: optional(
+    noted(t.boolean, {
+      description:
+        'Allows `effectiveFrom` to be in the past. Months that are final do not change until they are opened again.',
+    }),
+  ),
 }
 
 const upload = {
@@ -314,14 +495,57 @@ const upload = {
   fileName: optional(noted(freeText(255), { description: 'The name of the document.' })),
 }
 
-export const AddContractParams = request({ ...terms, ...upload, orgOrUser: described(PathName, 'The login of the user or organization that will own the contracts.'), products: described(listOf(word, 100), 'The products, each of which gets a contract; at most 100.') }, 'AddContractParams')
-export const ContractParams = request({ ...terms, ...upload, ...effective, product: described(optional(word), 'The product that the contract is for, at most 64 characters.') }, 'ContractParams')
+export const AddContractParams = request(
+  {
+    ...terms,
+    ...upload,
+    orgOrUser: described(PathName, 'The login of the user or organization that will own the contracts.'),
+    products: described(listOf(word, 100), 'The products, each of which gets a contract; at most 100.'),
+  },
+  'AddContractParams',
+)
+export const ContractParams = request(
+  {
+    ...terms,
+    ...upload,
+    ...effective,
+    product: described(optional(word), 'The product that the contract is for, at most 64 characters.'),
+  },
+  'ContractParams',
+)
 /** The fields of a form with the terms of contracts that hold JSON. */
-export const jsonTerms = ['products', 'features', 'emails', 'quota', 'start', 'end', 'allowOffline', 'autoAssignCluster', 'disableAnalytics', 'enableClientBilling', 'allowTrials', 'maxTrials', 'effectiveFrom', 'reopen'] as const
+export const jsonTerms = [
+  'products',
+  'features',
+  'emails',
+  'quota',
+  'start',
+  'end',
+  'allowOffline',
+  'autoAssignCluster',
+  'disableAnalytics',
+  'enableClientBilling',
+  'allowTrials',
+  'maxTrials',
+  'effectiveFrom',
+  'reopen',
+] as const
 /** The limit in bytes of a document of 25 MiB in base64 and the JSON around it. */
 export const documentBodyBytes = 35_100_000
-export const ExtendContractParams = request({ end: seconds('The new instant just before which the contract ends, later than the present one'), ...effective }, 'ExtendContractParams')
-export const DocumentParams = request({ document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }), fileName: described(optional(freeText(255)), 'The name under which the document is downloaded; by default that of the uploaded file.') }, 'ContractDocumentParams')
+export const ExtendContractParams = request(
+  { end: seconds('The new instant just before which the contract ends, later than the present one'), ...effective },
+  'ExtendContractParams',
+)
+export const DocumentParams = request(
+  {
+    document: noted(Base64Bytes, { description: 'The bytes, at most 25 MB.' }),
+    fileName: described(
+      optional(freeText(255)),
+      'The name under which the document is downloaded; by default that of the uploaded file.',
+    ),
+  },
+  'ContractDocumentParams',
+)
 
 const decimalSerial = /^[0-9]{1,48}$/
 const hexSerial = /^0x[0-9A-Fa-f]{1,40}$/
@@ -331,22 +555,39 @@ const LicenseSerial = noted(
   new t.Type<string, string, unknown>(
     'a serial number in decimal digits, or in hexadecimal after 0x',
     t.string.is,
-    (u, c) => (typeof u === 'string' && (decimalSerial.test(u) || hexSerial.test(u)) ? t.success(BigInt(u).toString()) : t.failure(u, c)),
+    (u, c) =>
+      typeof u === 'string' && (decimalSerial.test(u) || hexSerial.test(u))
+        ? t.success(BigInt(u).toString())
+        : t.failure(u, c),
     t.identity,
   ),
-  { type: 'string', maxLength: 48, pattern: '^(?:[0-9]{1,48}|0x[0-9A-Fa-f]{1,40})$', description: 'The serial of a license: the certificate of its authority is the first then.' },
+  {
+    type: 'string',
+    maxLength: 48,
+    pattern: '^(?:[0-9]{1,48}|0x[0-9A-Fa-f]{1,40})$',
+    description: 'The serial of a license: the certificate of its authority is the first then.',
+  },
 )
 export const AuthoritiesQuery = request({ license: optional(LicenseSerial) }, 'AuthoritiesQuery')
 
 export const LicensePath = request(
-  { id: contractInUrl, serial: described(patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits'), 'The serial number of the license, in decimal digits.') },
+  {
+    id: contractInUrl,
+    serial: described(
+      patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits'),
+      'The serial number of the license, in decimal digits.',
+    ),
+  },
   'ContractLicensePath',
 )
 export const IssuedLicense = answer(
   {
     serial: described(t.string, 'The serial number of the certificate, in decimal digits.'),
     cluster: noted(t.string, { description: 'The UID of the namespace kube-system.' }),
-    kind: described(oneOf('offline', 'online'), '`offline` lasts to the end of the contract, `online` for 7 days and is renewed.'),
+    kind: described(
+      oneOf('offline', 'online'),
+      '`offline` lasts to the end of the contract, `online` for 7 days and is renewed.',
+    ),
     notBefore: described(Instant, 'The first instant at which the license is valid.'),
     notAfter: described(Instant, 'The last instant at which the license is valid.'),
     issuedAt: described(Instant, 'When the license was issued.'),
@@ -375,11 +616,20 @@ export const AdministeredContract = answer(
   {
     ...Contract.props,
     emails: described(
-      answer({ ...ContractEmail.props, usageAlertAdmin: described(texts, recipientWords.usageAlertAdmin) }, 'AdministeredContractEmail'),
+      answer(
+        { ...ContractEmail.props, usageAlertAdmin: described(texts, recipientWords.usageAlertAdmin) },
+        'AdministeredContractEmail',
+      ),
       'The mail addresses of the people whom the contract names, also of the vendor.',
     ),
-    Reminder45DaysSentUnix: described(SafeInteger, 'When the reminder 45 days before the end was sent, in seconds since the epoch; 0 if it was not.'),
-    Reminder10DaysSentUnix: described(SafeInteger, 'When the reminder 10 days before the end was sent, in seconds since the epoch; 0 if it was not.'),
+    Reminder45DaysSentUnix: described(
+      SafeInteger,
+      'When the reminder 45 days before the end was sent, in seconds since the epoch; 0 if it was not.',
+    ),
+    Reminder10DaysSentUnix: described(
+      SafeInteger,
+      'When the reminder 10 days before the end was sent, in seconds since the epoch; 0 if it was not.',
+    ),
   },
   'AdministeredContract',
 )

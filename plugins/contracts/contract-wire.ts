@@ -4,7 +4,12 @@ import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { IssuedLicense } from '../../core/contracts/licenses.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
 import type { Products } from '../../core/contracts/contract-rules.ts'
-import type { Contract as StoredContract, ContractEvent, License as StoredLicense, TermsVersion } from '../../core/contracts/types.ts'
+import type {
+  Contract as StoredContract,
+  ContractEvent,
+  License as StoredLicense,
+  TermsVersion,
+} from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import type {
   AdministeredContract,
@@ -29,7 +34,14 @@ export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof
     name: contract.name,
     product: contract.product,
     features: contract.features,
-    emails: { contactPerson, signingAuthority, licenseUsers, financeTeam, usageAlertClient, usageAlertAdmin: undefined },
+    emails: {
+      contactPerson,
+      signingAuthority,
+      licenseUsers,
+      financeTeam,
+      usageAlertClient,
+      usageAlertAdmin: undefined,
+    },
     quota: { ...contract.quota },
     start: unixSeconds(contract.startsAt),
     end: unixSeconds(contract.endsAt),
@@ -58,18 +70,34 @@ export const toClusterStatus = (status: Status): t.TypeOf<typeof ContractCluster
     tags: status.binding?.tags ?? [],
     associatedContractId: status.associatedContractId ?? 0,
   },
-  duplicateContractFeatures: status.duplicates.map(({ contract, features }) => ({ contractId: contract.id, product: contract.product, features })),
+  duplicateContractFeatures: status.duplicates.map(({ contract, features }) => ({
+    contractId: contract.id,
+    product: contract.product,
+    features,
+  })),
   error: status.error,
 })
 
-export const toLicensedCluster = ({ clusterUid, contractIds, displayName, tags }: LicensedCluster): t.TypeOf<typeof ClusterWithAssociatedContracts> => ({
+export const toLicensedCluster = ({
+  clusterUid,
+  contractIds,
+  displayName,
+  tags,
+}: LicensedCluster): t.TypeOf<typeof ClusterWithAssociatedContracts> => ({
   associatedContractIDs: contractIds,
   cluster: clusterUid,
   displayName,
   tags,
 })
 
-export const toContractAudit = ({ id, contractId, addedBy, event, createdAt, terms }: ContractEvent): t.TypeOf<typeof ContractAudit> => ({
+export const toContractAudit = ({
+  id,
+  contractId,
+  addedBy,
+  event,
+  createdAt,
+  terms,
+}: ContractEvent): t.TypeOf<typeof ContractAudit> => ({
   id,
   contractID: contractId,
   addedBy,
@@ -101,24 +129,82 @@ export const toTermsVersion = (version: TermsVersion): t.TypeOf<typeof ContractT
 })
 
 export const contractExample = {
-  id: 42, uid: 7, orgOrUser: 'acme', name: 'Databases 2026', product: 'database', features: ['database-enterprise'],
-  emails: { contactPerson: ['ann@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: ['ops@example.com'] },
-  quota: { enabled: true, metric: 'memory_gib_month', limit: 512, alertThresholds: [80, 100], disableLicenseOnLimitReached: false },
-  start: 1767225600, end: 1798761600, allowOffline: true, autoAssignCluster: false, disableAnalytics: false, enableClientBilling: false,
-  allowTrials: false, maxTrials: 10, revoked: false, restrictions: '', terms: 1, state: 'active', hasDocument: true,
+  id: 42,
+  uid: 7,
+  orgOrUser: 'acme',
+  name: 'Databases 2026',
+  product: 'database',
+  features: ['database-enterprise'],
+  emails: {
+    contactPerson: ['ann@example.com'],
+    signingAuthority: [],
+    licenseUsers: [],
+    financeTeam: [],
+    usageAlertClient: ['ops@example.com'],
+  },
+  quota: {
+    enabled: true,
+    metric: 'memory_gib_month',
+    limit: 512,
+    alertThresholds: [80, 100],
+    disableLicenseOnLimitReached: false,
+  },
+  start: 1767225600,
+  end: 1798761600,
+  allowOffline: true,
+  autoAssignCluster: false,
+  disableAnalytics: false,
+  enableClientBilling: false,
+  allowTrials: false,
+  maxTrials: 10,
+  revoked: false,
+  restrictions: '',
+  terms: 1,
+  state: 'active',
+  hasDocument: true,
 }
 const { product, features, quota, start, end } = contractExample
 export const termsExample = {
-  number: 2, effectiveFrom: 1782864000, superseded: false, recordedUnix: 1782864000, recordedBy: 'ann@example.com', product, features, quota, start, end,
-  allowOffline: true, allowTrials: false, maxTrials: 10, disableAnalytics: false, enableClientBilling: false, restrictions: '',
+  number: 2,
+  effectiveFrom: 1782864000,
+  superseded: false,
+  recordedUnix: 1782864000,
+  recordedBy: 'ann@example.com',
+  product,
+  features,
+  quota,
+  start,
+  end,
+  allowOffline: true,
+  allowTrials: false,
+  maxTrials: 10,
+  disableAnalytics: false,
+  enableClientBilling: false,
+  restrictions: '',
 }
 const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 export const statusExample = {
-  id: 3, contractId: 42, cluster: clusterUid, displayName: 'Production',
-  clusterStatus: { isImported: true, name: 'prod', tags: ['eu'], associatedContractId: 42 }, duplicateContractFeatures: [], error: '',
+  id: 3,
+  contractId: 42,
+  cluster: clusterUid,
+  displayName: 'Production',
+  clusterStatus: { isImported: true, name: 'prod', tags: ['eu'], associatedContractId: 42 },
+  duplicateContractFeatures: [],
+  error: '',
 }
-export const licensedExample = { associatedContractIDs: [42], cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
-export const auditExample = { id: 9, contractID: 42, addedBy: 'ann@example.com', event: 'cluster.added', createdUnix: 1767312000 }
+export const licensedExample = {
+  associatedContractIDs: [42],
+  cluster: clusterUid,
+  displayName: 'Production',
+  tags: ['eu'],
+}
+export const auditExample = {
+  id: 9,
+  contractID: 42,
+  addedBy: 'ann@example.com',
+  event: 'cluster.added',
+  createdUnix: 1767312000,
+}
 export const bindExample = { cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
 
 /** Returns a contract as a site admin sees it. */
@@ -142,24 +228,68 @@ export const toLicense = ({ contract, license }: IssuedLicense): t.TypeOf<typeof
 })
 
 export const toProxyValues = (issued: readonly IssuedLicense[]): t.TypeOf<typeof ProxyValues> => ({
-  encodedLicenses: Object.fromEntries(issued.map(({ contract, license }) => [`${contract.product}-${contract.id}`, new TextEncoder().encode(license.certificatePem)])),
+  encodedLicenses: Object.fromEntries(
+    issued.map(({ contract, license }) => [
+      `${contract.product}-${contract.id}`,
+      new TextEncoder().encode(license.certificatePem),
+    ]),
+  ),
 })
 
-export const toIssuedLicense = ({ serial, clusterUid, kind, notBefore, notAfter, issuedAt, issuedBy, revokedAt }: StoredLicense): t.TypeOf<typeof IssuedLicenseWire> => ({
-  serial, cluster: clusterUid, kind, notBefore, notAfter, issuedAt, issuedBy, revokedAt,
+export const toIssuedLicense = ({
+  serial,
+  clusterUid,
+  kind,
+  notBefore,
+  notAfter,
+  issuedAt,
+  issuedBy,
+  revokedAt,
+}: StoredLicense): t.TypeOf<typeof IssuedLicenseWire> => ({
+  serial,
+  cluster: clusterUid,
+  kind,
+  notBefore,
+  notAfter,
+  issuedAt,
+  issuedBy,
+  revokedAt,
 })
 export const issuedExample = {
-  serial: '86411392105339427041620917532861532017', cluster: clusterUid, kind: 'offline', notBefore: '2026-01-01T00:00:00.000Z', notAfter: '2027-01-01T00:00:00.000Z',
-  issuedAt: '2026-01-01T00:05:00.000Z', issuedBy: 'ann@example.com',
+  serial: '86411392105339427041620917532861532017',
+  cluster: clusterUid,
+  kind: 'offline',
+  notBefore: '2026-01-01T00:00:00.000Z',
+  notAfter: '2027-01-01T00:00:00.000Z',
+  issuedAt: '2026-01-01T00:05:00.000Z',
+  issuedBy: 'ann@example.com',
 }
 
 export const toPlans = (products: Products): Readonly<Record<string, t.TypeOf<typeof PlanInfo>>> =>
-  Object.fromEntries(Object.entries(products).map(([name, info]) => [name, {
-    DisplayName: info.displayName, ProductLine: info.productLine, TierName: info.tierName, TwitterHandle: info.twitterHandle,
-    QuickstartLink: info.quickstartLink, Features: info.features, MailingLists: info.mailingLists,
-  }]))
+  Object.fromEntries(
+    Object.entries(products).map(([name, info]) => [
+      name,
+      {
+        DisplayName: info.displayName,
+        ProductLine: info.productLine,
+        TierName: info.tierName,
+        TwitterHandle: info.twitterHandle,
+        QuickstartLink: info.quickstartLink,
+        Features: info.features,
+        MailingLists: info.mailingLists,
+      },
+    ]),
+  )
 export const planExample = {
-  database: { DisplayName: 'Database', ProductLine: 'database', TierName: 'enterprise', TwitterHandle: '', QuickstartLink: '', Features: ['database-enterprise'], MailingLists: [] },
+  database: {
+    DisplayName: 'Database',
+    ProductLine: 'database',
+    TierName: 'enterprise',
+    TwitterHandle: '',
+    QuickstartLink: '',
+    Features: ['database-enterprise'],
+    MailingLists: [],
+  },
 }
 
 export const licenseExample = {

@@ -13,8 +13,19 @@ import {
   makeListLicensedClusters,
   makeListUnboundClusters,
 } from '../../core/contracts/cluster-status.ts'
-import { makeGetContract, makeListContractEvents, makeListContracts, makeListTerms, makeUpdatePreferences } from '../../core/contracts/contracts.ts'
-import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import {
+  makeGetContract,
+  makeListContractEvents,
+  makeListContracts,
+  makeListTerms,
+  makeUpdatePreferences,
+} from '../../core/contracts/contracts.ts'
+import {
+  BindingStoreToken,
+  ContractEventsToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+} from '../../core/contracts/ports.ts'
 import type { Contract, ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
@@ -50,23 +61,43 @@ interface Granted {
   readonly grant: AccessGrant
 }
 const keyOf = ({ grant }: Granted) => ({ ownerId: grant.ownerId, id: objectIdOf<ContractId>(grant) })
-const activeOf = ({ grant, page }: Granted & { readonly page: PageRequest }, offlineOnly: boolean) => ({ ownerId: grant.ownerId, activeOnly: true, offlineOnly, page })
+const activeOf = ({ grant, page }: Granted & { readonly page: PageRequest }, offlineOnly: boolean) => ({
+  ownerId: grant.ownerId,
+  activeOnly: true,
+  offlineOnly,
+  page,
+})
 
 /** The contracts of an account. */
 export const contractGroup = defineGroup({
-  needs: { clock: ClockToken, contracts: ContractStoreToken, events: ContractEventsToken, unitOfWork: ContractUnitOfWorkToken, identity: IdentityStoresToken },
+  needs: {
+    clock: ClockToken,
+    contracts: ContractStoreToken,
+    events: ContractEventsToken,
+    unitOfWork: ContractUnitOfWorkToken,
+    identity: IdentityStoresToken,
+  },
   routes: (given) => {
     const shown = (contract: Contract) => toContract(contract, given.clock.now())
     const list = makeListContracts(given)
     return [
-      handle(listContracts, list, { input: ({ grant, page }) => ({ ownerId: grant.ownerId, activeOnly: false, offlineOnly: false, page }), reply: shown }),
+      handle(listContracts, list, {
+        input: ({ grant, page }) => ({ ownerId: grant.ownerId, activeOnly: false, offlineOnly: false, page }),
+        reply: shown,
+      }),
       handle(listActiveOfflineContracts, list, { input: (asked) => activeOf(asked, true), reply: shown }),
       handle(listContractsOfCluster, list, {
-        input: ({ grant, page, params, query }) => ({ ...activeOf({ grant, page }, query.onlyOffline === true), cluster: { uid: params.clusterID.toLowerCase(), bound: 'with' as const } }),
+        input: ({ grant, page, params, query }) => ({
+          ...activeOf({ grant, page }, query.onlyOffline === true),
+          cluster: { uid: params.clusterID.toLowerCase(), bound: 'with' as const },
+        }),
         reply: shown,
       }),
       handle(listContractsWithoutCluster, list, {
-        input: ({ grant, page, params }) => ({ ...activeOf({ grant, page }, false), cluster: { uid: params.clusterID.toLowerCase(), bound: 'without' as const } }),
+        input: ({ grant, page, params }) => ({
+          ...activeOf({ grant, page }, false),
+          cluster: { uid: params.clusterID.toLowerCase(), bound: 'without' as const },
+        }),
         reply: shown,
       }),
       handle(getContract, makeGetContract(given), { input: keyOf, reply: shown }),
@@ -78,14 +109,32 @@ export const contractGroup = defineGroup({
         }),
         reply: shown,
       }),
-      handle(listContractTerms, makeListTerms(given), { input: ({ grant, page }) => ({ ...keyOf({ grant }), page }), reply: toTermsVersion }),
-      handle(listContractAudit, makeListContractEvents(given), { input: ({ grant, page }) => ({ ...keyOf({ grant }), page }), reply: toContractAudit }),
+      handle(listContractTerms, makeListTerms(given), {
+        input: ({ grant, page }) => ({ ...keyOf({ grant }), page }),
+        reply: toTermsVersion,
+      }),
+      handle(listContractAudit, makeListContractEvents(given), {
+        input: ({ grant, page }) => ({ ...keyOf({ grant }), page }),
+        reply: toContractAudit,
+      }),
     ]
   },
 })
 
-const contractKeyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly id: ContractId } }) => ({ ownerId: grant.ownerId, id: params.id })
-const clusterKeyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly id: ContractId; readonly ccID: ContractClusterId } }) => ({
+const contractKeyOf = ({
+  grant,
+  params,
+}: {
+  readonly grant: AccessGrant
+  readonly params: { readonly id: ContractId }
+}) => ({ ownerId: grant.ownerId, id: params.id })
+const clusterKeyOf = ({
+  grant,
+  params,
+}: {
+  readonly grant: AccessGrant
+  readonly params: { readonly id: ContractId; readonly ccID: ContractClusterId }
+}) => ({
   ...contractKeyOf({ grant, params }),
   clusterId: params.ccID,
 })
@@ -103,22 +152,48 @@ export const bindingGroup = defineGroup({
   routes: (given) => {
     const deps = { ...given, users: given.identity.users }
     return [
-      handle(assignCluster, makeAssignCluster(deps), { input: ({ grant, body }) => ({ ownerId: grant.ownerId, ...body }) }),
-      handle(listLicensedClusters, makeListLicensedClusters(given), { input: ({ grant, page }) => ({ ownerId: grant.ownerId, page }), reply: toLicensedCluster }),
+      handle(assignCluster, makeAssignCluster(deps), {
+        input: ({ grant, body }) => ({ ownerId: grant.ownerId, ...body }),
+      }),
+      handle(listLicensedClusters, makeListLicensedClusters(given), {
+        input: ({ grant, page }) => ({ ownerId: grant.ownerId, page }),
+        reply: toLicensedCluster,
+      }),
       handle(getClusterStatus, makeGetClusterStatus(given), {
-        input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, cluster: params.clusterID, contractId: query.contract }),
+        input: ({ grant, params, query }) => ({
+          ownerId: grant.ownerId,
+          cluster: params.clusterID,
+          contractId: query.contract,
+        }),
         reply: toClusterStatus,
       }),
       handle(listClusterStatuses, makeListClusterStatuses(given), {
-        input: ({ grant, body, query }) => ({ ownerId: grant.ownerId, clusters: body.clusters, contractId: query.contract }),
+        input: ({ grant, body, query }) => ({
+          ownerId: grant.ownerId,
+          clusters: body.clusters,
+          contractId: query.contract,
+        }),
         reply: (found) => found.map(toClusterStatus),
       }),
-      handle(listContractClusters, makeListContractClusters(given), { input: ({ grant, params, page }) => ({ ...contractKeyOf({ grant, params }), page }), reply: toClusterStatus }),
-      handle(bindClusters, makeBindClusters(deps), { input: ({ grant, params, body }) => ({ ...contractKeyOf({ grant, params }), clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),
-      handle(listUnboundClusters, makeListUnboundClusters(given), { input: contractKeyOf, reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())) }),
+      handle(listContractClusters, makeListContractClusters(given), {
+        input: ({ grant, params, page }) => ({ ...contractKeyOf({ grant, params }), page }),
+        reply: toClusterStatus,
+      }),
+      handle(bindClusters, makeBindClusters(deps), {
+        input: ({ grant, params, body }) => ({ ...contractKeyOf({ grant, params }), clusters: body }),
+        reply: (bound) => bound.map(toClusterStatus),
+      }),
+      handle(listUnboundClusters, makeListUnboundClusters(given), {
+        input: contractKeyOf,
+        reply: (clusters) => clusters.map((cluster) => toClusterInfo(cluster, given.clock.now())),
+      }),
       handle(unbindCluster, makeUnbindCluster(deps), { input: clusterKeyOf }),
-      handle(renameCluster, makeRenameBoundCluster(deps), { input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), name: body.clusterName }) }),
-      handle(retagCluster, makeRetagBoundCluster(deps), { input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), tags: body.tags }) }),
+      handle(renameCluster, makeRenameBoundCluster(deps), {
+        input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), name: body.clusterName }),
+      }),
+      handle(retagCluster, makeRetagBoundCluster(deps), {
+        input: ({ grant, params, body }) => ({ ...clusterKeyOf({ grant, params }), tags: body.tags }),
+      }),
     ]
   },
 })

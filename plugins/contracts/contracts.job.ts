@@ -7,7 +7,10 @@ import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 
-/** Removes documents that no contract has: of uploads that were cut off, and those that the store could not remove before. */
+/**
+ * Removes documents that no contract has: of uploads that were cut off, and those that the store could not remove
+ * before.
+ */
 export const documentRemovalGroup = defineGroup({
   needs: { clock: ClockToken, documents: DocumentStoreToken, log: LogToken, removals: DocumentRemovalsToken },
   jobs: (given) => {

@@ -33,7 +33,14 @@ import {
   StatusQuery,
   UpdateUserContractPreferences,
 } from './codecs.ts'
-import { auditExample, bindExample, contractExample, licensedExample, statusExample, termsExample } from './contract-wire.ts'
+import {
+  auditExample,
+  bindExample,
+  contractExample,
+  licensedExample,
+  statusExample,
+  termsExample,
+} from './contract-wire.ts'
 
 const common = { tag: 'Licensing & Contracts', scopeCategory: 'contract', query: InAccount } as const
 const viewRoute = routesOf({ ...common, access: requiresWithin('can_view_contracts', accountInQuery) })
@@ -63,7 +70,9 @@ export const listContractsOfCluster = viewRoute({
   method: 'GET',
   path: '/user/contracts/active/associated-with/clusters/{clusterID}',
   summary: 'List the active contracts to which a cluster is bound',
-  description: `${ownWords}\`clusterID\` is the UID of the cluster. \`onlyOffline\` omits contracts without offline licenses.`,
+  description:
+    `${ownWords}\`clusterID\` is the UID of the cluster. \`onlyOffline\` omits contracts without offline ` +
+    'licenses.',
   params: ClusterUuidPath,
   query: AssociatedQuery,
   badPathAs: 400,
@@ -86,7 +95,8 @@ export const getContract = route({
   method: 'GET',
   path: '/user/contracts/{id}',
   summary: 'Get a contract',
-  description: 'A contract that does not exist, or belongs to another account, is 404. The terms are those that are in force now.',
+  description:
+    'A contract that does not exist, or belongs to another account, is 404. The terms are those that are in force now.',
   access: requires('can_view', contractInPath),
   ok: json(200, Contract, contractExample),
   failures: [ContractMissing],
@@ -97,7 +107,9 @@ export const updatePreferences = route({
   method: 'PUT',
   path: '/user/contracts/{id}/preferences',
   summary: 'Change the preferences of a contract',
-  description: 'A field that is absent or null does not change. An empty list removes all recipients. A revoked contract can be changed too.',
+  description:
+    'A field that is absent or null does not change. An empty list removes all recipients. A revoked ' +
+    'contract can be changed too.',
   access: requiresWithin('can_update_preferences', contractInPath),
   body: body(UpdateUserContractPreferences, { autoAssignCluster: true, usageAlertClient: ['ops@example.com'] }),
   ok: json(200, Contract, contractExample),
@@ -116,7 +128,8 @@ export const listContractAudit = route({
 })
 
 export const termsWords =
-  'A version is in force from `effectiveFrom` to just before `effectiveTo`. Figures of usage say by which version they are billed. A version that a change of the past has replaced is listed too.'
+  'A version is in force from `effectiveFrom` to just before `effectiveTo`. Figures of usage say by which ' +
+  'version they are billed. A version that a change of the past has replaced is listed too.'
 
 export const listContractTerms = route({
   id: 'contracts.listContractTerms',
@@ -143,7 +156,9 @@ export const assignCluster = bindingRoute({
   method: 'POST',
   path: '/user/contracts/assign-cluster',
   summary: 'Bind a cluster to several contracts',
-  description: `${uidWords}All contracts must be active contracts of the account, otherwise nothing is changed. A contract that has the cluster already stays as it is.`,
+  description:
+    `${uidWords}All contracts must be active contracts of the account, otherwise nothing is changed. A ` +
+    'contract that has the cluster already stays as it is.',
   access: requiresWithin('can_add_contract_clusters', accountInQuery),
   body: body(ClusterContractList, { clusterId: bindExample.cluster, displayName: 'Production', contractIds: [42] }),
   ok: empty(200),
@@ -155,7 +170,8 @@ export const listLicensedClusters = viewRoute({
   method: 'GET',
   path: '/user/contracts/active/associated-clusters',
   summary: 'List the clusters of the active offline contracts, by UID',
-  description: 'Each cluster is listed once, with the ids of all active contracts with offline licenses to which it is bound.',
+  description:
+    'Each cluster is listed once, with the ids of all active contracts with offline licenses to which it is bound.',
   ok: list(ClusterWithAssociatedContracts, licensedExample),
 })
 
@@ -201,7 +217,8 @@ export const bindClusters = bindingRoute({
   method: 'POST',
   path: '/user/contracts/{id}/clusters',
   summary: 'Bind clusters to a contract',
-  description: `${uidWords}All of them are bound, or none. The response lists the clusters of the contract, at most 1,000.`,
+  description:
+    `${uidWords}All of them are bound, or none. The response lists the clusters of the contract, at most ` + '1,000.',
   params: ContractPath,
   access: requiresWithin('can_add_contract_clusters', accountInQuery),
   body: body(listOf(BindContractCluster, 5000), [bindExample]),
@@ -225,7 +242,9 @@ export const unbindCluster = clusterRoute({
   method: 'DELETE',
   path: '/user/contracts/{id}/clusters/{ccID}',
   summary: 'Remove a cluster from a contract',
-  description: 'Usage until now stays attributed to the contract. Licenses that were issued stay valid until they expire or are revoked.',
+  description:
+    'Usage until now stays attributed to the contract. Licenses that were issued stay valid until they ' +
+    'expire or are revoked.',
   access: requiresWithin('can_remove_cluster', contractInPath),
   ok: empty(200),
 })

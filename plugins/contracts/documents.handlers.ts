@@ -8,7 +8,12 @@ import {
   ContractStoreToken,
   ContractUnitOfWorkToken,
 } from '../../core/contracts/ports.ts'
-import { makeLinkDocument, makeOpenDocument, makeRemoveDocument, makeUploadDocument } from '../../core/contracts/documents.ts'
+import {
+  makeLinkDocument,
+  makeOpenDocument,
+  makeRemoveDocument,
+  makeUploadDocument,
+} from '../../core/contracts/documents.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -40,7 +45,9 @@ export const documentGroup = defineGroup({
     const onAny = makeOnAnyContract(given)
     const open = makeOpenDocument(given)
     return [
-      handle(linkDocument, link, { input: ({ grant }) => ({ ownerId: grant.ownerId, id: objectIdOf<ContractId>(grant) }) }),
+      handle(linkDocument, link, {
+        input: ({ grant }) => ({ ownerId: grant.ownerId, id: objectIdOf<ContractId>(grant) }),
+      }),
       handle(removeDocument, onAny(makeRemoveDocument(deps)), { input: ({ params }) => params }),
       handle(linkAnyDocument, onAny(link), { input: ({ params }) => params }),
       handle(uploadDocument, onAny(makeUploadDocument(deps)), {
@@ -54,11 +61,21 @@ export const documentGroup = defineGroup({
           return isLeft(opened) ? opened : right({ ...asked, bytes: opened.right })
         },
         {
-          input: ({ params, query }) => ({ ref: params.ref, expires: query.expires, fileName: query.name, mediaType: query.type, signature: query.signature }),
+          input: ({ params, query }) => ({
+            ref: params.ref,
+            expires: query.expires,
+            fileName: query.name,
+            mediaType: query.type,
+            signature: query.signature,
+          }),
           reply: ({ bytes, mediaType, fileName }) => ({
             contentType: mediaType,
             bytes,
-            headers: { 'Content-Disposition': attachment(fileName), 'Cache-Control': 'private, no-store', 'Content-Security-Policy': "default-src 'none'; sandbox" },
+            headers: {
+              'Content-Disposition': attachment(fileName),
+              'Cache-Control': 'private, no-store',
+              'Content-Security-Policy': "default-src 'none'; sandbox",
+            },
           }),
         },
       ),

@@ -1,17 +1,32 @@
 import * as t from 'io-ts'
-import { DocumentLinkRefused, DocumentRefused, DocumentStoreDown, ContractDocumentMissing, ContractMissing } from '../../core/contracts/ports.ts'
+import {
+  DocumentLinkRefused,
+  DocumentRefused,
+  DocumentStoreDown,
+  ContractDocumentMissing,
+  ContractMissing,
+} from '../../core/contracts/ports.ts'
 import { anyone, requires, siteAdmin } from '../kit/access.ts'
 import { described, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
 import { binary, empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import { AdministeredContract, documentBodyBytes, DocumentParams, contractInPath, ContractPath, InAccount } from './codecs.ts'
+import {
+  AdministeredContract,
+  documentBodyBytes,
+  DocumentParams,
+  contractInPath,
+  ContractPath,
+  InAccount,
+} from './codecs.ts'
 import { administeredExample } from './contract-wire.ts'
 
 const tag = 'Licensing & Contracts'
 const route = routesOf({ tag, scopeCategory: 'contract', params: ContractPath, failures: [ContractMissing] })
 const linkExample =
   'https://platform.example/api/v1/contract-documents/0d6f1c5e-6a0f-4a53-9c39-5f1d2f6f2a11?expires=1767227400000&name=contract.pdf&type=application%2Fpdf&signature=xBTNDiBN6XT3N1PH4o12OOezaRu4saK6trJbt_7Xznc'
-const linkWords = 'A JSON string: a URL that is valid for 30 minutes for anyone who has it. The download is in the history of the contract.'
+const linkWords =
+  'A JSON string: a URL that is valid for 30 minutes for anyone who has it. The download is in the history ' +
+  'of the contract.'
 const Link = noted(t.string, { format: 'uri' })
 
 export const linkDocument = route({
@@ -43,10 +58,15 @@ export const uploadDocument = route({
   path: '/contracts/{id}/document',
   summary: 'Set the document of a contract',
   description:
-    'A PDF, PNG or JPEG of at most 25 MiB; its content decides, not its name. As JSON with the bytes in base64, or as multipart/form-data with the file `document`. ' +
+    'A PDF, PNG or JPEG of at most 25 MiB; its content decides, not its name. As JSON with the bytes in ' +
+    'base64, or as multipart/form-data with the file `document`. ' +
     'The previous document is removed, and its links end.',
   access: siteAdmin,
-  body: body(DocumentParams, { document: 'JVBERi0xLjcK', fileName: 'contract.pdf' }, { limitBytes: documentBodyBytes, orForm: true }),
+  body: body(
+    DocumentParams,
+    { document: 'JVBERi0xLjcK', fileName: 'contract.pdf' },
+    { limitBytes: documentBodyBytes, orForm: true },
+  ),
   ok: json(200, AdministeredContract, administeredExample),
   failures: [DocumentRefused, DocumentStoreDown],
 })
@@ -69,14 +89,30 @@ export const openDocument = routesOf({ tag, access: anyone })({
   method: 'GET',
   path: '/contract-documents/{ref}',
   summary: 'Download a document by a signed link',
-  description: 'Always as a download. A link that has expired or was changed is 403. Links of an object store lead there, not here.',
-  params: request({ ref: described(word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID'), 'The reference of the document, as the link has it.') }, 'ContractDocumentPath'),
+  description:
+    'Always as a download. A link that has expired or was changed is 403. Links of an object store lead ' +
+    'there, not here.',
+  params: request(
+    {
+      ref: described(
+        word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID'),
+        'The reference of the document, as the link has it.',
+      ),
+    },
+    'ContractDocumentPath',
+  ),
   query: request(
     {
-      expires: described(queryIntFrom(0, Number.MAX_SAFE_INTEGER), 'When the link ends, in milliseconds since the epoch.'),
+      expires: described(
+        queryIntFrom(0, Number.MAX_SAFE_INTEGER),
+        'When the link ends, in milliseconds since the epoch.',
+      ),
       name: described(word(/^[^\p{Cc}/\\]{1,255}$/u, 255, 'a file name'), 'The file name of the download.'),
       type: described(word(/^[a-z]{1,20}\/[a-z0-9.+-]{1,60}$/, 81, 'a media type'), 'The media type of the document.'),
-      signature: described(word(/^[\w-]{43}$/, 43, 'a signature'), 'The signature of the link. It is over all other parts.'),
+      signature: described(
+        word(/^[\w-]{43}$/, 43, 'a signature'),
+        'The signature of the link. It is over all other parts.',
+      ),
     },
     'ContractDocumentLink',
   ),

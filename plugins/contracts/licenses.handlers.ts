@@ -20,7 +20,14 @@ import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { toLicense, toProxyValues } from './contract-wire.ts'
-import { getAuthorities, getRevocations, issueAnyLicense, issueForMachine, issueLicense, makeProxyValues } from './licenses.routes.ts'
+import {
+  getAuthorities,
+  getRevocations,
+  issueAnyLicense,
+  issueForMachine,
+  issueLicense,
+  makeProxyValues,
+} from './licenses.routes.ts'
 
 /** Licenses of bound clusters, and what verifiers need. */
 export const licenseGroup = defineGroup({
@@ -45,21 +52,35 @@ export const licenseGroup = defineGroup({
     const authorities = makeListAuthorities(given)
     return [
       handle(issueLicense, issue, {
-        input: ({ grant, params: { id, ccID } }) => ({ ownerId: grant.ownerId, id, clusterId: ccID, kind: 'offline' as const }),
+        input: ({ grant, params: { id, ccID } }) => ({
+          ownerId: grant.ownerId,
+          id,
+          clusterId: ccID,
+          kind: 'offline' as const,
+        }),
         reply: toLicense,
       }),
       handle(issueAnyLicense, issueAny, {
         input: ({ params: { id, ccID } }) => ({ id, clusterId: ccID, kind: 'offline' as const }),
         reply: toLicense,
       }),
-      handle(issueForMachine, makeIssueForMachine({ ...given, issue }), { input: ({ body }) => body, reply: toLicense }),
+      handle(issueForMachine, makeIssueForMachine({ ...given, issue }), {
+        input: ({ body }) => body,
+        reply: toLicense,
+      }),
       handle(makeProxyValues, makeIssueForProxy({ ...given, issue }), {
-        input: ({ grant, body }) => ({ ownerId: grant.ownerId, cluster: body.clusterID, contractIds: body.contractIDs }),
+        input: ({ grant, body }) => ({
+          ownerId: grant.ownerId,
+          cluster: body.clusterID,
+          contractIds: body.contractIDs,
+        }),
         reply: toProxyValues,
       }),
       handle(getAuthorities, async (_call, { query }) => {
         const listed = await authorities(query.license)
-        return isLeft(listed) ? listed : right(listed.right.map(({ certificatePem }) => `${certificatePem.trim()}\n`).join(''))
+        return isLeft(listed)
+          ? listed
+          : right(listed.right.map(({ certificatePem }) => `${certificatePem.trim()}\n`).join(''))
       }),
       handle(getRevocations, makeListRevocations(deps)),
     ]

@@ -84,5 +84,13 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup, reminderGroup, documentRemovalGroup],
+  groups: [
+    contractGroup,
+    bindingGroup,
+    contractAdministrationGroup,
+    documentGroup,
+    licenseGroup,
+    reminderGroup,
+    documentRemovalGroup,
+  ],
 })

@@ -2,7 +2,12 @@ import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { HubsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../core/clusters/ports.ts'
 import type { FeatureSetState } from '../../core/featuresets/catalogue.ts'
-import { makeDisableFeatureSet, makeInstallFeatureSet, makeListFeatureSets, makeUpdateFeatureSet } from '../../core/featuresets/feature-sets.ts'
+import {
+  makeDisableFeatureSet,
+  makeInstallFeatureSet,
+  makeListFeatureSets,
+  makeUpdateFeatureSet,
+} from '../../core/featuresets/feature-sets.ts'
 import { FeatureClaimsToken, SpokeSlicesToken, VersionInRangeToken } from '../../core/featuresets/ports.ts'
 import { makeValidateProfile } from '../../core/featuresets/profiles.ts'
 import { makeCheckAutoUpdate, makeGetSuiteVersions, makeStartAutoUpdate } from '../../core/featuresets/suite.ts'
@@ -22,7 +27,15 @@ import {
   validateProfile,
 } from './featuresets.routes.ts'
 
-const infoOf = ({ name, title, description, isRecommended, isInstalled, requiredFeatures, features }: FeatureSetState) => ({
+const infoOf = ({
+  name,
+  title,
+  description,
+  isRecommended,
+  isInstalled,
+  requiredFeatures,
+  features,
+}: FeatureSetState) => ({
   name,
   title,
   description,
@@ -40,7 +53,12 @@ const infoOf = ({ name, title, description, isRecommended, isInstalled, required
 })
 
 export const featureSetGroup = defineGroup({
-  needs: { clusters: ClusterStoreToken, hubs: HubsToken, supplies: SpokeSuppliesToken, unitOfWork: ClusterUnitOfWorkToken },
+  needs: {
+    clusters: ClusterStoreToken,
+    hubs: HubsToken,
+    supplies: SpokeSuppliesToken,
+    unitOfWork: ClusterUnitOfWorkToken,
+  },
   routes: (given) => [
     handle(listFeatureSets, makeListFeatureSets(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
@@ -60,7 +78,12 @@ export const featureSetGroup = defineGroup({
       }),
     }),
     handle(updateFeatureSet, makeUpdateFeatureSet(given), {
-      input: ({ grant, params, body }) => ({ grant, clusterSet: params.clusterset, spoke: params.managedCluster, model: body }),
+      input: ({ grant, params, body }) => ({
+        grant,
+        clusterSet: params.clusterset,
+        spoke: params.managedCluster,
+        model: body,
+      }),
     }),
   ],
 })
@@ -72,7 +95,10 @@ export const profileGroup = defineGroup({
   routes: (given) => [
     handle(validateProfile, makeValidateProfile(given), {
       input: ({ grant, query }) => ({ grant, profile: query.profile ?? usualProfile }),
-      reply: (missing) => (missing.length === 0 ? { valid: 'true', 'recommended-features': undefined } : { valid: 'false', 'recommended-features': missing }),
+      reply: (missing) =>
+        missing.length === 0
+          ? { valid: 'true', 'recommended-features': undefined }
+          : { valid: 'false', 'recommended-features': missing },
     }),
   ],
 })
@@ -80,16 +106,24 @@ export const profileGroup = defineGroup({
 export const suiteGroup = defineGroup({
   needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
   routes: (given) => [
-    handle(getSuiteVersions, makeGetSuiteVersions(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
-    handle(checkAutoUpdate, makeCheckAutoUpdate(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
-    handle(startAutoUpdate, makeStartAutoUpdate(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(getSuiteVersions, makeGetSuiteVersions(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
+    handle(checkAutoUpdate, makeCheckAutoUpdate(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
+    handle(startAutoUpdate, makeStartAutoUpdate(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
   ],
 })
 
 export const syncStatusGroup = defineGroup({
   needs: { hubs: HubsToken, claims: FeatureClaimsToken, isInRange: VersionInRangeToken, slices: SpokeSlicesToken },
   routes: (given) => [
-    handle(listSyncStatuses, makeListSyncStatuses(given), { input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }) }),
+    handle(listSyncStatuses, makeListSyncStatuses(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
     handle(getSyncStatus, makeGetSyncStatus(given), {
       input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset, feature: params.feature }),
     }),

@@ -18,7 +18,13 @@ const featureSetPermissions: readonly PermissionDefinition[] = [
 
 /** A spoke, as its hub knows it, is not in the database: authorization finds the hub. */
 const featureSetObjectTypes: readonly ObjectTypeDefinition[] = [
-  { type: 'hub', listed: false, scope: 'cluster', reading: [], relations: { can_manage_feature_sets: held('manage feature sets', 'admin') } },
+  {
+    type: 'hub',
+    listed: false,
+    scope: 'cluster',
+    reading: [],
+    relations: { can_manage_feature_sets: held('manage feature sets', 'admin') },
+  },
   {
     type: 'clusterset',
     listed: false,

@@ -320,7 +320,13 @@ export const AddEmailParams = request(
 )
 
 /** A user as visible to site admins and to the user. */
-export const fullUserExample = { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }
+export const fullUserExample = {
+  ...userExample,
+  email: 'ada@example.org',
+  active: true,
+  login_name: 'ada',
+  language: 'en-US',
+}
 
 export const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }
 

@@ -2,14 +2,21 @@ import { makePurgeAccounts } from '../../core/identity/accounts/removal.ts'
 import { makeMendSearchTerms } from '../../core/identity/accounts/search-terms.ts'
 import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../core/identity/ports.ts'
 import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
-import { makeDropOldLinkCodes, makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/tokens/expiry.ts'
+import {
+  makeDropOldLinkCodes,
+  makeRemoveExpiredTokens,
+  makeWarnOfExpiringTokens,
+} from '../../core/identity/tokens/expiry.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 
 const hourly = 3600
-/** A user that an instance of an earlier release creates during an upgrade is found after twice this time at most: a lease may be looked at just before it ends. */
+/**
+ * A user that an instance of an earlier release creates during an upgrade is found after twice this time at most: a
+ * lease may be looked at just before it ends.
+ */
 const halfMinute = 30
 const purgeId = 'identity.purgeAccounts'
 
@@ -26,7 +33,8 @@ export const housekeepingGroup = defineGroup({
     return [
       {
         id: purgeId,
-        summary: 'Remove accounts 30 days after they were deactivated, and accounts that were not confirmed within 7 days',
+        summary:
+          'Remove accounts 30 days after they were deactivated, and accounts that were not confirmed within 7 days',
         everySeconds: hourly,
         run: async (signal) => {
           await purge(ownCall(purgeId, signal))
@@ -40,7 +48,9 @@ export const housekeepingGroup = defineGroup({
       },
       {
         id: 'identity.removeWhatExpired',
-        summary: 'Remove access tokens 30 days after their end, sessions and remembered logins after a week, and expired codes of mails',
+        summary:
+          'Remove access tokens 30 days after their end, sessions and remembered logins after a week, and ' +
+          'expired codes of mails',
         everySeconds: hourly,
         run: async (signal) => {
           await removeTokens(signal)

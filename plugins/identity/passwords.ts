@@ -23,4 +23,5 @@ export const passwordPolicyOf = ({
 })
 
 /** Returns the secret in an optional field of a request. */
-export const optionalSecret = (text: string | undefined): Secret | undefined => (text === undefined ? undefined : secret(text))
+export const optionalSecret = (text: string | undefined): Secret | undefined =>
+  text === undefined ? undefined : secret(text)

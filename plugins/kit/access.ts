@@ -51,7 +51,10 @@ export interface GrantedAccess {
   readonly object: ObjectRef
   /** The status for a caller who may not see the object. */
   readonly hiddenAs: 'forbidden' | 'not-found'
-  /** `any` also admits a member who does not meet the demands of the organization. The use case refuses what such a member may not do. */
+  /**
+   * `any` also admits a member who does not meet the demands of the organization. The use case refuses what such a
+   * member may not do.
+   */
   readonly demands?: 'any'
 }
 export type Access = PublicAccess | SignedInAccess | GrantedAccess
@@ -73,7 +76,10 @@ export const memberOf = (name: ParamRef): GrantedAccess => ({
   hiddenAs: 'forbidden',
 })
 
-/** Requires a relation on an object. Returns 404 to callers who may not know that the object exists, and 403 to those who may. */
+/**
+ * Requires a relation on an object. Returns 404 to callers who may not know that the object exists, and 403 to those
+ * who may.
+ */
 export const requires = (relation: string, object: ObjectRef): GrantedAccess => ({
   kind: 'granted',
   relation,

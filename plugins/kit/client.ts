@@ -9,7 +9,10 @@ import { described } from './codecs.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { BodySpec, Route } from './route.ts'
 
-/** A request, independent of any HTTP library. `path` includes the query string and is relative to the address of the server. */
+/**
+ * A request, independent of any HTTP library. `path` includes the query string and is relative to the address of the
+ * server.
+ */
 export interface SendRequest {
   readonly method: string
   readonly path: string
@@ -40,7 +43,10 @@ export const ErrorBody = t.intersection(
     ),
     t.partial(
       {
-        url: described(t.string, 'The address of the documentation of the operation, or of the whole interface if none was asked for.'),
+        url: described(
+          t.string,
+          'The address of the documentation of the operation, or of the whole interface if none was asked for.',
+        ),
         code: described(
           t.string,
           'The kind of the failure, such as RoleMissing, for programs; absent if the failure has none.',
@@ -60,15 +66,29 @@ export type ErrorBody = t.TypeOf<typeof ErrorBody>
 
 /** The result of a call. `value` is present exactly when the answer is the declared success. */
 export type ClientReply<R> =
-  | { readonly ok: true; readonly status: number; readonly headers: HeaderBag; readonly value: R; readonly text: string }
-  | { readonly ok: false; readonly status: number; readonly headers: HeaderBag; readonly error: ErrorBody; readonly text: string }
+  | {
+      readonly ok: true
+      readonly status: number
+      readonly headers: HeaderBag
+      readonly value: R
+      readonly text: string
+    }
+  | {
+      readonly ok: false
+      readonly status: number
+      readonly headers: HeaderBag
+      readonly error: ErrorBody
+      readonly text: string
+    }
 
 /** The answer of the service does not match the declaration of the route. */
 export class UndeclaredAnswer extends Error {}
 
 const refuse = (request: SendRequest, reply: SendReply, why: string): never => {
   const where = request.path.split('?')[0] ?? ''
-  throw new UndeclaredAnswer(`${request.method} ${where} answered ${reply.status}: ${why}; the body begins ${reply.body.slice(0, 200)}`)
+  throw new UndeclaredAnswer(
+    `${request.method} ${where} answered ${reply.status}: ${why}; the body begins ${reply.body.slice(0, 200)}`,
+  )
 }
 
 const parse = (request: SendRequest, reply: SendReply): unknown => {
@@ -83,7 +103,9 @@ const decode = (codec: t.Any | undefined, request: SendRequest, reply: SendReply
   if (codec === undefined) return refuse(request, reply, 'the route declares no body')
   const decoded = codec.decode(parse(request, reply)) as t.Validation<unknown>
   if (!isLeft(decoded)) return decoded.right
-  const fields = decoded.left.slice(0, 5).map((e) => e.context.map((c) => c.key).join('.') + ' is not ' + (e.context.at(-1)?.type.name ?? '?'))
+  const fields = decoded.left
+    .slice(0, 5)
+    .map((e) => e.context.map((c) => c.key).join('.') + ' is not ' + (e.context.at(-1)?.type.name ?? '?'))
   return refuse(request, reply, `the body does not decode: ${fields.join('; ')}`)
 }
 
@@ -111,7 +133,8 @@ const cookiesOf = (headers: HeaderBag): readonly CookieChange[] => {
 }
 
 const readValue = (route: Route, request: SendRequest, reply: SendReply): unknown => {
-  if (route.ok.isYamlToo === true && /^application\/yaml\b/.test(headerText(reply.headers, 'content-type') ?? '')) return new YamlAnswer(reply.body)
+  if (route.ok.isYamlToo === true && /^application\/yaml\b/.test(headerText(reply.headers, 'content-type') ?? ''))
+    return new YamlAnswer(reply.body)
   switch (route.ok.kind) {
     case 'json':
       return decode(route.ok.codec, request, reply)
@@ -137,7 +160,10 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
     case 'streamed':
       return reply.body
     case 'binary':
-      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not stored') }
+      return {
+        contentType: headerText(reply.headers, 'content-type') ?? '',
+        bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not stored'),
+      }
     case 'cookies':
       return cookiesOf(reply.headers)
     case 'empty':
@@ -148,8 +174,10 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
 /** Reads an answer as the route declares it. Throws UndeclaredAnswer when the answer does not match. */
 const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
   const { status, headers, body: text } = reply
-  if (status === route.ok.status) return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
-  if (status === 204 && route.ok.isEmptyToo === true) return { ok: true, status, headers, value: new NoContent() as R, text }
+  if (status === route.ok.status)
+    return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
+  if (status === 204 && route.ok.isEmptyToo === true)
+    return { ok: true, status, headers, value: new NoContent() as R, text }
   if (route.ok.redirects?.includes(status as RedirectStatus)) {
     const value = new Redirect(status as RedirectStatus, headerText(headers, 'location') ?? '')
     return { ok: true, status, headers, value: value as R, text }
@@ -166,14 +194,14 @@ type Unbranded<A> = A extends number ? number : string
 export type Loose<A> = A extends { readonly __brand: string }
   ? Unbranded<A>
   : A extends string | number | bigint | boolean | null | undefined | Date | Uint8Array
-  ? A
-  : A extends readonly (infer Item)[]
-    ? readonly Loose<Item>[]
-    : A extends object
-      ? { [K in keyof A as undefined extends A[K] ? never : K]: Loose<A[K]> } & {
-          [K in keyof A as undefined extends A[K] ? K : never]?: Loose<A[K]>
-        }
-      : A
+    ? A
+    : A extends readonly (infer Item)[]
+      ? readonly Loose<Item>[]
+      : A extends object
+        ? { [K in keyof A as undefined extends A[K] ? never : K]: Loose<A[K]> } & {
+            [K in keyof A as undefined extends A[K] ? K : never]?: Loose<A[K]>
+          }
+        : A
 
 type Asked<K extends string, A> = unknown extends A
   ? unknown
@@ -203,7 +231,10 @@ export type Received<R> = R extends Feed<infer A> ? readonly A[] : R
 type InputArgument<I> = Record<never, never> extends I ? readonly [input?: I] : readonly [input: I]
 
 export interface Client {
-  /** Calls a declared route. Every status resolves to a value. Rejects when the answer does not decode as the route declares it. */
+  /**
+   * Calls a declared route. Every status resolves to a value. Rejects when the answer does not decode as the route
+   * declares it.
+   */
   call<P, Q, B, R, F extends string, X extends Access>(
     route: Route<P, Q, B, R, F, X>,
     ...input: InputArgument<ClientInput<NoInfer<P>, NoInfer<Q>, NoInfer<B>>>
@@ -227,7 +258,9 @@ const fillPath = (template: string, params: Readonly<Record<string, unknown>>): 
   template.replace(/\{([^}]+)\}|\*$/g, (wildcard, name: string | undefined) => {
     const value = params[name ?? 'path']
     if (value === undefined) throw new Error(`the path ${template} needs the parameter '${name ?? 'path'}'`)
-    return wildcard === '*' ? String(value).split('/').map(encodeURIComponent).join('/') : encodeURIComponent(String(value))
+    return wildcard === '*'
+      ? String(value).split('/').map(encodeURIComponent).join('/')
+      : encodeURIComponent(String(value))
   })
 
 const asQueryText = (value: unknown): string => (typeof value === 'object' ? toWireJson(value) : String(value))
@@ -236,7 +269,8 @@ const queryString = (values: Readonly<Record<string, unknown>>): string => {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined || value === null) continue
-    for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) search.append(key, asQueryText(item))
+    for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value])
+      search.append(key, asQueryText(item))
   }
   const text = search.toString()
   return text === '' ? '' : `?${text}`

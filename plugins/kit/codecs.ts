@@ -25,8 +25,8 @@ const optionals = new WeakMap<object, t.Any>()
 const arrays = new WeakMap<object, t.Any>()
 
 /**
- * Returns a copy of a codec with schema facts attached. The codec itself is not changed, since it may serve many keys and the
- * note would apply to all of them.
+ * Returns a copy of a codec with schema facts attached. The codec itself is not changed, since it may serve many keys
+ * and the note would apply to all of them.
  */
 export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(codec) as object) as C, codec)
@@ -38,24 +38,32 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   return copy
 }
 
-const objectTags: readonly unknown[] = ['InterfaceType', 'StrictType', 'PartialType', 'IntersectionType', 'ExactType', 'RecursiveType']
-
-/** Reports whether a codec is that of an object which is a component of the OpenAPI document: its users refer to it by name. */
-const isComponent = (codec: t.Any): boolean => '_tag' in codec && objectTags.includes(codec._tag) && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
+const objectTags: readonly unknown[] = [
+  'InterfaceType',
+  'StrictType',
+  'PartialType',
+  'IntersectionType',
+  'ExactType',
+  'RecursiveType',
+]
 
 /**
- * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component keeps its
- * own description: the meaning is that of the reference to it.
+ * Reports whether a codec is that of an object which is a component of the OpenAPI document: its users refer to it by
+ * name.
+ */
+const isComponent = (codec: t.Any): boolean =>
+  '_tag' in codec && objectTags.includes(codec._tag) && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
+
+/**
+ * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component
+ * keeps its own description: the meaning is that of the reference to it.
  */
 export const described = <C extends t.Any>(codec: C, description: string): C =>
   noted(isComponent(codec) ? (t.readonly(codec, 'an object') as unknown as C) : codec, { description })
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
 const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): t.Type<A, A, unknown> =>
-  noted(
-    new t.Type<A, A, unknown>(name, is, (u, c) => (is(u) ? t.success(u) : t.failure(u, c)), t.identity),
-    note,
-  )
+  noted(new t.Type<A, A, unknown>(name, is, (u, c) => (is(u) ? t.success(u) : t.failure(u, c)), t.identity), note)
 
 const hasLoneSurrogate = (text: string): boolean => !text.isWellFormed()
 
@@ -68,26 +76,38 @@ export const anyPattern = /^[^\x00]*$/
 const text = (name: string, form: RegExp, max: number, min: number): t.Type<string, string, unknown> =>
   scalar(
     name,
-    (u): u is string => typeof u === 'string' && u.length >= min && u.length <= max && form.test(u) && !hasLoneSurrogate(u),
+    (u): u is string =>
+      typeof u === 'string' && u.length >= min && u.length <= max && form.test(u) && !hasLoneSurrogate(u),
     { type: 'string', maxLength: max, ...(min > 0 ? { minLength: min } : {}), pattern: form.source },
   )
 
 /**
- * Returns a codec of a line: a name, a word, an address, a token, a new password. It is any well-formed Unicode of up to `max` UTF-16 units (4,000 by
- * default) without control characters: lists, mails, logs and terminals show it as it is.
+ * Returns a codec of a line: a name, a word, an address, a token, a new password. It is any well-formed Unicode of up
+ * to `max` UTF-16 units (4,000 by default) without control characters: lists, mails, logs and terminals show it as it
+ * is.
  */
 export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =>
   text(`one line of ${min} to ${max} characters, without control characters`, linePattern, max, min)
 
-/** Returns a codec of a text of several lines: a description, a document in YAML or PEM. It has no control characters but tabs and line breaks. */
+/**
+ * Returns a codec of a text of several lines: a description, a document in YAML or PEM. It has no control characters
+ * but tabs and line breaks.
+ */
 export const textLines = (max: number, min = 0): t.Type<string, string, unknown> =>
-  text(`text of ${min} to ${max} characters, without control characters but line breaks and tabs`, linesPattern, max, min)
+  text(
+    `text of ${min} to ${max} characters, without control characters but line breaks and tabs`,
+    linesPattern,
+    max,
+    min,
+  )
 
 /**
- * Returns a codec of text that is compared or judged afterwards, and is neither stored nor shown as it is: a password that proves something, which
- * may have been set when control characters were allowed, and a field whose refusal is part of a result. It has no NUL.
+ * Returns a codec of text that is compared or judged afterwards, and is neither stored nor shown as it is: a password
+ * that proves something, which may have been set when control characters were allowed, and a field whose refusal is
+ * part of a result. It has no NUL.
  */
-export const givenText = (max = 4000): t.Type<string, string, unknown> => text(`text of 0 to ${max} characters`, anyPattern, max, 0)
+export const givenText = (max = 4000): t.Type<string, string, unknown> =>
+  text(`text of 0 to ${max} characters`, anyPattern, max, 0)
 
 /** Returns a codec of text that matches a pattern. The pattern must run in time linear in its input. */
 export const patternText = (pattern: RegExp, max: number, name: string): t.Type<string, string, unknown> =>
@@ -111,11 +131,15 @@ export const SafeInteger = scalar('an integer', (u): u is number => typeof u ===
 })
 
 /** An id in a body: an integer literal in 1..2^53-1. */
-export const Id = scalar('an id (an integer from 1)', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= 1, {
-  type: 'integer',
-  format: 'int64',
-  minimum: 1,
-})
+export const Id = scalar(
+  'an id (an integer from 1)',
+  (u): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= 1,
+  {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+  },
+)
 
 const int64Min = -(2n ** 63n)
 const int64Max = 2n ** 63n - 1n
@@ -130,12 +154,16 @@ export const Int64 = scalar(
 
 /** Returns a codec of a 32-bit JSON integer literal from `min`. */
 export const int32 = (min = -(2 ** 31), max = 2 ** 31 - 1): t.Type<number, number, unknown> =>
-  scalar(`integer from ${min} to ${max}`, (u): u is number => typeof u === 'number' && Number.isInteger(u) && u >= min && u <= max, {
-    type: 'integer',
-    format: 'int32',
-    minimum: min,
-    maximum: max,
-  })
+  scalar(
+    `integer from ${min} to ${max}`,
+    (u): u is number => typeof u === 'number' && Number.isInteger(u) && u >= min && u <= max,
+    {
+      type: 'integer',
+      format: 'int32',
+      minimum: min,
+      maximum: max,
+    },
+  )
 
 /** A finite number in any notation. The body reader distinguishes `1.0` from the integer literal `1`. */
 export const Float = noted(
@@ -152,8 +180,8 @@ export const Float = noted(
 )
 
 /**
- * An id in a path: `[1-9][0-9]{0,18}`. Above 2^53-1 it is well formed but cannot exist. It then decodes to -1, which no row
- * has, so the route returns its ordinary not-found.
+ * An id in a path: `[1-9][0-9]{0,18}`. Above 2^53-1 it is well formed but cannot exist. It then decodes to -1, which no
+ * row has, so the route returns its ordinary not-found.
  */
 export const PathId = noted(
   new t.Type<number, string, unknown>(
@@ -171,7 +199,8 @@ export const PathId = noted(
 )
 
 /** Returns `PathId` for ids of one type: `pathId<RoleId>()`. */
-export const pathId = <A extends number>(): t.Type<A, string, unknown> => PathId as unknown as t.Type<A, string, unknown>
+export const pathId = <A extends number>(): t.Type<A, string, unknown> =>
+  PathId as unknown as t.Type<A, string, unknown>
 
 /** Returns `Id` for ids of one type: `bodyId<TeamId>()`. */
 export const bodyId = <A extends number>(): t.Type<A, A, unknown> => Id as unknown as t.Type<A, A, unknown>
@@ -189,13 +218,17 @@ export const OrgPathName = described(PathName, 'The name of the organization, wi
 /** The name of a user in a path. */
 export const UserPathName = described(PathName, 'The name of the user, without regard to case.')
 
-/** The client's name for the task that its request starts. It is the last token of the bus subject that carries the progress. */
+/**
+ * The client's name for the task that its request starts. It is the last token of the bus subject that carries the
+ * progress.
+ */
 export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')
 
 /** The remainder of a path, with its slashes: what the `/*` of a route's path matches. */
 export const PathTail = scalar(
   'the rest of a path',
-  (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 1024 && !/[\0-\x1f\x7f]/.test(u) && u.isWellFormed(),
+  (u): u is string =>
+    typeof u === 'string' && u.length >= 1 && u.length <= 1024 && !/[\0-\x1f\x7f]/.test(u) && u.isWellFormed(),
   { type: 'string', maxLength: 1024 },
 )
 
@@ -220,7 +253,8 @@ export const queryIntFrom = (min: number, max: number): t.Type<number, string, u
   const codec = new t.Type<number, string, unknown>(
     `integer from ${min} to ${max}`,
     isWithin,
-    (u, c) => (typeof u === 'string' && /^[0-9]{1,16}$/.test(u) && isWithin(Number(u)) ? t.success(Number(u)) : t.failure(u, c)),
+    (u, c) =>
+      typeof u === 'string' && /^[0-9]{1,16}$/.test(u) && isWithin(Number(u)) ? t.success(Number(u)) : t.failure(u, c),
     String,
   )
   return noted(codec, { type: 'integer', format: 'int64', minimum: min, maximum: max })
@@ -243,14 +277,16 @@ export const QueryId = noted(
 )
 
 /** Returns `QueryId` for ids of one type: `queryId<UserId>()`. */
-export const queryId = <A extends number>(): t.Type<A, string, unknown> => QueryId as unknown as t.Type<A, string, unknown>
+export const queryId = <A extends number>(): t.Type<A, string, unknown> =>
+  QueryId as unknown as t.Type<A, string, unknown>
 
 /** `true` or `false` in a query string. `1` and `0` are accepted. */
 export const QueryBoolean = noted(
   new t.Type<boolean, string, unknown>(
     'true or false',
     t.boolean.is,
-    (u, c) => (u === 'true' || u === '1' ? t.success(true) : u === 'false' || u === '0' ? t.success(false) : t.failure(u, c)),
+    (u, c) =>
+      u === 'true' || u === '1' ? t.success(true) : u === 'false' || u === '0' ? t.success(false) : t.failure(u, c),
     String,
   ),
   { type: 'boolean' },
@@ -286,7 +322,11 @@ export const optional = <A, O>(codec: t.Type<A, O, unknown>): t.Type<A | undefin
 export const optionalInner = (codec: t.Any): t.Any | undefined => optionals.get(codec)
 
 /** Returns a codec of an array with `min` to `max` items. */
-export const listOf = <A, O>(codec: t.Type<A, O, unknown>, max: number, min = 0): t.Type<readonly A[], readonly O[], unknown> => {
+export const listOf = <A, O>(
+  codec: t.Type<A, O, unknown>,
+  max: number,
+  min = 0,
+): t.Type<readonly A[], readonly O[], unknown> => {
   const array = t.array(codec)
   const made = new t.Type<readonly A[], readonly O[], unknown>(
     `${min} to ${max} items`,
@@ -307,7 +347,8 @@ export const listedItem = (codec: t.Any): t.Any | undefined => arrays.get(codec)
 export const oneOf = <S extends string>(...words: readonly [S, ...S[]]): t.KeyofC<Record<S, null>> =>
   t.keyof(Object.fromEntries(words.map((w) => [w, null])) as Record<S, null>)
 
-const isJson = (u: unknown): u is Json => u === null || ['string', 'number', 'bigint', 'boolean', 'object'].includes(typeof u)
+const isJson = (u: unknown): u is Json =>
+  u === null || ['string', 'number', 'bigint', 'boolean', 'object'].includes(typeof u)
 
 /** Any JSON value. */
 export const AnyJson = scalar('any JSON value', isJson, {})
@@ -328,13 +369,17 @@ const bytesOf = (binary: string): Uint8Array => {
   return bytes
 }
 
-/** Bytes as base64, bare or as a `data:` URL. Line breaks and spaces, as MIME and `base64` of shells write them, do not count. */
+/**
+ * Bytes as base64, bare or as a `data:` URL. Line breaks and spaces, as MIME and `base64` of shells write them, do not
+ * count.
+ */
 export const Base64Bytes = noted(
   new t.Type<Uint8Array, string, unknown>(
     'bytes in base64',
     (u): u is Uint8Array => u instanceof Uint8Array,
     (u, c) => {
-      const text = typeof u === 'string' ? u.replace(/^data:[\w.+/-]{1,100};base64,/, '').replace(/[\r\n\t ]+/g, '') : ''
+      const text =
+        typeof u === 'string' ? u.replace(/^data:[\w.+/-]{1,100};base64,/, '').replace(/[\r\n\t ]+/g, '') : ''
       if (text === '' || text.length % 4 !== 0 || !base64Text.test(text)) return t.failure(u, c)
       return t.success(bytesOf(atob(text)))
     },
@@ -364,7 +409,8 @@ export const Instant = noted(
 )
 
 /** Returns the codec of a request object. Unknown keys are dropped. */
-export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.TypeC<P>> => t.exact(t.type(props, name), name)
+export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.TypeC<P>> =>
+  t.exact(t.type(props, name), name)
 
 /** Returns the codec of an answer object. It has no other keys. */
 export const answer = <P extends t.Props>(props: P, name: string): t.TypeC<P> => t.type(props, name)
@@ -389,4 +435,7 @@ export const TaskResponse = answer(
   },
   'TaskResponse',
 )
-export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }
+export const taskExample = {
+  id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
+  subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1',
+}

@@ -7,8 +7,8 @@ import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { BoundRoute, CallOf, Method, Route, RouteInput } from './route.ts'
 
 /**
- * The result that the transaction of a change must have, since the answer is made from it. A GET, an answer without a body and
- * an answer of cookies are not stored with a change: their call may be passed to any transaction.
+ * The result that the transaction of a change must have, since the answer is made from it. A GET, an answer without a
+ * body and an answer of cookies are not stored with a change: their call may be passed to any transaction.
  */
 type TransactionResult<M extends Method, R, A> = M extends 'GET'
   ? unknown
@@ -39,10 +39,14 @@ type VersionMapping<R, A> = [Extract<R, Versioned<unknown>>] extends [never]
     ? { readonly version?: (result: A) => number }
     : { readonly version: (result: A) => number }
 
-/** The compiler checks a mapping once before it has inferred A from a function written in place. `never` lets that pass. */
+/**
+ * The compiler checks a mapping once before it has inferred A from a function written in place. `never` lets that pass.
+ */
 type Inferred<A> = unknown extends A ? never : A
 
-type InputMapping<I, Given> = [Given] extends [I] ? { readonly input?: (given: Given) => I } : { readonly input: (given: Given) => I }
+type InputMapping<I, Given> = [Given] extends [I]
+  ? { readonly input?: (given: Given) => I }
+  : { readonly input: (given: Given) => I }
 
 /** Like `NoInfer`, but a union stays one, so that conditional types distribute over it. */
 type Settled<A> = [A][A extends unknown ? 0 : never]
@@ -60,15 +64,16 @@ type AnyRouteInput = RouteInput<unknown, unknown, unknown, Access>
 /**
  * Binds a use case to a declared route. A failure that the route does not declare is a compile error.
  *
- * `input` returns the use case's input from the decoded request; without it the use case gets the decoded request itself.
- * `reply` returns the wire form of the result: of each item where the route declares a list, of the value where it declares a
- * version, which is taken from the result's `version` or from the function `version`. It may return a `Redirect`, `NoContent` or
- * `YamlAnswer` where the route declares one. Each may be left out where the types already agree.
+ * `input` returns the use case's input from the decoded request; without it the use case gets the decoded request
+ * itself. `reply` returns the wire form of the result: of each item where the route declares a list, of the value where
+ * it declares a version, which is taken from the result's `version` or from the function `version`. It may return a
+ * `Redirect`, `NoContent` or `YamlAnswer` where the route declares one. Each may be left out where the types already
+ * agree.
  *
- * Under an Idempotency-Key, `reply` of a change runs inside the transaction, which stores the answer: a retry gets it even if the
- * process fails after the commit. So `reply` must depend on the result and the request alone, and must not call other systems. The
- * use case of a change takes a call whose transaction has the use case's result (`SignedInCall<Role>`); one that runs no transaction
- * takes `SignedInCall<never>`.
+ * Under an Idempotency-Key, `reply` of a change runs inside the transaction, which stores the answer: a retry gets it
+ * even if the process fails after the commit. So `reply` must depend on the result and the request alone, and must not
+ * call other systems. The use case of a change takes a call whose transaction has the use case's result
+ * (`SignedInCall<Role>`); one that runs no transaction takes `SignedInCall<never>`.
  */
 export function handle<P, Q, B, R, F extends string, X extends Access, A, I = RouteInput<P, Q, B, X>>(
   route: Route<P, Q, B, R, F, X, 'GET'>,
@@ -81,11 +86,7 @@ export function handle<P, Q, B, R, F extends string, X extends Access, M extends
   useCase: (call: CallOf<X, TransactionResult<M, R, NoInfer<A>>>, input: I) => Outcome<Failure<NoInfer<F>>, A>,
   ...mapping: MappingArgument<Mapping<Settled<R>, Settled<A>, Settled<I>, RouteInput<P, Q, B, X>>>
 ): BoundRoute
-export function handle(
-  declared: object,
-  useCase: unknown,
-  ...[mapping]: readonly unknown[]
-): BoundRoute {
+export function handle(declared: object, useCase: unknown, ...[mapping]: readonly unknown[]): BoundRoute {
   const route = declared as Route
   const { input, reply, version } = (mapping ?? {}) as AnyMapping
   const run = useCase as (call: AnyRouteInput['call'], input: unknown) => ReturnType<BoundRoute['handler']>

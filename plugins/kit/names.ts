@@ -5,7 +5,10 @@ import type { ReadShape } from './unknown-fields.ts'
 export interface OtherPath {
   readonly other: string
   readonly own: string
-  /** Only for a GET with a Content-Type, which has no meaning there: it tells clients apart that read one path in two forms. */
+  /**
+   * Only for a GET with a Content-Type, which has no meaning there: it tells clients apart that read one path in two
+   * forms.
+   */
   readonly ifReadHasContentType?: boolean
 }
 
@@ -48,42 +51,61 @@ const replaced = (path: readonly string[], other: readonly string[], own: readon
 type Rename = (object: Record<string, unknown>, fields: ReadonlyMap<string, unknown>) => Record<string, unknown>
 const asItIs: Rename = (object) => object
 
-/** Returns a copy of a value in which each object that the shape describes is renamed, `before` and `after` the objects within. */
+/**
+ * Returns a copy of a value in which each object that the shape describes is renamed, `before` and `after` the objects
+ * within.
+ */
 const mapped = (shape: ReadShape | undefined, value: unknown, before: Rename, after: Rename): unknown => {
   if (shape === undefined) return value
-  if (shape.kind === 'list') return Array.isArray(value) ? value.map((item) => mapped(shape.item, item, before, after)) : value
+  if (shape.kind === 'list')
+    return Array.isArray(value) ? value.map((item) => mapped(shape.item, item, before, after)) : value
   if (!isObject(value)) return value
   const copy: Record<string, unknown> = {}
-  for (const [key, part] of Object.entries(before({ ...value }, shape.fields))) copy[key] = mapped(shape.fields.get(key), part, before, after)
+  for (const [key, part] of Object.entries(before({ ...value }, shape.fields)))
+    copy[key] = mapped(shape.fields.get(key), part, before, after)
   return after(copy, shape.fields)
 }
 
 /** Returns the names of several tables under one root. */
 export const makeNames = (tables: readonly NameTable[], root: string): Names => {
-  const paths = tables.flatMap(({ paths: rows }) => rows.map((row) => ({ ...row, other: segmentsOf(row.other), own: segmentsOf(row.own) })))
+  const paths = tables.flatMap(({ paths: rows }) =>
+    rows.map((row) => ({ ...row, other: segmentsOf(row.other), own: segmentsOf(row.own) })),
+  )
   const fields = tables.flatMap(({ fields: rows }) => Object.entries(rows))
   return {
     ownPath({ path, isReadWithContentType }) {
       if (!path.startsWith(`${root}/`)) return path
       const segments = segmentsOf(path.slice(root.length))
-      const row = paths.find(({ other, ifReadHasContentType }) => fits(other, segments) && (ifReadHasContentType !== true || (isReadWithContentType && other.length === segments.length)))
+      const row = paths.find(
+        ({ other, ifReadHasContentType }) =>
+          fits(other, segments) &&
+          (ifReadHasContentType !== true || (isReadWithContentType && other.length === segments.length)),
+      )
       return row === undefined ? path : root + replaced(segments, row.other, row.own)
     },
     addOwnParameters(params) {
-      for (const [other, own] of fields) if (params.has(other) && !params.has(own)) for (const value of params.getAll(other)) params.append(own, value)
+      for (const [other, own] of fields)
+        if (params.has(other) && !params.has(own)) for (const value of params.getAll(other)) params.append(own, value)
     },
     withOwnFields: (shape, value) =>
-      mapped(shape, value, (object, known) => {
-        for (const [other, own] of fields) {
-          if (!Object.hasOwn(object, other) || known.has(other) || !known.has(own) || Object.hasOwn(object, own)) continue
-          object[own] = object[other]
-          delete object[other]
-        }
-        return object
-      }, asItIs),
+      mapped(
+        shape,
+        value,
+        (object, known) => {
+          for (const [other, own] of fields) {
+            if (!Object.hasOwn(object, other) || known.has(other) || !known.has(own) || Object.hasOwn(object, own))
+              continue
+            object[own] = object[other]
+            delete object[other]
+          }
+          return object
+        },
+        asItIs,
+      ),
     withOtherFields: (shape, value) =>
       mapped(shape, value, asItIs, (object, known) => {
-        for (const [other, own] of fields) if (known.has(own) && !known.has(other) && Object.hasOwn(object, own)) object[other] = object[own]
+        for (const [other, own] of fields)
+          if (known.has(own) && !known.has(other) && Object.hasOwn(object, own)) object[other] = object[own]
         return object
       }),
   }

@@ -13,8 +13,8 @@ interface PluginDescription {
   /** Permissions that custom roles can carry. */
   readonly permissions?: readonly PermissionDefinition[]
   /**
-   * The object types that the plugin owns, with their place, and relations that it adds to types of others. The provider of
-   * its ports registers the rows of a type with `boot.objectRows`.
+   * The object types that the plugin owns, with their place, and relations that it adds to types of others. The
+   * provider of its ports registers the rows of a type with `boot.objectRows`.
    */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
   /** Names of another system that all routes of the listener accept and give beside their own. */
@@ -34,12 +34,16 @@ export interface AnyPlugin extends PluginDescription, GroupUnion {}
 export const definePlugin = ({ groups, ...description }: Plugin): AnyPlugin => ({ ...description, ...unionOf(groups) })
 
 /**
- * Returns the usual ways to hold a relation: as the owner of the account, by a team's level from `atLeast` on, by the permission of
- * that action, and by the direct grants given.
+ * Returns the usual ways to hold a relation: as the owner of the account, by a team's level from `atLeast` on, by the
+ * permission of that action, and by the direct grants given.
  */
 export const heldBy =
   (namespace: string) =>
-  (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', direct: readonly string[] = []): readonly RelationTerm[] => [
+  (
+    action: string,
+    atLeast: 'read' | 'write' | 'admin' | 'owner',
+    direct: readonly string[] = [],
+  ): readonly RelationTerm[] => [
     { by: 'owner' },
     { by: 'level', atLeast },
     { by: 'permission', namespace, action },

@@ -19,7 +19,9 @@ export interface Versioned<A> {
   readonly version: number
 }
 
-/** A redirect, returned instead of the declared value. The path is relative to the listener's root and percent-encoded. */
+/**
+ * A redirect, returned instead of the declared value. The path is relative to the listener's root and percent-encoded.
+ */
 export class Redirect {
   readonly status: RedirectStatus
   readonly path: string
@@ -36,7 +38,10 @@ export class YamlAnswer {
   }
 }
 
-/** JSON text that another system wrote, returned instead of the declared value and sent byte for byte. It must be valid JSON. */
+/**
+ * JSON text that another system wrote, returned instead of the declared value and sent byte for byte. It must be valid
+ * JSON.
+ */
 export class JsonText {
   readonly text: string
   constructor(text: string) {
@@ -83,7 +88,10 @@ export interface Representation {
   readonly packedPieces?: () => AsyncIterable<string | PackedText>
 }
 
-/** An answer that is sent while it is read, in the form that the client prefers by `Accept`; the first form if it has no preference. */
+/**
+ * An answer that is sent while it is read, in the form that the client prefers by `Accept`; the first form if it has no
+ * preference.
+ */
 export interface Streamed {
   readonly lastModified: Date
   readonly representations: readonly [Representation, ...Representation[]]
@@ -97,7 +105,10 @@ export interface FeedItem<A> {
 
 /** A growing sequence: sent as server-sent events while it grows, or as an array of the items that exist. */
 export interface Feed<A> {
-  /** Yields the items after the id, in order: existing items first, then new ones until no more can come or the signal aborts. */
+  /**
+   * Yields the items after the id, in order: existing items first, then new ones until no more can come or the signal
+   * aborts.
+   */
   follow(afterId: number, signal: AbortSignal): AsyncIterable<FeedItem<A>>
   /** Returns the existing items after the id, in order, up to the size of one answer. */
   now(afterId: number): Promise<readonly FeedItem<A>[]>
@@ -130,7 +141,12 @@ export interface ReplySpec<Result> {
 }
 
 /** Declares JSON of one value. */
-export const json = <A>(status: number, codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<A> => ({
+export const json = <A>(
+  status: number,
+  codec: t.Type<A, unknown>,
+  example: unknown,
+  description = 'OK',
+): ReplySpec<A> => ({
   kind: 'json',
   status,
   codec,
@@ -147,8 +163,8 @@ export const versioned = <A>(
 ): ReplySpec<Versioned<A>> => ({ kind: 'versioned', status, codec, example, description })
 
 /**
- * Declares a JSON array with `Link` and `X-Total-Count`. A request with `page` or `limit` gets a page, any other the whole list, up to
- * 10,000 items. The example is one element.
+ * Declares a JSON array with `Link` and `X-Total-Count`. A request with `page` or `limit` gets a page, any other the
+ * whole list, up to 10,000 items. The example is one element.
  */
 export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Page<A>> => ({
   kind: 'list',
@@ -158,7 +174,10 @@ export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description
   description,
 })
 
-/** Declares the same list, of which a request without `page` and `limit` gets the first page: lists that grow without end, and searches. */
+/**
+ * Declares the same list, of which a request without `page` and `limit` gets the first page: lists that grow without
+ * end, and searches.
+ */
 export const paged = <A>(reply: ReplySpec<Page<A>>): ReplySpec<Page<A>> => ({ ...reply, isPaged: true })
 
 /** Declares a list whose items are inside an object. The example is one element. */
@@ -185,7 +204,12 @@ export const binary = (contentTypes: readonly [string, ...string[]], description
 })
 
 /** Declares JSON that the codec describes, sent while it is read, or the same content as one of the other types. */
-export const streamed = (codec: t.Any, example: unknown, contentTypes: readonly string[], description = 'OK'): ReplySpec<Streamed> => ({
+export const streamed = (
+  codec: t.Any,
+  example: unknown,
+  contentTypes: readonly string[],
+  description = 'OK',
+): ReplySpec<Streamed> => ({
   kind: 'streamed',
   status: 200,
   codec,
@@ -195,7 +219,10 @@ export const streamed = (codec: t.Any, example: unknown, contentTypes: readonly 
 })
 
 /** Declares bytes of one of these types, sent while they are read. */
-export const streamedFile = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Streamed> => ({
+export const streamedFile = (
+  contentTypes: readonly [string, ...string[]],
+  description = 'OK',
+): ReplySpec<Streamed> => ({
   kind: 'streamed',
   status: 200,
   contentTypes,
@@ -203,7 +230,11 @@ export const streamedFile = (contentTypes: readonly [string, ...string[]], descr
 })
 
 /** Declares an answer without a body. */
-export const empty = (status: number, description = 'Done, no body'): ReplySpec<void> => ({ kind: 'empty', status, description })
+export const empty = (status: number, description = 'Done, no body'): ReplySpec<void> => ({
+  kind: 'empty',
+  status,
+  description,
+})
 
 /** Declares an answer without a body that sets or clears cookies. */
 export const cookies = (status: number, description = 'Done, cookies changed'): ReplySpec<readonly CookieChange[]> => ({
@@ -213,9 +244,9 @@ export const cookies = (status: number, description = 'Done, cookies changed'): 
 })
 
 /**
- * Declares a feed: `text/event-stream`, or a JSON array for a client that requests `application/json`. The feed starts after
- * the id in the header `Last-Event-ID`, or else in the query parameter `after`, which the route declares. The example is one
- * element.
+ * Declares a feed: `text/event-stream`, or a JSON array for a client that requests `application/json`. The feed starts
+ * after the id in the header `Last-Event-ID`, or else in the query parameter `after`, which the route declares. The
+ * example is one element.
  */
 export const feed = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Feed<A>> => ({
   kind: 'feed',
@@ -235,7 +266,10 @@ export const text = (contentType: string, example: string, description = 'OK'): 
 })
 
 /** Declares the same reply, or a redirect: `reply` may return a `Redirect` with one of these statuses. */
-export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly RedirectStatus[]): ReplySpec<R | Redirect> => ({
+export const orRedirect = <R>(
+  reply: ReplySpec<R>,
+  ...redirects: readonly RedirectStatus[]
+): ReplySpec<R | Redirect> => ({
   ...reply,
   redirects,
 })
@@ -251,4 +285,5 @@ export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> =>
 
 /** Returns the value of `Content-Disposition` (RFC 6266) of a download with this file name. */
 export const attachment = (name: string): string =>
-  `attachment; filename="${name.replace(/[^A-Za-z0-9._-]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}`
+  `attachment; filename="${name.replace(/[^A-Za-z0-9._-]/g, '_')}"; ` +
+  `filename*=UTF-8''${encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}`

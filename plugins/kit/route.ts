@@ -40,7 +40,9 @@ export const body = <B>(
   options: Omit<BodySpec<B>, 'codec' | 'example'> = {},
 ): BodySpec<B> => ({ codec, example, ...options })
 
-/** The single declaration of a route. Binding, access, decoding, documentation, client and tests are derived from it. */
+/**
+ * The single declaration of a route. Binding, access, decoding, documentation, client and tests are derived from it.
+ */
 export interface Route<
   P = unknown,
   Q = unknown,
@@ -54,8 +56,8 @@ export interface Route<
   readonly id: string
   readonly method: M
   /**
-   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the remainder,
-   * with its slashes, to the parameter `path`.
+   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the
+   * remainder, with its slashes, to the parameter `path`.
    */
   readonly path: string
   readonly summary: string
@@ -77,23 +79,31 @@ export interface Route<
   readonly badPathAs?: 400 | 404
   readonly gate?: Gate
   /**
-   * The route honours `If-Match`. Implied by the `versioned` reply. Other routes refuse `If-Match`, since nothing would guard
-   * the change.
+   * The route honours `If-Match`. Implied by the `versioned` reply. Other routes refuse `If-Match`, since nothing would
+   * guard the change.
    */
   readonly honoursIfMatch?: boolean
-  /** Additional data that authentication loads in its own query, for a route that would otherwise need a second query. */
+  /**
+   * Additional data that authentication loads in its own query, for a route that would otherwise need a second query.
+   */
   readonly loads?: 'profile'
   /** Not allowed while a site admin impersonates, since the admin could plant credentials. */
   readonly refusesSudo?: boolean
   /**
-   * A GET whose answer contains an access token that is created for it, unless its query has `token=none`, which is not a
-   * credential there. Creating the token is a change: a session cookie needs the same proof as for a change, no answer comes
-   * from a cache, and HEAD creates no token.
+   * A GET whose answer contains an access token that is created for it, unless its query has `token=none`, which is not
+   * a credential there. Creating the token is a change: a session cookie needs the same proof as for a change, no
+   * answer comes from a cache, and HEAD creates no token.
    */
   readonly makesToken?: boolean
-  /** For access `signed-in`: the route serves tokens for one organization or for public objects. Other routes refuse them. */
+  /**
+   * For access `signed-in`: the route serves tokens for one organization or for public objects. Other routes refuse
+   * them.
+   */
   readonly servesConfined?: boolean
-  /** Open to a user whose password must be changed first. Other routes refuse such a user; public ones treat the user as anonymous. */
+  /**
+   * Open to a user whose password must be changed first. Other routes refuse such a user; public ones treat the user as
+   * anonymous.
+   */
   readonly beforePasswordChange?: boolean
   /** The form of error bodies. */
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
@@ -157,9 +167,9 @@ export interface StreamRoute<F extends string = string> {
   /** Open to a token that is confined to a cluster. Every other route refuses such a token. */
   readonly servesClusterTokens?: boolean
   /**
-   * Set if the receiver checks the path itself: it gets the path exactly as it was sent, and no rule of this service for paths applies to
-   * it. Reports whether the query, and the headers that this service does not need, belong to the receiver of this path. The path begins
-   * below the wildcard. No credential is read from such a query.
+   * Set if the receiver checks the path itself: it gets the path exactly as it was sent, and no rule of this service
+   * for paths applies to it. Reports whether the query, and the headers that this service does not need, belong to the
+   * receiver of this path. The path begins below the wildcard. No credential is read from such a query.
    */
   readonly ownsQuery?: (path: string) => boolean
   readonly failures: readonly FailureType<F>[]
@@ -217,14 +227,18 @@ type OwnRoute<P, Q, B, R, F extends string, X extends Access, M extends Method> 
   readonly tag?: string
   readonly failures?: readonly FailureType<F>[]
 }
-type OwnAccess<X extends Access, SX extends Access> = [SX] extends [never] ? { readonly access: X } : { readonly access?: X }
+type OwnAccess<X extends Access, SX extends Access> = [SX] extends [never]
+  ? { readonly access: X }
+  : { readonly access?: X }
 
 /**
  * Returns a `defineRoute` for routes that have declarations in common.
  * @example const route = routesOf({ tag: 'Authorization', scopeCategory: 'authz', query: InOrganization })
  */
 export const routesOf =
-  <SP = unknown, SQ = unknown, SF extends string = never, SX extends Access = never>(shared: SharedRoute<SP, SQ, SF, SX>) =>
+  <SP = unknown, SQ = unknown, SF extends string = never, SX extends Access = never>(
+    shared: SharedRoute<SP, SQ, SF, SX>,
+  ) =>
   <P = SP, Q = SQ, B = undefined, R = void, F extends string = never, X extends Access = SX, M extends Method = Method>(
     own: OwnRoute<P, Q, B, R, F, X, M> & OwnAccess<X, SX>,
   ): Route<P, Q, B, R, F | SF, X, M> => {
@@ -242,7 +256,8 @@ export const routesOf =
 export const pictureBodyBytes = 4_300_000
 
 /** A PNG of one pixel, in base64. */
-export const pictureExample = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+export const pictureExample =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
 /** The URL of a picture, which contains the digest of its bytes. */
 export const pictureUrlExample = 'https://platform.example/api/v1/avatars/xBTNDiBN6XT3N1PH4o12OOezaRu4saK6trJbt_7Xznc'

@@ -2,9 +2,16 @@ import type * as t from 'io-ts'
 import { isObject } from '../../core/kernel/json.ts'
 import { listedItem, optionalInner } from './codecs.ts'
 
-/** What a codec reads of a value: the fields of an object, or the items of a list. Values that are read whole have no shape. */
+/**
+ * What a codec reads of a value: the fields of an object, or the items of a list. Values that are read whole have no
+ * shape.
+ */
 export type ReadShape =
-  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, ReadShape | undefined>; readonly dropsOthers: boolean }
+  | {
+      readonly kind: 'object'
+      readonly fields: ReadonlyMap<string, ReadShape | undefined>
+      readonly dropsOthers: boolean
+    }
   | { readonly kind: 'list'; readonly item: ReadShape }
 
 /** A field of a request that its codec drops. */
@@ -31,7 +38,11 @@ const merged = (shapes: readonly (ReadShape | undefined)[], dropsOthers: boolean
   const objects = shapes.filter((shape): shape is ObjectShape => shape?.kind === 'object')
   if (objects.length === 0) return undefined
   const names = new Set(objects.flatMap(({ fields }) => [...fields.keys()]))
-  const fieldOf = (name: string) => merged(objects.filter(({ fields }) => fields.has(name)).map(({ fields }) => fields.get(name)), true)
+  const fieldOf = (name: string) =>
+    merged(
+      objects.filter(({ fields }) => fields.has(name)).map(({ fields }) => fields.get(name)),
+      true,
+    )
   return {
     kind: 'object',
     fields: new Map([...names].map((name) => [name, fieldOf(name)])),
@@ -39,7 +50,8 @@ const merged = (shapes: readonly (ReadShape | undefined)[], dropsOthers: boolean
   }
 }
 
-const isNothing = (codec: t.Any): boolean => ['NullType', 'UndefinedType', 'VoidType'].includes((codec as Tagged)._tag ?? '')
+const isNothing = (codec: t.Any): boolean =>
+  ['NullType', 'UndefinedType', 'VoidType'].includes((codec as Tagged)._tag ?? '')
 
 const objectShape = (props: Readonly<Record<string, t.Any>>): ReadShape => ({
   kind: 'object',
@@ -69,7 +81,10 @@ const describe = (codec: t.Any): ReadShape | undefined => {
     }
     case 'IntersectionType':
       // A part without a shape, such as a free-form object, reads every field.
-      return merged(types.map(shapeOf), types.every((part) => shapeOf(part) !== undefined))
+      return merged(
+        types.map(shapeOf),
+        types.every((part) => shapeOf(part) !== undefined),
+      )
     case 'UnionType':
       return merged(types.filter((part) => !isNothing(part)).map(shapeOf), true)
     case 'ReadonlyType':
@@ -104,8 +119,14 @@ const differInOne = (a: string, b: string): boolean => {
   let from = 0
   while (from < a.length && a[from] === b[from]) from += 1
   const [restOfA, restOfB] = [a.slice(from), b.slice(from)]
-  const isSwapped = restOfA.length > 1 && restOfA[0] === restOfB[1] && restOfA[1] === restOfB[0] && restOfA.slice(2) === restOfB.slice(2)
-  return isSwapped || restOfA.slice(1) === restOfB.slice(1) || restOfA.slice(1) === restOfB || restOfA === restOfB.slice(1)
+  const isSwapped =
+    restOfA.length > 1 &&
+    restOfA[0] === restOfB[1] &&
+    restOfA[1] === restOfB[0] &&
+    restOfA.slice(2) === restOfB.slice(2)
+  return (
+    isSwapped || restOfA.slice(1) === restOfB.slice(1) || restOfA.slice(1) === restOfB || restOfA === restOfB.slice(1)
+  )
 }
 
 const longestName = 100
@@ -146,7 +167,9 @@ export const unknownFields = (shape: ReadShape | undefined, value: unknown): rea
   // `at` is the path without the positions in lists.
   const visit = (each: ReadShape, part: unknown, path: string, at: string): void => {
     if (each.kind === 'list') {
-      if (Array.isArray(part)) for (let index = 0; index < part.length; index += 1) visit(each.item, part[index], keyed(path, String(index)), at)
+      if (Array.isArray(part))
+        for (let index = 0; index < part.length; index += 1)
+          visit(each.item, part[index], keyed(path, String(index)), at)
       return
     }
     if (!isObject(part)) return
@@ -158,5 +181,8 @@ export const unknownFields = (shape: ReadShape | undefined, value: unknown): rea
   }
   visit(shape, value, '', '')
   const fields = [...found.values()].map(({ field }) => field)
-  return [...fields.filter(({ meant }) => meant !== undefined), ...fields.filter(({ meant }) => meant === undefined)].slice(0, mostFields)
+  return [
+    ...fields.filter(({ meant }) => meant !== undefined),
+    ...fields.filter(({ meant }) => meant === undefined),
+  ].slice(0, mostFields)
 }

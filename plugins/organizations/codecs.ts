@@ -78,8 +78,13 @@ export const Team = answer(
     name: described(t.string, 'The name of the team, unique in the organization without regard to case.'),
     description: described(t.string, 'The text about the team; empty if not set.'),
     organization: described(Organization, 'The organization of the team.'),
-    permission: noted(t.string, { description: 'The level; `read` for a team that has only the permissions of its roles, for clients that know no other word.' }),
-    is_custom: noted(t.boolean, { description: 'Whether the team has only the permissions of its roles, and no level.' }),
+    permission: noted(t.string, {
+      description:
+        'The level; `read` for a team that has only the permissions of its roles, for clients that know no other word.',
+    }),
+    is_custom: noted(t.boolean, {
+      description: 'Whether the team has only the permissions of its roles, and no level.',
+    }),
     units: described(t.readonlyArray(t.string), 'Always empty: this service has no units of repositories.'),
     units_map: described(FreeObjectCodec, 'Always empty: this service has no units of repositories.'),
     includes_all_repositories: described(t.boolean, 'Always false: this service does not store repositories.'),
@@ -182,7 +187,13 @@ const team = {
     optional(freeText(32)),
     'The type of the team: `kubernetes` or empty; absent: `kubernetes` for a new team, else unchanged.',
   ),
-  is_custom: optional(noted(t.boolean, { description: 'true: the team has only the permissions of its roles, as with the permission `custom`; false: it has the level of `permission`. Without it, `read` does not change the permission of a custom team.' })),
+  is_custom: optional(
+    noted(t.boolean, {
+      description:
+        'true: the team has only the permissions of its roles, as with the permission `custom`; false: it ' +
+        'has the level of `permission`. Without it, `read` does not change the permission of a custom team.',
+    }),
+  ),
 }
 export const CreateTeamOption = request(
   {
@@ -247,7 +258,13 @@ export const OrganizationPermissions = answer(
   },
   'OrganizationPermissions',
 )
-export const permissionsExample = { is_owner: false, is_admin: false, can_write: true, can_read: true, can_create_repository: false }
+export const permissionsExample = {
+  is_owner: false,
+  is_admin: false,
+  can_write: true,
+  can_read: true,
+  can_create_repository: false,
+}
 
 export const TeamSearchResult = answer(
   {
@@ -355,7 +372,9 @@ export const ownInvitationExample = {
   expires_at: '2026-11-28T08:00:00.000Z',
 }
 
-/** `two_factor_from` is present while a second factor is required. From that instant members without one are refused. */
+/**
+ * `two_factor_from` is present while a second factor is required. From that instant members without one are refused.
+ */
 export const OrgPolicies = answer(
   {
     require_two_factor: described(t.boolean, 'Whether members must have a second factor.'),

@@ -26,7 +26,10 @@ export const removeExpiredInvitations = defineGroup({
 
 const id = 'organizations.notifySecondFactor'
 
-/** Mails members that their organization requires a second factor: soon after it is enabled, and near the end of the grace period. */
+/**
+ * Mails members that their organization requires a second factor: soon after it is enabled, and near the end of the
+ * grace period.
+ */
 export const notifySecondFactor = defineGroup({
   needs: {
     unitOfWork: OrganizationUnitOfWorkToken,

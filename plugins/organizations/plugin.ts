@@ -3,7 +3,12 @@ import { definePlugin } from '../kit/plugin.ts'
 import { notifySecondFactor, removeExpiredInvitations } from './housekeeping.job.ts'
 import { invitationGroup } from './invitations/invitations.handlers.ts'
 import { memberGroup, memberViewGroup, organizationTokenGroup } from './members/members.handlers.ts'
-import { organizationAdminGroup, organizationAvatarGroup, organizationGroup, policyGroup } from './organizations/organizations.handlers.ts'
+import {
+  organizationAdminGroup,
+  organizationAvatarGroup,
+  organizationGroup,
+  policyGroup,
+} from './organizations/organizations.handlers.ts'
 import { robotGroup, robotTokenGroup } from './robots/robots.handlers.ts'
 import { teamGroup, teamMemberGroup } from './teams/teams.handlers.ts'
 
@@ -23,7 +28,7 @@ const define = (
 })
 
 /** Permissions on organizations, members and teams that a custom role can carry. */
-export const organizationPermissions: readonly PermissionDefinition[] = [
+const organizationPermissions: readonly PermissionDefinition[] = [
   define('view', 'read', 'View the profile of the organization'),
   define('edit', 'admin', 'Change the profile of the organization', ['view']),
   define('rename', 'owner', 'Rename the organization', ['view', 'edit']),
@@ -38,11 +43,16 @@ export const organizationPermissions: readonly PermissionDefinition[] = [
   define('add team members', 'admin', 'Add users to teams', ['view teams', 'add members']),
   define('remove team members', 'admin', 'Remove users from teams', ['view teams']),
   define('view access tokens', 'admin', 'View the access tokens that are confined to the organization'),
-  define('delete access tokens', 'owner', 'Revoke access tokens that are confined to the organization', ['view access tokens']),
+  define('delete access tokens', 'owner', 'Revoke access tokens that are confined to the organization', [
+    'view access tokens',
+  ]),
   define('view policies', 'read', 'View the entry requirements of the organization'),
   define('edit policies', 'owner', 'Require a second factor, and limit the life of access tokens', ['view policies']),
   define('view robot accounts', 'read', 'View the robot accounts of the organization'),
-  define('manage robot accounts', 'admin', 'Create, change and delete robot accounts and their access tokens', ['view robot accounts', 'view teams']),
+  define('manage robot accounts', 'admin', 'Create, change and delete robot accounts and their access tokens', [
+    'view robot accounts',
+    'view teams',
+  ]),
   define('view audit log', 'owner', 'Read the audit log of the organization'),
 ]
 
@@ -53,7 +63,17 @@ const organizationRelations: ObjectTypeDefinition = {
   type: 'organization',
   listed: true,
   scope: 'organization',
-  reading: ['member', 'owner', 'can_view', 'can_view_members', 'can_list_teams', 'can_list_tokens', 'can_view_policies', 'can_list_robots', 'can_view_audit'],
+  reading: [
+    'member',
+    'owner',
+    'can_view',
+    'can_view_members',
+    'can_list_teams',
+    'can_list_tokens',
+    'can_view_policies',
+    'can_list_robots',
+    'can_view_audit',
+  ],
   relations: {
     member: [{ by: 'member' }],
     owner: [{ by: 'level', atLeast: 'owner' }],

@@ -33,9 +33,17 @@ export const ReleasePath = request(
 )
 
 /** The name of a new release: lower-case letters, digits, `-` and `.`, at most 53 characters. */
-export const ReleaseName = patternText(releaseNamePattern, 53, "a release name: at most 53 lower-case letters, digits, '-' and '.', a letter or digit first and last")
+export const ReleaseName = patternText(
+  releaseNamePattern,
+  53,
+  "a release name: at most 53 lower-case letters, digits, '-' and '.', a letter or digit first and last",
+)
 /** A namespace of the member cluster. Empty when the default of the route applies. */
-export const Namespace = patternText(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)?$/, 63, "a namespace: at most 63 lower-case letters, digits and '-', a letter or digit first and last")
+export const Namespace = patternText(
+  /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)?$/,
+  63,
+  "a namespace: at most 63 lower-case letters, digits and '-', a letter or digit first and last",
+)
 
 /** `true` or `false`, as JSON or as the text of a query string. */
 export const LooseBoolean = noted(
@@ -53,7 +61,10 @@ export const LooseBoolean = noted(
 )
 
 /** Returns a codec of an integer from `min`, as JSON or as the text of a query string. */
-export const looseInteger = (min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER): t.Type<number, number, unknown> =>
+export const looseInteger = (
+  min = Number.MIN_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
+): t.Type<number, number, unknown> =>
   noted(
     new t.Type<number, number, unknown>(
       min === Number.MIN_SAFE_INTEGER ? 'an integer' : `an integer from ${min}`,
@@ -129,7 +140,14 @@ export const ChartSourceFlatRef = request(chartSourceProps, 'ChartSourceFlatRef'
 export type ChartSourceFlatRef = t.TypeOf<typeof ChartSourceFlatRef>
 
 /** Returns the chart reference, with the defaults of the interface. */
-export const chartRefOf = ({ name, version, sourceApiGroup, sourceKind, sourceNamespace, sourceName }: ChartSourceFlatRef): ChartRef => ({
+export const chartRefOf = ({
+  name,
+  version,
+  sourceApiGroup,
+  sourceKind,
+  sourceNamespace,
+  sourceName,
+}: ChartSourceFlatRef): ChartRef => ({
   name,
   version: version ?? '',
   source: completedSource({ apiGroup: sourceApiGroup, kind: sourceKind, namespace: sourceNamespace, name: sourceName }),

@@ -7,7 +7,14 @@ import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../
 import { releaseVersion } from '../../core/platform/version.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import { changeBranding, getApiSettings, getBranding, getSiteConfig, getSiteSummary, getVersion } from './platform.routes.ts'
+import {
+  changeBranding,
+  getApiSettings,
+  getBranding,
+  getSiteConfig,
+  getSiteSummary,
+  getVersion,
+} from './platform.routes.ts'
 
 const limits = {
   max_response_items: maxPageLimit,

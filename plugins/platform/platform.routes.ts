@@ -36,7 +36,9 @@ export const getApiSettings = publicRoute({
   method: 'GET',
   path: '/settings/api',
   summary: 'Get the paging and size limits of the API',
-  description: 'Clients of code-hosting servers read this before their first list. The git and blob limits are zero: this service does not serve them.',
+  description:
+    'Clients of code-hosting servers read this before their first list. The git and blob limits are zero: ' +
+    'this service does not serve them.',
   ok: json(200, APISettings, {
     max_response_items: maxPageLimit,
     default_paging_num: defaultPageLimit,
@@ -73,7 +75,9 @@ const BrandingOptions = request(
       'A PNG, JPEG or WebP of at most 262,144 bytes as a `data:` URL in base64; absent: unchanged, empty: none.',
     ),
     // Answers show it. It is not read.
-    favicons: optional(noted(FreeObjectCodec, { description: 'As in the answer. It changes nothing; `favicon` does.' })),
+    favicons: optional(
+      noted(FreeObjectCodec, { description: 'As in the answer. It changes nothing; `favicon` does.' }),
+    ),
     primaryColor: described(
       optional(freeText(7)),
       'The main color, as #rrggbb; absent: unchanged, empty: the default.',
@@ -98,7 +102,14 @@ export const getBranding = publicRoute({
   description: 'Pictures are `data:` URLs, empty if there is none; `favicons.icon` is the only favicon.',
   tag: 'Administration',
   ok: json(200, BrandingResponse, {
-    logo: '', favicons: {}, primaryColor: '#0b6070', runMode: 'production', deploymentType: 'SelfHosted', isOfflineInstaller: false, showAppTag: true, appName: 'Moorage',
+    logo: '',
+    favicons: {},
+    primaryColor: '#0b6070',
+    runMode: 'production',
+    deploymentType: 'SelfHosted',
+    isOfflineInstaller: false,
+    showAppTag: true,
+    appName: 'Moorage',
   }),
 })
 
@@ -107,7 +118,9 @@ export const changeBranding = adminRoute({
   method: 'POST',
   path: '/branding',
   summary: 'Update the appearance of the console; omitted fields do not change, an empty string restores the default',
-  description: 'Pictures are PNG, JPEG or WebP of at most 256 KiB as `data:` URLs in base64. SVG is rejected because it can contain scripts.',
+  description:
+    'Pictures are PNG, JPEG or WebP of at most 256 KiB as `data:` URLs in base64. SVG is rejected because ' +
+    'it can contain scripts.',
   body: body(BrandingOptions, { primaryColor: '#224466', appName: 'Harbour' }),
   ok: empty(200),
   failures: [BrandingRefused],
@@ -155,7 +168,16 @@ export const getSiteSummary = adminRoute({
   summary: 'Get the statistics of the service and of its runtime',
   description: '`startedAt` and `runtime` describe the instance that responds.',
   ok: json(200, SiteSummary, {
-    counts: { users: 120, activeUsers: 112, siteAdmins: 2, organizations: 14, teams: 45, clusters: 30, sessions: 61, accessTokens: 88 },
+    counts: {
+      users: 120,
+      activeUsers: 112,
+      siteAdmins: 2,
+      organizations: 14,
+      teams: 45,
+      clusters: 30,
+      sessions: 61,
+      accessTokens: 88,
+    },
     version: releaseVersion,
     runtime: 'Node.js v24.21.0',
     startedAt: '2026-11-21T08:00:00.000Z',
@@ -170,6 +192,13 @@ export const getSiteConfig = adminRoute({
   method: 'GET',
   path: '/accounts/admin/config',
   summary: 'Get the settings of the service',
-  description: 'An object by key of the configuration file, as `moorage config print` prints them; secrets are masked. Settings cannot be changed by the API.',
-  ok: json(200, FreeObjectCodec, { listen: '127.0.0.1:3000', deployment_type: 'SelfHosted', log_level: 'info', admin_password: '***' }),
+  description:
+    'An object by key of the configuration file, as `moorage config print` prints them; secrets are ' +
+    'masked. Settings cannot be changed by the API.',
+  ok: json(200, FreeObjectCodec, {
+    listen: '127.0.0.1:3000',
+    deployment_type: 'SelfHosted',
+    log_level: 'info',
+    admin_password: '***',
+  }),
 })

@@ -27,7 +27,9 @@ const listClusters = defineRoute({
   method: 'GET',
   path: '/reference-names/clustersv2/{owner}',
   summary: 'List the clusters of an account, as an object with `items`',
-  description: 'Clients of the reference get it at `/clustersv2/{owner}`. By name, all of them. `provider` selects the clusters of one hosting provider.',
+  description:
+    'Clients of the reference get it at `/clustersv2/{owner}`. By name, all of them. `provider` selects ' +
+    'the clusters of one hosting provider.',
   tag: 'Cluster Management v2',
   access: requires('can_list_clusters', ownerInPath),
   scope: read('cluster'),
@@ -38,8 +40,10 @@ const listClusters = defineRoute({
 })
 
 /** Without regard to case; no provider selects all clusters. */
-const isOf = (provider: string | undefined) => (cluster: { readonly provider: string }): boolean =>
-  (provider ?? '') === '' || cluster.provider.toLowerCase() === provider?.toLowerCase()
+const isOf =
+  (provider: string | undefined) =>
+  (cluster: { readonly provider: string }): boolean =>
+    (provider ?? '') === '' || cluster.provider.toLowerCase() === provider?.toLowerCase()
 
 const group = defineGroup({
   needs: { clock: ClockToken, clusters: ClusterStoreToken },

@@ -6,7 +6,10 @@ const namespace = 'cluster_mgmt'
 const held = heldBy(namespace)
 const withView = [{ namespace, action: 'view hubs', required: true }]
 
-/** Permissions on the spokes of hubs. Each step of a spoke's life has its own, so that who accepts spokes need not remove them. */
+/**
+ * Permissions on the spokes of hubs. Each step of a spoke's life has its own, so that who accepts spokes need not
+ * remove them.
+ */
 const spokePermissions: readonly PermissionDefinition[] = [
   {
     namespace,
@@ -19,7 +22,9 @@ const spokePermissions: readonly PermissionDefinition[] = [
     namespace,
     action: 'import spokes',
     level: 'admin',
-    description: 'Import clusters into a hub, and read the command with which a cluster joins it. The command contains a credential of the hub.',
+    description:
+      'Import clusters into a hub, and read the command with which a cluster joins it. The command ' +
+      'contains a credential of the hub.',
     associated: [...withView, { namespace, action: 'import clusters', required: false }],
   },
   {

@@ -1,7 +1,12 @@
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken, SpokeSuppliesToken } from '../../core/clusters/hubs/ports.ts'
+import {
+  ClusterInfoReaderToken,
+  HubsToken,
+  SpokeHubsToken,
+  SpokeSuppliesToken,
+} from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
@@ -27,7 +32,12 @@ import { makeImportSpoke } from '../../core/spokes/imports.ts'
 import type { StatedCluster } from '../../core/spokes/join-command.ts'
 import { makeGetJoinCommand } from '../../core/spokes/join-command.ts'
 import type { ManagedCluster } from '../../core/spokes/managed-clusters.ts'
-import { makeListAccepted, makeListAvailable, makeListNotAccepted, makeReadManagedClusters } from '../../core/spokes/managed-clusters.ts'
+import {
+  makeListAccepted,
+  makeListAvailable,
+  makeListNotAccepted,
+  makeReadManagedClusters,
+} from '../../core/spokes/managed-clusters.ts'
 import { AgentImagesToken, CertificateRequestReaderToken, HubMembersToken } from '../../core/spokes/ports.ts'
 import { makeRemoveSpoke, removeSpokeKind } from '../../core/spokes/removal.ts'
 import type { ImportOptions } from '../clusters/codecs.ts'
@@ -52,7 +62,10 @@ import {
 
 const countNames = { spokes: 'spokeClusters', addOns: 'addOns', nodes: 'clusterNode' } as const
 
-const toHubCluster = ({ cluster, spokes, addOns, nodes, unknown }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({
+const toHubCluster = (
+  { cluster, spokes, addOns, nodes, unknown }: HubSummary,
+  now: Date,
+): t.TypeOf<typeof HubCluster> => ({
   name: cluster.name,
   ownerName: cluster.ownerName,
   displayName: cluster.displayName,
@@ -81,8 +94,13 @@ const reply = (clusters: readonly ManagedCluster[]) => clusters.map(toManagedClu
 export const managedClusterGroup = defineGroup({
   needs: { authorizer: AuthorizerToken, clock: ClockToken, clusters: ClusterStoreToken, hubs: HubsToken },
   routes: (given) => [
-    handle(listHubs, makeListHubs(given), { input: ({ grant }) => grant.ownerId, reply: (hubs) => hubs.map((hub) => toHubCluster(hub, given.clock.now())) }),
-    handle(listAllHubs, makeListAllHubs(given), { reply: (hubs) => hubs.map((hub) => toHubCluster(hub, given.clock.now())) }),
+    handle(listHubs, makeListHubs(given), {
+      input: ({ grant }) => grant.ownerId,
+      reply: (hubs) => hubs.map((hub) => toHubCluster(hub, given.clock.now())),
+    }),
+    handle(listAllHubs, makeListAllHubs(given), {
+      reply: (hubs) => hubs.map((hub) => toHubCluster(hub, given.clock.now())),
+    }),
     handle(readManagedClusters, makeReadManagedClusters(given), { input, reply: (text) => new JsonText(text) }),
     handle(listNotAccepted, makeListNotAccepted(given), { input, reply }),
     handle(listAccepted, makeListAccepted(given), { input, reply }),
@@ -96,7 +114,9 @@ const stated = (name: string | undefined, uid: string | undefined, ownerId: numb
   uid: uid === '' ? undefined : uid,
   ownerId: ownerId === 0 ? undefined : ownerId,
 })
-const clustersOf = (options: t.TypeOf<typeof ClusterOptions>): { readonly hub: StatedCluster; readonly host: StatedCluster } => ({
+const clustersOf = (
+  options: t.TypeOf<typeof ClusterOptions>,
+): { readonly hub: StatedCluster; readonly host: StatedCluster } => ({
   hub: stated(options.hubClusterName, options.hubClusterUID, options.hubClusterOwnerID),
   host: stated(options.hostClusterName, options.hostClusterUID, options.hostClusterOwnerID),
 })
@@ -114,10 +134,20 @@ export const acceptanceGroup = defineGroup({
   },
   routes: (given) => [
     handle(acceptSpokes, makeAcceptSpokes(given), {
-      input: ({ grant, body: { clusters, skipApproveCheck = false, requesters = [] } }) => ({ grant, clusters, skipsApproveCheck: skipApproveCheck, requesters }),
+      input: ({ grant, body: { clusters, skipApproveCheck = false, requesters = [] } }) => ({
+        grant,
+        clusters,
+        skipsApproveCheck: skipApproveCheck,
+        requesters,
+      }),
     }),
     handle(getJoinCommand, makeGetJoinCommand(given), {
-      input: ({ grant, query: { installer = 'clusteradm' }, body }) => ({ grant, installer, clusterName: body.clusterName, ...clustersOf(body) }),
+      input: ({ grant, query: { installer = 'clusteradm' }, body }) => ({
+        grant,
+        installer,
+        clusterName: body.clusterName,
+        ...clustersOf(body),
+      }),
       reply: (command) => ({ spoke: command.reveal() }),
     }),
     handle(syncAccounts, makeSyncAccounts(given), { input: ({ grant }) => grant }),
@@ -177,7 +207,12 @@ export const importGroup = defineGroup({
       }),
     }),
     handle(convertToSpoke, makeConvertToSpoke(ports), {
-      input: ({ grant, body, query }) => ({ ...statedIn(body), grant, name: given(body.basicInfo?.name), responseId: query['response-id'] }),
+      input: ({ grant, body, query }) => ({
+        ...statedIn(body),
+        grant,
+        name: given(body.basicInfo?.name),
+        responseId: query['response-id'],
+      }),
     }),
   ],
 })

@@ -134,4 +134,14 @@ export const taskToWire = (task: Task) => ({
   ended_at: task.endedAt,
 })
 
-export const eventToWire = ({ seq, at, id, status, step, msg, level, error, data }: TaskEvent) => ({ seq, at, id, status, step, msg, level, error, data })
+export const eventToWire = ({ seq, at, id, status, step, msg, level, error, data }: TaskEvent) => ({
+  seq,
+  at,
+  id,
+  status,
+  step,
+  msg,
+  level,
+  error,
+  data,
+})

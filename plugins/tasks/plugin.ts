@@ -4,8 +4,8 @@ import { retireTasks } from './retire-tasks.job.ts'
 import { taskGroup } from './tasks.handlers.ts'
 
 /**
- * Tasks reveal what is done to clusters. A user who may connect to all clusters of an account sees its tasks; a user who may
- * change the clusters cancels the tasks of others.
+ * Tasks reveal what is done to clusters. A user who may connect to all clusters of an account sees its tasks; a user
+ * who may change the clusters cancels the tasks of others.
  */
 const taskObjectTypes: readonly ObjectTypeDefinition[] = [
   {
@@ -14,8 +14,16 @@ const taskObjectTypes: readonly ObjectTypeDefinition[] = [
     scope: 'cluster',
     reading: ['can_view_tasks'],
     relations: {
-      can_view_tasks: [{ by: 'owner' }, { by: 'level', atLeast: 'write' }, { by: 'permission', namespace: 'cluster_mgmt', action: 'connect to clusters' }],
-      can_cancel_tasks: [{ by: 'owner' }, { by: 'level', atLeast: 'admin' }, { by: 'permission', namespace: 'cluster_mgmt', action: 'reconfigure clusters' }],
+      can_view_tasks: [
+        { by: 'owner' },
+        { by: 'level', atLeast: 'write' },
+        { by: 'permission', namespace: 'cluster_mgmt', action: 'connect to clusters' },
+      ],
+      can_cancel_tasks: [
+        { by: 'owner' },
+        { by: 'level', atLeast: 'admin' },
+        { by: 'permission', namespace: 'cluster_mgmt', action: 'reconfigure clusters' },
+      ],
     },
   },
 ]

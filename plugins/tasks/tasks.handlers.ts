@@ -3,7 +3,14 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { EventPublisherToken, TaskBusToken, TaskStoreToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
 import type { FollowTask, ReadEvents } from '../../core/tasks/tasks.ts'
-import { makeCancelTask, makeFindSeenTask, makeFollowTask, makeListTasks, makeReadEvents, makeViewTask } from '../../core/tasks/tasks.ts'
+import {
+  makeCancelTask,
+  makeFindSeenTask,
+  makeFollowTask,
+  makeListTasks,
+  makeReadEvents,
+  makeViewTask,
+} from '../../core/tasks/tasks.ts'
 import type { Task, TaskEvent } from '../../core/tasks/types.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
@@ -38,12 +45,19 @@ export const taskGroup = defineGroup({
     const follow = makeFollowTask(given)
     return [
       handle(listTasks, makeListTasks(given), {
-        input: ({ query: { account, state, kind, cluster }, page }) => ({ ...definedFields({ state, kind, cluster }), account, page }),
+        input: ({ query: { account, state, kind, cluster }, page }) => ({
+          ...definedFields({ state, kind, cluster }),
+          account,
+          page,
+        }),
         reply: taskToWire,
       }),
       handle(getTask, view, { input: refOf, reply: taskToWire }),
       handle(followTask, view, { input: refOf, reply: (task) => feedOf(task, read, follow) }),
-      handle(cancelTask, makeCancelTask({ ...given, find: makeFindSeenTask(given) }), { input: refOf, reply: taskToWire }),
+      handle(cancelTask, makeCancelTask({ ...given, find: makeFindSeenTask(given) }), {
+        input: refOf,
+        reply: taskToWire,
+      }),
     ]
   },
 })

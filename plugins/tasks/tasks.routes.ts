@@ -5,7 +5,13 @@ import { feed, json, list, paged } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { EventsQuery, TaskEventWire, TaskPath, TasksQuery, TaskWire } from './codecs.ts'
 
-const common = { tag: 'Miscellaneous', access: signedIn, servesConfined: true, scopeCategory: 'cluster', failures: [TaskMissing] } as const
+const common = {
+  tag: 'Miscellaneous',
+  access: signedIn,
+  servesConfined: true,
+  scopeCategory: 'cluster',
+  failures: [TaskMissing],
+} as const
 const route = routesOf(common)
 const taskRoute = routesOf({ ...common, params: TaskPath })
 
@@ -30,7 +36,9 @@ export const listTasks = route({
   method: 'GET',
   path: '/tasks',
   summary: 'List tasks, the newest first',
-  description: 'Lists your own tasks, those in organizations only while you are a member; with `account`, all tasks of an account in which you may connect to clusters.',
+  description:
+    'Lists your own tasks, those in organizations only while you are a member; with `account`, all tasks ' +
+    'of an account in which you may connect to clusters.',
   query: TasksQuery,
   ok: paged(list(TaskWire, taskExample)),
 })
@@ -52,7 +60,9 @@ export const followTask = taskRoute({
   path: '/tasks/{id}/events',
   summary: 'Follow the progress of a task',
   description:
-    'Server-sent events: first the existing ones, then each new one, until the end of the task. After a lost connection, a client resumes with `Last-Event-ID`. With `Accept: application/json`, returns the existing events as an array, at most 500.',
+    'Server-sent events: first the existing ones, then each new one, until the end of the task. After a ' +
+    'lost connection, a client resumes with `Last-Event-ID`. With `Accept: application/json`, returns the ' +
+    'existing events as an array, at most 500.',
   query: EventsQuery,
   ok: feed(TaskEventWire, {
     seq: 2,
@@ -70,7 +80,15 @@ export const cancelTask = taskRoute({
   path: '/tasks/{id}/cancel',
   summary: 'Cancel a task',
   description:
-    'A waiting task ends at once. A running task is notified and ends as soon as its work allows, in the state that results. The request may be repeated. Returns 409 after the end of the task. Returns 403 if the caller lacks the right to change the clusters of the account or, for an own task, to connect to its cluster.',
-  ok: json(202, TaskWire, { ...taskExample, is_cancel_requested: true }, 'The task, which has ended or is being cancelled'),
+    'A waiting task ends at once. A running task is notified and ends as soon as its work allows, in the ' +
+    'state that results. The request may be repeated. Returns 409 after the end of the task. Returns 403 ' +
+    'if the caller lacks the right to change the clusters of the account or, for an own task, to connect ' +
+    'to its cluster.',
+  ok: json(
+    202,
+    TaskWire,
+    { ...taskExample, is_cancel_requested: true },
+    'The task, which has ended or is being cancelled',
+  ),
   failures: [AccessDenied, TaskEnded],
 })

@@ -25,7 +25,10 @@ import {
   textLines,
 } from '../kit/codecs.ts'
 
-export const UsageOwnerPath = request({ owner: described(PathName, 'The login of the account to which the cluster belongs.') }, 'UsageOwnerPath')
+export const UsageOwnerPath = request(
+  { owner: described(PathName, 'The login of the account to which the cluster belongs.') },
+  'UsageOwnerPath',
+)
 
 const words = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ')
 
@@ -34,35 +37,86 @@ export const UsageEvent = request(
   {
     id: noted(givenText(), { description: 'Of the sender: 1 to 255 characters.' }),
     type: noted(givenText(), { description: words(eventTypes) }),
-    time: noted(InstantText, { description: 'When it happened: at most 35 days ago, and at most 5 minutes ahead. A fraction of a second is left out. What is billed begins and ends at these times, not when the event arrives.' }),
+    time: noted(InstantText, {
+      description:
+        'When it happened: at most 35 days ago, and at most 5 minutes ahead. A fraction of a second is ' +
+        'left out. What is billed begins and ends at these times, not when the event arrives.',
+    }),
     product: optional(noted(givenText(), { description: words(usageProducts) })),
     group: described(optional(givenText()), 'The API group of the kind of the object. Events of objects need it.'),
     kind: described(optional(givenText()), 'The kind of the object, as in its manifest. Events of objects need it.'),
     uid: described(optional(givenText()), 'The UID of the object, a UUID. Events of objects need it.'),
-    namespace: described(optional(givenText()), 'The namespace of the object, or the one that the event is about: a DNS label.'),
+    namespace: described(
+      optional(givenText()),
+      'The namespace of the object, or the one that the event is about: a DNS label.',
+    ),
     namespaceUID: described(optional(givenText()), 'The UID of that namespace, a UUID.'),
     name: described(optional(givenText()), 'The name of the object, 1 to 253 characters. Events of objects need it.'),
     generation: optional(
       noted(SafeInteger, {
-        description: 'Of the object, from 0. Generations may arrive in any order. A change applies from its time on, unless one of a higher generation applies already. A change is known by its object, generation and type.',
+        description:
+          'Of the object, from 0. Generations may arrive in any order. A change applies from its time on, ' +
+          'unless one of a higher generation applies already. A change is known by its object, generation ' +
+          'and type.',
       }),
     ),
-    createdAt: optional(noted(InstantText, { description: 'When the object, or the namespace, was created. It is the same in all events of an object, and from then on the object counts, at most 35 days before the time of its creation event.' })),
-    trial: described(optional(t.boolean), 'Of an event that creates an object: the object is a trial, if its contract allows that. By default false.'),
-    milliCPU: optional(noted(SafeInteger, { description: 'Thousandths of a core that all replicas of the object occupy together: 0 to 1,000,000,000. It is what is billed; it is not multiplied by `replicas`.' })),
-    memoryMiB: optional(noted(SafeInteger, { description: 'MiB that all replicas of the object occupy together: 0 to 1,000,000,000. It is not multiplied by `replicas`.' })),
-    replicas: optional(noted(SafeInteger, { description: 'How many replicas occupy them, 1 without it; only shown. An object with 0 replicas occupies nothing.' })),
-    details: optional(noted(FreeObjectCodec, { description: '`{pods: [{milliCPU, memoryMiB, count}], volumes: [{name, sizeMiB, createdAt}]}`; `milliCPU` and `memoryMiB` of one pod. All pods together occupy at most what the object does.' })),
+    createdAt: optional(
+      noted(InstantText, {
+        description:
+          'When the object, or the namespace, was created. It is the same in all events of an object, and ' +
+          'from then on the object counts, at most 35 days before the time of its creation event.',
+      }),
+    ),
+    trial: described(
+      optional(t.boolean),
+      'Of an event that creates an object: the object is a trial, if its contract allows that. By default false.',
+    ),
+    milliCPU: optional(
+      noted(SafeInteger, {
+        description:
+          'Thousandths of a core that all replicas of the object occupy together: 0 to 1,000,000,000. It ' +
+          'is what is billed; it is not multiplied by `replicas`.',
+      }),
+    ),
+    memoryMiB: optional(
+      noted(SafeInteger, {
+        description:
+          'MiB that all replicas of the object occupy together: 0 to 1,000,000,000. It is not multiplied ' +
+          'by `replicas`.',
+      }),
+    ),
+    replicas: optional(
+      noted(SafeInteger, {
+        description:
+          'How many replicas occupy them, 1 without it; only shown. An object with 0 replicas occupies nothing.',
+      }),
+    ),
+    details: optional(
+      noted(FreeObjectCodec, {
+        description:
+          '`{pods: [{milliCPU, memoryMiB, count}], volumes: [{name, sizeMiB, createdAt}]}`; `milliCPU` and ' +
+          '`memoryMiB` of one pod. All pods together occupy at most what the object does.',
+      }),
+    ),
     mode: optional(noted(givenText(), { description: 'Only `prod` is production.' })),
-    labels: described(optional(FreeObjectCodec), 'The labels of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.'),
-    annotations: described(optional(FreeObjectCodec), 'The annotations of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.'),
+    labels: described(
+      optional(FreeObjectCodec),
+      'The labels of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.',
+    ),
+    annotations: described(
+      optional(FreeObjectCodec),
+      'The annotations of a namespace: an object of texts, up to 16,000 characters of JSON; none by default.',
+    ),
   },
   'UsageEvent',
 )
 
 export const UsageEventReport = request(
   {
-    clusterUID: described(givenText(), 'The UID of the cluster in which the events happened: that of its namespace kube-system.'),
+    clusterUID: described(
+      givenText(),
+      'The UID of the cluster in which the events happened: that of its namespace kube-system.',
+    ),
     events: described(listOf(UsageEvent, maxEvents, 1), 'The events, in any order.'),
   },
   'UsageEventReport',
@@ -71,13 +125,22 @@ export const UsageEventReport = request(
 export const UsageEventResult = answer(
   {
     id: described(t.string, 'The id that the sender gave the event.'),
-    result: noted(oneOf('accepted', 'repeated', 'refused'), { description: '`repeated`: the event, or an equal one, was received before.' }),
-    reason: described(optional(oneOf(...refusalReasons)), 'Why the event was refused. `invalid`: a field is missing or wrong. `too-early`: more than 5 minutes ahead. `too-late`: more than 35 days ago. `conflict`: another content was received before.'),
+    result: noted(oneOf('accepted', 'repeated', 'refused'), {
+      description: '`repeated`: the event, or an equal one, was received before.',
+    }),
+    reason: described(
+      optional(oneOf(...refusalReasons)),
+      'Why the event was refused. `invalid`: a field is missing or wrong. `too-early`: more than 5 minutes ' +
+        'ahead. `too-late`: more than 35 days ago. `conflict`: another content was received before.',
+    ),
     message: described(optional(t.string), 'What is wrong with a refused event, in one sentence.'),
   },
   'UsageEventResult',
 )
-export const UsageEventResults = answer({ results: described(t.readonlyArray(UsageEventResult), 'One for each event, in the order of the request.') }, 'UsageEventResults')
+export const UsageEventResults = answer(
+  { results: described(t.readonlyArray(UsageEventResult), 'One for each event, in the order of the request.') },
+  'UsageEventResults',
+)
 
 export const reportExample = {
   clusterUID: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11',
@@ -102,13 +165,31 @@ export const reportExample = {
     { id: 'heartbeat-2026-11-22T10', type: 'cluster.heartbeat', time: '2026-11-22T10:00:00Z' },
   ],
 }
-export const resultsExample = { results: [{ id: '3b0f3a8e-5e1c-4f0a-8c58-0d5c1f3f7a10.1', result: 'accepted' }, { id: 'heartbeat-2026-11-22T10', result: 'accepted' }] }
+export const resultsExample = {
+  results: [
+    { id: '3b0f3a8e-5e1c-4f0a-8c58-0d5c1f3f7a10.1', result: 'accepted' },
+    { id: 'heartbeat-2026-11-22T10', result: 'accepted' },
+  ],
+}
 
 export const UsageBusCredentials = answer(
-  { endpoints: described(t.readonlyArray(t.string), 'The addresses of the servers of the bus, the preferred one first.'), credentials: noted(t.string, { type: 'string', format: 'byte', description: 'A credentials file of the bus, in base64.' }) },
+  {
+    endpoints: described(
+      t.readonlyArray(t.string),
+      'The addresses of the servers of the bus, the preferred one first.',
+    ),
+    credentials: noted(t.string, {
+      type: 'string',
+      format: 'byte',
+      description: 'A credentials file of the bus, in base64.',
+    }),
+  },
   'UsageBusCredentials',
 )
-export const credentialsExample = { endpoints: ['nats://bus.example.com:4222'], credentials: 'LS0tLS1CRUdJTiBOQVRTIFVTRVIgSldULS0tLS0KLi4uCi0tLS0tLUVORCBOQVRTIFVTRVIgSldULS0tLS0tCg==' }
+export const credentialsExample = {
+  endpoints: ['nats://bus.example.com:4222'],
+  credentials: 'LS0tLS1CRUdJTiBOQVRTIFVTRVIgSldULS0tLS0KLi4uCi0tLS0tLUVORCBOQVRTIFVTRVIgSldULS0tLS0tCg==',
+}
 
 export const SystemOutageRequest = request(
   {
@@ -116,7 +197,10 @@ export const SystemOutageRequest = request(
     clusterID: optional(noted(freeText(36), { description: 'The UID of a cluster; all clusters without it.' })),
     start: described(Instant, 'The first instant of the outage.'),
     end: described(Instant, 'The instant just after the outage.'),
-    tags: described(optional(t.readonlyArray(freeText(64))), 'Words by which outages are counted, at most 64 characters each; none by default.'),
+    tags: described(
+      optional(t.readonlyArray(freeText(64))),
+      'Words by which outages are counted, at most 64 characters each; none by default.',
+    ),
     comments: described(optional(textLines(4000)), 'Text for people, at most 4,000 characters; empty by default.'),
   },
   'SystemOutageRequest',
@@ -137,7 +221,10 @@ export const SystemOutageApiForm = answer(
   'SystemOutageApiForm',
 )
 const TagPercentage = answer(
-  { tag: described(t.string, 'A tag of outages.'), percentage: described(Float, 'How many of the outages have it, in percent.') },
+  {
+    tag: described(t.string, 'A tag of outages.'),
+    percentage: described(Float, 'How many of the outages have it, in percent.'),
+  },
   'TagPercentage',
 )
 const EntityDurationPercentage = answer(
@@ -154,8 +241,14 @@ export const SystemOutageReport = answer(
     totalOutages: described(SafeInteger, 'How many outages are counted.'),
     totalDurationHours: described(Float, 'How long they last together, in hours.'),
     topTagsPercentage: described(t.readonlyArray(TagPercentage), 'The most frequent tags, the most frequent first.'),
-    topAccountsDuration: described(t.readonlyArray(EntityDurationPercentage), 'The accounts with the longest outages, the longest first.'),
-    topClustersDuration: described(t.readonlyArray(EntityDurationPercentage), 'The clusters with the longest outages, the longest first.'),
+    topAccountsDuration: described(
+      t.readonlyArray(EntityDurationPercentage),
+      'The accounts with the longest outages, the longest first.',
+    ),
+    topClustersDuration: described(
+      t.readonlyArray(EntityDurationPercentage),
+      'The clusters with the longest outages, the longest first.',
+    ),
   },
   'SystemOutageReport',
 )
@@ -172,7 +265,10 @@ export const OutageReportQuery = request(
   {
     start: described(optional(Instant), 'Only outages that end after this instant; all by default.'),
     account_id: described(optional(queryId<AccountId>()), 'Only outages of the account with this id; all by default.'),
-    cluster_id: described(optional(patternText(/^[0-9a-fA-F-]{1,36}$/, 36, 'the UID of a cluster')), 'Only outages of the cluster with this UID; all by default.'),
+    cluster_id: described(
+      optional(patternText(/^[0-9a-fA-F-]{1,36}$/, 36, 'the UID of a cluster')),
+      'Only outages of the cluster with this UID; all by default.',
+    ),
     tags: described(repeatable(freeText(64)), 'Only outages with one of these tags; all by default.'),
   },
   'SystemOutageReportQuery',
@@ -190,6 +286,12 @@ export const outageExample = {
   createdAt: '2026-11-20T13:00:00.000Z',
 }
 export const outageReportExample = {
-  report: { totalOutages: 1, totalDurationHours: 2.5, topTagsPercentage: [{ tag: 'network', percentage: 100 }], topAccountsDuration: [], topClustersDuration: [] },
+  report: {
+    totalOutages: 1,
+    totalDurationHours: 2.5,
+    topTagsPercentage: [{ tag: 'network', percentage: 100 }],
+    topAccountsDuration: [],
+    topClustersDuration: [],
+  },
   entries: [outageExample],
 }

@@ -12,10 +12,16 @@ export const usageEventGroup = defineGroup({
     return [
       handle(reportUsageEvents, forReporters(reports.recordFor), {
         input: ({ grant, body }) => ({ ownerId: grant.ownerId, clusterUid: body.clusterUID, events: body.events }),
-        reply: (results) => ({ results: results.map((result) => ({ reason: undefined, message: undefined, ...result })) }),
+        reply: (results) => ({
+          results: results.map((result) => ({ reason: undefined, message: undefined, ...result })),
+        }),
       }),
       handle(getUsageCredentials, forReporters(credentials.issue), {
-        input: ({ call, grant }) => ({ ownerId: grant.ownerId, login: grant.context.accountName, notAfter: call.principal.tokenExpiresAt }),
+        input: ({ call, grant }) => ({
+          ownerId: grant.ownerId,
+          login: grant.context.accountName,
+          notAfter: call.principal.tokenExpiresAt,
+        }),
         reply: ({ endpoints, file }) => ({ endpoints, credentials: btoa(String.fromCharCode(...file.reveal())) }),
       }),
     ]

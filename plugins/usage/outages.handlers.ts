@@ -23,13 +23,28 @@ export const outageGroup = defineGroup({
   needs: { clock: ClockToken, outages: OutageStoreToken, unitOfWork: OutageUnitOfWorkToken },
   routes: (given) => [
     handle(recordOutage, makeRecordOutage(given), {
-      input: ({ body: { clusterID, tags = [], comments = '', ...body } }) => ({ ...body, clusterUid: clusterID, tags, comments }),
+      input: ({ body: { clusterID, tags = [], comments = '', ...body } }) => ({
+        ...body,
+        clusterUid: clusterID,
+        tags,
+        comments,
+      }),
       reply: toOutage,
     }),
     handle(getOutageReport, makeReportOutages(given.outages), {
-      input: ({ query }) => ({ start: query.start, accountId: query.account_id, clusterUid: query.cluster_id, tags: query.tags }),
+      input: ({ query }) => ({
+        start: query.start,
+        accountId: query.account_id,
+        clusterUid: query.cluster_id,
+        tags: query.tags,
+      }),
       reply: ({ topTags, topAccounts, topClusters, entries, ...report }) => ({
-        report: { ...report, topTagsPercentage: topTags, topAccountsDuration: topAccounts, topClustersDuration: topClusters },
+        report: {
+          ...report,
+          topTagsPercentage: topTags,
+          topAccountsDuration: topAccounts,
+          topClustersDuration: topClusters,
+        },
         entries: entries.map(toOutage),
       }),
     }),

@@ -3,7 +3,14 @@ import { OutageAccountMissing, OutageInvalid, OutageRecorded } from '../../core/
 import { siteAdmin } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import { outageExample, outageReportExample, OutageReportQuery, SystemOutageApiForm, SystemOutageRequest, SystemOutagesAndReportAPIForm } from './codecs.ts'
+import {
+  outageExample,
+  outageReportExample,
+  OutageReportQuery,
+  SystemOutageApiForm,
+  SystemOutageRequest,
+  SystemOutagesAndReportAPIForm,
+} from './codecs.ts'
 
 const route = routesOf({ tag: 'Billing Dashboard', access: siteAdmin, scopeCategory: 'billing' })
 
@@ -12,8 +19,14 @@ export const recordOutage = route({
   method: 'POST',
   path: '/dashboard/system-outages',
   summary: 'Record a time in which clusters could not be heard',
-  description: 'Clusters count as heard in it: all of them, those of one account, or one. Months that are final do not change.',
-  body: body(SystemOutageRequest, { start: outageExample.start, end: outageExample.end, tags: ['network'], comments: outageExample.comments }),
+  description:
+    'Clusters count as heard in it: all of them, those of one account, or one. Months that are final do not change.',
+  body: body(SystemOutageRequest, {
+    start: outageExample.start,
+    end: outageExample.end,
+    tags: ['network'],
+    comments: outageExample.comments,
+  }),
   ok: json(201, SystemOutageApiForm, outageExample, 'Created'),
   failures: [OutageInvalid, OutageAccountMissing, OutageRecorded],
 })

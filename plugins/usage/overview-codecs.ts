@@ -1,7 +1,19 @@
 import * as t from 'io-ts'
 import { daySeconds } from '../../core/usage/month.ts'
 import { usageProducts } from '../../core/usage/types.ts'
-import { answer, described, Float, freeText, Instant, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  Float,
+  freeText,
+  Instant,
+  noted,
+  oneOf,
+  optional,
+  PathName,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 import { billablePairs, UsedPair, UsedQuota } from './view-codecs.ts'
 
 const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
@@ -13,7 +25,9 @@ const Day = noted(
     (u): u is number => typeof u === 'number',
     (u, c) => {
       const at = typeof u === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(u) ? Date.parse(`${u}T00:00:00Z`) : Number.NaN
-      return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== u ? t.failure(u, c) : t.success(at / 1000 / daySeconds)
+      return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== u
+        ? t.failure(u, c)
+        : t.success(at / 1000 / daySeconds)
     },
     (day) => dayText(day),
   ),
@@ -41,8 +55,13 @@ const monthText = noted(freeText(7), { description: 'The month in the form `2026
 
 export const GeneratedDates = answer(
   {
-    yearMonthList: described(t.record(t.string, t.readonlyArray(t.string)), 'By year, the English names of the months of which a report was generated.'),
-    months: noted(t.readonlyArray(answer({ month: monthText, ...MonthState }, 'GeneratedMonth')), { description: 'The same months, each with its newest revision.' }),
+    yearMonthList: described(
+      t.record(t.string, t.readonlyArray(t.string)),
+      'By year, the English names of the months of which a report was generated.',
+    ),
+    months: noted(t.readonlyArray(answer({ month: monthText, ...MonthState }, 'GeneratedMonth')), {
+      description: 'The same months, each with its newest revision.',
+    }),
   },
   'GeneratedDates',
 )
@@ -59,7 +78,10 @@ const Intake = answer(
   },
   'UsageIntake',
 )
-export const IntakeSums = answer({ items: described(t.readonlyArray(Intake), 'The sums, by day and cluster, ascending.') }, 'UsageIntakeSums')
+export const IntakeSums = answer(
+  { items: described(t.readonlyArray(Intake), 'The sums, by day and cluster, ascending.') },
+  'UsageIntakeSums',
+)
 
 const RefusedEvent = answer(
   {
@@ -72,19 +94,28 @@ const RefusedEvent = answer(
   },
   'RefusedUsageEvent',
 )
-export const RefusedEvents = answer({ items: described(t.readonlyArray(RefusedEvent), 'The refused events, the newest first.') }, 'RefusedUsageEvents')
+export const RefusedEvents = answer(
+  { items: described(t.readonlyArray(RefusedEvent), 'The refused events, the newest first.') },
+  'RefusedUsageEvents',
+)
 
 const RunningContract = answer(
   {
     contractID: described(SafeInteger, 'The id of the contract.'),
     name: described(t.string, 'The name of the contract.'),
     billed: described(UsedPair, 'What was billed in the month so far.'),
-    quota: described(t.union([UsedQuota, t.null]), 'What the contract includes, and how much of it was billed; null if it has no quota.'),
+    quota: described(
+      t.union([UsedQuota, t.null]),
+      'What the contract includes, and how much of it was billed; null if it has no quota.',
+    ),
     computedAt: described(Instant, 'When the figures were computed.'),
   },
   'RunningContract',
 )
-export const RunningMonthFigures = answer({ month: monthText, contracts: described(t.readonlyArray(RunningContract), 'The contracts in force, by id.') }, 'RunningUsageMonth')
+export const RunningMonthFigures = answer(
+  { month: monthText, contracts: described(t.readonlyArray(RunningContract), 'The contracts in force, by id.') },
+  'RunningUsageMonth',
+)
 
 const CustomerProduct = answer(
   {
@@ -105,16 +136,35 @@ const CustomerMonth = answer(
   },
   'CustomerMonth',
 )
-export const Customers = answer({ month: monthText, customers: described(t.readonlyArray(CustomerMonth), 'The accounts with a report of the month, by name.') }, 'CustomersOfMonth')
+export const Customers = answer(
+  {
+    month: monthText,
+    customers: described(t.readonlyArray(CustomerMonth), 'The accounts with a report of the month, by name.'),
+  },
+  'CustomersOfMonth',
+)
 
 export const CloseQuery = request(
-  { ...org, status: noted(optional(oneOf('provisional', 'final')), { description: 'The status of the revision. Without it: `final` from 72 hours after the end of the month on, before `provisional`.' }) },
+  {
+    ...org,
+    status: noted(optional(oneOf('provisional', 'final')), {
+      description:
+        'The status of the revision. Without it: `final` from 72 hours after the end of the month on, ' +
+        'before `provisional`.',
+    }),
+  },
   'CloseUsageMonthQuery',
 )
 export const ReopenQuery = request(org, 'ReopenUsageMonthQuery')
 
 export const ChangedMonth = answer(
-  { month: monthText, ...MonthState, isNew: noted(t.boolean, { description: 'False if the newest revision was computed from the same events: then nothing was written.' }) },
+  {
+    month: monthText,
+    ...MonthState,
+    isNew: noted(t.boolean, {
+      description: 'False if the newest revision was computed from the same events: then nothing was written.',
+    }),
+  },
   'ChangedUsageMonth',
 )
 
@@ -124,14 +174,51 @@ const pair = { cpu: 1.5, memory: 6 }
 const none = { cpu: 0, memory: 0 }
 
 export const generatedExample = { yearMonthList: { '2026': ['June'] }, months: [{ month: '2026-06', ...state }] }
-export const intakeExample = { items: [{ day: '2026-06-30', clusterUID, received: 120, accepted: 110, repeated: 8, refused: 2, late: 1 }] }
-export const refusedExample = { items: [{ receivedAt: '2026-06-30T10:00:00.000Z', clusterUID, id: 'a1', type: 'object.created', reason: 'invalid', message: 'kind must be the name of a kind.' }] }
+export const intakeExample = {
+  items: [{ day: '2026-06-30', clusterUID, received: 120, accepted: 110, repeated: 8, refused: 2, late: 1 }],
+}
+export const refusedExample = {
+  items: [
+    {
+      receivedAt: '2026-06-30T10:00:00.000Z',
+      clusterUID,
+      id: 'a1',
+      type: 'object.created',
+      reason: 'invalid',
+      message: 'kind must be the name of a kind.',
+    },
+  ],
+}
 export const runningExample = {
   month: '2026-07',
-  contracts: [{ contractID: 42, name: 'Databases', billed: pair, quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 }, computedAt: '2026-07-10T10:00:00.000Z' }],
+  contracts: [
+    {
+      contractID: 42,
+      name: 'Databases',
+      billed: pair,
+      quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 },
+      computedAt: '2026-07-10T10:00:00.000Z',
+    },
+  ],
 }
 export const customersExample = {
   month: '2026-06',
-  customers: [{ account: 'acme', accountID: 7, ...state, products: [{ product: 'dbProduct', objectCount: 1, ...pair, prod: pair, nonProd: none, free: { trial: none, freeContract: none } }] }],
+  customers: [
+    {
+      account: 'acme',
+      accountID: 7,
+      ...state,
+      products: [
+        {
+          product: 'dbProduct',
+          objectCount: 1,
+          ...pair,
+          prod: pair,
+          nonProd: none,
+          free: { trial: none, freeContract: none },
+        },
+      ],
+    },
+  ],
 }
 export const changedExample = { month: '2026-06', ...state, isNew: true }

@@ -2,16 +2,34 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
 import { CloseMonthToken } from '../../core/usage/months/close.ts'
 import { makeExpireIntake, makeListIntake, makeListRefused } from '../../core/usage/overview/intake.ts'
-import { makeChangeMonth, makeListCustomers, makeListGeneratedMonths, makeReadRunningMonth } from '../../core/usage/overview/months.ts'
+import {
+  makeChangeMonth,
+  makeListCustomers,
+  makeListGeneratedMonths,
+  makeReadRunningMonth,
+} from '../../core/usage/overview/months.ts'
 import type { ChangedMonth } from '../../core/usage/overview/months.ts'
 import { UsageOverviewStoreToken } from '../../core/usage/overview/ports.ts'
 import type { UsageMonth } from '../../core/usage/types.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { dayText } from './overview-codecs.ts'
-import { closeMonth, getRunningMonth, listCustomers, listGeneratedMonths, listIntake, listRefusedEvents, reopenMonth } from './overview.routes.ts'
+import {
+  closeMonth,
+  getRunningMonth,
+  listCustomers,
+  listGeneratedMonths,
+  listIntake,
+  listRefusedEvents,
+  reopenMonth,
+} from './overview.routes.ts'
 
-const stateOf = ({ month, revision, status, generatedAt }: UsageMonth) => ({ month: monthText(month), revision, status, generatedAt })
+const stateOf = ({ month, revision, status, generatedAt }: UsageMonth) => ({
+  month: monthText(month),
+  revision,
+  status,
+  generatedAt,
+})
 const toChanged = ({ month, isNew }: ChangedMonth) => ({ ...stateOf(month), isNew })
 
 /** What site admins see of the usage of accounts beside the views of one month, and the changes of months. */
@@ -28,20 +46,39 @@ export const overviewGroup = defineGroup({
         input: ({ grant, query: { from, to } }) => ({ ownerId: grant.ownerId, from, to }),
         reply: (sums) => ({
           items: sums.map(({ day, clusterUid, accepted, repeated, refused, late }) => ({
-            day: dayText(day), clusterUID: clusterUid, received: accepted + repeated + refused, accepted, repeated, refused, late,
+            day: dayText(day),
+            clusterUID: clusterUid,
+            received: accepted + repeated + refused,
+            accepted,
+            repeated,
+            refused,
+            late,
           })),
         }),
       }),
       handle(listRefusedEvents, makeListRefused(given), {
         input: ({ grant }) => ({ ownerId: grant.ownerId }),
-        reply: (events) => ({ items: events.map(({ receivedAt, clusterUid, eventId, type, reason, message }) => ({ receivedAt, clusterUID: clusterUid, id: eventId, type, reason, message })) }),
+        reply: (events) => ({
+          items: events.map(({ receivedAt, clusterUid, eventId, type, reason, message }) => ({
+            receivedAt,
+            clusterUID: clusterUid,
+            id: eventId,
+            type,
+            reason,
+            message,
+          })),
+        }),
       }),
       handle(getRunningMonth, makeReadRunningMonth(given), {
         input: ({ grant }) => ({ ownerId: grant.ownerId }),
         reply: ({ month, contracts }) => ({
           month: monthText(month),
           contracts: contracts.map(({ contract, cpu, memory, quota, computedAt }) => ({
-            contractID: contract.id, name: contract.name, billed: { cpu, memory }, quota: quota === undefined ? null : { metric: contract.quota.metric, ...quota }, computedAt,
+            contractID: contract.id,
+            name: contract.name,
+            billed: { cpu, memory },
+            quota: quota === undefined ? null : { metric: contract.quota.metric, ...quota },
+            computedAt,
           })),
         }),
       }),
@@ -51,21 +88,41 @@ export const overviewGroup = defineGroup({
           month: monthText(monthKey(params.year, params.month)),
           customers: customers.map(({ accountName, month, products }) => {
             const { revision, status, generatedAt } = month
-            return { account: accountName, accountID: month.ownerId, revision, status, generatedAt, products: products.map(({ clusterHours: _, ...totals }) => totals) }
+            return {
+              account: accountName,
+              accountID: month.ownerId,
+              revision,
+              status,
+              generatedAt,
+              products: products.map(({ clusterHours: _, ...totals }) => totals),
+            }
           }),
         }),
       }),
       handle(closeMonth, change, {
-        input: ({ grant, params, query: { status } }) => ({ ownerId: grant.ownerId, month: monthKey(params.year, params.month), ...(status === undefined ? {} : { as: status }) }),
+        input: ({ grant, params, query: { status } }) => ({
+          ownerId: grant.ownerId,
+          month: monthKey(params.year, params.month),
+          ...(status === undefined ? {} : { as: status }),
+        }),
         reply: toChanged,
       }),
       handle(reopenMonth, change, {
-        input: ({ grant, params }) => ({ ownerId: grant.ownerId, month: monthKey(params.year, params.month), as: 'reopen' as const }),
+        input: ({ grant, params }) => ({
+          ownerId: grant.ownerId,
+          month: monthKey(params.year, params.month),
+          as: 'reopen' as const,
+        }),
         reply: toChanged,
       }),
     ]
   },
   jobs: (given) => [
-    { id: 'usage.expireIntake', summary: 'Remove sums of events after 14 months, and refused events after 35 days', everySeconds: 6 * 3600, run: makeExpireIntake(given) },
+    {
+      id: 'usage.expireIntake',
+      summary: 'Remove sums of events after 14 months, and refused events after 35 days',
+      everySeconds: 6 * 3600,
+      run: makeExpireIntake(given),
+    },
   ],
 })

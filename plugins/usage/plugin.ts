@@ -12,7 +12,12 @@ const held = heldBy(namespace)
 /** Permissions on the usage of an organization that a custom role can carry. */
 const usagePermissions: readonly PermissionDefinition[] = [
   { namespace, action: 'view billing', level: 'owner', description: 'View the billing reports of the organization.' },
-  { namespace, action: 'report usage', level: 'admin', description: 'Report the usage of clusters of the organization, as programs in clusters do.' },
+  {
+    namespace,
+    action: 'report usage',
+    level: 'admin',
+    description: 'Report the usage of clusters of the organization, as programs in clusters do.',
+  },
 ]
 
 /** Relations to the usage of an account as a whole. */
@@ -38,5 +43,14 @@ export const usagePlugin = definePlugin({
   gate: 'billing-enabled',
   permissions: usagePermissions,
   objectTypes: usageObjectTypes,
-  groups: [usageEventGroup, usageUpkeepGroup, outageGroup, usageMonthsGroup, overviewGroup, viewGroup, namespaceReportGroup, reportGroup],
+  groups: [
+    usageEventGroup,
+    usageUpkeepGroup,
+    outageGroup,
+    usageMonthsGroup,
+    overviewGroup,
+    viewGroup,
+    namespaceReportGroup,
+    reportGroup,
+  ],
 })

@@ -2,7 +2,11 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
-import { UsageClusterStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../core/usage/events/ports.ts'
+import {
+  UsageClusterStoreToken,
+  UsageRetentionToken,
+  UsageUpkeepUnitOfWorkToken,
+} from '../../core/usage/events/ports.ts'
 import { makeCarryIntervals, makeCutSilentObjects, makeExpireUsage } from '../../core/usage/events/upkeep.ts'
 import { laterByMonths, monthOf, secondOf } from '../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseDueMonths } from '../../core/usage/months/close.ts'
@@ -31,7 +35,11 @@ export const usageMonthsGroup = defineGroup({
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
-    const closeDue = makeCloseDueMonths({ ...given, onFailure: ({ ownerId, month }, error) => given.log.error({ account: ownerId, month, error }, 'a month of usage was not closed') })
+    const closeDue = makeCloseDueMonths({
+      ...given,
+      onFailure: ({ ownerId, month }, error) =>
+        given.log.error({ account: ownerId, month, error }, 'a month of usage was not closed'),
+    })
     const update = makeUpdateConsumption(given)
     const closing = runs.map((run) => ({
       id: `usage.closeMonths.${run}`,
@@ -59,7 +67,13 @@ export const usageMonthsGroup = defineGroup({
 
 /** What keeps the tables of events in order. */
 export const usageUpkeepGroup = defineGroup({
-  needs: { clock: ClockToken, clusters: UsageClusterStoreToken, entropy: EntropyToken, retention: UsageRetentionToken, unitOfWork: UsageUpkeepUnitOfWorkToken },
+  needs: {
+    clock: ClockToken,
+    clusters: UsageClusterStoreToken,
+    entropy: EntropyToken,
+    retention: UsageRetentionToken,
+    unitOfWork: UsageUpkeepUnitOfWorkToken,
+  },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
     const carry = makeCarryIntervals(given)
@@ -76,7 +90,9 @@ export const usageUpkeepGroup = defineGroup({
       },
       {
         id: 'usage.cutSilentObjects',
-        summary: 'End the intervals of objects that were not heard for a day while their cluster was, in this month and the last',
+        summary:
+          'End the intervals of objects that were not heard for a day while their cluster was, in this ' +
+          'month and the last',
         everySeconds: 3600,
         run: async (signal) => {
           const call = ownCall('usage.cutSilentObjects', signal)

@@ -43,7 +43,11 @@ const Month = noted(
     },
     (month) => monthNames[month - 1] ?? '',
   ),
-  { type: 'string', pattern: '^(0?[1-9]|1[0-2]|[A-Za-z]{3,9})$', description: 'An English name in any case, as `generated-months` lists them, or 1 to 12.' },
+  {
+    type: 'string',
+    pattern: '^(0?[1-9]|1[0-2]|[A-Za-z]{3,9})$',
+    description: 'An English name in any case, as `generated-months` lists them, or 1 to 12.',
+  },
 )
 
 const month = { year: Year, month: Month }
@@ -51,19 +55,27 @@ const month = { year: Year, month: Month }
 const Uid = freeText(253, 1)
 
 export const MonthPath = request(month, 'UsageMonthPath')
-const objectInUrl = { clusterUID: described(Uid, 'The UID of the cluster of the object.'), objectID: described(Uid, 'The UID of the object.') }
+const objectInUrl = {
+  clusterUID: described(Uid, 'The UID of the cluster of the object.'),
+  objectID: described(Uid, 'The UID of the object.'),
+}
 export const MonthObjectPath = request({ ...month, ...objectInUrl }, 'UsageMonthObjectPath')
 export const ObjectPath = request(objectInUrl, 'UsageObjectPath')
 
 const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
 export const InAccount = request(org, 'UsageAccountQuery')
 
-const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), { description: 'A revision of the month; the newest without it.' })
+const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), {
+  description: 'A revision of the month; the newest without it.',
+})
 export const ReportQuery = request({ ...org, revision }, 'UsageReportQuery')
 
-const filterText = (what: string) => described(optional(freeText(253)), `Only items of this ${what}; all if it is empty.`)
+const filterText = (what: string) =>
+  described(optional(freeText(253)), `Only items of this ${what}; all if it is empty.`)
 const filters = {
-  view_type: noted(optional(oneOf(...usageViewTypes)), { description: '`total` (the default) or `billable`: divided into production, other and free use.' }),
+  view_type: noted(optional(oneOf(...usageViewTypes)), {
+    description: '`total` (the default) or `billable`: divided into production, other and free use.',
+  }),
   group: filterText('API group'),
   kind: filterText('kind'),
   clusterUID: filterText('UID of a cluster'),
@@ -80,21 +92,40 @@ export interface ViewQuery extends Partial<t.TypeOf<t.TypeC<typeof filters>>> {
 }
 
 /** Returns the codec of the query of a view with some of the filters. */
-export const viewQuery = (name: string, ...accepted: readonly (keyof typeof filters)[]): t.Type<ViewQuery, unknown, unknown> => {
+export const viewQuery = (
+  name: string,
+  ...accepted: readonly (keyof typeof filters)[]
+): t.Type<ViewQuery, unknown, unknown> => {
   const props: t.Props = {
     ...org,
     ...Object.fromEntries(accepted.map((filter) => [filter, filters[filter]])),
     revision,
-    format: described(optional(oneOf('json', 'csv')), 'The format of the answer; by default that of the header `Accept`, else JSON.'),
+    format: described(
+      optional(oneOf('json', 'csv')),
+      'The format of the answer; by default that of the header `Accept`, else JSON.',
+    ),
   }
   return request(props, name) as unknown as t.Type<ViewQuery, unknown, unknown>
 }
 
-const used = { cpu: noted(Float, { description: 'Core-months.' }), memory: noted(Float, { description: 'GiB-months.' }) }
+const used = {
+  cpu: noted(Float, { description: 'Core-months.' }),
+  memory: noted(Float, { description: 'GiB-months.' }),
+}
 export const UsedPair = answer(used, 'UsedAmounts')
-const FreePairs = answer({ trial: described(UsedPair, 'What trials used.'), freeContract: described(UsedPair, 'What was used without a contract.') }, 'FreeUsedAmounts')
+const FreePairs = answer(
+  {
+    trial: described(UsedPair, 'What trials used.'),
+    freeContract: described(UsedPair, 'What was used without a contract.'),
+  },
+  'FreeUsedAmounts',
+)
 /** The classes of what was used. */
-export const billablePairs = { prod: described(UsedPair, 'Production use, which is billed.'), nonProd: described(UsedPair, 'Other use that is billed.'), free: described(FreePairs, 'Use that is not billed.') }
+export const billablePairs = {
+  prod: described(UsedPair, 'Production use, which is billed.'),
+  nonProd: described(UsedPair, 'Other use that is billed.'),
+  free: described(FreePairs, 'Use that is not billed.'),
+}
 const measures = {
   ...used,
   prod: described(optional(UsedPair), 'Production use, which is billed. Of view type `billable` only.'),
@@ -114,7 +145,10 @@ const object = {
   namespaceUID: described(t.string, 'The UID of that namespace.'),
   name: described(t.string, 'The name of the object.'),
 }
-const interval = { from: described(InstantText, 'The first second.'), to: noted(InstantText, { description: 'Just after the last second.' }) }
+const interval = {
+  from: described(InstantText, 'The first second.'),
+  to: noted(InstantText, { description: 'Just after the last second.' }),
+}
 const orNull = (codec: t.Mixed): t.Any => t.union([codec, t.null])
 const list = (codec: t.Any): t.Any => t.readonlyArray(codec as t.Mixed)
 const Summary = answer(
@@ -129,7 +163,9 @@ const Summary = answer(
 const ObjectUse = answer(
   {
     contractID: noted(SafeInteger, { description: '0 for what was used without a contract.' }),
-    class: noted(oneOf(...usageClasses), { description: '`prod` and `non-prod` are billed, `trial` and `free` are not.' }),
+    class: noted(oneOf(...usageClasses), {
+      description: '`prod` and `non-prod` are billed, `trial` and `free` are not.',
+    }),
     ...used,
   },
   'UseOfObject',
@@ -139,21 +175,56 @@ export const ObjectItem = answer(
     ...object,
     createdAt: described(InstantText, 'When the object was created.'),
     deletedAt: described(orNull(InstantText), 'When the object was deleted; null if it was not.'),
-    dailyEvents: described(list(SafeInteger), 'One for each day of the month in UTC, day 1 first: how often the object was created, resized or deleted on it, by the times of these events. Heartbeats do not count.'),
+    dailyEvents: described(
+      list(SafeInteger),
+      'One for each day of the month in UTC, day 1 first: how often the object was created, resized or ' +
+        'deleted on it, by the times of these events. Heartbeats do not count.',
+    ),
     ...measures,
-    uses: described(optional(list(ObjectUse)), 'The parts by contract and class, which add up to the figures of the object. Of view type `billable` only.'),
+    uses: described(
+      optional(list(ObjectUse)),
+      'The parts by contract and class, which add up to the figures of the object. Of view type `billable` only.',
+    ),
   },
   'UsageOfObject',
 )
-const ContractShare = answer({ contractID: described(SafeInteger, 'The id of the contract; 0 for what was used without one.'), objectCount: objects, ...measures }, 'UsageOfContractInKind')
-const KindShare = answer({ group: apiGroup, kind: kindName, objectCount: objects, ...measures, contracts: described(list(ContractShare), 'The parts by contract, which add up to the figures of the kind.') }, 'UsageOfKindInCluster')
+const ContractShare = answer(
+  {
+    contractID: described(SafeInteger, 'The id of the contract; 0 for what was used without one.'),
+    objectCount: objects,
+    ...measures,
+  },
+  'UsageOfContractInKind',
+)
+const KindShare = answer(
+  {
+    group: apiGroup,
+    kind: kindName,
+    objectCount: objects,
+    ...measures,
+    contracts: described(list(ContractShare), 'The parts by contract, which add up to the figures of the kind.'),
+  },
+  'UsageOfKindInCluster',
+)
 export const ClusterItem = answer(
   {
     clusterUID: clusterUid,
     displayName: described(t.string, 'The last name of the cluster in the month.'),
-    modes: described(list(answer({ ...interval, mode: described(t.string, 'The mode: `prod` or `non-prod`.') }, 'ClusterModeInterval')), 'The modes of the cluster in the month, in the order of time.'),
-    contractIDs: described(list(SafeInteger), 'The ids of the contracts to which the cluster was bound in the month, ascending.'),
-    clusterHours: noted(Float, { description: 'Hours for which the cluster counts: those in which it was heard, the silences of up to 35 days between them, and recorded outages. Without use they are not billed.' }),
+    modes: described(
+      list(
+        answer({ ...interval, mode: described(t.string, 'The mode: `prod` or `non-prod`.') }, 'ClusterModeInterval'),
+      ),
+      'The modes of the cluster in the month, in the order of time.',
+    ),
+    contractIDs: described(
+      list(SafeInteger),
+      'The ids of the contracts to which the cluster was bound in the month, ascending.',
+    ),
+    clusterHours: noted(Float, {
+      description:
+        'Hours for which the cluster counts: those in which it was heard, the silences of up to 35 days ' +
+        'between them, and recorded outages. Without use they are not billed.',
+    }),
     objectCount: objects,
     ...measures,
     kinds: described(list(KindShare), 'The parts by kind, which add up to the figures of the cluster.'),
@@ -172,11 +243,20 @@ export const NamespaceItem = answer(
   'UsageOfNamespace',
 )
 export const KindItem = answer(
-  { group: apiGroup, kind: kindName, objectCount: objects, ...measures, matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }) },
+  {
+    group: apiGroup,
+    kind: kindName,
+    objectCount: objects,
+    ...measures,
+    matrix: noted(list(answer(measures, 'UsageOfDay')), { description: 'One for each day of the month.' }),
+  },
   'UsageOfKind',
 )
 const metric = described(t.string, 'What is limited: `memory_gib_month` or `cpu_core_month`.')
-const QuotaOfTerms = answer({ metric, limit: described(Float, 'The included quantity of a whole month, in the unit of the metric.') }, 'QuotaOfTerms')
+const QuotaOfTerms = answer(
+  { metric, limit: described(Float, 'The included quantity of a whole month, in the unit of the metric.') },
+  'QuotaOfTerms',
+)
 const TermsOfMonth = answer(
   {
     number: noted(SafeInteger, { description: 'Of the version, as in `GET /contracts/{id}/terms`.' }),
@@ -192,7 +272,11 @@ const TermsOfMonth = answer(
 export const UsedQuota = answer(
   {
     metric,
-    limit: noted(Float, { description: 'The quantity that is included in the month, in the unit of the metric: a limit that was changed in it counts by the seconds of each.' }),
+    limit: noted(Float, {
+      description:
+        'The quantity that is included in the month, in the unit of the metric: a limit that was changed ' +
+        'in it counts by the seconds of each.',
+    }),
     billed: noted(Float, { description: 'Production and other use: what counts against the limit.' }),
     excess: noted(Float, { description: 'What was billed beyond the limit.' }),
     usedPercent: noted(Float, { description: 'What was billed, in percent of the limit.' }),
@@ -206,9 +290,14 @@ export const ContractItem = answer(
     product: described(t.string, 'The product of the contract; empty without one.'),
     features: described(list(t.string), 'The features of the contract.'),
     start: noted(orNull(InstantText), { description: 'From when the contract is in force; null without a contract.' }),
-    end: noted(orNull(InstantText), { description: 'Until just before when it is in force: its end or its revocation.' }),
+    end: noted(orNull(InstantText), {
+      description: 'Until just before when it is in force: its end or its revocation.',
+    }),
     quota: noted(orNull(UsedQuota), { description: 'Null without a quota.' }),
-    terms: noted(list(TermsOfMonth), { description: 'The versions of the terms that were in force in the month and cover the product, in the order of time.' }),
+    terms: noted(list(TermsOfMonth), {
+      description:
+        'The versions of the terms that were in force in the month and cover the product, in the order of time.',
+    }),
     objectCount: objects,
     ...measures,
   },
@@ -226,15 +315,50 @@ const OccupiedSegment = answer(
 )
 const segments = described(list(OccupiedSegment), 'The intervals in which it occupied the same, in the order of time.')
 export const QuotaItem = answer(
-  { ...object, milliCPU: described(Summary, 'What it occupied, in thousandths of a core.'), memMiB: described(Summary, 'What it occupied, in MiB.'), segments },
+  {
+    ...object,
+    milliCPU: described(Summary, 'What it occupied, in thousandths of a core.'),
+    memMiB: described(Summary, 'What it occupied, in MiB.'),
+    segments,
+  },
   'OccupiedByObject',
 )
-const UsedInMode = answer({ ...interval, mode: described(t.string, 'The mode of the cluster: `prod` or `non-prod`.'), ...used }, 'UsedInMode')
-export const ModeItem = answer({ ...object, ...used, segments: described(list(UsedInMode), 'The intervals in which its cluster had the same mode, in the order of time.') }, 'UsageOfObjectByMode')
+const UsedInMode = answer(
+  { ...interval, mode: described(t.string, 'The mode of the cluster: `prod` or `non-prod`.'), ...used },
+  'UsedInMode',
+)
+export const ModeItem = answer(
+  {
+    ...object,
+    ...used,
+    segments: described(
+      list(UsedInMode),
+      'The intervals in which its cluster had the same mode, in the order of time.',
+    ),
+  },
+  'UsageOfObjectByMode',
+)
 
-const Totals = answer({ cpu: optional(used.cpu), memory: optional(used.memory), prod: measures.prod, nonProd: measures.nonProd, free: measures.free, objectCount: objects, clusterHours: described(optional(Float), 'The hours of all clusters. Of the view of clusters only.') }, 'UsageTotals')
+const Totals = answer(
+  {
+    cpu: optional(used.cpu),
+    memory: optional(used.memory),
+    prod: measures.prod,
+    nonProd: measures.nonProd,
+    free: measures.free,
+    objectCount: objects,
+    clusterHours: described(optional(Float), 'The hours of all clusters. Of the view of clusters only.'),
+  },
+  'UsageTotals',
+)
 
-const Units = answer({ cpu: described(t.string, 'The unit of `cpu`: `core-month`.'), memory: described(t.string, 'The unit of `memory`: `GiB-month`.') }, 'UsageUnits')
+const Units = answer(
+  {
+    cpu: described(t.string, 'The unit of `cpu`: `core-month`.'),
+    memory: described(t.string, 'The unit of `memory`: `GiB-month`.'),
+  },
+  'UsageUnits',
+)
 
 const viewHead = {
   revision: described(SafeInteger, 'The revision of the month, from 1.'),
@@ -242,7 +366,10 @@ const viewHead = {
   generatedAt: described(InstantText, 'When the revision was computed.'),
   product: described(t.string, 'The product that the view is of.'),
   view: described(t.string, 'The name of the view.'),
-  viewType: described(oneOf(...usageViewTypes), 'Whether the figures are divided into classes (`billable`) or not (`total`).'),
+  viewType: described(
+    oneOf(...usageViewTypes),
+    'Whether the figures are divided into classes (`billable`) or not (`total`).',
+  ),
   year: described(SafeInteger, 'The year of the month.'),
   month: described(t.string, 'The English name of the month.'),
   timezone: described(t.literal('UTC'), 'The time zone of the month and its days.'),
@@ -260,17 +387,40 @@ export const viewOf = (item: t.Any, name: string): t.Any =>
     name,
   )
 
-export const ObjectHistoryView = answer({ ...object, months: described(list(patternText(/^\d{4}-\d{2}$/, 7, 'a month')), 'The generated months in which the object ran, ascending.'), segments }, 'ObjectQuotaHistory') as unknown as t.Type<FreeObject, unknown>
+export const ObjectHistoryView = answer(
+  {
+    ...object,
+    months: described(
+      list(patternText(/^\d{4}-\d{2}$/, 7, 'a month')),
+      'The generated months in which the object ran, ascending.',
+    ),
+    segments,
+  },
+  'ObjectQuotaHistory',
+) as unknown as t.Type<FreeObject, unknown>
 
-export const NamespacePath = request({ clusterID: noted(Uid, { description: 'The UID of the cluster.' }), namespaceName: described(Uid, 'The name of the namespace.') }, 'UsageNamespacePath')
+export const NamespacePath = request(
+  {
+    clusterID: noted(Uid, { description: 'The UID of the cluster.' }),
+    namespaceName: described(Uid, 'The name of the namespace.'),
+  },
+  'UsageNamespacePath',
+)
 
 /** An instant in seconds since the epoch, UTC. */
 const seconds = (meaning: string) => described(SafeInteger, `${meaning}, in seconds since the epoch, UTC.`)
-const secondsOrNull = (meaning: string, otherwise: string) => described(t.union([SafeInteger, t.null]), `${meaning}, in seconds since the epoch, UTC; null if ${otherwise}.`)
+const secondsOrNull = (meaning: string, otherwise: string) =>
+  described(t.union([SafeInteger, t.null]), `${meaning}, in seconds since the epoch, UTC; null if ${otherwise}.`)
 const size = (meaning: string) => described(t.string, `${meaning}, as a quantity of Kubernetes: \`10Gi\`.`)
 const texts = t.record(t.string, t.string)
 
-const PodFlavor = answer({ cpu: described(t.string, 'The CPU of one pod, as a quantity of Kubernetes: `500m`.'), memory: size('The memory of one pod') }, 'PodFlavor')
+const PodFlavor = answer(
+  {
+    cpu: described(t.string, 'The CPU of one pod, as a quantity of Kubernetes: `500m`.'),
+    memory: size('The memory of one pod'),
+  },
+  'PodFlavor',
+)
 const PodDetails = answer(
   {
     flavor: described(PodFlavor, 'What one pod occupies.'),
@@ -279,7 +429,10 @@ const PodDetails = answer(
   },
   'PodDetails',
 )
-const VolumeExpansion = answer({ size: size('The size after the expansion'), at: seconds('When the volume was expanded') }, 'VolumeExpansion')
+const VolumeExpansion = answer(
+  { size: size('The size after the expansion'), at: seconds('When the volume was expanded') },
+  'VolumeExpansion',
+)
 const VolumeDetails = answer(
   {
     name: described(t.string, 'The name of the volume.'),
@@ -316,7 +469,10 @@ const ClusterInfo = answer(
     name: described(t.string, 'The name of the record of the cluster; empty without one.'),
     kubernetesVersion: described(t.string, 'The version of Kubernetes; empty if it is not known.'),
     provider: described(t.string, 'The provider of the cluster; empty if it is not known.'),
-    capacity: described(answer({ nodes: described(SafeInteger, 'How many nodes the cluster has.') }, 'ClusterCapacity'), 'The size of the cluster.'),
+    capacity: described(
+      answer({ nodes: described(SafeInteger, 'How many nodes the cluster has.') }, 'ClusterCapacity'),
+      'The size of the cluster.',
+    ),
   },
   'ReportedClusterInfo',
 )
@@ -347,13 +503,41 @@ export const NamespaceUsageReports = answer(
 )
 
 export const namespaceExample = {
-  clusterInfo: { uid: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', name: 'production', kubernetesVersion: 'v1.35.0', provider: 'EKS', capacity: { nodes: 5 } },
-  namespaceInfo: { name: 'shop', uid: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5', labels: { team: 'shop' }, annotations: {}, createdAt: 1779262200 },
+  clusterInfo: {
+    uid: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
+    name: 'production',
+    kubernetesVersion: 'v1.35.0',
+    provider: 'EKS',
+    capacity: { nodes: 5 },
+  },
+  namespaceInfo: {
+    name: 'shop',
+    uid: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5',
+    labels: { team: 'shop' },
+    annotations: {},
+    createdAt: 1779262200,
+  },
   databases: [
     {
-      databaseInfo: { kind: 'Postgres', group: 'kubedb.com', product: 'dbProduct', name: 'orders', uid: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1', createdAt: 1779262200, deletedAt: null },
+      databaseInfo: {
+        kind: 'Postgres',
+        group: 'kubedb.com',
+        product: 'dbProduct',
+        name: 'orders',
+        uid: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1',
+        createdAt: 1779262200,
+        deletedAt: null,
+      },
       podDetails: [{ flavor: { cpu: '500m', memory: '2Gi' }, count: 3, age: 86400 }],
-      volumeDetails: [{ name: 'data-orders-0', initialSize: '10Gi', expansions: [{ size: '20Gi', at: 1781000000 }], createdAt: 1779262200, deletedAt: null }],
+      volumeDetails: [
+        {
+          name: 'data-orders-0',
+          initialSize: '10Gi',
+          expansions: [{ size: '20Gi', at: 1781000000 }],
+          createdAt: 1779262200,
+          deletedAt: null,
+        },
+      ],
     },
   ],
 }
@@ -369,27 +553,68 @@ const objectExample = {
   name: 'orders',
 }
 const intervalExample = { from: '2026-06-01T00:00:00Z', to: '2026-07-01T00:00:00Z' }
-const termsExample = { number: 1, ...intervalExample, product: 'database', features: ['database-enterprise'], start: '2026-01-01T00:00:00Z', end: '2027-01-01T00:00:00Z', quota: { metric: 'cpu_core_month', limit: 10 } }
+const termsExample = {
+  number: 1,
+  ...intervalExample,
+  product: 'database',
+  features: ['database-enterprise'],
+  start: '2026-01-01T00:00:00Z',
+  end: '2027-01-01T00:00:00Z',
+  quota: { metric: 'cpu_core_month', limit: 10 },
+}
 const occupied = { ...intervalExample, milliCPU: 1500, memMiB: 6144, replicas: 3, generation: 2 }
 const cluster = { clusterUID: objectExample.clusterUID, displayName: 'production' }
 const kind = { group: objectExample.group, kind: objectExample.kind }
 const counted = { objectCount: 1, ...amounts }
 const summaryExample = (value: number) => ({ min: value, max: value, mean: value })
-const quotaItem = { ...objectExample, milliCPU: summaryExample(1500), memMiB: summaryExample(6144), segments: [occupied] }
+const quotaItem = {
+  ...objectExample,
+  milliCPU: summaryExample(1500),
+  memMiB: summaryExample(6144),
+  segments: [occupied],
+}
 
 const items: Readonly<Record<UsageViewName, unknown>> = {
-  'objects-usage-view': { ...objectExample, createdAt: '2026-05-20T09:30:00Z', deletedAt: null, dailyEvents: [0, 0, 1, ...Array.from({ length: 27 }, () => 0)], ...amounts },
-  'clusters-usage-view': {
-    ...cluster, modes: [{ ...intervalExample, mode: 'prod' }], contractIDs: [42], clusterHours: 720, ...counted, kinds: [{ ...kind, ...counted, contracts: [{ contractID: 42, ...counted }] }],
+  'objects-usage-view': {
+    ...objectExample,
+    createdAt: '2026-05-20T09:30:00Z',
+    deletedAt: null,
+    dailyEvents: [0, 0, 1, ...Array.from({ length: 27 }, () => 0)],
+    ...amounts,
   },
-  'namespaces-usage-view': { clusterUID: objectExample.clusterUID, namespace: objectExample.namespace, namespaceUID: objectExample.namespaceUID, clientOrg: '', ...counted },
+  'clusters-usage-view': {
+    ...cluster,
+    modes: [{ ...intervalExample, mode: 'prod' }],
+    contractIDs: [42],
+    clusterHours: 720,
+    ...counted,
+    kinds: [{ ...kind, ...counted, contracts: [{ contractID: 42, ...counted }] }],
+  },
+  'namespaces-usage-view': {
+    clusterUID: objectExample.clusterUID,
+    namespace: objectExample.namespace,
+    namespaceUID: objectExample.namespaceUID,
+    clientOrg: '',
+    ...counted,
+  },
   'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
   'contracts-usage-view': {
-    contractID: 42, name: 'Databases', product: 'database', features: ['database-enterprise'], start: '2026-01-01T00:00:00Z', end: '2027-01-01T00:00:00Z',
-    quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 }, terms: [termsExample], ...counted,
+    contractID: 42,
+    name: 'Databases',
+    product: 'database',
+    features: ['database-enterprise'],
+    start: '2026-01-01T00:00:00Z',
+    end: '2027-01-01T00:00:00Z',
+    quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 },
+    terms: [termsExample],
+    ...counted,
   },
   'object-quota-history-summaries-view': quotaItem,
-  'objects-cluster-mode-usage-view': { ...objectExample, ...amounts, segments: [{ ...intervalExample, mode: 'prod', ...amounts }] },
+  'objects-cluster-mode-usage-view': {
+    ...objectExample,
+    ...amounts,
+    segments: [{ ...intervalExample, mode: 'prod', ...amounts }],
+  },
 }
 
 /** Returns an answer with one item. */

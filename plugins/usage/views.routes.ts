@@ -33,7 +33,12 @@ import {
 /** Site admins alone hold the relation. */
 const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })
 
-const monthRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageViewMissing] })
+const monthRoute = routesOf({
+  tag: 'Billing Dashboard',
+  scopeCategory: 'billing',
+  access: summaryAccess,
+  failures: [UsageViewMissing],
+})
 
 export const getObjectHistory = monthRoute({
   id: 'usage.getObjectHistory',
@@ -62,28 +67,102 @@ const ofClusterQuery = viewQuery('UsageOfClusterViewQuery', 'view_type', 'cluste
 const plainQuery = viewQuery('UsageViewQuery')
 
 const served: readonly ServedView[] = [
-  { product: 'dbProduct', view: 'objects-usage-view', id: 'DatabaseObjects', summary: 'the use of each database', query: viewQuery('UsageObjectsViewQuery', 'view_type', 'group', 'kind', 'clusterUID', 'namespace', 'namespaceUID'), item: ObjectItem },
-  { product: 'dbProduct', view: 'clusters-usage-view', id: 'DatabaseClusters', summary: 'the use of databases by cluster', query: viewQuery('UsageDatabaseClustersViewQuery', 'view_type', 'group', 'kind', 'contractID'), item: ClusterItem },
-  { product: 'dbProduct', view: 'namespaces-usage-view', id: 'DatabaseNamespaces', summary: 'the use of databases by namespace', query: ofClusterQuery, item: NamespaceItem },
-  { product: 'dbProduct', view: 'gks-usage-view', id: 'DatabaseKinds', summary: 'the use of databases by kind and day', query: ofClusterQuery, item: KindItem },
-  { product: 'dbProduct', view: 'contracts-usage-view', id: 'DatabaseContracts', summary: 'the use of databases by contract', query: typedQuery, item: ContractItem },
-  { product: 'dbProduct', view: 'object-quota-history-summaries-view', id: 'DatabaseQuotas', summary: 'what each database occupied', query: plainQuery, item: QuotaItem },
-  { product: 'dbProduct', view: 'objects-cluster-mode-usage-view', id: 'DatabaseModes', summary: 'the use of each database by mode of its cluster', query: plainQuery, item: ModeItem },
-  ...([['backupProduct', 'Backup'], ['vaultProduct', 'Vault'], ['ingressProduct', 'Ingress']] as const).flatMap(([product, name]): readonly ServedView[] => [
-    { product, view: 'clusters-usage-view', id: `${name}Clusters`, summary: `the use of ${product} by cluster`, query: viewQuery('UsageClustersViewQuery', 'view_type', 'contractID'), item: ClusterItem },
-    { product, view: 'contracts-usage-view', id: `${name}Contracts`, summary: `the use of ${product} by contract`, query: typedQuery, item: ContractItem },
+  {
+    product: 'dbProduct',
+    view: 'objects-usage-view',
+    id: 'DatabaseObjects',
+    summary: 'the use of each database',
+    query: viewQuery('UsageObjectsViewQuery', 'view_type', 'group', 'kind', 'clusterUID', 'namespace', 'namespaceUID'),
+    item: ObjectItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'clusters-usage-view',
+    id: 'DatabaseClusters',
+    summary: 'the use of databases by cluster',
+    query: viewQuery('UsageDatabaseClustersViewQuery', 'view_type', 'group', 'kind', 'contractID'),
+    item: ClusterItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'namespaces-usage-view',
+    id: 'DatabaseNamespaces',
+    summary: 'the use of databases by namespace',
+    query: ofClusterQuery,
+    item: NamespaceItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'gks-usage-view',
+    id: 'DatabaseKinds',
+    summary: 'the use of databases by kind and day',
+    query: ofClusterQuery,
+    item: KindItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'contracts-usage-view',
+    id: 'DatabaseContracts',
+    summary: 'the use of databases by contract',
+    query: typedQuery,
+    item: ContractItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'object-quota-history-summaries-view',
+    id: 'DatabaseQuotas',
+    summary: 'what each database occupied',
+    query: plainQuery,
+    item: QuotaItem,
+  },
+  {
+    product: 'dbProduct',
+    view: 'objects-cluster-mode-usage-view',
+    id: 'DatabaseModes',
+    summary: 'the use of each database by mode of its cluster',
+    query: plainQuery,
+    item: ModeItem,
+  },
+  ...(
+    [
+      ['backupProduct', 'Backup'],
+      ['vaultProduct', 'Vault'],
+      ['ingressProduct', 'Ingress'],
+    ] as const
+  ).flatMap(([product, name]): readonly ServedView[] => [
+    {
+      product,
+      view: 'clusters-usage-view',
+      id: `${name}Clusters`,
+      summary: `the use of ${product} by cluster`,
+      query: viewQuery('UsageClustersViewQuery', 'view_type', 'contractID'),
+      item: ClusterItem,
+    },
+    {
+      product,
+      view: 'contracts-usage-view',
+      id: `${name}Contracts`,
+      summary: `the use of ${product} by contract`,
+      query: typedQuery,
+      item: ContractItem,
+    },
   ]),
 ]
 
 const csvType = 'text/csv; charset=utf-8; header=present'
 const viewWords =
-  'From the stored revision of the month; the ETag is that of the revision. Filters are combined, and the totals of a filtered view are the sums of its items. ' +
-  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures; each row begins with account, month, revision and status. A text that begins with `=`, `+`, `-`, `@`, an apostrophe, ' +
-  'a tab or a line break has an apostrophe in front, so that a spreadsheet does not take it for a formula: remove one apostrophe in front to get the text.'
+  'From the stored revision of the month; the ETag is that of the revision. Filters are combined, and the ' +
+  'totals of a filtered view are the sums of its items. ' +
+  '`Accept: text/csv` or `format=csv` returns the items as CSV with the same figures; each row begins with ' +
+  'account, month, revision and status. A text that begins with `=`, `+`, `-`, `@`, an apostrophe, ' +
+  'a tab or a line break has an apostrophe in front, so that a spreadsheet does not take it for a formula: ' +
+  'remove one apostrophe in front to get the text.'
 
-const pathOf = (product: UsageProduct, view: UsageViewName) => `/dashboard/summary/{year}/{month}/usage-report/products/${product}/views/${view}`
+const pathOf = (product: UsageProduct, view: UsageViewName) =>
+  `/dashboard/summary/{year}/{month}/usage-report/products/${product}/views/${view}`
 
-const replyOf = ({ view, item, id }: ServedView) => streamed(viewOf(item, `UsageView${id}`), viewExample(view), [csvType])
+const replyOf = ({ view, item, id }: ServedView) =>
+  streamed(viewOf(item, `UsageView${id}`), viewExample(view), [csvType])
 
 /** The routes of views, each with what it serves. They differ by product, view and filters alone. */
 export const viewRoutes = served.map((about) => ({
@@ -129,7 +208,8 @@ const namespaceRoute = routesOf({
   failures: [ClientBillingDisabled],
 })
 const words =
-  'From what the clusters have reported, at this moment. A contract that is in force must include `enableClientBilling`, and the cluster must be bound to it. ' +
+  'From what the clusters have reported, at this moment. A contract that is in force must include ' +
+  '`enableClientBilling`, and the cluster must be bound to it. ' +
   'Databases that were deleted more than six months ago are left out. Instants are seconds since the epoch.'
 
 export const reportNamespaces = namespaceRoute({
@@ -152,7 +232,12 @@ export const reportNamespace = namespaceRoute({
   failures: [UsageNamespaceMissing],
 })
 
-const reportRoute = routesOf({ tag: 'Billing Dashboard', scopeCategory: 'billing', access: summaryAccess, failures: [UsageReportMissing] })
+const reportRoute = routesOf({
+  tag: 'Billing Dashboard',
+  scopeCategory: 'billing',
+  access: summaryAccess,
+  failures: [UsageReportMissing],
+})
 
 export const downloadReport = reportRoute({
   id: 'usage.downloadReport',

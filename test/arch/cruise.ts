@@ -11,13 +11,14 @@ const configFile = `${root}.dependency-cruiser.cjs`
 /** The folders of the product. */
 export const productFolders = ['core', 'plugins', 'adapters', 'composition'] as const
 
-const rules = (createRequire(import.meta.url)(configFile) as { readonly forbidden: readonly IForbiddenRuleType[] }).forbidden
+const rules = (createRequire(import.meta.url)(configFile) as { readonly forbidden: readonly IForbiddenRuleType[] })
+  .forbidden
 
 export const ruleNames = (): readonly string[] => rules.map((rule) => rule.name ?? '')
 
 const commentOf = (name: string): string => rules.find((rule) => rule.name === name)?.comment ?? ''
 
-export interface Violation {
+interface Violation {
   readonly rule: string
   /** The comment of the rule: what is allowed, and what to do. */
   readonly comment: string
@@ -33,10 +34,19 @@ export interface Cruised {
 /** Reads the product below `baseDir` and judges its imports by the rules of this repository. */
 export const cruiseProduct = async (baseDir: string = root): Promise<Cruised> => {
   const options: ICruiseOptions = { ...(await extractOptions(configFile)), baseDir }
-  const { output } = await cruise([...productFolders], options, undefined, { tsConfig: extractTsConfig(`${root}tsconfig.json`) })
+  const { output } = await cruise([...productFolders], options, undefined, {
+    tsConfig: extractTsConfig(`${root}tsconfig.json`),
+  })
   const result = output as ICruiseResult
   return {
-    files: result.modules.map((module) => module.source).filter((source) => productFolders.some((folder) => source.startsWith(`${folder}/`))),
-    violations: result.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, comment: commentOf(rule.name), from, to })),
+    files: result.modules
+      .map((module) => module.source)
+      .filter((source) => productFolders.some((folder) => source.startsWith(`${folder}/`))),
+    violations: result.summary.violations.map(({ rule, from, to }) => ({
+      rule: rule.name,
+      comment: commentOf(rule.name),
+      from,
+      to,
+    })),
   }
 }

@@ -11,7 +11,10 @@ test('who imports whom is as the architecture says', async (t) => {
   // The gate is alive only if it read the whole product.
   const onDisk = productFolders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
   t.true(onDisk.length > 100)
-  t.deepEqual(onDisk.filter((file) => !files.includes(file)), [])
+  t.deepEqual(
+    onDisk.filter((file) => !files.includes(file)),
+    [],
+  )
 })
 
 test('each rule fails where it is broken', async (t) => {
@@ -19,5 +22,9 @@ test('each rule fails where it is broken', async (t) => {
   t.true(files.length > 40)
   const broken = new Set(violations.map((violation) => violation.rule))
   t.true(ruleNames().length > 40)
-  t.deepEqual(ruleNames().filter((name) => !broken.has(name)), [], 'add a file that breaks each of these rules to test/arch/fixtures/bad, as for the part clouds')
+  t.deepEqual(
+    ruleNames().filter((name) => !broken.has(name)),
+    [],
+    'add a file that breaks each of these rules to test/arch/fixtures/bad, as for the part clouds',
+  )
 })

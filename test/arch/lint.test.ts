@@ -9,14 +9,41 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
  * With CI=true the parser would take the files for what they are on disk, and not check the texts of the cases. */
 const eslint = new ESLint({
   cwd: root,
-  overrideConfig: { files: ['**/*.ts'], languageOptions: { parserOptions: { projectService: false, project: ['test/arch/fixtures/lint/tsconfig.json'], disallowAutomaticSingleRunInference: true } } },
+  overrideConfig: {
+    files: ['**/*.ts'],
+    languageOptions: {
+      parserOptions: {
+        projectService: false,
+        project: ['test/arch/fixtures/lint/tsconfig.json'],
+        disallowAutomaticSingleRunInference: true,
+      },
+    },
+  },
 })
 
 test.serial('the rules reach every folder of the tree', async (t) => {
-  for (const file of ['core/kernel/clock.ts', 'plugins/kit/route.ts', 'adapters/sql/kit/statement.ts', 'composition/container.ts', 'test/arch/lint.test.ts']) {
+  for (const file of [
+    'core/kernel/clock.ts',
+    'plugins/kit/route.ts',
+    'adapters/sql/kit/statement.ts',
+    'composition/container.ts',
+    'test/arch/lint.test.ts',
+  ]) {
     t.false(await eslint.isPathIgnored(root + file), file)
-    const { rules } = (await eslint.calculateConfigForFile(root + file)) as { readonly rules: Readonly<Record<string, readonly unknown[]>> }
-    for (const rule of ['@typescript-eslint/no-floating-promises', 'no-restricted-syntax', 'no-restricted-imports', 'max-lines', 'no-eval', 'no-implied-eval', 'no-new-func', 'eqeqeq']) t.is(rules[rule]?.[0], 2, `${rule} in ${file}`)
+    const { rules } = (await eslint.calculateConfigForFile(root + file)) as {
+      readonly rules: Readonly<Record<string, readonly unknown[]>>
+    }
+    for (const rule of [
+      '@typescript-eslint/no-floating-promises',
+      'no-restricted-syntax',
+      'no-restricted-imports',
+      'max-lines',
+      'no-eval',
+      'no-implied-eval',
+      'no-new-func',
+      'eqeqeq',
+    ])
+      t.is(rules[rule]?.[0], 2, `${rule} in ${file}`)
   }
 })
 
@@ -47,11 +74,14 @@ for (const [file, text, expected] of [
   [inComposition, "console.log('a')\nexport const x = 1", /console/],
   [inAdapters, 'export const text = (value: unknown) => JSON.stringify(value)', /toWireJson/],
   [inCore, 'const { stringify } = JSON\nexport const text = stringify', /toWireJson/],
-  [inPages, "export const show = (text) => { document.body.innerHTML = text }", /textContent/],
+  [inPages, 'export const show = (text) => { document.body.innerHTML = text }', /textContent/],
   [inPages, 'export const keep = (text) => localStorage.setItem("a", text)', /not defined/],
 ] as const)
   test.serial(`refused: ${text.replaceAll('\n', '; ').slice(0, 70)}`, async (t) => {
     const [result] = await eslint.lintText(text, { filePath: `${root}${file}` })
     const messages = (result?.messages ?? []).map(({ message }) => message)
-    t.true(messages.some((message) => expected.test(message)), JSON.stringify(messages))
+    t.true(
+      messages.some((message) => expected.test(message)),
+      JSON.stringify(messages),
+    )
   })

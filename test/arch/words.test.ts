@@ -5,7 +5,10 @@ import test from 'ava'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What the text of this repository does not say: the pattern, what to write instead, and a line in which it must be found. */
+/**
+ * What the text of this repository does not say: the pattern, what to write instead, and a line in which it must be
+ * found.
+ */
 const words: readonly (readonly [pattern: RegExp, instead: string, example: string])[] = [
   [/\bwhoever\b/i, 'a noun: the caller, the user', '// Whoever asks gets it.'],
   [/\bnobody\b/i, 'no user, no caller', "'Nobody can sign up here.'"],
@@ -33,29 +36,57 @@ const words: readonly (readonly [pattern: RegExp, instead: string, example: stri
 /** The true uses, by file and line. */
 const exceptions: readonly (readonly [file: string, part: string])[] = [
   // A merged migration is never edited.
-  ['adapters/sql/migrations/0017-audit-retention.ts', 'where an audit chain goes on after its oldest rows were retired'],
+  [
+    'adapters/sql/migrations/0017-audit-retention.ts',
+    'where an audit chain goes on after its oldest rows were retired',
+  ],
 ]
 
-const files = execFileSync('git', ['-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
+const files = execFileSync('git', ['-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+})
   .split('\0')
-  .filter((file) => /\.(ts|js|cjs|md|yaml)$/.test(file) && !file.startsWith('test/arch/fixtures/') && file !== 'test/arch/words.test.ts' && existsSync(root + file))
+  .filter(
+    (file) =>
+      /\.(ts|js|cjs|md|yaml)$/.test(file) &&
+      !file.startsWith('test/arch/fixtures/') &&
+      file !== 'test/arch/words.test.ts' &&
+      existsSync(root + file),
+  )
 
-/** In tests, only text of three words or more is read: a word alone is a value there, such as the name of a missing user. */
+/**
+ * In tests, only text of three words or more is read: a word alone is a value there, such as the name of a missing
+ * user.
+ */
 const sentences = /(['"`])(?:(?!\1)[^\\\n]|\\.)* (?:(?!\1)[^\\\n]|\\.)* (?:(?!\1)[^\\\n]|\\.)*\1/g
-const textOf = (file: string, line: string): string => (file.startsWith('test/') ? (line.match(sentences) ?? []).join(' ') : line)
+const textOf = (file: string, line: string): string =>
+  file.startsWith('test/') ? (line.match(sentences) ?? []).join(' ') : line
 
 const found = (file: string, line: string): readonly string[] =>
   exceptions.some(([excepted, part]) => file === excepted && line.includes(part))
     ? []
-    : words.filter(([pattern]) => pattern.test(textOf(file, line))).map(([pattern, instead]) => `${String(pattern)}: write ${instead}`)
+    : words
+        .filter(([pattern]) => pattern.test(textOf(file, line)))
+        .map(([pattern, instead]) => `${String(pattern)}: write ${instead}`)
 
 test('comments, messages, titles and pages are in plain English', (t) => {
   t.true(files.length > 500)
-  t.deepEqual(files.flatMap((file) => readFileSync(root + file, 'utf8').split('\n').flatMap((line, at) => found(file, line).map((why) => `${file}:${at + 1}: ${why}`))), [])
+  t.deepEqual(
+    files.flatMap((file) =>
+      readFileSync(root + file, 'utf8')
+        .split('\n')
+        .flatMap((line, at) => found(file, line).map((why) => `${file}:${at + 1}: ${why}`)),
+    ),
+    [],
+  )
 })
 
 test('each word is found in its example', (t) => {
-  for (const [pattern, , example] of words) t.true(found('core/a.ts', example).some((why) => why.startsWith(String(pattern))), String(pattern))
+  for (const [pattern, , example] of words)
+    t.true(
+      found('core/a.ts', example).some((why) => why.startsWith(String(pattern))),
+      String(pattern),
+    )
   t.is(found('test/a.test.ts', "test('whoever asks gets it', (t) => {").length, 1)
   t.is(found('test/a.test.ts', "send('GET', '/users/nobody')").length, 0)
 })

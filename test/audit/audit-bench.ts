@@ -16,7 +16,10 @@ export const tenant = 11 as AccountId
 export const otherTenant = 12 as AccountId
 
 /** A change by user 5, with whom a site admin stands behind. */
-export const someCall: Call = callBy(principal(5, { login: 'ada', impersonator: { userId: 1 as UserId, login: 'admin' } }), 'authz.createRole')
+export const someCall: Call = callBy(
+  principal(5, { login: 'ada', impersonator: { userId: 1 as UserId, login: 'admin' } }),
+  'authz.createRole',
+)
 
 export const entry = (changes: Partial<AuditEntry> = {}): AuditEntry => ({
   action: 'role.created',

@@ -62,19 +62,38 @@ for (const database of eachDatabase()) {
     )
     t.is((await bench.log.list({}, firstPage)).total, 0)
     await bench.write({ ...someCall, principal: undefined }, { action: 'a.b', objectType: 'x' })
-    t.like((await bench.log.list({}, firstPage)).items[0], { tenantId: 0, actorId: undefined, method: 'none', objectId: undefined, changes: '{}' })
+    t.like((await bench.log.list({}, firstPage)).items[0], {
+      tenantId: 0,
+      actorId: undefined,
+      method: 'none',
+      objectId: undefined,
+      changes: '{}',
+    })
   })
 
   onBench('each tenant has its own chain, and both are whole', async (t, bench) => {
-    await bench.record(entry(), entry({ tenantId: otherTenant }), entry({ objectName: 'ünïcode 𝕏' }), entry({ tenantId: otherTenant }), entry())
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 3 }, [otherTenant]: { state: 'whole', rows: 2 } })
+    await bench.record(
+      entry(),
+      entry({ tenantId: otherTenant }),
+      entry({ objectName: 'ünïcode 𝕏' }),
+      entry({ tenantId: otherTenant }),
+      entry(),
+    )
+    t.deepEqual(await bench.verdicts(), {
+      [tenant]: { state: 'whole', rows: 3 },
+      [otherTenant]: { state: 'whole', rows: 2 },
+    })
   })
 
   for (const [title, spoil, verdict] of [
     ['a changed column', (id: number) => ({ where: { id }, change: { object_name: 'Editors' } }), 'altered'],
     ['a changed time', (id: number) => ({ where: { id }, change: { at: 1 } }), 'altered'],
     ['a result that no row has', (id: number) => ({ where: { id }, change: { result: 'undone' } }), 'altered'],
-    ['a row moved to another tenant', (id: number) => ({ where: { id }, change: { tenant_id: otherTenant } }), 'altered'],
+    [
+      'a row moved to another tenant',
+      (id: number) => ({ where: { id }, change: { tenant_id: otherTenant } }),
+      'altered',
+    ],
   ] as const) {
     onBench(`${title} breaks the chain there`, async (t, bench) => {
       await bench.record(entry(), entry(), entry())
@@ -88,7 +107,11 @@ for (const database of eachDatabase()) {
   onBench('a row taken from the middle breaks the chain, one from the end cuts it', async (t, bench) => {
     await bench.record(entry(), entry(), entry(), entry({ tenantId: otherTenant }), entry({ tenantId: otherTenant }))
     const ids = (await bench.log.list({}, firstPage)).items.map(({ id }) => id).reverse()
-    await bench.db.query((k) => k('audit_events').whereIn('id', [ids[1] ?? 0, ids[4] ?? 0]).delete())
+    await bench.db.query((k) =>
+      k('audit_events')
+        .whereIn('id', [ids[1] ?? 0, ids[4] ?? 0])
+        .delete(),
+    )
     t.deepEqual(await bench.verdicts(), {
       [tenant]: { state: 'altered', rows: 2, brokenAt: ids[2] ?? 0 },
       [otherTenant]: { state: 'cut', rows: 1 },
@@ -98,13 +121,21 @@ for (const database of eachDatabase()) {
   onBench('a chain whose end is not recorded any more is found, whatever its rows say', async (t, bench) => {
     await bench.record(entry(), entry(), entry({ tenantId: otherTenant }))
     await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).delete())
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'headless', rows: 0 }, [otherTenant]: { state: 'whole', rows: 1 } })
+    t.deepEqual(await bench.verdicts(), {
+      [tenant]: { state: 'headless', rows: 0 },
+      [otherTenant]: { state: 'whole', rows: 1 },
+    })
   })
 
   onBench('a forged row without the key is found', async (t, bench) => {
     await bench.record(entry())
     const [row] = await bench.db.query<Record<string, unknown>>((k) => k('audit_events').select('*'))
-    const forged = { ...row, id: Number(row?.['id']) + 1, previous_hash: row?.['hash'], hash: new Uint8Array(32).fill(1) }
+    const forged = {
+      ...row,
+      id: Number(row?.['id']) + 1,
+      previous_hash: row?.['hash'],
+      hash: new Uint8Array(32).fill(1),
+    }
     await bench.db.query((k) => k('audit_events').insert(forged))
     await bench.db.query((k) => k('audit_heads').update({ hash: forged.hash }))
     t.like((await bench.verdicts())[tenant], { state: 'altered', rows: 2 })
@@ -129,7 +160,10 @@ for (const database of eachDatabase()) {
       })
     await bench.record(entry(), entry({ tenantId: otherTenant }))
     await Promise.all(Array.from({ length: 20 }, () => [both(tenant, otherTenant), both(otherTenant, tenant)]).flat())
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 41 }, [otherTenant]: { state: 'whole', rows: 41 } })
+    t.deepEqual(await bench.verdicts(), {
+      [tenant]: { state: 'whole', rows: 41 },
+      [otherTenant]: { state: 'whole', rows: 41 },
+    })
   })
 
   onBench('rows of one change keep their order', async (t, bench) => {
@@ -138,23 +172,30 @@ for (const database of eachDatabase()) {
       return right(undefined)
     })
     const { items } = await bench.log.list({}, firstPage)
-    t.deepEqual(items.map(({ objectId }) => objectId), [3, 2, 1])
+    t.deepEqual(
+      items.map(({ objectId }) => objectId),
+      [3, 2, 1],
+    )
     t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 3 } })
   })
 
-  onBench('the log filters by action, actor in any case, and time; a tenant sees its own rows only', async (t, bench) => {
-    await bench.record(entry(), entry({ action: 'role.deleted' }), entry({ tenantId: otherTenant }))
-    const total = async (filter: Parameters<AuditBench['log']['list']>[0]) => (await bench.log.list(filter, firstPage)).total
-    t.is(await total({}), 3)
-    t.is(await total({ tenantId: tenant }), 2)
-    t.is(await total({ tenantId: otherTenant }), 1)
-    t.is(await total({ tenantId: otherTenant, action: 'role.deleted' }), 0)
-    t.is(await total({ tenantId: tenant, action: 'role.deleted' }), 1)
-    t.is(await total({ actor: 'ADA' }), 3)
-    t.is(await total({ actor: 'ad' }), 0)
-    t.is(await total({ since: new Date(Date.now() + 3_600_000) }), 0)
-    t.is(await total({ since: new Date(Date.now() - 3_600_000) }), 3)
-  })
+  onBench(
+    'the log filters by action, actor in any case, and time; a tenant sees its own rows only',
+    async (t, bench) => {
+      await bench.record(entry(), entry({ action: 'role.deleted' }), entry({ tenantId: otherTenant }))
+      const total = async (filter: Parameters<AuditBench['log']['list']>[0]) =>
+        (await bench.log.list(filter, firstPage)).total
+      t.is(await total({}), 3)
+      t.is(await total({ tenantId: tenant }), 2)
+      t.is(await total({ tenantId: otherTenant }), 1)
+      t.is(await total({ tenantId: otherTenant, action: 'role.deleted' }), 0)
+      t.is(await total({ tenantId: tenant, action: 'role.deleted' }), 1)
+      t.is(await total({ actor: 'ADA' }), 3)
+      t.is(await total({ actor: 'ad' }), 0)
+      t.is(await total({ since: new Date(Date.now() + 3_600_000) }), 0)
+      t.is(await total({ since: new Date(Date.now() - 3_600_000) }), 3)
+    },
+  )
 
   onBench('the log comes newest first, in pages', async (t, bench) => {
     await bench.record(entry({ objectId: 1 }), entry({ objectId: 2 }), entry({ objectId: 3 }))
@@ -163,7 +204,11 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a denial is a row of its own with the result denied', async (t, bench) => {
-    await bench.denials.write(someCall, { action: 'access.denied', objectType: 'role', changes: { code: 'AccessDenied' } })
+    await bench.denials.write(someCall, {
+      action: 'access.denied',
+      objectType: 'role',
+      changes: { code: 'AccessDenied' },
+    })
     t.like((await bench.log.list({}, firstPage)).items[0], { result: 'denied', action: 'access.denied', tenantId: 0 })
     t.deepEqual(await bench.verdicts(), { 0: { state: 'whole', rows: 1 } })
   })
@@ -196,7 +241,10 @@ for (const database of eachDatabase()) {
     t.is((await retireAfter(bench, 31, 30)).length, 1)
     t.is((await bench.log.list({}, auditRetentionFirstPage)).total, 0)
     await bench.record(entry({ objectName: 'later' }), entry({ tenantId: otherTenant }))
-    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 1 }, [otherTenant]: { state: 'whole', rows: 1 } })
+    t.deepEqual(await bench.verdicts(), {
+      [tenant]: { state: 'whole', rows: 1 },
+      [otherTenant]: { state: 'whole', rows: 1 },
+    })
   })
 
   onBench('younger rows stay, and with 0 days all of them', async (t, bench) => {
@@ -218,56 +266,87 @@ for (const database of eachDatabase()) {
 
   onBench('someone without the audit key cannot cut a chain and pretend that it was retired', async (t, bench) => {
     await bench.record(entry(), entry(), entry())
-    const [first] = await bench.db.query<{ id: number; hash: Uint8Array }>((k) => k('audit_events').orderBy('id').select('id', 'hash').limit(1))
-    await bench.db.query((k) => k('audit_events').where('id', first?.id ?? 0).delete())
+    const [first] = await bench.db.query<{ id: number; hash: Uint8Array }>((k) =>
+      k('audit_events').orderBy('id').select('id', 'hash').limit(1),
+    )
+    await bench.db.query((k) =>
+      k('audit_events')
+        .where('id', first?.id ?? 0)
+        .delete(),
+    )
     t.is((await bench.verdicts())[tenant]?.state, 'altered')
-    await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).update({ base_hash: first?.hash, base_seal: new Uint8Array(32) }))
+    await bench.db.query((k) =>
+      k('audit_heads')
+        .where('tenant_id', tenant)
+        .update({ base_hash: first?.hash, base_seal: new Uint8Array(32) }),
+    )
     t.is((await bench.verdicts())[tenant]?.state, 'base-forged')
   })
 
   onBench('a copy of the log continues after the last row that it contains', async (t, bench) => {
-    await bench.record(entry({ objectName: 'one' }), entry({ tenantId: otherTenant, objectName: 'foreign' }), entry({ objectName: 'two' }), entry({ objectName: 'three' }))
+    await bench.record(
+      entry({ objectName: 'one' }),
+      entry({ tenantId: otherTenant, objectName: 'foreign' }),
+      entry({ objectName: 'two' }),
+      entry({ objectName: 'three' }),
+    )
     const first = await bench.log.listAfter({ tenantId: tenant }, 0, 2)
-    t.deepEqual(first.map((event) => event.objectName), ['one', 'two'])
+    t.deepEqual(
+      first.map((event) => event.objectName),
+      ['one', 'two'],
+    )
     const rest = await bench.log.listAfter({ tenantId: tenant }, first.at(-1)?.id ?? 0, 2)
-    t.deepEqual(rest.map((event) => event.objectName), ['three'])
+    t.deepEqual(
+      rest.map((event) => event.objectName),
+      ['three'],
+    )
     t.deepEqual(await bench.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
   })
 
   // SQLite has one writer at a time: its numbers are in the order of the commits.
   if (database.name === 'sqlite') continue
 
-  onBench('a copy of the whole log waits for a row that is not committed yet, as long as it may still come', async (t, bench) => {
-    const names = async (after: number) => (await bench.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
-    await bench.record(entry({ objectName: 'one' }), entry({ objectName: 'two' }), entry({ tenantId: otherTenant, objectName: 'three' }))
-    t.deepEqual(await names(0), ['one', 'two', 'three'])
-    const [one, two, three] = await bench.log.listAfter({}, 0, 3)
-    const taken = async (id: number | undefined): Promise<Record<string, unknown> | undefined> => {
-      const [row] = await bench.db.query<Record<string, unknown>>((k) => k('audit_events').where('id', id).select('*'))
-      await bench.db.query((k) => k('audit_events').where('id', id).delete())
-      return row
-    }
-    const put = (row: Record<string, unknown> | undefined) => bench.db.query((k) => k('audit_events').insert(row))
-    // What another transaction has written and not committed is a number without a row.
-    const second = await taken(two?.id)
-    t.deepEqual(await names(0), ['one'])
-    t.deepEqual(await names(one?.id ?? 0), [])
-    t.is((await bench.log.listAfter({ tenantId: otherTenant }, 0, 9)).length, 1)
-    await put(second)
-    t.deepEqual(await names(one?.id ?? 0), ['two', 'three'])
+  onBench(
+    'a copy of the whole log waits for a row that is not committed yet, as long as it may still come',
+    async (t, bench) => {
+      const names = async (after: number) =>
+        (await bench.log.listAfter({}, after, 9)).map(({ objectName }) => objectName)
+      await bench.record(
+        entry({ objectName: 'one' }),
+        entry({ objectName: 'two' }),
+        entry({ tenantId: otherTenant, objectName: 'three' }),
+      )
+      t.deepEqual(await names(0), ['one', 'two', 'three'])
+      const [one, two, three] = await bench.log.listAfter({}, 0, 3)
+      const taken = async (id: number | undefined): Promise<Record<string, unknown> | undefined> => {
+        const [row] = await bench.db.query<Record<string, unknown>>((k) =>
+          k('audit_events').where('id', id).select('*'),
+        )
+        await bench.db.query((k) => k('audit_events').where('id', id).delete())
+        return row
+      }
+      const put = (row: Record<string, unknown> | undefined) => bench.db.query((k) => k('audit_events').insert(row))
+      // What another transaction has written and not committed is a number without a row.
+      const second = await taken(two?.id)
+      t.deepEqual(await names(0), ['one'])
+      t.deepEqual(await names(one?.id ?? 0), [])
+      t.is((await bench.log.listAfter({ tenantId: otherTenant }, 0, 9)).length, 1)
+      await put(second)
+      t.deepEqual(await names(one?.id ?? 0), ['two', 'three'])
 
-    // Of two missing rows, the later one is committed while the log is read.
-    await bench.record(entry({ objectName: 'four' }))
-    const [secondAgain, third] = [await taken(two?.id), await taken(three?.id)]
-    const whileRead: SqlDatabase = { ...bench.db, query: async (build) => (await put(third), bench.db.query(build)) }
-    t.deepEqual(await makeSqlAuditLog(whileRead).listAfter({}, one?.id ?? 0, 9), [])
-    await put(secondAgain)
-    t.deepEqual(await names(one?.id ?? 0), ['two', 'three', 'four'])
+      // Of two missing rows, the later one is committed while the log is read.
+      await bench.record(entry({ objectName: 'four' }))
+      const [secondAgain, third] = [await taken(two?.id), await taken(three?.id)]
+      const whileRead: SqlDatabase = { ...bench.db, query: async (build) => (await put(third), bench.db.query(build)) }
+      t.deepEqual(await makeSqlAuditLog(whileRead).listAfter({}, one?.id ?? 0, 9), [])
+      await put(secondAgain)
+      t.deepEqual(await names(one?.id ?? 0), ['two', 'three', 'four'])
 
-    await taken(two?.id)
-    await bench.db.query((k) => k('audit_events').update({ at: k.raw('at - 120000') }))
-    t.deepEqual(await names(one?.id ?? 0), ['three', 'four'])
-  })
+      await taken(two?.id)
+      await bench.db.query((k) => k('audit_events').update({ at: k.raw('at - 120000') }))
+      t.deepEqual(await names(one?.id ?? 0), ['three', 'four'])
+    },
+  )
 }
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -280,7 +359,12 @@ const bench = () => {
     clock: { now: () => new Date(seconds * 1000) },
     log: silent,
   })
-  return { rows, denials, wait: (more: number) => (seconds += more), total: () => rows.reduce((sum, row) => sum + Number(row.changes?.['repeats'] ?? 1), 0) }
+  return {
+    rows,
+    denials,
+    wait: (more: number) => (seconds += more),
+    total: () => rows.reduce((sum, row) => sum + Number(row.changes?.['repeats'] ?? 1), 0),
+  }
 }
 
 const caller = callBy(principal(5), 'authz.deleteRole')
@@ -289,10 +373,15 @@ const denial = { code: 'AccessDenied', objectType: 'role', objectName: 'Viewers'
 test('the first refusal is written at once, equal ones within a minute are counted', async (t) => {
   const { rows, denials, wait } = bench()
   for (let times = 0; times < 5; times += 1) await denials.recordDenial(caller, denial)
-  t.deepEqual(rows, [{ action: 'access.denied', objectType: 'role', objectName: 'Viewers', changes: { code: 'AccessDenied' } }])
+  t.deepEqual(rows, [
+    { action: 'access.denied', objectType: 'role', objectName: 'Viewers', changes: { code: 'AccessDenied' } },
+  ])
   wait(60)
   await denials.recordDenial(caller, denial)
-  t.deepEqual(rows.map(({ changes }) => changes?.['repeats']), [undefined, 4, undefined])
+  t.deepEqual(
+    rows.map(({ changes }) => changes?.['repeats']),
+    [undefined, 4, undefined],
+  )
 })
 
 test('another caller, operation, code or object is another refusal', async (t) => {
@@ -312,7 +401,10 @@ test('what is only counted is written at the stop', async (t) => {
   await denials.recordDenial(caller, denial)
   await denials.flush()
   await denials.flush()
-  t.deepEqual(rows.map(({ changes }) => changes?.['repeats']), [undefined, 1])
+  t.deepEqual(
+    rows.map(({ changes }) => changes?.['repeats']),
+    [undefined, 1],
+  )
 })
 
 test('one caller writes at most 21 rows a minute however the object is varied, all of them at most 1,001, and none is lost', async (t) => {

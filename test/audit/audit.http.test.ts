@@ -22,21 +22,34 @@ test.before(async () => {
 test.after.always(() => service.stop())
 
 const createRole = async (userId: number, name: string, org: string) =>
-  service.send('POST', `/api/v1/authz/roles?org=${org}`, { token: await service.tokenOf(userId), body: { name, permissions: [view] } })
+  service.send('POST', `/api/v1/authz/roles?org=${org}`, {
+    token: await service.tokenOf(userId),
+    body: { name, permissions: [view] },
+  })
 
 test.serial('an owner reads the own organization’s log through the typed client, and no row of another', async (t) => {
   await createRole(people.owner, 'ours', orgname)
   await createRole(people.outsider, 'theirs', nameOf(served.otherOrg))
-  const ours = await service.client.call(listOrganizationAudit, { headers: await service.as(people.owner), params: { orgname }, query: {} })
+  const ours = await service.client.call(listOrganizationAudit, {
+    headers: await service.as(people.owner),
+    params: { orgname },
+    query: {},
+  })
   t.deepEqual(ours.ok && ours.value.items.map(({ object_name }) => object_name), ['ours'])
-  const theirs = await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(people.outsider) })
+  const theirs = await service.send('GET', `/api/v1/orgs/${orgname}/audit`, {
+    token: await service.tokenOf(people.outsider),
+  })
   t.is(theirs.status, 404)
   t.false(theirs.text.includes('ours'))
 })
 
 test.serial('only owners and members with the permission read it', async (t) => {
-  const statusFor = async (userId: number) => (await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(userId) })).status
-  t.deepEqual([await statusFor(people.owner), await statusFor(people.admin), await statusFor(people.viewer)], [200, 403, 403])
+  const statusFor = async (userId: number) =>
+    (await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(userId) })).status
+  t.deepEqual(
+    [await statusFor(people.owner), await statusFor(people.admin), await statusFor(people.viewer)],
+    [200, 403, 403],
+  )
   t.is((await service.send('GET', `/api/v1/orgs/${orgname}/audit`)).status, 401)
 })
 
@@ -44,11 +57,23 @@ test.serial('a site admin reads every row, refusals included, filtered', async (
   const headers = { Authorization: `Bearer ${service.adminToken}` }
   await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(people.viewer) })
   await service.running.container.resolve(AuditDenialsToken).flush()
-  const denied = await service.client.call(listSiteAudit, { headers, query: { action: 'access.denied', actor: nameOf(people.viewer) } })
-  t.like(denied.ok && denied.value.items[0], { result: 'denied', operation: 'audit.listOrganizationEvents', method: 'token' })
-  const roles = await service.client.call(listSiteAudit, { headers, query: { action: 'role.created', since: new Date('2020-01-01T00:00:00Z') } })
+  const denied = await service.client.call(listSiteAudit, {
+    headers,
+    query: { action: 'access.denied', actor: nameOf(people.viewer) },
+  })
+  t.like(denied.ok && denied.value.items[0], {
+    result: 'denied',
+    operation: 'audit.listOrganizationEvents',
+    method: 'token',
+  })
+  const roles = await service.client.call(listSiteAudit, {
+    headers,
+    query: { action: 'role.created', since: new Date('2020-01-01T00:00:00Z') },
+  })
   t.deepEqual(roles.ok && roles.value.items.map(({ object_name }) => object_name), ['theirs', 'ours'])
-  const paged = await service.send('GET', '/api/v1/admin/audit?action=role.created&limit=1&page=2', { token: service.adminToken })
+  const paged = await service.send('GET', '/api/v1/admin/audit?action=role.created&limit=1&page=2', {
+    token: service.adminToken,
+  })
   t.deepEqual([paged.json.length, paged.json[0].object_name, paged.headers['x-total-count']], [1, 'ours', '2'])
   t.is((await service.send('GET', '/api/v1/admin/audit', { token: await service.tokenOf(people.owner) })).status, 403)
 })
@@ -59,7 +84,9 @@ test.serial('sudo leaves both names', async (t) => {
     body: { name: 'by sudo', permissions: [view] },
   })
   t.is(answer.status, 201)
-  const log = await service.send('GET', `/api/v1/orgs/${orgname}/audit?action=role.created`, { token: await service.tokenOf(people.owner) })
+  const log = await service.send('GET', `/api/v1/orgs/${orgname}/audit?action=role.created`, {
+    token: await service.tokenOf(people.owner),
+  })
   t.like(log.json[0], { actor: nameOf(people.owner), impersonator: 'admin', object_name: 'by sudo' })
 })
 
@@ -82,31 +109,56 @@ test('the log is copied by route and by command, each from where the last copy e
   const byRoute = async (path: string, token = service.adminToken) => {
     const answer = await fetch(`${service.baseUrl}/api/v1${path}`, { headers: { authorization: `token ${token}` } })
     const text = await answer.text()
-    return { status: answer.status, type: answer.headers.get('content-type'), lines: text.split('\n').filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line) as Line) }
+    return {
+      status: answer.status,
+      type: answer.headers.get('content-type'),
+      lines: text
+        .split('\n')
+        .filter((line) => line.startsWith('{"id"'))
+        .map((line) => JSON.parse(line) as Line),
+    }
   }
   const byCommand = async (...options: readonly string[]) => {
     const printed: string[] = []
-    const exitCode = await runCommandLine(['audit', 'export', ...options], { environment, print: (text) => void printed.push(text), say: () => undefined })
+    const exitCode = await runCommandLine(['audit', 'export', ...options], {
+      environment,
+      print: (text) => void printed.push(text),
+      say: () => undefined,
+    })
     return { exitCode, lines: printed.map((line) => JSON.parse(line) as Line) }
   }
   try {
     const all = await byRoute('/admin/audit/export')
     t.like(all, { status: 200, type: 'application/x-ndjson' })
     t.true(all.lines.length > 0)
-    t.deepEqual(all.lines.map(({ id }) => id), all.lines.map(({ id }) => id).toSorted((a, b) => a - b))
+    t.deepEqual(
+      all.lines.map(({ id }) => id),
+      all.lines.map(({ id }) => id).toSorted((a, b) => a - b),
+    )
     const last = all.lines.at(-1)?.id ?? 0
     t.deepEqual((await byRoute(`/admin/audit/export?after=${last}`)).lines, [])
     t.is((await byRoute(`/admin/audit/export?after=x`)).status, 400)
     const copied = await byCommand()
     t.is(copied.exitCode, 0)
-    t.deepEqual(copied.lines.map(({ id }) => id).slice(0, all.lines.length), all.lines.map(({ id }) => id))
+    t.deepEqual(
+      copied.lines.map(({ id }) => id).slice(0, all.lines.length),
+      all.lines.map(({ id }) => id),
+    )
     t.deepEqual((await byCommand('--after', String(copied.lines.at(-1)?.id ?? 0))).lines, [])
     t.deepEqual((await byCommand('--since', '2999-01-01')).lines, [])
-    for (const wrong of [['--since', 'yesterday'], ['--after', 'x']]) t.is((await byCommand(...wrong)).exitCode, 2)
+    for (const wrong of [
+      ['--since', 'yesterday'],
+      ['--after', 'x'],
+    ])
+      t.is((await byCommand(...wrong)).exitCode, 2)
     const db = await openDatabase(environment.MOORAGE_DATABASE_URL)
     await db.query((k) => k('audit_events').where('id', copied.lines[0]?.id).update({ changes: '{' }))
     await db.close()
-    t.like(await byCommand(), { exitCode: 0, lines: copied.lines.map(({ id }) => ({ id })) }, 'a damaged row does not end the copy')
+    t.like(
+      await byCommand(),
+      { exitCode: 0, lines: copied.lines.map(({ id }) => ({ id })) },
+      'a damaged row does not end the copy',
+    )
   } finally {
     await service.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -120,9 +172,16 @@ test('moorage audit verify tells a whole log from an altered one', async (t) => 
   const service = await startService({ settings: environment })
   const verify = async () => {
     const lines: string[] = []
-    const exitCode = await runCommandLine(['audit', 'verify', '--json'], { environment, print: (text) => void lines.push(text), say: () => undefined })
+    const exitCode = await runCommandLine(['audit', 'verify', '--json'], {
+      environment,
+      print: (text) => void lines.push(text),
+      say: () => undefined,
+    })
     const printed: unknown = JSON.parse(lines.join('\n'))
-    return { exitCode, printed: printed as { readonly isWhole: boolean; readonly chains: readonly { readonly rows: number }[] } }
+    return {
+      exitCode,
+      printed: printed as { readonly isWhole: boolean; readonly chains: readonly { readonly rows: number }[] },
+    }
   }
   try {
     const whole = await verify()

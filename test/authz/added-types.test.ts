@@ -21,8 +21,8 @@ import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 
 /**
- * Three object types of a plugin that is not part of this build: one with rows in an account, one inside it, one that is
- * located through the record of a cluster. Nothing but the plugin knows them.
+ * Three object types of a plugin that is not part of this build: one with rows in an account, one inside it, one that
+ * is located through the record of a cluster. Nothing but the plugin knows them.
  */
 const place = fileURLToPath(new URL('./fixtures/fleet-plugin.ts', import.meta.url))
 
@@ -30,11 +30,17 @@ const startFleet = async (): Promise<PopulatedService> => {
   const service = await startPopulatedService({ MOORAGE_PLUGINS: place })
   for (const table of fleetTables) await service.write(table)
   const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
-  const insertShip = (id: number, owner: unknown, name: string) => service.write('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
+  const insertShip = (id: number, owner: unknown, name: string) =>
+    service.write('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
   await insertShip(71, service.world.orgId, 'argo')
   await insertShip(72, service.world.orgId, 'beagle')
   await insertShip(73, lagoon?.['id'], 'argo')
-  for (const [id, ship] of [[711, 71], [721, 72], [731, 73]]) await service.write('insert into fleet_cabins (id, ship_id, label) values (?, ?, ?)', id, ship, `cabin ${id}`)
+  for (const [id, ship] of [
+    [711, 71],
+    [721, 72],
+    [731, 73],
+  ])
+    await service.write('insert into fleet_cabins (id, ship_id, label) values (?, ?, ?)', id, ship, `cabin ${id}`)
   return service
 }
 
@@ -45,15 +51,26 @@ test.before(async () => {
 })
 test.after.always(() => service?.stop())
 
-const parameters: Readonly<Record<string, string>> = { owner: 'harbour', ship: 'argo', cabin: '711', cluster: 'pier', workload: 'web' }
-const targetOf = (fullPath: string): string => fullPath.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? '')
+const parameters: Readonly<Record<string, string>> = {
+  owner: 'harbour',
+  ship: 'argo',
+  cabin: '711',
+  cluster: 'pier',
+  workload: 'web',
+}
+const targetOf = (fullPath: string): string =>
+  fullPath.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? '')
 
 test.serial('matrix: every route on the added types answers every caller as it is declared', async (t) => {
   const { routes } = service.running.assembly
   const added = routes.filter(({ pluginId }) => pluginId === 'fleet')
   t.is(added.length, 6)
   const cells = await cellsOf(service, added, await callers(service), ({ fullPath }) => targetOf(fullPath))
-  for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
+  for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const)
+    t.true(
+      cells.some(({ expected }) => expected === decision),
+      decision,
+    )
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [])
 })
 
@@ -63,52 +80,123 @@ test.serial('the object that a route names is the one of its place', async (t) =
   const { orgId } = service.world
   const [pier] = service.rows("select id from clusters where name = 'pier'")
   t.deepEqual((await get('HARBOUR/ships/argo')).json, { type: 'ship', id: 71, name: 'argo', owner: orgId })
-  t.deepEqual((await get('harbour/ships/argo/cabins/711')).json, { type: 'cabin', id: 711, name: 'cabin 711', owner: orgId, in: { type: 'ship', id: 71, name: 'argo' } })
-  t.deepEqual((await get('harbour/clusters/pier/workloads/web')).json, { type: 'workload', id: pier?.['id'], name: 'web', owner: orgId, in: { type: 'cluster', id: pier?.['id'], name: 'pier' } })
-  const missing = ['harbour/ships/nina', 'harbour/ships/argo/cabins/721', 'harbour/ships/argo/cabins/731', 'harbour/ships/nina/cabins/711', 'lagoon/ships/argo', 'lagoon/ships/argo/cabins/731', 'harbour/clusters/quay/workloads/web', 'harbour/ships/argo/cabins/x']
+  t.deepEqual((await get('harbour/ships/argo/cabins/711')).json, {
+    type: 'cabin',
+    id: 711,
+    name: 'cabin 711',
+    owner: orgId,
+    in: { type: 'ship', id: 71, name: 'argo' },
+  })
+  t.deepEqual((await get('harbour/clusters/pier/workloads/web')).json, {
+    type: 'workload',
+    id: pier?.['id'],
+    name: 'web',
+    owner: orgId,
+    in: { type: 'cluster', id: pier?.['id'], name: 'pier' },
+  })
+  const missing = [
+    'harbour/ships/nina',
+    'harbour/ships/argo/cabins/721',
+    'harbour/ships/argo/cabins/731',
+    'harbour/ships/nina/cabins/711',
+    'lagoon/ships/argo',
+    'lagoon/ships/argo/cabins/731',
+    'harbour/clusters/quay/workloads/web',
+    'harbour/ships/argo/cabins/x',
+  ]
   for (const path of missing) t.is((await get(path)).status, 404, path)
 })
 
-test.serial('batch: each caller holds on the added types what the declarations say, and nothing on those of others', async (t) => {
-  await service.write("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)", service.world.userIds.vera, service.world.orgId)
-  await service.write("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)", service.world.teamIds.Editors, service.world.orgId)
-  const { assembly } = service.running
-  const questions = [['ship', 71], ['ship', 72], ['ship', 73], ['cabin', 711], ['cabin', 721], ['cabin', 731]] as const
-  for (const { name, standing, presented } of await callers(service)) {
-    const [way] = presented
-    if (!['vera', 'eddie', 'alice'].includes(name) || way === undefined) continue
-    const asked = await service.send('POST', '/api/v1/authz/objects/allowed-permissions?org=harbour', { headers: way.headers, body: questions.map(([objectType, objectID]) => ({ objectType, objectID })) })
-    const expected = questions.map(([type, id]) => {
-      const relations = assembly.objectTypes.filter((definition) => definition.type === type).flatMap((definition) => Object.keys(definition.relations))
-      const isCaptain = name === 'vera' && (id === 71 || id === 711)
-      const isForeign = id === 73 || id === 731
-      return isForeign ? [] : relations.filter((relation) => isCaptain || holdsRelation(type, relation, standing, assembly)).sort()
-    })
-    t.deepEqual((asked.json as { allowedPermissions: string[] }[]).map(({ allowedPermissions }) => allowedPermissions), expected, name)
-  }
-})
+test.serial(
+  'batch: each caller holds on the added types what the declarations say, and nothing on those of others',
+  async (t) => {
+    await service.write(
+      "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)",
+      service.world.userIds.vera,
+      service.world.orgId,
+    )
+    await service.write(
+      "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)",
+      service.world.teamIds.Editors,
+      service.world.orgId,
+    )
+    const { assembly } = service.running
+    const questions = [
+      ['ship', 71],
+      ['ship', 72],
+      ['ship', 73],
+      ['cabin', 711],
+      ['cabin', 721],
+      ['cabin', 731],
+    ] as const
+    for (const { name, standing, presented } of await callers(service)) {
+      const [way] = presented
+      if (!['vera', 'eddie', 'alice'].includes(name) || way === undefined) continue
+      const asked = await service.send('POST', '/api/v1/authz/objects/allowed-permissions?org=harbour', {
+        headers: way.headers,
+        body: questions.map(([objectType, objectID]) => ({ objectType, objectID })),
+      })
+      const expected = questions.map(([type, id]) => {
+        const relations = assembly.objectTypes
+          .filter((definition) => definition.type === type)
+          .flatMap((definition) => Object.keys(definition.relations))
+        const isCaptain = name === 'vera' && (id === 71 || id === 711)
+        const isForeign = id === 73 || id === 731
+        return isForeign
+          ? []
+          : relations.filter((relation) => isCaptain || holdsRelation(type, relation, standing, assembly)).sort()
+      })
+      t.deepEqual(
+        (asked.json as { allowedPermissions: string[] }[]).map(({ allowedPermissions }) => allowedPermissions),
+        expected,
+        name,
+      )
+    }
+  },
+)
 
-test.serial('catalogue: a custom role carries the added permissions, with their companions, and gives them on both levels', async (t) => {
-  const alice = await service.tokenFor('alice')
-  const listed = await service.send('GET', '/api/v1/authz/roles/available_permissions?org=harbour', { token: alice })
-  const fleet = (listed.json.permissions as { namespace: string; action: string }[]).filter(({ namespace }) => namespace === 'fleet_mgmt')
-  t.deepEqual(fleet.map(({ action }) => action), ['sail ships', 'view ships'])
-  const sail = { namespace: 'fleet_mgmt', action: 'sail ships' }
-  const roles = '/api/v1/authz/roles?org=harbour'
-  t.is((await service.send('POST', roles, { token: alice, body: { name: 'sailor', permissions: [sail] } })).status, 400)
-  const team = await service.send('POST', '/api/v1/orgs/harbour/teams', { token: alice, body: { name: 'crew', permission: 'custom' } })
-  const made = await service.send('POST', roles, { token: alice, body: { name: 'sailor', permissions: [sail, { ...sail, action: 'view ships' }], teamIDs: [team.json.id] } })
-  t.is(made.status, 201, made.text)
-  t.is((await service.send('PUT', `/api/v1/teams/${team.json.id}/members/olga`, { token: alice })).status, 204)
-  const olga = await service.tokenFor('olga')
-  t.is((await service.send('POST', '/api/v1/fleet/harbour/ships/beagle/course', { token: olga })).status, 200)
-  t.is((await service.send('POST', '/api/v1/fleet/harbour/ships/beagle/cabins/721/clean', { token: olga })).status, 200)
-  t.is((await service.send('GET', '/api/v1/fleet/harbour/clusters/pier/workloads/web', { token: olga })).status, 403)
-})
+test.serial(
+  'catalogue: a custom role carries the added permissions, with their companions, and gives them on both levels',
+  async (t) => {
+    const alice = await service.tokenFor('alice')
+    const listed = await service.send('GET', '/api/v1/authz/roles/available_permissions?org=harbour', { token: alice })
+    const fleet = (listed.json.permissions as { namespace: string; action: string }[]).filter(
+      ({ namespace }) => namespace === 'fleet_mgmt',
+    )
+    t.deepEqual(
+      fleet.map(({ action }) => action),
+      ['sail ships', 'view ships'],
+    )
+    const sail = { namespace: 'fleet_mgmt', action: 'sail ships' }
+    const roles = '/api/v1/authz/roles?org=harbour'
+    t.is(
+      (await service.send('POST', roles, { token: alice, body: { name: 'sailor', permissions: [sail] } })).status,
+      400,
+    )
+    const team = await service.send('POST', '/api/v1/orgs/harbour/teams', {
+      token: alice,
+      body: { name: 'crew', permission: 'custom' },
+    })
+    const made = await service.send('POST', roles, {
+      token: alice,
+      body: { name: 'sailor', permissions: [sail, { ...sail, action: 'view ships' }], teamIDs: [team.json.id] },
+    })
+    t.is(made.status, 201, made.text)
+    t.is((await service.send('PUT', `/api/v1/teams/${team.json.id}/members/olga`, { token: alice })).status, 204)
+    const olga = await service.tokenFor('olga')
+    t.is((await service.send('POST', '/api/v1/fleet/harbour/ships/beagle/course', { token: olga })).status, 200)
+    t.is(
+      (await service.send('POST', '/api/v1/fleet/harbour/ships/beagle/cabins/721/clean', { token: olga })).status,
+      200,
+    )
+    t.is((await service.send('GET', '/api/v1/fleet/harbour/clusters/pier/workloads/web', { token: olga })).status, 403)
+  },
+)
 
 test.serial('an organization or a person with such an object is not deleted', async (t) => {
   const alice = await service.tokenFor('alice')
-  for (const kind of ['clusters', 'contracts']) await service.write(`delete from ${kind} where owner_id = ?`, service.world.orgId)
+  for (const kind of ['clusters', 'contracts'])
+    await service.write(`delete from ${kind} where owner_id = ?`, service.world.orgId)
   const kept = await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })
   t.is(kept.status, 409, kept.text)
   t.regex(kept.text, /ship argo, ship beagle/)
@@ -120,25 +208,44 @@ test.serial('an organization or a person with such an object is not deleted', as
 const [owner, mate, member, outsider] = [1, 2, 3, 4]
 const world: World = {
   users: [owner, mate, member, outsider],
-  orgs: [{
-    id: 11,
-    visibility: 'private',
-    members: [owner, mate, member],
-    teams: [{ id: 111, permission: 'owner', members: [owner], roleIds: [] }, { id: 112, permission: 'custom', members: [mate], roleIds: [1101] }, { id: 113, permission: 'none', members: [member], roleIds: [] }],
-    roles: [{ id: 1101, permissions: ['fleet_mgmt/view ships'] }],
-    grants: [
-      { objectType: 'ship', objectId: 71, relation: 'captain', subjectType: 'team', subjectId: 112 },
-      { objectType: 'cabin', objectId: 711, relation: 'guest', subjectType: 'user', subjectId: member },
-      { objectType: 'cluster', objectId: 11_001, relation: 'editor', subjectType: 'user', subjectId: member },
-    ],
-  }],
-  clusters: [{ id: 11_001, ownerId: 11 }, { id: 11_002, ownerId: 11 }],
+  orgs: [
+    {
+      id: 11,
+      visibility: 'private',
+      members: [owner, mate, member],
+      teams: [
+        { id: 111, permission: 'owner', members: [owner], roleIds: [] },
+        { id: 112, permission: 'custom', members: [mate], roleIds: [1101] },
+        { id: 113, permission: 'none', members: [member], roleIds: [] },
+      ],
+      roles: [{ id: 1101, permissions: ['fleet_mgmt/view ships'] }],
+      grants: [
+        { objectType: 'ship', objectId: 71, relation: 'captain', subjectType: 'team', subjectId: 112 },
+        { objectType: 'cabin', objectId: 711, relation: 'guest', subjectType: 'user', subjectId: member },
+        { objectType: 'cluster', objectId: 11_001, relation: 'editor', subjectType: 'user', subjectId: member },
+      ],
+    },
+  ],
+  clusters: [
+    { id: 11_001, ownerId: 11 },
+    { id: 11_002, ownerId: 11 },
+  ],
   tokens: [],
 }
 
 const ship = (name: string): ObjectLocator => ({ type: 'ship', account: 'account11', name })
-const cabin = (within: string, id: number): ObjectLocator => ({ type: 'cabin', account: 'account11', within: { name: within }, id })
-const workload = (within: string): ObjectLocator => ({ type: 'workload', account: 'account11', within: { name: within }, name: 'web' })
+const cabin = (within: string, id: number): ObjectLocator => ({
+  type: 'cabin',
+  account: 'account11',
+  within: { name: within },
+  id,
+})
+const workload = (within: string): ObjectLocator => ({
+  type: 'workload',
+  account: 'account11',
+  within: { name: within },
+  name: 'web',
+})
 
 /** Who asks for what, and the answer. */
 const decisions: readonly (readonly [number, ObjectLocator, string, string])[] = [
@@ -162,8 +269,19 @@ const decisions: readonly (readonly [number, ObjectLocator, string, string])[] =
 const withFleet = async (db: SqlDatabase): Promise<void> => {
   await storeWorld(db, world)
   for (const table of fleetTables) await db.query((k) => k.raw(table))
-  await db.query((k) => k('fleet_ships').insert([{ id: 71, owner_id: 11, name: 'argo' }, { id: 72, owner_id: 11, name: 'beagle' }]))
-  await db.query((k) => k('fleet_cabins').insert([{ id: 711, ship_id: 71, label: 'a' }, { id: 712, ship_id: 71, label: 'b' }, { id: 721, ship_id: 72, label: 'c' }]))
+  await db.query((k) =>
+    k('fleet_ships').insert([
+      { id: 71, owner_id: 11, name: 'argo' },
+      { id: 72, owner_id: 11, name: 'beagle' },
+    ]),
+  )
+  await db.query((k) =>
+    k('fleet_cabins').insert([
+      { id: 711, ship_id: 71, label: 'a' },
+      { id: 712, ship_id: 71, label: 'b' },
+      { id: 721, ship_id: 72, label: 'c' },
+    ]),
+  )
 }
 
 for (const database of eachDatabase()) {
@@ -182,12 +300,17 @@ for (const database of eachDatabase()) {
         t.is(tagOf(decided), answer, `${userId} ${relation} ${JSON.stringify(locator)}`)
         t.is(runner.taken(), 1)
       }
-      const { context } = unwrap(await authorizer.authorize(principal(mate), { type: 'account', name: 'account11' }, 'member'))
+      const { context } = unwrap(
+        await authorizer.authorize(principal(mate), { type: 'account', name: 'account11' }, 'member'),
+      )
       runner.taken()
       const objects = [711, 712, 721, 999].map((objectID) => ({ objectType: 'cabin', objectID }))
       const answers = unwrap(await list(callBy(principal(mate)), { context, objects, isBatch: true }))
       t.true(runner.taken() <= 3)
-      t.deepEqual(answers.map(({ relations }) => relations), [['can_clean', 'can_view'], ['can_clean', 'can_view'], ['can_view'], []])
+      t.deepEqual(
+        answers.map(({ relations }) => relations),
+        [['can_clean', 'can_view'], ['can_clean', 'can_view'], ['can_view'], []],
+      )
     } finally {
       await db.close()
     }
@@ -196,7 +319,11 @@ for (const database of eachDatabase()) {
 
 test('the rows that tests without a service use are those of every type', (t) => {
   const types = catalogue.objectTypes.filter(({ place }) => place?.rows === 'own').map(({ type }) => type)
-  t.deepEqual(types.filter((type) => !objectRows.some((rows) => rows.type === type)), [], 'add the rows of these types to test/support/object-rows.ts')
+  t.deepEqual(
+    types.filter((type) => !objectRows.some((rows) => rows.type === type)),
+    [],
+    'add the rows of these types to test/support/object-rows.ts',
+  )
 })
 
 test('a declared type without registered rows is refused', async (t) => {

@@ -20,20 +20,37 @@ const world: World = {
       id: 11,
       visibility: 'private',
       members: [owner, member],
-      teams: [{ id: 111, permission: 'owner', members: [owner], roleIds: [] }, { id: 112, permission: 'none', members: [member], roleIds: [] }],
+      teams: [
+        { id: 111, permission: 'owner', members: [owner], roleIds: [] },
+        { id: 112, permission: 'none', members: [member], roleIds: [] },
+      ],
       roles: [{ id: 1101, permissions: ['org_mgmt/view'] }],
       grants: [],
     },
     { id: 12, visibility: 'limited', members: [owner], teams: [], roles: [], grants: [] },
-    { id: 13, visibility: 'public', members: [owner], teams: [{ id: 131, permission: 'owner', members: [owner], roleIds: [] }], roles: [], grants: [] },
+    {
+      id: 13,
+      visibility: 'public',
+      members: [owner],
+      teams: [{ id: 131, permission: 'owner', members: [owner], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
   ],
-  clusters: [{ id: 11_001, ownerId: 11 }, { id: 1_001, ownerId: owner }],
+  clusters: [
+    { id: 11_001, ownerId: 11 },
+    { id: 1_001, ownerId: owner },
+  ],
   tokens: [],
 }
 
 const organization = (id: number): ObjectLocator => ({ type: 'organization', name: `account${id}` })
 const account = (id: number): ObjectLocator => ({ type: 'account', name: `ACCOUNT${id}` })
-const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', account: `account${ownerId}`, name: `cluster-${id}` })
+const cluster = (ownerId: number, id: number): ObjectLocator => ({
+  type: 'cluster',
+  account: `account${ownerId}`,
+  name: `cluster-${id}`,
+})
 const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, account: `account${org}` })
 const ok = 'done'
 const denied = 'AccessDenied'
@@ -65,21 +82,41 @@ const decisions: readonly (readonly [string, Principal, ObjectLocator, string, s
   ['outside of the organization every role is refused', principal(outsider), role(11), 'can_view', denied],
   ['also where no organization is', principal(owner), role(99), 'can_view', denied],
   ['a site admin may everything', principal(outsider, { isSiteAdmin: true }), organization(11), 'can_delete', ok],
-  ['a site admin in another person’s account', principal(outsider, { isSiteAdmin: true }), account(owner), 'can_import_clusters', ok],
+  [
+    'a site admin in another person’s account',
+    principal(outsider, { isSiteAdmin: true }),
+    account(owner),
+    'can_import_clusters',
+    ok,
+  ],
   ['a site admin finds no role elsewhere', principal(outsider, { isSiteAdmin: true }), role(13), 'can_view', hidden],
 ]
 
 /** Tokens that reach less than their holder. */
-const confined = (userId: number, onlyOrgId: number, isSiteAdmin = false): Principal => principal(userId, { onlyOrgId: onlyOrgId as OrgId, isSiteAdmin })
-const publicOnly = (userId: number, isSiteAdmin = false): Principal => principal(userId, { scopes: { ...fullScope, publicOnly: true }, isSiteAdmin })
+const confined = (userId: number, onlyOrgId: number, isSiteAdmin = false): Principal =>
+  principal(userId, { onlyOrgId: onlyOrgId as OrgId, isSiteAdmin })
+const publicOnly = (userId: number, isSiteAdmin = false): Principal =>
+  principal(userId, { scopes: { ...fullScope, publicOnly: true }, isSiteAdmin })
 const confinedDecisions: typeof decisions = [
   ['a confined token acts in its organization', confined(owner, 11), organization(11), 'can_edit', ok],
-  ['a confined token sees another public organization as a stranger', confined(owner, 11), organization(13), 'can_view', ok],
+  [
+    'a confined token sees another public organization as a stranger',
+    confined(owner, 11),
+    organization(13),
+    'can_view',
+    ok,
+  ],
   ['a confined token is no owner elsewhere', confined(owner, 11), organization(13), 'can_edit', denied],
   ['a confined token does not see a limited one elsewhere', confined(owner, 11), organization(12), 'can_view', hidden],
   ['a confined token does not reach the own account', confined(owner, 11), account(owner), 'member', hidden],
   ['a confined token does not reach an own cluster', confined(owner, 11), cluster(owner, 1_001), 'can_view', hidden],
-  ['a confined token of a site admin ends at its organization', confined(owner, 13, true), organization(11), 'can_view', hidden],
+  [
+    'a confined token of a site admin ends at its organization',
+    confined(owner, 13, true),
+    organization(11),
+    'can_view',
+    hidden,
+  ],
   ['a confined token of a site admin is one inside', confined(outsider, 11, true), organization(11), 'can_edit', ok],
   ['a token for public objects sees a public organization', publicOnly(owner), organization(13), 'can_view', ok],
   ['a token for public objects holds nothing there', publicOnly(owner), organization(13), 'can_edit', denied],
@@ -122,8 +159,13 @@ for (const database of eachDatabase()) {
   onBench('a confined token is answered no relation on what is its holder’s own', async (t, bench) => {
     const ask = async (caller: Principal) => {
       const context = await bench.context(caller.userId, 11)
-      const objects = [{ objectType: 'user', objectID: caller.userId }, { objectType: 'organization', objectID: 11 }]
-      return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(({ relations }) => relations.length > 0)
+      const objects = [
+        { objectType: 'user', objectID: caller.userId },
+        { objectType: 'organization', objectID: 11 },
+      ]
+      return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(
+        ({ relations }) => relations.length > 0,
+      )
     }
     t.deepEqual(await ask(principal(owner)), [true, true])
     t.deepEqual(await ask(confined(owner, 11)), [false, true])
@@ -131,21 +173,38 @@ for (const database of eachDatabase()) {
     t.deepEqual(await ask(confined(owner, 13)), [false, false])
   })
 
-  onBench('a read-only token lists no relation that changes something, and none of a part that it has no scope for', async (t, bench) => {
-    const context = await bench.context(owner, 11)
-    const objects = [{ objectType: 'organization', objectID: 11 }, { objectType: 'cluster', objectID: 11_001 }, { objectType: 'team', objectID: 111 }]
-    const ask = async (scopes: Partial<ScopeSet>) => {
-      const caller = principal(owner, { scopes: { all: false, sudo: false, publicOnly: false, levels: {}, ...scopes } })
-      return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(({ relations }) => relations)
-    }
-    const levels = Object.fromEntries(scopeCategories.map((category) => [category, 'read' as const]))
-    const readOnly = await ask({ levels })
-    const reading = new Set(catalogue.objectTypes.flatMap((definition) => definition.reading))
-    t.deepEqual(readOnly.flat().filter((relation) => !reading.has(relation)), [])
-    t.true(readOnly.every((relations) => relations.includes('can_view')))
-    t.deepEqual((await ask({ levels: { cluster: 'write' } })).map((relations) => relations.length > 0), [true, true, false])
-    t.deepEqual(await ask({}), [[], [], []])
-  })
+  onBench(
+    'a read-only token lists no relation that changes something, and none of a part that it has no scope for',
+    async (t, bench) => {
+      const context = await bench.context(owner, 11)
+      const objects = [
+        { objectType: 'organization', objectID: 11 },
+        { objectType: 'cluster', objectID: 11_001 },
+        { objectType: 'team', objectID: 111 },
+      ]
+      const ask = async (scopes: Partial<ScopeSet>) => {
+        const caller = principal(owner, {
+          scopes: { all: false, sudo: false, publicOnly: false, levels: {}, ...scopes },
+        })
+        return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(
+          ({ relations }) => relations,
+        )
+      }
+      const levels = Object.fromEntries(scopeCategories.map((category) => [category, 'read' as const]))
+      const readOnly = await ask({ levels })
+      const reading = new Set(catalogue.objectTypes.flatMap((definition) => definition.reading))
+      t.deepEqual(
+        readOnly.flat().filter((relation) => !reading.has(relation)),
+        [],
+      )
+      t.true(readOnly.every((relations) => relations.includes('can_view')))
+      t.deepEqual(
+        (await ask({ levels: { cluster: 'write' } })).map((relations) => relations.length > 0),
+        [true, true, false],
+      )
+      t.deepEqual(await ask({}), [[], [], []])
+    },
+  )
 
   onBench('a relation that the type does not have is a mistake, not an answer', async (t, { authorizer }) => {
     await t.throwsAsync(authorizer.authorize(principal(owner), organization(11), 'can_fly'))

@@ -6,7 +6,11 @@ import { catalogueOf } from '../../composition/assemble.ts'
 import { plugins } from '../../composition/plugins.ts'
 
 /** What the plugins of this build contribute, as the service compiles it. */
-export const catalogue: Catalogue = catalogueOf(plugins, { type: 'VendorHosted', billingEnabled: true, runMode: 'development' })
+export const catalogue: Catalogue = catalogueOf(plugins, {
+  type: 'VendorHosted',
+  billingEnabled: true,
+  runMode: 'development',
+})
 
 export const compiled = (from: Catalogue): AuthorizationSchema => {
   const schema = compileSchema(from)

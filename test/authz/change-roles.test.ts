@@ -33,16 +33,31 @@ const world: World = {
         { id: 112, permission: 'admin', members: [admin], roleIds: [] },
         { id: 113, permission: 'custom', members: [editor], roleIds: [1101] },
       ],
-      roles: [{ id: 1101, permissions: ['org_mgmt/edit roles', 'org_mgmt/create roles', 'cluster_mgmt/view clusters'] }],
+      roles: [
+        { id: 1101, permissions: ['org_mgmt/edit roles', 'org_mgmt/create roles', 'cluster_mgmt/view clusters'] },
+      ],
       grants: [],
     },
-    { id: 12, visibility: 'private', members: [owner], teams: [{ id: 121, permission: 'owner', members: [owner], roleIds: [] }], roles: [], grants: [] },
+    {
+      id: 12,
+      visibility: 'private',
+      members: [owner],
+      teams: [{ id: 121, permission: 'owner', members: [owner], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
   ],
   clusters: [],
   tokens: [],
 }
 
-const content = (changes: Partial<CreateRoleInput> = {}) => ({ name: 'Viewers', description: '', permissions: [view], teamIds: [], ...changes })
+const content = (changes: Partial<CreateRoleInput> = {}) => ({
+  name: 'Viewers',
+  description: '',
+  permissions: [view],
+  teamIds: [],
+  ...changes,
+})
 
 const create = (bench: RoleBench, userId: number, changes: Partial<CreateRoleInput> = {}, isSiteAdmin = false) =>
   bench.create(callBy(principal(userId, { isSiteAdmin })), {
@@ -67,7 +82,9 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a created role is stored with its audit row', async (t, bench) => {
-    const role = unwrap(await create(bench, admin, { name: '  Viewers ', permissions: [view, view], teamIds: [customTeam, customTeam] }))
+    const role = unwrap(
+      await create(bench, admin, { name: '  Viewers ', permissions: [view, view], teamIds: [customTeam, customTeam] }),
+    )
     t.like(role, { name: 'Viewers', version: 1, permissions: [view], teamIds: [customTeam] })
     t.deepEqual(await bench.roles.get(orgId, role.id), role)
     t.deepEqual(await bench.audited(), ['role.created'])
@@ -91,21 +108,32 @@ for (const database of eachDatabase()) {
   onBench('a caller adds only permissions to a role that the caller has', async (t, bench) => {
     t.is(tagOf(await create(bench, editor, { permissions: [view] })), 'done')
     t.is(tagOf(await create(bench, editor, { name: 'more', permissions: [view, connect] })), 'PermissionNotHeld')
-    t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [rename, { namespace: 'org_mgmt', action: 'view' }, { namespace: 'org_mgmt', action: 'edit' }] })), 'PermissionNotHeld')
+    t.is(
+      tagOf(
+        await create(bench, admin, {
+          name: 'more',
+          permissions: [rename, { namespace: 'org_mgmt', action: 'view' }, { namespace: 'org_mgmt', action: 'edit' }],
+        }),
+      ),
+      'PermissionNotHeld',
+    )
     t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [view, connect] })), 'done')
     await bench.db.query((k) => k('users').where('id', editor).update({ is_admin: 1 }))
     t.is(tagOf(await create(bench, editor, { name: 'most', permissions: [view, connect] }, true)), 'done')
   })
 
-  onBench('a role stronger than its editor can be renamed, but not handed to a team or kept in a new list', async (t, bench) => {
-    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect, importing] }))
-    t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'done')
-    t.is(tagOf(await update(bench, editor, strong.id, { teamIds: [customTeam] })), 'PermissionNotHeld')
-    t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view, connect] })), 'PermissionNotHeld')
-    const sentBack = { name: 'again', permissions: [importing, view, connect], teamIds: [] }
-    t.is(tagOf(await update(bench, editor, strong.id, sentBack)), 'done', 'permissions and teams stay')
-    t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'done')
-  })
+  onBench(
+    'a role stronger than its editor can be renamed, but not handed to a team or kept in a new list',
+    async (t, bench) => {
+      const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect, importing] }))
+      t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'done')
+      t.is(tagOf(await update(bench, editor, strong.id, { teamIds: [customTeam] })), 'PermissionNotHeld')
+      t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view, connect] })), 'PermissionNotHeld')
+      const sentBack = { name: 'again', permissions: [importing, view, connect], teamIds: [] }
+      t.is(tagOf(await update(bench, editor, strong.id, sentBack)), 'done', 'permissions and teams stay')
+      t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'done')
+    },
+  )
 
   onBench('an update replaces the given parts only', async (t, bench) => {
     const role = unwrap(await create(bench, owner, { description: 'first', teamIds: [customTeam] }))
@@ -132,7 +160,8 @@ for (const database of eachDatabase()) {
   })
 
   onBench('deleting a role ends what it gave at the next request', async (t, bench) => {
-    const canCreate = () => bench.authorizer.authorize(principal(editor), { type: 'organization', name: 'account11' }, 'can_create_role')
+    const canCreate = () =>
+      bench.authorizer.authorize(principal(editor), { type: 'organization', name: 'account11' }, 'can_create_role')
     t.is(tagOf(await canCreate()), 'done')
     unwrap(await bench.remove(callBy(principal(owner)), { orgId, id: 1101 as RoleId, expectedVersion: undefined }))
     t.is(tagOf(await canCreate()), 'AccessDenied')
@@ -150,14 +179,17 @@ for (const database of eachDatabase()) {
     t.deepEqual(await bench.audited(), [])
   })
 
-  onBench('eight concurrent changes with one version leave one winner; without, all are applied in turn', async (t, bench) => {
-    const role = unwrap(await create(bench, owner))
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-    const raced = await Promise.all(names.map((name) => update(bench, owner, role.id, { name }, 1)))
-    t.deepEqual(raced.map(tagOf).sort(), [...Array<string>(7).fill('RoleChanged'), 'done'])
-    const all = await Promise.all(names.map((name) => update(bench, owner, role.id, { description: name })))
-    t.deepEqual(all.map(tagOf), Array(8).fill('done'))
-    t.is((await bench.roles.get(orgId, role.id))?.version, 10)
-    t.is((await bench.audited()).length, 10)
-  })
+  onBench(
+    'eight concurrent changes with one version leave one winner; without, all are applied in turn',
+    async (t, bench) => {
+      const role = unwrap(await create(bench, owner))
+      const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+      const raced = await Promise.all(names.map((name) => update(bench, owner, role.id, { name }, 1)))
+      t.deepEqual(raced.map(tagOf).sort(), [...Array<string>(7).fill('RoleChanged'), 'done'])
+      const all = await Promise.all(names.map((name) => update(bench, owner, role.id, { description: name })))
+      t.deepEqual(all.map(tagOf), Array(8).fill('done'))
+      t.is((await bench.roles.get(orgId, role.id))?.version, 10)
+      t.is((await bench.audited()).length, 10)
+    },
+  )
 }

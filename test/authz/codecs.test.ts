@@ -35,23 +35,56 @@ const roundTrips = (title: string, codec: Any, values: fc.Arbitrary<unknown>): v
 
 const create = fc.record({ name: word, permissions, description: word, teamIDs: fc.array(id, { maxLength: 5 }) })
 roundTrips('CreateRoleRequest', CreateRoleRequest, create)
-roundTrips('UpdateRoleRequest', UpdateRoleRequest, fc.record({ name: word, permissions, description: word, teamIDs: fc.array(id) }, { requiredKeys: [] }))
-roundTrips('AuthObjectIdentifiers', AuthObjectIdentifiers, fc.array(fc.record({ objectType: fc.jsonValue(), objectID: fc.jsonValue() })))
-roundTrips('AuthObjectAllowedPermissions', AuthObjectAllowedPermissions, fc.record({ objectType: word, objectID: id, allowedPermissions: fc.array(word) }))
+roundTrips(
+  'UpdateRoleRequest',
+  UpdateRoleRequest,
+  fc.record({ name: word, permissions, description: word, teamIDs: fc.array(id) }, { requiredKeys: [] }),
+)
+roundTrips(
+  'AuthObjectIdentifiers',
+  AuthObjectIdentifiers,
+  fc.array(fc.record({ objectType: fc.jsonValue(), objectID: fc.jsonValue() })),
+)
+roundTrips(
+  'AuthObjectAllowedPermissions',
+  AuthObjectAllowedPermissions,
+  fc.record({ objectType: word, objectID: id, allowedPermissions: fc.array(word) }),
+)
 roundTrips(
   'RoleResponse',
   RoleResponse,
-  fc.record({ id, name: word, owner_id: id, description: word, permissions, team_ids: fc.array(id), created_at: instant, updated_at: instant }),
+  fc.record({
+    id,
+    name: word,
+    owner_id: id,
+    description: word,
+    permissions,
+    team_ids: fc.array(id),
+    created_at: instant,
+    updated_at: instant,
+  }),
 )
 roundTrips(
   'RolePrincipal',
   RolePrincipalResponse,
-  fc.record({ type: fc.constantFrom('user', 'team'), id, name: word, display_name: word, via_team_id: id }, { requiredKeys: ['type', 'id', 'name', 'display_name'] }),
+  fc.record(
+    { type: fc.constantFrom('user', 'team'), id, name: word, display_name: word, via_team_id: id },
+    { requiredKeys: ['type', 'id', 'name', 'display_name'] },
+  ),
 )
 
 test('request codecs drop what they do not know, and take null for an optional key', (t) => {
-  const decoded = CreateRoleRequest.decode({ name: 'x', permissions: [{ namespace: 'a', action: 'b', level: 'owner' }], id: 7, owner_id: 1, teamIDs: null })
-  t.deepEqual(isRight(decoded) && overTheWire(decoded.right), { name: 'x', permissions: [{ namespace: 'a', action: 'b' }] })
+  const decoded = CreateRoleRequest.decode({
+    name: 'x',
+    permissions: [{ namespace: 'a', action: 'b', level: 'owner' }],
+    id: 7,
+    owner_id: 1,
+    teamIDs: null,
+  })
+  t.deepEqual(isRight(decoded) && overTheWire(decoded.right), {
+    name: 'x',
+    permissions: [{ namespace: 'a', action: 'b' }],
+  })
 })
 
 for (const body of [
@@ -70,7 +103,8 @@ for (const body of [
   { name: 'x\0', permissions: [] },
   { name: 'x', permissions: [], description: 'd'.repeat(1001) },
 ]) {
-  test(`CreateRoleRequest refuses ${JSON.stringify(body).slice(0, 60)}`, (t) => t.true(isLeft(CreateRoleRequest.decode(body))))
+  test(`CreateRoleRequest refuses ${JSON.stringify(body).slice(0, 60)}`, (t) =>
+    t.true(isLeft(CreateRoleRequest.decode(body))))
 }
 
 test('an object id in a path is kept exactly up to 2^63-1', (t) => {
@@ -79,5 +113,6 @@ test('an object id in a path is kept exactly up to 2^63-1', (t) => {
     return isRight(decoded) ? decoded.right.objID : undefined
   }
   fc.assert(fc.property(fc.bigInt(1n, 2n ** 63n - 1n), (exact) => t.is(BigInt(read(String(exact)) ?? 0), exact)))
-  for (const text of ['0', '01', '-1', '+1', '1.0', '1e3', '', ' 1', '0x1', '9223372036854775808', 1, null]) t.is(read(text), undefined)
+  for (const text of ['0', '01', '-1', '+1', '1.0', '1e3', '', ' 1', '0x1', '9223372036854775808', 1, null])
+    t.is(read(text), undefined)
 })

@@ -15,14 +15,21 @@ import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 import { anyWorld, clusterNameOf, nameOf, questionsOf, worldUsers } from './world.ts'
 
-const accountsOf = (world: World, userId: number) => [userId, ...world.orgs.filter(({ members }) => members.includes(userId)).map(({ id }) => id)]
+const accountsOf = (world: World, userId: number) => [
+  userId,
+  ...world.orgs.filter(({ members }) => members.includes(userId)).map(({ id }) => id),
+]
 
 /** Every object that a route can name, by its locator. */
 const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: string; id: number }[] => [
   ...world.orgs.flatMap(({ id, teams, roles }) => [
     { locator: { type: 'organization' as const, name: nameOf(id) }, type: 'organization', id },
     ...teams.map((team) => ({ locator: { type: 'team' as const, id: team.id }, type: 'team', id: team.id })),
-    ...roles.map((role) => ({ locator: { type: 'role' as const, id: role.id, account: nameOf(id) }, type: 'role', id: role.id })),
+    ...roles.map((role) => ({
+      locator: { type: 'role' as const, id: role.id, account: nameOf(id) },
+      type: 'role',
+      id: role.id,
+    })),
   ]),
   ...world.clusters.map(({ id, ownerId }) => ({
     locator: { type: 'cluster' as const, account: nameOf(ownerId), name: clusterNameOf(id) },
@@ -33,7 +40,11 @@ const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: stri
 
 const parts = (db: SqlDatabase) => {
   const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
-  return { facts, authorizer: makeAuthorizer({ schema, facts, clock: { now: () => new Date() } }), list: makeListAllowedPermissions({ schema, facts }) }
+  return {
+    facts,
+    authorizer: makeAuthorizer({ schema, facts, clock: { now: () => new Date() } }),
+    list: makeListAllowedPermissions({ schema, facts }),
+  }
 }
 
 /** Asks within one account as the routes do: authorization first, then the questions. */

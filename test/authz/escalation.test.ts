@@ -37,7 +37,9 @@ const refsOf = (keys: readonly string[]) =>
 
 /** With everything that the chosen ones require, so that no attempt fails for the list alone. */
 const completed = (keys: readonly string[]): readonly string[] => {
-  const required = refsOf(keys).flatMap((ref) => (schema.permission(ref)?.associated ?? []).filter((other) => other.required).map(permissionKey))
+  const required = refsOf(keys).flatMap((ref) =>
+    (schema.permission(ref)?.associated ?? []).filter((other) => other.required).map(permissionKey),
+  )
   const all = [...new Set([...keys, ...required])]
   return all.length === keys.length ? all : completed(all)
 }
@@ -77,25 +79,35 @@ const attempts = {
   createTeam: (permission: Level, role: number): Attempt => ({
     method: 'POST',
     path: ({ org }) => `/orgs/${nameOf(org)}/teams`,
-    body: ({ roles }) => ({ name: freshName(), permission, assignedRoleIDs: permission === 'custom' ? [pick(roles, role)] : [] }),
+    body: ({ roles }) => ({
+      name: freshName(),
+      permission,
+      assignedRoleIDs: permission === 'custom' ? [pick(roles, role)] : [],
+    }),
   }),
 }
 
 const attempt: fc.Arbitrary<Attempt> = fc.oneof(
   fc.tuple(permissionList, index).map((given) => attempts.createRole(...given)),
-  fc.tuple(index, fc.option(permissionList, { nil: undefined }), fc.option(index, { nil: undefined })).map((given) => attempts.changeRole(...given)),
+  fc
+    .tuple(index, fc.option(permissionList, { nil: undefined }), fc.option(index, { nil: undefined }))
+    .map((given) => attempts.changeRole(...given)),
   index.map(attempts.deleteRole),
   fc.tuple(index, fc.constantFrom(...levelWords), index).map((given) => attempts.changeTeam(...given)),
   index.map(attempts.joinTeam),
   fc.tuple(fc.constantFrom(...levelWords), index).map((given) => attempts.createTeam(...given)),
 )
 
-const managing = ['create roles', 'edit roles', 'delete roles', 'create teams', 'edit teams', 'add team members'].map((action) => `org_mgmt/${action}`)
+const managing = ['create roles', 'edit roles', 'delete roles', 'create teams', 'edit teams', 'add team members'].map(
+  (action) => `org_mgmt/${action}`,
+)
 
 /** What the climber is given at first: a level, or a custom role that manages roles and teams and some more. */
 const start = fc.oneof(
   fc.constantFrom('read', 'write', 'admin', 'admin').map((level) => ({ level, permissions: [] as readonly string[] })),
-  fc.subarray(allKeys).map((keys) => ({ level: 'custom', permissions: completed([...new Set([...keys, ...managing])]) })),
+  fc
+    .subarray(allKeys)
+    .map((keys) => ({ level: 'custom', permissions: completed([...new Set([...keys, ...managing])]) })),
 )
 
 /** What an admin of an organization may do: one attempt of each kind. */
@@ -110,7 +122,10 @@ const allowed: readonly Attempt[] = [
 
 let runs = 0
 
-const storeClimb = async (db: SqlDatabase, first: { readonly level: string; readonly permissions: readonly string[] }): Promise<Place> => {
+const storeClimb = async (
+  db: SqlDatabase,
+  first: { readonly level: string; readonly permissions: readonly string[] },
+): Promise<Place> => {
   const org = 1_000 + (runs += 1)
   const [own, strong, weak] = [org * 10 + 1, org * 10 + 2, org * 10 + 3]
   const [held, mighty] = [org * 100 + 1, org * 100 + 2]
@@ -121,7 +136,12 @@ const storeClimb = async (db: SqlDatabase, first: { readonly level: string; read
     members: [climber, owner],
     teams: [
       { id: org * 10, permission: 'owner', members: [owner], roleIds: [] },
-      { id: own, permission: first.level as 'custom', members: [climber], roleIds: first.level === 'custom' ? [held] : [] },
+      {
+        id: own,
+        permission: first.level as 'custom',
+        members: [climber],
+        roleIds: first.level === 'custom' ? [held] : [],
+      },
       { id: strong, permission: 'custom', members: [owner], roleIds: [mighty] },
       { id: weak, permission: 'none', members: [], roleIds: [] },
     ],

@@ -40,7 +40,12 @@ const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => 
 }
 
 /** Whether someone of this context holds a relation, `type.relation`, on an object of the organization. */
-const holds = (key: string, context: AccessContext, changes: Partial<ObjectFact> = {}, isSiteAdmin = false): boolean => {
+const holds = (
+  key: string,
+  context: AccessContext,
+  changes: Partial<ObjectFact> = {},
+  isSiteAdmin = false,
+): boolean => {
   const [name, relation] = key.split('.') as [string, string]
   const type = schema.types.get(name)
   if (type === undefined) throw new Error(`no type ${name}`)
@@ -48,12 +53,22 @@ const holds = (key: string, context: AccessContext, changes: Partial<ObjectFact>
   return relationNames(type, mask).includes(relation)
 }
 
-const every = [...schema.types.values()].flatMap(({ type, relations }) => relations.map((relation) => `${type}.${relation}`))
+const every = [...schema.types.values()].flatMap(({ type, relations }) =>
+  relations.map((relation) => `${type}.${relation}`),
+)
 
 test('every relation of the catalogue has its line in the table, and every line its relation', (t) => {
   const lines = Object.keys(expectedWays)
-  t.deepEqual(every.filter((key) => !lines.includes(key)), [], 'add a line for each of these relations to test/authz/expected-ways.ts')
-  t.deepEqual(lines.filter((key) => !every.includes(key)), [], 'no plugin declares these relations: remove their lines from test/authz/expected-ways.ts')
+  t.deepEqual(
+    every.filter((key) => !lines.includes(key)),
+    [],
+    'add a line for each of these relations to test/authz/expected-ways.ts',
+  )
+  t.deepEqual(
+    lines.filter((key) => !every.includes(key)),
+    [],
+    'no plugin declares these relations: remove their lines from test/authz/expected-ways.ts',
+  )
 })
 
 for (const [key, ways] of Object.entries(expectedWays)) {
@@ -68,14 +83,22 @@ for (const [key, ways] of Object.entries(expectedWays)) {
   test(`${key}: by permission`, (t) => {
     const all = schema.permissions.map(({ namespace, action }) => `${namespace}/${action}`)
     for (const permission of all) {
-      t.is(holds(key, member({ permissions: new Set([permission]) })), permission === ways.permission || ways.member === true, permission)
+      t.is(
+        holds(key, member({ permissions: new Set([permission]) })),
+        permission === ways.permission || ways.member === true,
+        permission,
+      )
     }
     t.is(holds(key, { ...outsider, permissions: new Set(all) }), false)
   })
 
   test(`${key}: by grant`, (t) => {
     for (const granted of ['viewer', 'editor', 'can_view', 'member', 'nothing_known']) {
-      t.is(holds(key, member(), { granted: [granted] }), ways.grants?.includes(granted) === true || ways.member === true, granted)
+      t.is(
+        holds(key, member(), { granted: [granted] }),
+        ways.grants?.includes(granted) === true || ways.member === true,
+        granted,
+      )
       t.is(holds(key, outsider, { granted: [granted] }), false)
     }
   })

@@ -14,37 +14,43 @@ const orgId = 11
 const otherOrgId = 12
 
 type Change = (org: WorldOrg) => WorldOrg
-const onTeam = (index: number, change: (team: WorldTeam) => WorldTeam): Change => (org) => ({
-  ...org,
-  teams: org.teams.map((team, at) => (at === index ? change(team) : team)),
-})
+const onTeam =
+  (index: number, change: (team: WorldTeam) => WorldTeam): Change =>
+  (org) => ({
+    ...org,
+    teams: org.teams.map((team, at) => (at === index ? change(team) : team)),
+  })
 const added = <A>(items: readonly A[], item: A): readonly A[] => (items.includes(item) ? items : [...items, item])
 
 /** Changes that give something: a membership, a place in a team, a role, a permission, a grant, a higher level. */
 const giving: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom(...worldUsers).map((user): Change => (org) => ({ ...org, members: added(org.members, user) })),
-  fc.tuple(fc.nat(2), fc.constantFrom(...worldUsers)).map(([index, user]) => onTeam(index, (team) => ({ ...team, members: added(team.members, user) }))),
-  fc.tuple(fc.nat(2), fc.constantFrom(1101, 1102)).map(([index, role]) => onTeam(index, (team) => ({ ...team, roleIds: added(team.roleIds, role) }))),
+  fc
+    .tuple(fc.nat(2), fc.constantFrom(...worldUsers))
+    .map(([index, user]) => onTeam(index, (team) => ({ ...team, members: added(team.members, user) }))),
+  fc
+    .tuple(fc.nat(2), fc.constantFrom(1101, 1102))
+    .map(([index, role]) => onTeam(index, (team) => ({ ...team, roleIds: added(team.roleIds, role) }))),
   fc.nat(2).map((index) => onTeam(index, (team) => ({ ...team, permission: 'owner' }))),
-  fc.constantFrom(...catalogue.permissions).map(
-    ({ namespace, action }): Change => (org) => ({
-      ...org,
-      roles: org.roles.map((role) => ({ ...role, permissions: added(role.permissions, `${namespace}/${action}`) })),
-    }),
-  ),
-  fc.constantFrom(...worldUsers).map(
-    (subjectId): Change => (org) => ({
-      ...org,
-      grants: [
-        ...org.grants.filter((one) => !isEditorGrant(one, subjectId)),
-        { objectType: 'cluster', objectId: 11_001, relation: 'editor', subjectType: 'user', subjectId },
-      ],
-    }),
-  ),
+  fc.constantFrom(...catalogue.permissions).map(({ namespace, action }): Change => (org) => ({
+    ...org,
+    roles: org.roles.map((role) => ({ ...role, permissions: added(role.permissions, `${namespace}/${action}`) })),
+  })),
+  fc.constantFrom(...worldUsers).map((subjectId): Change => (org) => ({
+    ...org,
+    grants: [
+      ...org.grants.filter((one) => !isEditorGrant(one, subjectId)),
+      { objectType: 'cluster', objectId: 11_001, relation: 'editor', subjectType: 'user', subjectId },
+    ],
+  })),
 )
 
 const isEditorGrant = (one: WorldGrant, subjectId: number): boolean =>
-  one.objectType === 'cluster' && one.objectId === 11_001 && one.relation === 'editor' && one.subjectType === 'user' && one.subjectId === subjectId
+  one.objectType === 'cluster' &&
+  one.objectId === 11_001 &&
+  one.relation === 'editor' &&
+  one.subjectType === 'user' &&
+  one.subjectId === subjectId
 
 const changed = (world: World, id: number, change: Change): World => ({
   ...world,
@@ -86,7 +92,11 @@ for (const database of eachDatabase()) {
         const after = await answers(given(world, change), userId)
         for (const [index, { relations, ...object }] of before.entries()) {
           const now = after[index]?.relations ?? []
-          t.deepEqual(relations.filter((relation) => !now.includes(relation)), [], JSON.stringify(object))
+          t.deepEqual(
+            relations.filter((relation) => !now.includes(relation)),
+            [],
+            JSON.stringify(object),
+          )
         }
       }),
       { numRuns: runs },
@@ -99,7 +109,9 @@ for (const database of eachDatabase()) {
         const other = another.orgs.find(({ id }) => id === otherOrgId)
         // Its grants must not be the same rows as this organization's.
         const taken = new Set(world.orgs.flatMap(({ grants }) => grants.map((one) => JSON.stringify({ ...one }))))
-        const mixed = changed(world, otherOrgId, (org) => (other ? { ...other, grants: other.grants.filter((one) => !taken.has(JSON.stringify({ ...one }))) } : org))
+        const mixed = changed(world, otherOrgId, (org) =>
+          other ? { ...other, grants: other.grants.filter((one) => !taken.has(JSON.stringify({ ...one }))) } : org,
+        )
         t.deepEqual(await answers(mixed, userId), await answers(world, userId))
       }),
       { numRuns: runs },
@@ -114,7 +126,10 @@ for (const database of eachDatabase()) {
         const plain = await answers(world, userId)
         const chosen = order.map((index) => index % questions.length)
         const asked = chosen.flatMap((index) => questions[index] ?? [])
-        t.deepEqual(await answers(world, userId, asked), chosen.flatMap((index) => plain[index] ?? []))
+        t.deepEqual(
+          await answers(world, userId, asked),
+          chosen.flatMap((index) => plain[index] ?? []),
+        )
       }),
       { numRuns: runs },
     )
@@ -141,7 +156,12 @@ for (const database of eachDatabase()) {
     for (const table of removals) {
       await within(base, async (db) => {
         const { authorizer } = roleBench(db)
-        const decide = () => authorizer.authorize(principal(userId), { type: 'cluster', account: 'account11', name: 'cluster-11001' }, 'can_view')
+        const decide = () =>
+          authorizer.authorize(
+            principal(userId),
+            { type: 'cluster', account: 'account11', name: 'cluster-11001' },
+            'can_view',
+          )
         t.is((await decide())._tag, 'Right')
         await db.query((k) => k(table).delete())
         t.is((await decide())._tag, 'Left', table)

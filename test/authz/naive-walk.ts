@@ -23,7 +23,8 @@ const thingOf = (world: World, type: string, id: number): Thing | undefined => {
     const org = world.orgs.find(({ roles }) => roles.some((role) => role.id === id))
     return org && { type, id, ownerId: org.id }
   }
-  const owned = type === 'cluster' ? world.clusters : world.tokens.map((token) => ({ id: token.id, ownerId: token.userId }))
+  const owned =
+    type === 'cluster' ? world.clusters : world.tokens.map((token) => ({ id: token.id, ownerId: token.userId }))
   const found = (type === 'cluster' || type === 'token') && owned.find((one) => one.id === id)
   return found ? { type, id, ownerId: found.ownerId } : undefined
 }
@@ -47,10 +48,16 @@ const holdsByTerm = (world: World, userId: number, thing: Thing, term: RelationT
     case 'level':
       return level >= rank(term.atLeast)
     case 'permission': {
-      const definition = catalogue.permissions.find(({ namespace, action }) => namespace === term.namespace && action === term.action)
+      const definition = catalogue.permissions.find(
+        ({ namespace, action }) => namespace === term.namespace && action === term.action,
+      )
       if (definition !== undefined && level >= rank(definition.level)) return true
       const roleIds = (org ? teamsOf(org, userId) : []).flatMap((team) => team.roleIds)
-      return org?.roles.some((role) => roleIds.includes(role.id) && role.permissions.includes(`${term.namespace}/${term.action}`)) === true
+      return (
+        org?.roles.some(
+          (role) => roleIds.includes(role.id) && role.permissions.includes(`${term.namespace}/${term.action}`),
+        ) === true
+      )
     }
     case 'container':
       // No type of this build is inside another; test/authz/added-types.test.ts adds some.
@@ -84,8 +91,16 @@ export const walk = (world: World, userId: number, type: string, id: number): re
 }
 
 /** The same within one account, as the allowed-permissions routes ask: what belongs elsewhere counts as absent. */
-export const walkWithin = (world: World, accountId: number, userId: number, type: string, id: number): readonly string[] => {
+export const walkWithin = (
+  world: World,
+  accountId: number,
+  userId: number,
+  type: string,
+  id: number,
+): readonly string[] => {
   const thing = thingOf(world, type, id)
-  const isWithin = thing !== undefined && (thing.ownerId === accountId || ((type === 'user' || type === 'token') && thing.ownerId === userId))
+  const isWithin =
+    thing !== undefined &&
+    (thing.ownerId === accountId || ((type === 'user' || type === 'token') && thing.ownerId === userId))
   return isWithin ? walk(world, userId, type, id) : []
 }

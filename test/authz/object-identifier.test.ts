@@ -10,7 +10,14 @@ const parse = (objectType: unknown, objectID: unknown) =>
   parseObjectIdentifiers(schema, own, [{ objectType, objectID }], (index) => `element ${index}: `)
 
 const listed = fc.constantFrom(...schema.listedTypes.filter((type) => type !== 'user'))
-const goodId = fc.oneof(fc.integer({ min: 1 }), fc.maxSafeNat().map((id) => id + 1).filter(Number.isSafeInteger), fc.bigInt(2n ** 53n, 2n ** 63n - 1n))
+const goodId = fc.oneof(
+  fc.integer({ min: 1 }),
+  fc
+    .maxSafeNat()
+    .map((id) => id + 1)
+    .filter(Number.isSafeInteger),
+  fc.bigInt(2n ** 53n, 2n ** 63n - 1n),
+)
 const badId = fc.oneof(
   fc.integer({ max: 0 }),
   fc.double({ noInteger: true }),
@@ -43,6 +50,11 @@ test('the type user takes the own id only', (t) => {
 
 test('the first bad element is named', (t) => {
   const good = { objectType: 'team', objectID: 1 }
-  const parsed = parseObjectIdentifiers(schema, own, [good, good, { objectType: 'team', objectID: 0 }, { objectType: 'x', objectID: 0 }], (index) => `#${index} `)
+  const parsed = parseObjectIdentifiers(
+    schema,
+    own,
+    [good, good, { objectType: 'team', objectID: 0 }, { objectType: 'x', objectID: 0 }],
+    (index) => `#${index} `,
+  )
   t.regex(isLeft(parsed) ? parsed.left.message : '', /^#2 invalid object id/)
 })

@@ -3,9 +3,10 @@ import type { RightsStore } from '../../core/kernel/rights.ts'
 import { casesOf } from '../support/cases-of.ts'
 
 /**
- * A store of its own for each case. It finds the organization 11 with the users 1 (an owner), 2 (in the team 112 with the
- * role `org_mgmt/view`), 3 (in a team, but no member any more) and 4 (no member, a site admin), and the organization 12
- * with user 1 in a team of level `read`. `disable` makes a user inactive, `prohibit` prohibits the sign-in.
+ * A store of its own for each case. It finds the organization 11 with the users 1 (an owner), 2 (in the team 112 with
+ * the role `org_mgmt/view`), 3 (in a team, but no member any more) and 4 (no member, a site admin), and the
+ * organization 12 with user 1 in a team of level `read`. `disable` makes a user inactive, `prohibit` prohibits the
+ * sign-in.
  */
 export interface RightsStoreBench {
   readonly store: RightsStore
@@ -23,7 +24,11 @@ export const rightsStoreSuite = (name: string, open: () => Promise<RightsStoreBe
   const onBench = casesOf(name, open)
 
   onBench('an owner, a member with a role and a user who is no member hold what they should', async (t, { store }) => {
-    const [owner, member, left] = [await store.of(org, user(1)), await store.of(org, user(2)), await store.of(org, user(3))]
+    const [owner, member, left] = [
+      await store.of(org, user(1)),
+      await store.of(org, user(2)),
+      await store.of(org, user(3)),
+    ]
     t.like(owner, { isSiteAdmin: false, context: { accountId: org, isMember: true, level: 'owner' } })
     t.like(member?.context, { isMember: true, level: 'none', teamIds: [112] })
     t.deepEqual([...(member?.context.permissions ?? [])], ['org_mgmt/view'])
@@ -39,14 +44,17 @@ export const rightsStoreSuite = (name: string, open: () => Promise<RightsStoreBe
     t.like(await store.of(org, user(4)), { isSiteAdmin: true, context: { isMember: false } })
   })
 
-  onBench('a user who may not act, a missing user and a missing account have no rights', async (t, { store, disable, prohibit }) => {
-    await disable(1)
-    await prohibit(2)
-    t.is(await store.of(org, user(1)), undefined)
-    t.is(await store.of(org, user(2)), undefined)
-    t.is(await store.of(org, user(999)), undefined)
-    t.is(await store.of(999 as AccountId, user(4)), undefined)
-  })
+  onBench(
+    'a user who may not act, a missing user and a missing account have no rights',
+    async (t, { store, disable, prohibit }) => {
+      await disable(1)
+      await prohibit(2)
+      t.is(await store.of(org, user(1)), undefined)
+      t.is(await store.of(org, user(2)), undefined)
+      t.is(await store.of(org, user(999)), undefined)
+      t.is(await store.of(999 as AccountId, user(4)), undefined)
+    },
+  )
 
   onBench('an account that exists is locked', async (t, { store }) => {
     t.true(await store.lock(org))

@@ -1,13 +1,15 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { mayGivePermissions, maxRoleNameLength, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
+import { mayGivePermissions, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
 import type { AccessContext } from '../../core/kernel/access.ts'
 import { permissionKey, levels } from '../../core/kernel/access.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
 import { tagOf } from '../support/outcome.ts'
 import { schema } from './catalogue.ts'
+
+const maxRoleNameLength = 100
 
 const anyPermission = fc.constantFrom(...schema.permissions)
 const anyContext: fc.Arbitrary<AccessContext> = fc.record({
@@ -35,14 +37,17 @@ for (const [text, name] of [
 }
 
 for (const text of ['', '   ', 'x'.repeat(maxRoleNameLength + 1), 'a\nb', 'a\u200bb', 'a\u202eb', 'a\u0000b']) {
-  test(`the name ${JSON.stringify(text.slice(0, 12))} is refused`, (t) => t.is(tagOf(parseRoleName(text)), 'RoleNameRefused'))
+  test(`the name ${JSON.stringify(text.slice(0, 12))} is refused`, (t) =>
+    t.is(tagOf(parseRoleName(text)), 'RoleNameRefused'))
 }
 
 test('a list of permissions is taken with all required companions, each once, sorted, and not otherwise', (t) => {
   fc.assert(
     fc.property(fc.array(anyPermission, { minLength: 1 }), (wanted) => {
       const keys = new Set(wanted.map(permissionKey))
-      const isComplete = wanted.every((one) => (one.associated ?? []).every((other) => !other.required || keys.has(permissionKey(other))))
+      const isComplete = wanted.every((one) =>
+        (one.associated ?? []).every((other) => !other.required || keys.has(permissionKey(other))),
+      )
       const parsed = parseRolePermissions(schema, [...wanted, ...wanted])
       t.is(isRight(parsed), isComplete)
       if (isRight(parsed)) t.deepEqual(parsed.right.map(permissionKey), [...keys].sort())

@@ -15,11 +15,11 @@ export interface RoleStoreBench {
   close(): Promise<void>
 }
 
-export const org = 11 as OrgId
-export const otherOrg = 12 as OrgId
-export const team = 111 as TeamId
-export const secondTeam = 112 as TeamId
-export const otherTeam = 121 as TeamId
+const org = 11 as OrgId
+const otherOrg = 12 as OrgId
+const team = 111 as TeamId
+const secondTeam = 112 as TeamId
+const otherTeam = 121 as TeamId
 const firstPage = { page: 1, limit: 30 }
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')
@@ -47,7 +47,14 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
 
   onBench('a role reads back as it was inserted, with version 1', async (t, { store }) => {
     const role = await inserted(store, org)
-    t.deepEqual(await store.get(org, role.id), { ...content(), id: role.id, orgId: org, createdAt: at, updatedAt: at, version: 1 })
+    t.deepEqual(await store.get(org, role.id), {
+      ...content(),
+      id: role.id,
+      orgId: org,
+      createdAt: at,
+      updatedAt: at,
+      version: 1,
+    })
     t.deepEqual(await store.lock(org, role.id), await store.get(org, role.id))
   })
 
@@ -74,16 +81,25 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
 
   onBench('lists by id, in pages, with permissions and teams in order', async (t, { store }) => {
     const ids: number[] = []
-    for (const number of [1, 2, 3]) ids.push((await inserted(store, org, { name: `role ${number}`, teamIds: [secondTeam, team] })).id)
+    for (const number of [1, 2, 3])
+      ids.push((await inserted(store, org, { name: `role ${number}`, teamIds: [secondTeam, team] })).id)
     const page = await store.list(org, { page: 2, limit: 2 })
     t.is(page.total, 3)
-    t.deepEqual(page.items.map(({ id }) => id), ids.slice(2))
+    t.deepEqual(
+      page.items.map(({ id }) => id),
+      ids.slice(2),
+    )
     t.deepEqual(page.items[0]?.teamIds, [team, secondTeam])
   })
 
   onBench('replace takes the whole content and raises the version', async (t, { store }) => {
     const role = await inserted(store, org)
-    const next = content({ name: 'Editors', description: '', permissions: [{ namespace: 'org_mgmt', action: 'edit' }], teamIds: [secondTeam] })
+    const next = content({
+      name: 'Editors',
+      description: '',
+      permissions: [{ namespace: 'org_mgmt', action: 'edit' }],
+      teamIds: [secondTeam],
+    })
     const replaced = await store.replace(role, next, later)
     const expected = { ...next, id: role.id, orgId: org, createdAt: at, updatedAt: later, version: 2 }
     t.deepEqual(isRight(replaced) && replaced.right, expected)

@@ -50,9 +50,21 @@ for (const { name: database } of eachDatabase()) {
     const listed = await service.client.call(listRoles, { headers, query })
     t.deepEqual(listed.ok && listed.value.items.map(({ name }) => name), ['role6101', 'Lookers'])
 
-    const changed = await service.client.call(updateRole, { headers, query, params, ifVersion: 1, body: { name: 'Connectors', permissions: [view, connect] } })
+    const changed = await service.client.call(updateRole, {
+      headers,
+      query,
+      params,
+      ifVersion: 1,
+      body: { name: 'Connectors', permissions: [view, connect] },
+    })
     t.like(changed.ok && changed.value.value, { name: 'Connectors', description: 'Look', team_ids: [613] })
-    const stale = await service.client.call(updateRole, { headers, query, params, ifVersion: 1, body: { name: 'Late' } })
+    const stale = await service.client.call(updateRole, {
+      headers,
+      query,
+      params,
+      ifVersion: 1,
+      body: { name: 'Late' },
+    })
     t.is(stale.status, 412)
 
     t.is((await service.client.call(deleteRole, { headers, query, params })).status, 204)
@@ -60,50 +72,80 @@ for (const { name: database } of eachDatabase()) {
   })
 
   onService('principals are the teams and the people in them', async (t, service) => {
-    const answer = await service.client.call(listRolePrincipals, { headers: await service.as(people.viewer), query: { org }, params: { id: 6101 } })
+    const answer = await service.client.call(listRolePrincipals, {
+      headers: await service.as(people.viewer),
+      query: { org },
+      params: { id: 6101 },
+    })
     t.deepEqual(answer.ok && answer.value.items, [
       { type: 'team', id: 613, name: 'team613', display_name: 'team613', via_team_id: undefined },
-      { type: 'user', id: people.viewer, name: nameOf(people.viewer), display_name: `Person ${people.viewer}`, via_team_id: 613 },
+      {
+        type: 'user',
+        id: people.viewer,
+        name: nameOf(people.viewer),
+        display_name: `Person ${people.viewer}`,
+        via_team_id: 613,
+      },
     ])
   })
 
   onService('available permissions are those of all parts, with their companions', async (t, service) => {
-    const answer = await service.client.call(listAvailablePermissions, { headers: await service.as(people.viewer), query: { org } })
+    const answer = await service.client.call(listAvailablePermissions, {
+      headers: await service.as(people.viewer),
+      query: { org },
+    })
     const found = answer.ok ? answer.value.permissions.find(({ action }) => action === connect.action) : undefined
     t.like(found, { ...connect, associated: [{ ...view, required: true }] })
   })
 
-  onService('every route tells outsiders 403, strangers 401, and members 404 for a role of another organization', async (t, service) => {
-    const outsider = await service.tokenOf(people.outsider)
-    const owner = await service.tokenOf(people.owner)
-    const routes = [
-      ['GET', `${roles}/available_permissions`],
-      ['GET', roles],
-      ['POST', roles],
-      ['GET', `${roles}/6101`],
-      ['PUT', `${roles}/6101`],
-      ['DELETE', `${roles}/6101`],
-      ['GET', `${roles}/6101/principals`],
-    ] as const
-    for (const [method, path] of routes) {
-      const body = method === 'POST' || method === 'PUT' ? {} : undefined
-      t.is((await service.send(method, `${path}?org=${org}`, { body })).status, 401, `${method} ${path}`)
-      t.is((await service.send(method, `${path}?org=${org}`, { token: outsider, body })).status, 403, `${method} ${path}`)
-      t.is((await service.send(method, `${path}?org=nobody`, { token: owner, body })).status, 403, `${method} ${path}`)
-      t.is((await service.send(method, path, { token: owner, body })).status, 400, `${method} ${path} without org`)
-      if (path.includes('6101')) {
-        const foreign = path.replace('6101', '6201')
-        t.is((await service.send(method, `${foreign}?org=${org}`, { token: owner, body })).status, 404, foreign)
+  onService(
+    'every route tells outsiders 403, strangers 401, and members 404 for a role of another organization',
+    async (t, service) => {
+      const outsider = await service.tokenOf(people.outsider)
+      const owner = await service.tokenOf(people.owner)
+      const routes = [
+        ['GET', `${roles}/available_permissions`],
+        ['GET', roles],
+        ['POST', roles],
+        ['GET', `${roles}/6101`],
+        ['PUT', `${roles}/6101`],
+        ['DELETE', `${roles}/6101`],
+        ['GET', `${roles}/6101/principals`],
+      ] as const
+      for (const [method, path] of routes) {
+        const body = method === 'POST' || method === 'PUT' ? {} : undefined
+        t.is((await service.send(method, `${path}?org=${org}`, { body })).status, 401, `${method} ${path}`)
+        t.is(
+          (await service.send(method, `${path}?org=${org}`, { token: outsider, body })).status,
+          403,
+          `${method} ${path}`,
+        )
+        t.is(
+          (await service.send(method, `${path}?org=nobody`, { token: owner, body })).status,
+          403,
+          `${method} ${path}`,
+        )
+        t.is((await service.send(method, path, { token: owner, body })).status, 400, `${method} ${path} without org`)
+        if (path.includes('6101')) {
+          const foreign = path.replace('6101', '6201')
+          t.is((await service.send(method, `${foreign}?org=${org}`, { token: owner, body })).status, 404, foreign)
+        }
       }
-    }
-    const kept = await service.call(outsider, getRole, { query: { org: nameOf(served.otherOrg) }, params: { id: 6201 } })
-    t.is(kept.value.value.owner_id, served.otherOrg)
-  })
+      const kept = await service.call(outsider, getRole, {
+        query: { org: nameOf(served.otherOrg) },
+        params: { id: 6201 },
+      })
+      t.is(kept.value.value.owner_id, served.otherOrg)
+    },
+  )
 
   onService('a member without the right reads roles, but changes none', async (t, service) => {
     const token = await service.tokenOf(people.viewer)
     t.is((await service.call(token, getRole, { query: { org }, params: { id: 6101 } })).value.value.name, 'role6101')
-    t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
+    t.is(
+      (await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status,
+      403,
+    )
     t.is((await service.send('PUT', `${roles}/6101?org=${org}`, { token, body: { name: 'x' } })).status, 403)
     t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token })).status, 403)
   })
@@ -139,9 +181,18 @@ for (const { name: database } of eachDatabase()) {
 
   onService('a read token reads roles and changes none; a site admin may do both anywhere', async (t, service) => {
     const token = await service.tokenOf(people.owner, ['read:authz'])
-    t.deepEqual((await service.call(token, listRoles, { query: { org } })).value.items.map(({ name }) => name), ['role6101'])
-    t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
-    const made = await service.call(service.adminToken, createRole, { query: { org }, body: { name: 'x', permissions: [view] } })
+    t.deepEqual(
+      (await service.call(token, listRoles, { query: { org } })).value.items.map(({ name }) => name),
+      ['role6101'],
+    )
+    t.is(
+      (await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status,
+      403,
+    )
+    const made = await service.call(service.adminToken, createRole, {
+      query: { org },
+      body: { name: 'x', permissions: [view] },
+    })
     t.like(made.value.value, { name: 'x', owner_id: served.org, permissions: [view] })
   })
 
@@ -153,12 +204,24 @@ for (const { name: database } of eachDatabase()) {
     await service.running.container.resolve(AuditDenialsToken).flush()
     const own = await service.call(owner, listOrganizationAudit, { params: { orgname: org } })
     const ofAction = (action: string) => own.value.items.find((row) => row.action === action)
-    t.like(ofAction('role.created'), { actor: nameOf(people.owner), object_name: 'audited', result: 'done', owner_id: served.org })
+    t.like(ofAction('role.created'), {
+      actor: nameOf(people.owner),
+      object_name: 'audited',
+      result: 'done',
+      owner_id: served.org,
+    })
     // Whoever owns the organization sees who tried, too.
-    t.like(ofAction('access.denied'), { actor: nameOf(people.viewer), operation: 'authz.deleteRole', result: 'denied', owner_id: served.org })
+    t.like(ofAction('access.denied'), {
+      actor: nameOf(people.viewer),
+      operation: 'authz.deleteRole',
+      result: 'denied',
+      owner_id: served.org,
+    })
     t.is((await service.send('GET', `/api/v1/orgs/${org}/audit`, { token: viewer })).status, 403)
     await service.running.container.resolve(AuditDenialsToken).flush()
-    const all = await service.call(service.adminToken, listSiteAudit, { query: { action: 'access.denied', actor: nameOf(people.viewer) } })
+    const all = await service.call(service.adminToken, listSiteAudit, {
+      query: { action: 'access.denied', actor: nameOf(people.viewer) },
+    })
     t.true(all.value.items.some(({ operation }) => operation === 'authz.deleteRole'))
     t.is((await service.send('GET', '/api/v1/admin/audit', { token: owner })).status, 403)
   })

@@ -11,12 +11,22 @@ const insert = async (runner: SqlRunner, table: string, rows: Rows): Promise<voi
 }
 
 /** The account row of a person or an organization. */
-export const accountRow = (kind: string) => (id: number) => ({ id, kind, name: nameOf(id), lower_name: nameOf(id), created_at })
+export const accountRow = (kind: string) => (id: number) => ({
+  id,
+  kind,
+  name: nameOf(id),
+  lower_name: nameOf(id),
+  created_at,
+})
 
 /** Writes a world into an empty database. */
 export const storeWorld = async (runner: SqlRunner, world: World): Promise<void> => {
   await insert(runner, 'accounts', world.users.map(accountRow('user')))
-  await insert(runner, 'accounts', world.orgs.map(({ id }) => accountRow('organization')(id)))
+  await insert(
+    runner,
+    'accounts',
+    world.orgs.map(({ id }) => accountRow('organization')(id)),
+  )
   await insert(
     runner,
     'users',
@@ -58,11 +68,22 @@ export const storeWorld = async (runner: SqlRunner, world: World): Promise<void>
 export const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> => {
   const org_id = org.id
   await insert(runner, 'organizations', [{ id: org.id, visibility: org.visibility, created_at }])
-  await insert(runner, 'org_members', org.members.map((user_id) => ({ org_id, user_id, created_at })))
+  await insert(
+    runner,
+    'org_members',
+    org.members.map((user_id) => ({ org_id, user_id, created_at })),
+  )
   await insert(
     runner,
     'teams',
-    org.teams.map(({ id, permission }) => ({ id, org_id, name: `team${id}`, lower_name: `team${id}`, permission, created_at })),
+    org.teams.map(({ id, permission }) => ({
+      id,
+      org_id,
+      name: `team${id}`,
+      lower_name: `team${id}`,
+      permission,
+      created_at,
+    })),
   )
   await insert(
     runner,
@@ -72,13 +93,24 @@ export const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> 
   await insert(
     runner,
     'roles',
-    org.roles.map(({ id }) => ({ id, org_id, name: `role${id}`, lower_name: `role${id}`, created_at, updated_at: created_at })),
+    org.roles.map(({ id }) => ({
+      id,
+      org_id,
+      name: `role${id}`,
+      lower_name: `role${id}`,
+      created_at,
+      updated_at: created_at,
+    })),
   )
   await insert(
     runner,
     'role_permissions',
     org.roles.flatMap(({ id, permissions }) =>
-      permissions.map((key) => ({ role_id: id, namespace: key.slice(0, key.indexOf('/')), action: key.slice(key.indexOf('/') + 1) })),
+      permissions.map((key) => ({
+        role_id: id,
+        namespace: key.slice(0, key.indexOf('/')),
+        action: key.slice(key.indexOf('/') + 1),
+      })),
     ),
   )
   await insert(

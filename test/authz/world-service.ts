@@ -9,7 +9,10 @@ import { nameOf } from './world.ts'
 export const people = { owner: 51, admin: 52, viewer: 53, outsider: 54 } as const
 export const served = { org: 61, otherOrg: 62, openOrg: 63 } as const
 
-/** A private organization, another one with an owner of its own, and a public one; each with teams, a role and a cluster. */
+/**
+ * A private organization, another one with an owner of its own, and a public one; each with teams, a role and a
+ * cluster.
+ */
 const servedWorld: World = {
   users: Object.values(people),
   orgs: [
@@ -63,6 +66,7 @@ export const startWorldService = async (database: 'sqlite' | 'mysql' = 'sqlite')
   const db = await openDatabase(service.databaseUrl)
   await storeWorld(db, servedWorld)
   await db.close()
-  const tokenOf = (userId: number, scopes?: readonly string[]): Promise<string> => service.tokenFor(nameOf(userId), scopes)
+  const tokenOf = (userId: number, scopes?: readonly string[]): Promise<string> =>
+    service.tokenFor(nameOf(userId), scopes)
   return { ...service, tokenOf, as: async (userId) => ({ Authorization: `Bearer ${await tokenOf(userId)}` }) }
 }

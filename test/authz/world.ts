@@ -27,7 +27,7 @@ export interface WorldTeam {
   readonly roleIds: readonly number[]
 }
 
-export interface WorldRole {
+interface WorldRole {
   readonly id: number
   /** `namespace/action`. */
   readonly permissions: readonly string[]
@@ -51,7 +51,9 @@ const permissionKeys = catalogue.permissions.map(({ namespace, action }) => `${n
 const grantable = [
   ...new Set(
     catalogue.objectTypes.flatMap(({ relations }) =>
-      Object.values(relations).flatMap((terms) => terms.flatMap((term) => (term.by === 'direct' ? [term.relation] : []))),
+      Object.values(relations).flatMap((terms) =>
+        terms.flatMap((term) => (term.by === 'direct' ? [term.relation] : [])),
+      ),
     ),
   ),
 ]
@@ -65,16 +67,18 @@ const team = (id: number, roleIds: readonly number[]): fc.Arbitrary<WorldTeam> =
   })
 
 const grant = (orgId: number): fc.Arbitrary<WorldGrant> =>
-  fc.record({
-    objectType: fc.constantFrom('cluster', 'team', 'organization'),
-    // The other organization's objects too, as a row that ought not to be there.
-    objectId: fc.constantFrom(...orgIds.flatMap(clusterIdsOf), ...teamIdsOf(orgId), orgId),
-    relation: fc.constantFrom(...grantable, 'nothing_known'),
-    subject: fc.oneof(
-      fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...worldUsers) }),
-      fc.record({ subjectType: fc.constant('team' as const), subjectId: fc.constantFrom(...teamIdsOf(orgId)) }),
-    ),
-  }).map(({ subject, ...object }) => ({ ...object, ...subject }))
+  fc
+    .record({
+      objectType: fc.constantFrom('cluster', 'team', 'organization'),
+      // The other organization's objects too, as a row that ought not to be there.
+      objectId: fc.constantFrom(...orgIds.flatMap(clusterIdsOf), ...teamIdsOf(orgId), orgId),
+      relation: fc.constantFrom(...grantable, 'nothing_known'),
+      subject: fc.oneof(
+        fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...worldUsers) }),
+        fc.record({ subjectType: fc.constant('team' as const), subjectId: fc.constantFrom(...teamIdsOf(orgId)) }),
+      ),
+    })
+    .map(({ subject, ...object }) => ({ ...object, ...subject }))
 
 const org = (id: number): fc.Arbitrary<WorldOrg> =>
   fc.record({
@@ -118,7 +122,10 @@ export const questionsOf = (world: World, userId: number): readonly { objectType
   ]),
   ...world.clusters.map(({ id }) => ({ objectType: 'cluster', objectID: id })),
   ...world.tokens.map(({ id }) => ({ objectType: 'token', objectID: id })),
-  ...['organization', 'team', 'cluster', 'token', 'contract', 'robot_ac'].map((objectType) => ({ objectType, objectID: 999_999 })),
+  ...['organization', 'team', 'cluster', 'token', 'contract', 'robot_ac'].map((objectType) => ({
+    objectType,
+    objectID: 999_999,
+  })),
 ]
 
 export const nameOf = (accountId: number): string => `account${accountId}`

@@ -11,15 +11,20 @@ interface Call {
 export async function callApi(service: Pick<BenchService, 'baseUrl'>, path: string, call: Call): Promise<unknown> {
   const answer = await fetch(`${service.baseUrl}/api/v1${path}`, {
     method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
-    headers: { authorization: call.authorization, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      authorization: call.authorization,
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
   })
   const text = await answer.text()
-  if (!answer.ok) throw new Error(`${call.method ?? 'call'} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
+  if (!answer.ok)
+    throw new Error(`${call.method ?? 'call'} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
   return text === '' ? undefined : (JSON.parse(text) as unknown)
 }
 
-export const basic = (login: string, password: string): string => `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
+const basic = (login: string, password: string): string =>
+  `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
 
 const adminAuthorization = basic(adminName, adminPassword)
 
@@ -40,7 +45,11 @@ export async function makeUser(service: Pick<BenchService, 'baseUrl'>, login: st
   return { id: user.id, login, password, token: await makeToken(service, login, password) }
 }
 
-export async function makeToken(service: Pick<BenchService, 'baseUrl'>, login: string, password: string): Promise<string> {
+export async function makeToken(
+  service: Pick<BenchService, 'baseUrl'>,
+  login: string,
+  password: string,
+): Promise<string> {
   const made = (await callApi(service, `/users/${login}/tokens`, {
     authorization: basic(login, password),
     body: { name: `bench ${process.hrtime.bigint()}` },
@@ -49,7 +58,12 @@ export async function makeToken(service: Pick<BenchService, 'baseUrl'>, login: s
 }
 
 /** Records a cluster of the user; answers the path of its proxy. */
-export async function importCluster(service: Pick<BenchService, 'baseUrl'>, user: BenchUser, name: string, kubeconfig: string): Promise<string> {
+export async function importCluster(
+  service: Pick<BenchService, 'baseUrl'>,
+  user: BenchUser,
+  name: string,
+  kubeconfig: string,
+): Promise<string> {
   await callApi(service, `/clustersv2/${user.login}/import`, {
     authorization: `Bearer ${user.token}`,
     body: { basicInfo: { name }, provider: { name: 'Generic', accessConfig: kubeconfig } },

@@ -20,7 +20,10 @@ const refused = (reason: string): ParsedArguments => ({ kind: 'refused', reason 
 
 /** The rows and whether the user's view is wanted; or why the list is not understood. */
 const parseOnly = (text: string): { readonly rows: readonly RowNumber[]; readonly usersView: boolean } | string => {
-  const words = text.split(',').map((word) => word.trim()).filter((word) => word !== '')
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
   if (words.length === 0) return '--only wants rows, as in --only 1,2,5'
   const unknown = words.find((word) => word !== 'user' && !rowNumbers.some((row) => String(row) === word))
   if (unknown !== undefined) return `"${unknown}" is no row; there are ${rowNumbers.join(', ')} and user`
@@ -35,7 +38,9 @@ export function parseBenchArguments(args: readonly string[]): ParsedArguments {
   let size: BenchRun['size'] = 'full'
   let json: string | undefined
   let profile: string | undefined
-  const left = args.flatMap((arg) => (/^--[a-z]+=/.test(arg) ? [arg.slice(0, arg.indexOf('=')), arg.slice(arg.indexOf('=') + 1)] : [arg]))
+  const left = args.flatMap((arg) =>
+    /^--[a-z]+=/.test(arg) ? [arg.slice(0, arg.indexOf('=')), arg.slice(arg.indexOf('=') + 1)] : [arg],
+  )
   while (left.length > 0) {
     const option = left.shift() ?? ''
     if (option === '--help' || option === '-h') return { kind: 'help' }
@@ -47,7 +52,8 @@ export function parseBenchArguments(args: readonly string[]): ParsedArguments {
       slow = true
       continue
     }
-    if (!['--only', '--size', '--json', '--profile'].includes(option)) return refused(`unknown option ${option}; --help tells what there is`)
+    if (!['--only', '--size', '--json', '--profile'].includes(option))
+      return refused(`unknown option ${option}; --help tells what there is`)
     const value = left.shift()
     if (value === undefined || value.startsWith('--')) return refused(`${option} wants a value; --help shows it`)
     if (option === '--only') {

@@ -47,7 +47,10 @@ test('a percentile is one of the values, and at least that share of them does no
   fc.assert(
     fc.property(fc.array(finite, { minLength: 1 }), fc.double({ min: 0, max: 1, noNaN: true }), (values, share) => {
       const found = percentile(values, share)
-      return values.some((value) => value === found) && values.filter((value) => value <= found).length >= share * values.length - 1e-9
+      return (
+        values.some((value) => value === found) &&
+        values.filter((value) => value <= found).length >= share * values.length - 1e-9
+      )
     }),
   )
   t.pass()
@@ -91,12 +94,37 @@ test('numbers are shown with as many digits as they deserve', (t) => {
 })
 
 test('columns are as wide as their widest cell and lines have no space at their end', (t) => {
-  t.is(formatColumns([['a', 'bb', ''], ['long', 'c']], new Set([0])), 'a     bb\nlong   c')
+  t.is(
+    formatColumns(
+      [
+        ['a', 'bb', ''],
+        ['long', 'c'],
+      ],
+      new Set([0]),
+    ),
+    'a     bb\nlong   c',
+  )
 })
 
 test('the table shows both sides, the CPU of the twin against ours, both bars and the verdict', (t) => {
   const [head = '', row = ''] = formatGoals([line]).split('\n')
-  t.deepEqual(row.split(/ {2,}/), ['1', 'GET /user', '16 500', '6.90', '50.0', 'node:http', '20 100', '5.60', '40.0', '0.80x', '0.82x', '0.90x', '>= 0.70x', '>= 0.85x', 'must reached'])
+  t.deepEqual(row.split(/ {2,}/), [
+    '1',
+    'GET /user',
+    '16 500',
+    '6.90',
+    '50.0',
+    'node:http',
+    '20 100',
+    '5.60',
+    '40.0',
+    '0.80x',
+    '0.82x',
+    '0.90x',
+    '>= 0.70x',
+    '>= 0.85x',
+    'must reached',
+  ])
   t.true(head.startsWith('row'))
   t.is(head.indexOf('against'), row.indexOf('node:http'))
 })
@@ -129,10 +157,18 @@ const runOf = (...args: string[]) => {
 }
 
 test('without arguments everything is measured at full size', (t) => {
-  t.deepEqual(runOf(), { rows: rowNumbers, usersView: true, quick: false, slow: false, size: 'full', json: undefined, profile: undefined })
+  t.deepEqual(runOf(), {
+    rows: rowNumbers,
+    usersView: true,
+    quick: false,
+    slow: false,
+    size: 'full',
+    json: undefined,
+    profile: undefined,
+  })
 })
 
-test('--only takes rows in any order, and the user\'s view by name', (t) => {
+test("--only takes rows in any order, and the user's view by name", (t) => {
   t.deepEqual(runOf('--only', '5,1, 2').rows, [1, 2, 5])
   t.false(runOf('--only', '1').usersView)
   t.deepEqual(runOf('--only=user').rows, [])
@@ -153,7 +189,14 @@ test('options without their value, wrong sizes and unknown options are refused',
 
 test('the help names every option and every row', (t) => {
   t.is(parseBenchArguments(['--quick', '--help']).kind, 'help')
-  for (const word of ['--only', '--quick', '--size small', '--json FILE', '--profile DIR', ...rowNumbers.map((row) => `${row}  `)]) {
+  for (const word of [
+    '--only',
+    '--quick',
+    '--size small',
+    '--json FILE',
+    '--profile DIR',
+    ...rowNumbers.map((row) => `${row}  `),
+  ]) {
     t.true(helpText().includes(word), word)
   }
 })

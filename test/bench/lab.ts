@@ -10,12 +10,12 @@ import { portOfTwin, startServerProcess, type ProcessToStart, type StartedProces
 import { makeStubCertificate } from './upstream/certificate.ts'
 
 /** A service with somebody who may ask it. */
-export interface Furnished {
+interface Furnished {
   readonly service: BenchService
   readonly user: BenchUser
 }
 
-export interface StubCluster {
+interface StubCluster {
   readonly process: StartedProcess
   /** PEM of its own authority. */
   readonly ca: string
@@ -83,7 +83,10 @@ export function openLab(progress: Progress, profileFolder: string | undefined): 
     stubCluster,
     proxied: once(async () => {
       const furnished = await onSqlite()
-      return { ...furnished, prefix: await importCluster(furnished.service, furnished.user, 'stub', (await stubCluster()).kubeconfig) }
+      return {
+        ...furnished,
+        prefix: await importCluster(furnished.service, furnished.user, 'stub', (await stubCluster()).kubeconfig),
+      }
     }),
     service,
     twin: async (file, settings) => stopping(await startTwin(folder, file, settings)),
@@ -95,7 +98,10 @@ export function openLab(progress: Progress, profileFolder: string | undefined): 
 }
 
 /** Statements of the bench itself on a MariaDB. */
-export async function withMariaDb<A>(url: string, work: (run: (sql: string, values?: unknown[]) => Promise<unknown>) => Promise<A>): Promise<A> {
+export async function withMariaDb<A>(
+  url: string,
+  work: (run: (sql: string, values?: unknown[]) => Promise<unknown>) => Promise<A>,
+): Promise<A> {
   const connection = await createConnection({ uri: url, multipleStatements: false })
   try {
     return await work(async (sql, values = []) => (await connection.query(sql, values))[0])
@@ -115,7 +121,12 @@ const startTwin = (folder: string, file: string, settings: unknown, withMessages
 
 async function startStubCluster(folder: string): Promise<StubCluster & { stop(): Promise<void> }> {
   const certificate = await makeStubCertificate(folder)
-  const started = await startTwin(folder, 'upstream/stub-cluster.ts', { certificate: certificate.certificatePath, key: certificate.keyPath }, true)
+  const started = await startTwin(
+    folder,
+    'upstream/stub-cluster.ts',
+    { certificate: certificate.certificatePath, key: certificate.keyPath },
+    true,
+  )
   const token = 'stub-cluster-token'
   return {
     process: started,
@@ -125,7 +136,15 @@ async function startStubCluster(folder: string): Promise<StubCluster & { stop():
     kubeconfig: stringify({
       apiVersion: 'v1',
       kind: 'Config',
-      clusters: [{ name: 'stub', cluster: { server: `https://127.0.0.1:${started.port}`, 'certificate-authority-data': Buffer.from(certificate.pem).toString('base64') } }],
+      clusters: [
+        {
+          name: 'stub',
+          cluster: {
+            server: `https://127.0.0.1:${started.port}`,
+            'certificate-authority-data': Buffer.from(certificate.pem).toString('base64'),
+          },
+        },
+      ],
       users: [{ name: 'bench', user: { token } }],
       contexts: [{ name: 'stub', context: { cluster: 'stub', user: 'bench' } }],
       'current-context': 'stub',

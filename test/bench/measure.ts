@@ -44,13 +44,16 @@ export interface Bench {
 }
 
 /** Seconds that a comparison of this many sides takes. */
-export const secondsFor = (sides: number, pace: Pace): number => sides * (pace.warmUpSeconds + pace.rounds * pace.sliceSeconds)
+const secondsFor = (sides: number, pace: Pace): number => sides * (pace.warmUpSeconds + pace.rounds * pace.sliceSeconds)
 
 const slice = async (bench: Bench, { target, pid }: Variant, seconds: number): Promise<SliceFigures> => {
   const before = pid === undefined ? 0 : cpuSeconds(pid)
   const result = await bench.generator.slice(target, seconds)
   const used = pid === undefined ? Number.NaN : cpuSeconds(pid) - before
-  if (result.errors > 0) throw new Error(`${target.id}: ${result.errors} requests failed, the first with "${result.firstError}" (${result.answersInAll} were answered)`)
+  if (result.errors > 0)
+    throw new Error(
+      `${target.id}: ${result.errors} requests failed, the first with "${result.firstError}" (${result.answersInAll} were answered)`,
+    )
   return {
     perSecond: result.answers / result.seconds,
     bytesPerSecond: result.bytes / result.seconds,
@@ -76,8 +79,8 @@ async function warmUp(bench: Bench, variant: Variant): Promise<void> {
 }
 
 /**
- * Loads the sides in turn: all of them in each round, and every other round backwards, so that none of them always comes
- * behind the same other.
+ * Loads the sides in turn: all of them in each round, and every other round backwards, so that none of them always
+ * comes behind the same other.
  */
 export async function compare<const Names extends string>(
   bench: Bench,
@@ -98,18 +101,24 @@ export async function compare<const Names extends string>(
     }
   }
   for (const name of names) await bench.generator.close(variants[name].target)
-  const series = Object.fromEntries(names.map((name) => [name, { name, slices: slices[name] }])) as unknown as Record<Names, Series>
+  const series = Object.fromEntries(names.map((name) => [name, { name, slices: slices[name] }])) as unknown as Record<
+    Names,
+    Series
+  >
   bench.record(what, Object.values(series))
   return series
 }
 
-const values = (series: Series, figure: keyof SliceFigures): readonly number[] => series.slices.map((each) => each[figure])
+const values = (series: Series, figure: keyof SliceFigures): readonly number[] =>
+  series.slices.map((each) => each[figure])
 
 /** The medians of a side, for the table. */
 export const readingOf = (series: Series, options: { readonly as?: 'answers' | 'bytes' } = {}): Reading => ({
   perSecond: median(values(series, options.as === 'bytes' ? 'bytesPerSecond' : 'perSecond')),
   ...(options.as === 'bytes' ? {} : { p99Ms: median(values(series, 'p99Ms')) }),
-  ...(options.as === 'bytes' || values(series, 'cpuUs').some(Number.isNaN) ? {} : { cpuUs: median(values(series, 'cpuUs')) }),
+  ...(options.as === 'bytes' || values(series, 'cpuUs').some(Number.isNaN)
+    ? {}
+    : { cpuUs: median(values(series, 'cpuUs')) }),
 })
 
 /** The median of the rounds' ratios, and the ratio of the best slices. */
@@ -130,5 +139,7 @@ export const medianOf = (series: Series, figure: keyof SliceFigures): number => 
 /** A warning where asking took so much of a core that it hid what answering costs. */
 export const generatorNote = (...series: readonly Series[]): string | undefined => {
   const load = Math.max(...series.map((each) => medianOf(each, 'generatorLoad')))
-  return load < 0.9 ? undefined : `the load generator was busy for ${Math.round(load * 100)} % of a core: the CPU ratio says more than requests a second`
+  return load < 0.9
+    ? undefined
+    : `the load generator was busy for ${Math.round(load * 100)} % of a core: the CPU ratio says more than requests a second`
 }

@@ -1,6 +1,7 @@
 import type { LoadTarget } from './load/protocol.ts'
 
-const authorization = (token: string | undefined): readonly string[] => (token === undefined ? [] : [`Authorization: Bearer ${token}`])
+const authorization = (token: string | undefined): readonly string[] =>
+  token === undefined ? [] : [`Authorization: Bearer ${token}`]
 
 /** A GET as it goes over the wire, with a bearer token or without. */
 export const getRequest = (path: string, token?: string): string =>
@@ -20,7 +21,16 @@ export const postRequest = (path: string, token: string | undefined, body: unkno
 }
 
 export const upgradeRequest = (path: string, token: string): string =>
-  [`POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, 'Connection: Upgrade', 'Upgrade: SPDY/3.1', 'Content-Length: 0', '', ''].join('\r\n')
+  [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${token}`,
+    'Connection: Upgrade',
+    'Upgrade: SPDY/3.1',
+    'Content-Length: 0',
+    '',
+    '',
+  ].join('\r\n')
 
 /** A load on loopback. */
 export const loadOn = (

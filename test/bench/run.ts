@@ -27,7 +27,9 @@ import { formatComparison, formatGoals, summary, type BenchLine } from './table.
 import { measureUsersView } from './users-view.ts'
 
 /** How each row is measured, and how many pairs of sides it loads, for the estimate of the time. */
-const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly sides: number; readonly extraSeconds: number }>> = {
+const rows: Readonly<
+  Record<RowNumber, { readonly measure: MeasureRow; readonly sides: number; readonly extraSeconds: number }>
+> = {
   1: { measure: userOnMariaDb, sides: 2, extraSeconds: 5 },
   2: { measure: userOnSqlite, sides: 2, extraSeconds: 3 },
   3: { measure: manyConnections, sides: 2, extraSeconds: 1 },
@@ -103,10 +105,14 @@ async function measureAll(run: BenchRun): Promise<number> {
   try {
     for (const [index, row] of run.rows.entries()) {
       progress.expect(secondsLeft(run, run.rows.slice(index), pace))
-      await attempt(`row ${row} (${rowTitles[row]})`, async () => void goals.push(...(await rows[row].measure({ lab, bench, run }))))
+      await attempt(
+        `row ${row} (${rowTitles[row]})`,
+        async () => void goals.push(...(await rows[row].measure({ lab, bench, run }))),
+      )
     }
     progress.expect(secondsLeft(run, [], pace))
-    if (run.usersView) await attempt("the user's view", async () => void (comparison = await measureUsersView(lab, bench)))
+    if (run.usersView)
+      await attempt("the user's view", async () => void (comparison = await measureUsersView(lab, bench)))
     progress.doing('stopping')
   } finally {
     generator.stop()
@@ -120,11 +126,21 @@ async function measureAll(run: BenchRun): Promise<number> {
 
 function secondsLeft(run: BenchRun, left: readonly RowNumber[], pace: Pace): number {
   const perSide = pace.warmUpSeconds + pace.rounds * pace.sliceSeconds
-  const ofRows = left.reduce((sum, row) => sum + rows[row].sides * perSide + (row === 11 && run.size === 'small' ? 10 : rows[row].extraSeconds), 0)
+  const ofRows = left.reduce(
+    (sum, row) => sum + rows[row].sides * perSide + (row === 11 && run.size === 'small' ? 10 : rows[row].extraSeconds),
+    0,
+  )
   return ofRows + (run.usersView ? usersViewSides * perSide + usersViewExtraSeconds : 0)
 }
 
-function report(machine: string, run: BenchRun, pace: Pace, goals: readonly BenchLine[], comparison: readonly BenchLine[], problems: readonly string[]): string {
+function report(
+  machine: string,
+  run: BenchRun,
+  pace: Pace,
+  goals: readonly BenchLine[],
+  comparison: readonly BenchLine[],
+  problems: readonly string[],
+): string {
   const parts = [
     machine,
     `Warm-up at least ${pace.warmUpSeconds} s a side and until the CPU for each request stops falling, then ${pace.rounds} rounds of ${pace.sliceSeconds} s a side in turn; medians. The service runs with its rate limit off (MOORAGE_RATE_LIMIT_PER_MINUTE=0), access log on.`,
@@ -132,7 +148,13 @@ function report(machine: string, run: BenchRun, pace: Pace, goals: readonly Benc
     ...(run.profile === undefined ? [] : [`Profiled into ${run.profile}: the service is slower than it is otherwise.`]),
   ]
   if (goals.length > 0) parts.push('', formatGoals(goals), '', summary(goals))
-  if (comparison.length > 0) parts.push('', "A user's view: kubectl proxy beside ours (ours proves a token, asks for a permission and keeps a log; kubectl proxy lets everybody in)", '', formatComparison(comparison))
+  if (comparison.length > 0)
+    parts.push(
+      '',
+      "A user's view: kubectl proxy beside ours (ours proves a token, asks for a permission and keeps a log; kubectl proxy lets everybody in)",
+      '',
+      formatComparison(comparison),
+    )
   if (problems.length > 0) parts.push('', 'Could not be measured', ...problems.map((problem) => `  ${problem}`))
   return `${parts.join('\n')}\n`
 }

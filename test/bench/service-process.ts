@@ -29,7 +29,9 @@ export interface ServiceToStart {
 
 /** The environment of a service under test: nothing of this shell's own settings, loopback allowed, no rate limit. */
 function environmentOf(start: ServiceToStart, port: number, opsPort: number, dataDir: string): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MOORAGE_') && name !== 'NODE_OPTIONS')
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('MOORAGE_') && name !== 'NODE_OPTIONS',
+  )
   return {
     ...Object.fromEntries(inherited),
     MOORAGE_DATA_DIR: dataDir,
@@ -55,7 +57,10 @@ export async function startBenchService(start: ServiceToStart): Promise<BenchSer
   const dataDir = start.dataDir ?? join(start.folder, `data-${start.name.replaceAll(/[^a-z0-9]+/gi, '-')}`)
   mkdirSync(dataDir, { recursive: true })
   // A folder for each: every thread of a process writes a profile of its own.
-  const profiling = start.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(start.profileFolder, start.name.replaceAll(' ', '-'))}`]
+  const profiling =
+    start.profileFolder === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${join(start.profileFolder, start.name.replaceAll(' ', '-'))}`]
   const started = await startServerProcess({
     name: start.name,
     folder: start.folder,

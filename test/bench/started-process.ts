@@ -49,10 +49,12 @@ export async function startServerProcess(start: ProcessToStart): Promise<Started
   })
   closeSync(log)
   running.add(child)
-  const ended = new Promise<void>((resolve) => child.once('exit', () => {
-    running.delete(child)
-    resolve()
-  }))
+  const ended = new Promise<void>((resolve) =>
+    child.once('exit', () => {
+      running.delete(child)
+      resolve()
+    }),
+  )
   const words = (): string => readFileSync(logPath, 'utf8').split('\n').slice(-20).join('\n')
   const port = await firstPort(child, start, words)
   if (child.pid !== undefined) recordProcess(start.folder, child.pid)

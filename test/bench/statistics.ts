@@ -7,7 +7,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }
 
-/** The value that `share` (0..1) of the values do not exceed, by nearest rank: p99 is `percentile(values, 0.99)`. NaN of none. */
+/**
+ * The value that `share` (0..1) of the values do not exceed, by nearest rank: p99 is `percentile(values, 0.99)`. NaN of
+ * none.
+ */
 export function percentile(values: readonly number[] | Float64Array, share: number): number {
   const sorted = Float64Array.from(values).sort()
   if (sorted.length === 0) return Number.NaN

@@ -27,17 +27,37 @@ export interface BenchLine {
   readonly note?: string
 }
 
-const headings = ['row', 'what', 'req/s', 'p99 ms', 'cpu us', 'against', 'req/s', 'p99 ms', 'cpu us', 'cpu ratio', 'measured', 'best', 'must', 'stretch', ''] as const
+const headings = [
+  'row',
+  'what',
+  'req/s',
+  'p99 ms',
+  'cpu us',
+  'against',
+  'req/s',
+  'p99 ms',
+  'cpu us',
+  'cpu ratio',
+  'measured',
+  'best',
+  'must',
+  'stretch',
+  '',
+] as const
 const leftAligned: ReadonlySet<number> = new Set([0, 1, 5, 14])
 
 /** Numbers as people read them: 21 600, 56.3, 0.82; a dash for what was not measured. */
 export function showNumber(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '-'
-  if (Math.abs(value) >= 1000) return Math.round(value).toString().replaceAll(/\B(?=(\d{3})+$)/g, ' ')
+  if (Math.abs(value) >= 1000)
+    return Math.round(value)
+      .toString()
+      .replaceAll(/\B(?=(\d{3})+$)/g, ' ')
   return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2)
 }
 
-const showWithUnit = (value: number | undefined, unit: string): string => (value === undefined || !Number.isFinite(value) ? '-' : `${showNumber(value)}${unit}`)
+const showWithUnit = (value: number | undefined, unit: string): string =>
+  value === undefined || !Number.isFinite(value) ? '-' : `${showNumber(value)}${unit}`
 
 const showBar = (bar: Bar | undefined, limit: 'must' | 'stretch'): string =>
   bar === undefined ? '-' : `${bar.direction === 'at least' ? '>=' : '<='} ${showWithUnit(bar[limit], bar.unit)}`
@@ -75,11 +95,15 @@ const cellsOf = (line: BenchLine): readonly string[] => [
 /** Columns as wide as their widest cell, two spaces between them, no space at the end of a line. */
 export function formatColumns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
   const count = Math.max(0, ...rows.map((row) => row.length))
-  const widths = Array.from({ length: count }, (_, column) => Math.max(0, ...rows.map((row) => (row[column] ?? '').length)))
+  const widths = Array.from({ length: count }, (_, column) =>
+    Math.max(0, ...rows.map((row) => (row[column] ?? '').length)),
+  )
   return rows
     .map((row) =>
       widths
-        .map((width, column) => (left.has(column) ? (row[column] ?? '').padEnd(width) : (row[column] ?? '').padStart(width)))
+        .map((width, column) =>
+          left.has(column) ? (row[column] ?? '').padEnd(width) : (row[column] ?? '').padStart(width),
+        )
         .join('  ')
         .trimEnd(),
     )
@@ -95,7 +119,12 @@ export function formatGoals(lines: readonly BenchLine[]): string {
 
 /** The second table: what a person would use instead, beside ours. */
 export function formatComparison(lines: readonly BenchLine[]): string {
-  const shown = [headings.slice(0, 12).map((heading) => (heading === 'row' ? '' : heading === 'measured' ? 'ours / theirs' : heading)), ...lines.map((line) => cellsOf(line).slice(0, 12))]
+  const shown = [
+    headings
+      .slice(0, 12)
+      .map((heading) => (heading === 'row' ? '' : heading === 'measured' ? 'ours / theirs' : heading)),
+    ...lines.map((line) => cellsOf(line).slice(0, 12)),
+  ]
   const notes = lines.flatMap((line) => (line.note === undefined ? [] : [`  ${line.what}: ${line.note}`]))
   return [formatColumns(shown, leftAligned), ...(notes.length === 0 ? [] : ['', ...notes])].join('\n')
 }

@@ -58,7 +58,12 @@ export async function measureUsersView(lab: Lab, bench: Bench): Promise<readonly
   }
 }
 
-const kubectlProxy = async (lab: Lab, kubectl: string, name: string, kubeconfig: string): Promise<Omit<Pair, 'prefix'>> => {
+const kubectlProxy = async (
+  lab: Lab,
+  kubectl: string,
+  name: string,
+  kubeconfig: string,
+): Promise<Omit<Pair, 'prefix'>> => {
   const file = join(lab.folder, `${name.replaceAll(' ', '-')}.kubeconfig`)
   await writeFile(file, kubeconfig, { mode: 0o600 })
   const theirs = await lab.program({
@@ -73,11 +78,27 @@ const kubectlProxy = async (lab: Lab, kubectl: string, name: string, kubeconfig:
   return { name, theirs }
 }
 
-const measure = async (lab: Lab, bench: Bench, { name, theirs, prefix }: Pair, question: Question): Promise<BenchLine> => {
+const measure = async (
+  lab: Lab,
+  bench: Bench,
+  { name, theirs, prefix }: Pair,
+  question: Question,
+): Promise<BenchLine> => {
   const { service, user } = await lab.onSqlite()
   const { ours, twin } = await compare(bench, `${name}: ${question.what}`, {
-    ours: { target: loadOn(`ours ${question.what}`, service.port, getRequest(prefix + question.path, user.token), question.connections), pid: service.pid },
-    twin: { target: loadOn(`kubectl ${question.what}`, theirs.port, getRequest(question.path), question.connections), pid: theirs.pid },
+    ours: {
+      target: loadOn(
+        `ours ${question.what}`,
+        service.port,
+        getRequest(prefix + question.path, user.token),
+        question.connections,
+      ),
+      pid: service.pid,
+    },
+    twin: {
+      target: loadOn(`kubectl ${question.what}`, theirs.port, getRequest(question.path), question.connections),
+      pid: theirs.pid,
+    },
   })
   return {
     row: '',

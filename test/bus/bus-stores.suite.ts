@@ -15,9 +15,9 @@ export interface BusStoresBench {
 }
 
 /** Two users and an organization. */
-export const alice = 1 as AccountId
-export const bob = 2 as AccountId
-export const org = 11 as AccountId
+const alice = 1 as AccountId
+const bob = 2 as AccountId
+const org = 11 as AccountId
 const nobody = 99 as AccountId
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')
@@ -26,10 +26,22 @@ const firstPage = { page: 1, limit: 30 }
 
 let keys = 0
 const newIdentity = (kind: BusIdentity['kind'], ownerId?: AccountId, claims = '') => ({
-  kind, ownerId, publicKey: `K${(keys += 1)}`, ref: `ref-${keys}`, sealedSeed: Uint8Array.of(1, 0, 255, keys % 256), claims,
+  kind,
+  ownerId,
+  publicKey: `K${(keys += 1)}`,
+  ref: `ref-${keys}`,
+  sealedSeed: Uint8Array.of(1, 0, 255, keys % 256),
+  claims,
 })
 const newUser = (identity: BusIdentity, ownerId: AccountId, changes: Partial<NewBusUser> = {}): NewBusUser => ({
-  identityId: identity.id, ownerId, purpose: 'own', publicKey: `U${(keys += 1)}`, ownerMark: 'mark', issuedAt: at, expiresAt: later, ...changes,
+  identityId: identity.id,
+  ownerId,
+  purpose: 'own',
+  publicKey: `U${(keys += 1)}`,
+  ownerMark: 'mark',
+  issuedAt: at,
+  expiresAt: later,
+  ...changes,
 })
 
 /** The contract of BusIdentityStore and BusUserStore. */
@@ -39,7 +51,16 @@ export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>
   test('an identity reads back as it was written, and there is one of a kind and owner', async (t, { identities }) => {
     const content = newIdentity('account', alice)
     const made = unwrap(await identities.insert(content, at))
-    t.like(made, { kind: 'account', ownerId: alice, publicKey: content.publicKey, ref: content.ref, claims: '', revision: 1, pushedRevision: 0, closedAt: undefined })
+    t.like(made, {
+      kind: 'account',
+      ownerId: alice,
+      publicKey: content.publicKey,
+      ref: content.ref,
+      claims: '',
+      revision: 1,
+      pushedRevision: 0,
+      closedAt: undefined,
+    })
     t.deepEqual(Uint8Array.from(made.sealedSeed), content.sealedSeed)
     t.deepEqual(await identities.find('account', alice), made)
     t.deepEqual(await identities.lock(made.id), made)
@@ -51,61 +72,102 @@ export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>
     t.true(isLeft(await identities.insert(newIdentity('platform', undefined, 'claims'), at)))
   })
 
-  test('what the server has not acknowledged is due, and an older acknowledgement changes nothing', async (t, { identities }) => {
+  test('what the server has not acknowledged is due, and an older acknowledgement changes nothing', async (t, {
+    identities,
+  }) => {
     const made = unwrap(await identities.insert(newIdentity('account', alice), at))
     unwrap(await identities.insert(newIdentity('operator', undefined, 'claims'), at))
-    t.deepEqual((await identities.listDue(10)).map(({ id }) => id), [made.id])
+    t.deepEqual(
+      (await identities.listDue(10)).map(({ id }) => id),
+      [made.id],
+    )
     await identities.raiseRevision(made.id)
     await identities.acknowledge(made.id, 2, 'second')
     t.deepEqual(await identities.listDue(10), [])
     await identities.acknowledge(made.id, 1, 'first')
     t.like(await identities.find('account', alice), { revision: 2, pushedRevision: 2, claims: 'second' })
-    t.deepEqual((await identities.listAccounts(0, 10)).map(({ id }) => id), [made.id])
+    t.deepEqual(
+      (await identities.listAccounts(0, 10)).map(({ id }) => id),
+      [made.id],
+    )
     t.deepEqual(await identities.listAccounts(made.id, 10), [])
   })
 
   test('the account of an owner who is gone is an orphan until it is closed', async (t, bench) => {
     const { identities } = bench
-    const [hers, his] = [unwrap(await identities.insert(newIdentity('account', alice), at)), unwrap(await identities.insert(newIdentity('account', bob), at))]
+    const [hers, his] = [
+      unwrap(await identities.insert(newIdentity('account', alice), at)),
+      unwrap(await identities.insert(newIdentity('account', bob), at)),
+    ]
     await identities.acknowledge(hers.id, 1, 'claims')
     await identities.acknowledge(his.id, 1, 'claims')
     t.deepEqual(await identities.listOrphans(10), [])
     await bench.change('remove', alice)
-    t.deepEqual((await identities.listOrphans(10)).map(({ id }) => id), [hers.id])
+    t.deepEqual(
+      (await identities.listOrphans(10)).map(({ id }) => id),
+      [hers.id],
+    )
     await identities.close(hers.id, later)
     await identities.close(hers.id, much)
     t.deepEqual(await identities.listOrphans(10), [])
     t.like(await identities.find('account', alice), { closedAt: later, revision: 2 })
-    t.deepEqual((await identities.listDue(10)).map(({ id }) => id), [hers.id])
+    t.deepEqual(
+      (await identities.listDue(10)).map(({ id }) => id),
+      [hers.id],
+    )
   })
 
-  test("the credentials of an owner are listed newest first, for the owner only", async (t, { identities, users }) => {
+  test('the credentials of an owner are listed newest first, for the owner only', async (t, { identities, users }) => {
     const identity = unwrap(await identities.insert(newIdentity('account', alice), at))
-    const [first, second] = [await users.insert(newUser(identity, alice)), await users.insert(newUser(identity, alice, { purpose: 'pass' }))]
+    const [first, second] = [
+      await users.insert(newUser(identity, alice)),
+      await users.insert(newUser(identity, alice, { purpose: 'pass' })),
+    ]
     const listed = await users.list(alice, firstPage)
-    t.deepEqual(listed.items.map(({ id }) => id), [second, first])
+    t.deepEqual(
+      listed.items.map(({ id }) => id),
+      [second, first],
+    )
     t.is(listed.total, 2)
     t.like(listed.items[1], { ownerId: alice, purpose: 'own', issuedAt: at, expiresAt: later, revokedAt: undefined })
-    t.deepEqual((await users.list(alice, { page: 2, limit: 1 })).items.map(({ id }) => id), [first])
+    t.deepEqual(
+      (await users.list(alice, { page: 2, limit: 1 })).items.map(({ id }) => id),
+      [first],
+    )
     t.deepEqual((await users.list(bob, firstPage)).items, [])
     t.is(await users.get(bob, first), undefined)
     t.is((await users.get(alice, first))?.id, first)
-    t.deepEqual((await users.live(alice, 'own', at)).map(({ id }) => id), [first])
+    t.deepEqual(
+      (await users.live(alice, 'own', at)).map(({ id }) => id),
+      [first],
+    )
     t.deepEqual(await users.live(alice, 'own', later), [])
     t.deepEqual(await users.live(bob, 'own', at), [])
   })
 
-  test('a revocation counts once, and for the server until the credentials would have ended', async (t, { identities, users }) => {
-    const [hers, his] = [unwrap(await identities.insert(newIdentity('account', alice), at)), unwrap(await identities.insert(newIdentity('account', bob), at))]
+  test('a revocation counts once, and for the server until the credentials would have ended', async (t, {
+    identities,
+    users,
+  }) => {
+    const [hers, his] = [
+      unwrap(await identities.insert(newIdentity('account', alice), at)),
+      unwrap(await identities.insert(newIdentity('account', bob), at)),
+    ]
     const id = await users.insert(newUser(hers, alice))
     const other = await users.insert(newUser(his, bob))
     t.true(await users.revoke(id, at))
     t.false(await users.revoke(id, later))
     t.deepEqual((await users.get(alice, id))?.revokedAt, at)
-    t.deepEqual((await users.revokedOf(hers.id, at)).map((each) => each.id), [id])
+    t.deepEqual(
+      (await users.revokedOf(hers.id, at)).map((each) => each.id),
+      [id],
+    )
     t.deepEqual(await users.revokedOf(hers.id, later), [])
     t.deepEqual(await users.revokedOf(his.id, at), [])
-    t.deepEqual((await users.listLive(0, 10, at)).map((each) => each.id), [other])
+    t.deepEqual(
+      (await users.listLive(0, 10, at)).map((each) => each.id),
+      [other],
+    )
     t.is(await users.sweep(later), 0)
     t.is(await users.sweep(much), 2)
     t.is((await users.list(alice, firstPage)).total, 0)

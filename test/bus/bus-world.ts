@@ -30,23 +30,47 @@ const patience = 'authorization: { timeout: 30 }\n'
 export const moorage = async (environment: Readonly<Record<string, string>>, ...words: readonly string[]) => {
   const printed: string[] = []
   const said: string[] = []
-  const status = await runCommandLine(words, { environment, print: (text) => void printed.push(text), say: (text) => void said.push(text) })
+  const status = await runCommandLine(words, {
+    environment,
+    print: (text) => void printed.push(text),
+    say: (text) => void said.push(text),
+  })
   return { status, printed: printed.join('\n'), said: said.join('\n') }
 }
 
 /** @param more further settings of every instance */
-export const startBusWorld = async (database: 'sqlite' | 'mysql' = 'sqlite', more: Readonly<Record<string, string>> = {}): Promise<BusWorld> => {
+export const startBusWorld = async (
+  database: 'sqlite' | 'mysql' = 'sqlite',
+  more: Readonly<Record<string, string>> = {},
+): Promise<BusWorld> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-bus-'))
   const [port, websocketPort] = [await reservedPort(), await reservedPort()]
   const url = `nats://127.0.0.1:${port}`
   const settings = { ...(await testEnvironment(folder, database)), ...more, MOORAGE_BUS_URL: url }
-  const configured = await moorage(settings, 'bus', 'init', '--listen', `127.0.0.1:${port}`, '--websocket', `127.0.0.1:${websocketPort}`, '--store', storePlace)
+  const configured = await moorage(
+    settings,
+    'bus',
+    'init',
+    '--listen',
+    `127.0.0.1:${port}`,
+    '--websocket',
+    `127.0.0.1:${websocketPort}`,
+    '--store',
+    storePlace,
+  )
   if (configured.status !== 0) throw new Error(configured.said)
-  const nats = await startNats(port, (storeFolder) => `${configured.printed.replaceAll(storePlace, storeFolder)}\n${patience}`)
+  const nats = await startNats(
+    port,
+    (storeFolder) => `${configured.printed.replaceAll(storePlace, storeFolder)}\n${patience}`,
+  )
   const service = await startService({ settings })
   const others: TestService[] = []
   return {
-    service, nats, url, settings, websocketUrl: `ws://127.0.0.1:${websocketPort}`,
+    service,
+    nats,
+    url,
+    settings,
+    websocketUrl: `ws://127.0.0.1:${websocketPort}`,
     second: async () => {
       const another = await startService({ settings })
       others.push(another)
@@ -79,7 +103,12 @@ const connections = new Set<NatsConnection>()
 
 /** A real client with a credentials file, as the route gave it. */
 export const connectWith = async ({ endpoints, credentials }: GivenCredentials): Promise<NatsConnection> => {
-  const connection = await connect({ servers: [...endpoints], authenticator: credsAuthenticator(Buffer.from(credentials, 'base64')), reconnect: false, timeout: 20_000 })
+  const connection = await connect({
+    servers: [...endpoints],
+    authenticator: credsAuthenticator(Buffer.from(credentials, 'base64')),
+    reconnect: false,
+    timeout: 20_000,
+  })
   connections.add(connection)
   return connection
 }

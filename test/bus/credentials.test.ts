@@ -16,7 +16,16 @@ import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { BusWorld } from './bus-world.ts'
-import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, runJob, startBusWorld } from './bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  listen,
+  newPerson,
+  publishRefusal,
+  runJob,
+  startBusWorld,
+} from './bus-world.ts'
 
 const withNats = needing('nats')
 
@@ -29,13 +38,17 @@ withNats.after.always(async () => {
   await world?.stop()
 })
 
-const platform = async () => connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+const platform = async () =>
+  connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
 
 withNats('a user hears the own tenant, without the tenant in the subject, and nothing of another user', async (t) => {
   const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
   const given = await credentialsFrom(world.service, 'credentials', alice.token)
   t.deepEqual(given.endpoints, [world.url])
-  const [hers, his] = [await connectWith(given), await connectWith(await credentialsFrom(world.service, 'credentials', bob.token))]
+  const [hers, his] = [
+    await connectWith(given),
+    await connectWith(await credentialsFrom(world.service, 'credentials', bob.token)),
+  ]
   const progress = listen(hers, 'natjobs.resp.r1')
   const notices = listen(hers, 'notifications')
   const foreign = listen(his, 'natjobs.resp.>')
@@ -45,7 +58,9 @@ withNats('a user hears the own tenant, without the tenant in the subject, and no
   sender.publish(`natjobs.resp.${alice.id}.r1`, 'for alice')
   sender.publish(`notifications.${alice.id}`, 'note')
   sender.publish(`natjobs.resp.${bob.id}.r1`, 'for bob')
-  await until('all three', () => (progress.heard.length > 0 && notices.heard.length > 0 && foreign.heard.length > 0 ? true : undefined))
+  await until('all three', () =>
+    progress.heard.length > 0 && notices.heard.length > 0 && foreign.heard.length > 0 ? true : undefined,
+  )
   t.deepEqual(progress.heard, [{ subject: 'natjobs.resp.r1', text: 'for alice' }])
   t.deepEqual(notices.heard, [{ subject: 'notifications', text: 'note' }])
   t.deepEqual(foreign.heard, [{ subject: 'natjobs.resp.r1', text: 'for bob' }])
@@ -54,7 +69,15 @@ withNats('a user hears the own tenant, without the tenant in the subject, and no
 withNats('a user may publish nowhere and subscribe to nothing but the own subjects', async (t) => {
   const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
   const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
-  for (const subject of ['natjobs.resp.r1', `natjobs.resp.${bob.id}.r1`, 'notifications', 'anything', '$SYS.REQ.SERVER.PING', '$JS.API.INFO', '_INBOX.x']) {
+  for (const subject of [
+    'natjobs.resp.r1',
+    `natjobs.resp.${bob.id}.r1`,
+    'notifications',
+    'anything',
+    '$SYS.REQ.SERVER.PING',
+    '$JS.API.INFO',
+    '_INBOX.x',
+  ]) {
     t.regex((await publishRefusal(hers, subject)) ?? `published to ${subject}`, /permissions violation/i, subject)
   }
   for (const subject of ['>', `notifications.${bob.id}`, 'natjobs.queue.>', 'clusters.>', '$SYS.>', '$JS.>', '*']) {
@@ -90,7 +113,9 @@ withNats('credentials for progress and notifications hear every tenant and may d
 })
 
 withNats('credentials for the resource history of clusters hear that and may do nothing else', async (t) => {
-  const watcher = await connectWith(await credentialsFrom(world.service, 'cluster-resource-history', world.service.adminToken))
+  const watcher = await connectWith(
+    await credentialsFrom(world.service, 'cluster-resource-history', world.service.adminToken),
+  )
   const heard = listen(watcher, 'clusters.*.resources.>')
   await watcher.flush()
   const sender = await platform()
@@ -102,33 +127,47 @@ withNats('credentials for the resource history of clusters hear that and may do 
   }
 })
 
-withNats("an admin's credentials reach everything of the platform's account, streams included, and no other account", async (t) => {
-  const admin = await platform()
-  const info = await admin.request('$JS.API.INFO', '', { timeout: 5_000 })
-  t.falsy(info.json<{ error?: unknown }>().error)
-  const alice = await newPerson(world.service)
-  const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
-  const inbox = listen(hers, '_INBOX.hers')
-  const progress = listen(hers, 'natjobs.resp.done')
-  await hers.flush()
-  admin.publish('_INBOX.hers', 'from outside')
-  admin.publish(`natjobs.resp.${alice.id}.done`, 'end')
-  await until('the end', () => (progress.heard.length > 0 ? true : undefined))
-  t.deepEqual(inbox.heard, [])
-})
+withNats(
+  "an admin's credentials reach everything of the platform's account, streams included, and no other account",
+  async (t) => {
+    const admin = await platform()
+    const info = await admin.request('$JS.API.INFO', '', { timeout: 5_000 })
+    t.falsy(info.json<{ error?: unknown }>().error)
+    const alice = await newPerson(world.service)
+    const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
+    const inbox = listen(hers, '_INBOX.hers')
+    const progress = listen(hers, 'natjobs.resp.done')
+    await hers.flush()
+    admin.publish('_INBOX.hers', 'from outside')
+    admin.publish(`natjobs.resp.${alice.id}.done`, 'end')
+    await until('the end', () => (progress.heard.length > 0 ? true : undefined))
+    t.deepEqual(inbox.heard, [])
+  },
+)
 
-withNats('credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo', async (t) => {
-  const alice = await newPerson(world.service)
-  for (const path of ['admin_credentials', 'user_credentials', 'cluster-resource-history']) {
-    t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)
-  }
-  for (const path of ['credentials', 'admin_credentials', 'user_credentials', 'cluster-resource-history']) {
-    t.is((await world.service.send('GET', `/api/v1/user/bus/${path}?sudo=${alice.username}`, { token: world.service.adminToken })).status, 403, path)
-    t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`)).status, 401, path)
-  }
-  const readOnly = await world.service.tokenFor(alice.username, ['read:user'])
-  t.is((await world.service.send('GET', '/api/v1/user/bus/credentials', { token: readOnly })).status, 403)
-})
+withNats(
+  'credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo',
+  async (t) => {
+    const alice = await newPerson(world.service)
+    for (const path of ['admin_credentials', 'user_credentials', 'cluster-resource-history']) {
+      t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)
+    }
+    for (const path of ['credentials', 'admin_credentials', 'user_credentials', 'cluster-resource-history']) {
+      t.is(
+        (
+          await world.service.send('GET', `/api/v1/user/bus/${path}?sudo=${alice.username}`, {
+            token: world.service.adminToken,
+          })
+        ).status,
+        403,
+        path,
+      )
+      t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`)).status, 401, path)
+    }
+    const readOnly = await world.service.tokenFor(alice.username, ['read:user'])
+    t.is((await world.service.send('GET', '/api/v1/user/bus/credentials', { token: readOnly })).status, 403)
+  },
+)
 
 let service: TestService
 test.before(async () => {
@@ -139,7 +178,9 @@ test.after.always(() => service?.stop())
 test('nothing is issued for a token that was deleted while its account on the bus was opened', async (t) => {
   const { container } = service.running
   const person = await newPerson(service)
-  const authenticated = await container.resolve(AuthenticatorToken).authenticate({ kind: 'token', token: secret(person.token) }, undefined, '192.0.2.1')
+  const authenticated = await container
+    .resolve(AuthenticatorToken)
+    .authenticate({ kind: 'token', token: secret(person.token) }, undefined, '192.0.2.1')
   const principal = unwrap(authenticated)
   await plantBusToken(service, person.id)
   const account = await container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
@@ -178,7 +219,11 @@ test('where messages stay inside the process every credential route says so, nam
     t.like(answer.json, { code: 'BusHasNoCredentials' })
     t.regex((answer.json as { message: string }).message, /MOORAGE_BUS_URL/)
   }
-  t.deepEqual((await tokensService.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token: tokensService.adminToken })).json, [])
+  t.deepEqual(
+    (await tokensService.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token: tokensService.adminToken }))
+      .json,
+    [],
+  )
   await runJob(tokensService, 'bus.retireCredentials')
   await runJob(tokensService, 'bus.reconcileClaims')
 })
@@ -186,17 +231,35 @@ test('where messages stay inside the process every credential route says so, nam
 test("an organization's bus tokens are its owners' to list and end; another organization's are not there", async (t) => {
   const [owner, stranger] = [await newPerson(tokensService), await newPerson(tokensService)]
   const organization = async (person: typeof owner, username: string) =>
-    ((await tokensService.send('POST', '/api/v1/orgs', { token: person.token, body: { username } })).json as { id: number }).id
+    (
+      (await tokensService.send('POST', '/api/v1/orgs', { token: person.token, body: { username } })).json as {
+        id: number
+      }
+    ).id
   const [id, otherId] = [await organization(owner, 'harbour'), await organization(stranger, 'lagoon')]
   const [token, otherToken] = [await plantBusToken(tokensService, id), await plantBusToken(tokensService, otherId)]
   const listed = await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens/', { token: owner.token })
-  t.deepEqual(listed.json, [{ id: token, uid: id, accountType: 'organization', busPubKey: `U-${id}`, clusterID: '', productName: 'own', revoked: false }] as never)
+  t.deepEqual(listed.json, [
+    {
+      id: token,
+      uid: id,
+      accountType: 'organization',
+      busPubKey: `U-${id}`,
+      clusterID: '',
+      productName: 'own',
+      revoked: false,
+    },
+  ] as never)
   const revoke = (person: typeof owner, org: string, tokenId: number) =>
     tokensService.send('POST', `/api/v1/orgs/${org}/tokens/bus-tokens/${tokenId}/revoke`, { token: person.token })
   t.is((await revoke(owner, 'harbour', otherToken)).status, 404)
   t.is((await revoke(stranger, 'harbour', token)).status, 403)
-  t.is((await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: stranger.token })).status, 403)
+  t.is(
+    (await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: stranger.token })).status,
+    403,
+  )
   t.is((await revoke(owner, 'harbour', token)).status, 200)
-  const [after] = (await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: owner.token })).json as { revoked: boolean }[]
+  const [after] = (await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: owner.token }))
+    .json as { revoked: boolean }[]
   t.true(after?.revoked)
 })

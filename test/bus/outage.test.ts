@@ -2,7 +2,17 @@ import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, listen, moorage, newPerson, runJob, startBusWorld, type BusWorld } from './bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  listen,
+  moorage,
+  newPerson,
+  runJob,
+  startBusWorld,
+  type BusWorld,
+} from './bus-world.ts'
 
 const test = needing('nats')
 
@@ -15,8 +25,13 @@ test.after.always(async () => {
   await world?.stop()
 })
 
-const tokensOf = async (token: string) => (await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token })).json as { id: number; revoked: boolean }[]
-const busIsBack = () => until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
+const tokensOf = async (token: string) =>
+  (await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token })).json as {
+    id: number
+    revoked: boolean
+  }[]
+const busIsBack = () =>
+  until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
 const readiness = async () => (await fetch(`${world.service.opsUrl}/readyz?verbose`)).text()
 
 test.serial('while the bus is unavailable HTTP continues, credentials are 503, and nothing is left over', async (t) => {
@@ -24,7 +39,9 @@ test.serial('while the bus is unavailable HTTP continues, credentials are 503, a
   await credentialsFrom(world.service, 'credentials', person.token)
   await busIsBack()
   await world.nats.kill()
-  await until('readiness shows that the bus is away', async () => ((await readiness()).includes('[-] bus') ? true : undefined))
+  await until('readiness shows that the bus is away', async () =>
+    (await readiness()).includes('[-] bus') ? true : undefined,
+  )
   t.regex(await readiness(), /\nok\n/)
   const refused = await world.service.send('GET', '/api/v1/user/bus/credentials', { token: person.token })
   t.is(refused.status, 503)
@@ -43,7 +60,14 @@ test.serial('what is revoked while the server is away is revoked when it is back
   await (await connectWith(given)).close()
   await world.nats.kill()
   const [token] = await tokensOf(person.token)
-  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${token!.id}/revoke`, { token: person.token })).status, 200)
+  t.is(
+    (
+      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${token!.id}/revoke`, {
+        token: person.token,
+      })
+    ).status,
+    200,
+  )
   await world.nats.restart()
   await busIsBack()
   await runJob(world.service, 'bus.retireCredentials')
@@ -52,12 +76,29 @@ test.serial('what is revoked while the server is away is revoked when it is back
 
 test.serial('a server that lost everything is given every account again, with what was revoked', async (t) => {
   const person = await newPerson(world.service)
-  const [kept, ended] = [await credentialsFrom(world.service, 'credentials', person.token), await credentialsFrom(world.service, 'credentials', person.token)]
+  const [kept, ended] = [
+    await credentialsFrom(world.service, 'credentials', person.token),
+    await credentialsFrom(world.service, 'credentials', person.token),
+  ]
   const admins = await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken)
   const [newest] = await tokensOf(person.token)
-  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${newest!.id}/revoke`, { token: person.token })).status, 200)
+  t.is(
+    (
+      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${newest!.id}/revoke`, {
+        token: person.token,
+      })
+    ).status,
+    200,
+  )
   const [adminToken] = await tokensOf(world.service.adminToken)
-  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${adminToken!.id}/revoke`, { token: world.service.adminToken })).status, 200)
+  t.is(
+    (
+      await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${adminToken!.id}/revoke`, {
+        token: world.service.adminToken,
+      })
+    ).status,
+    200,
+  )
   await world.nats.restart({ wipe: true })
   await t.throwsAsync(connectWith(kept), undefined, 'the wiped server knows no account')
   await busIsBack()
@@ -69,15 +110,25 @@ test.serial('a server that lost everything is given every account again, with wh
   sender.publish(`natjobs.resp.${person.id}.r1`, 'again')
   await until('a message', () => (heard.heard.length > 0 ? true : undefined))
   await t.throwsAsync(connectWith(ended), { message: /authori[sz]ation|authentication/i })
-  await t.throwsAsync(connectWith(admins), { message: /authori[sz]ation|authentication/i }, "also of the platform's account, which the server starts with")
+  await t.throwsAsync(
+    connectWith(admins),
+    { message: /authori[sz]ation|authentication/i },
+    "also of the platform's account, which the server starts with",
+  )
 })
 
 test.serial('the account of a deleted owner is closed for good', async (t) => {
   const person = await newPerson(world.service)
   await credentialsFrom(world.service, 'credentials', person.token)
-  t.is((await world.service.send('DELETE', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken })).status, 204)
+  t.is(
+    (await world.service.send('DELETE', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken }))
+      .status,
+    204,
+  )
   await runJob(world.service, 'bus.retireCredentials')
-  const account = await world.service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  const account = await world.service.running.container
+    .resolve(BusIdentityStoreToken)
+    .find('account', person.id as AccountId)
   t.truthy(account?.closedAt)
   t.is(account?.pushedRevision, account?.revision)
 })
@@ -95,7 +146,9 @@ test.serial('the keys are made once: the command prints the same again, also for
 test.serial('doctor says whether the bus answers and knows this deployment', async (t) => {
   const busLine = async (settings: Readonly<Record<string, string>>) => {
     const { printed } = await moorage(settings, 'doctor', '--json')
-    return (JSON.parse(printed) as { findings: { subject: string; state: string; message: string }[] }).findings.find(({ subject }) => subject === 'bus')
+    return (JSON.parse(printed) as { findings: { subject: string; state: string; message: string }[] }).findings.find(
+      ({ subject }) => subject === 'bus',
+    )
   }
   t.like(await busLine(world.settings), { state: 'ok' })
   t.like(await busLine({ ...world.settings, MOORAGE_BUS_URL: 'nats://127.0.0.1:1' }), { state: 'problem' })

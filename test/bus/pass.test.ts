@@ -1,9 +1,19 @@
-import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
+import { wsconnect, type NatsConnection } from '@nats-io/transport-node'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, runJob, startBusWorld, type BusWorld } from './bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  listen,
+  newPerson,
+  publishRefusal,
+  runJob,
+  startBusWorld,
+  type BusWorld,
+} from './bus-world.ts'
 
 const test = needing('nats')
 
@@ -32,14 +42,25 @@ const withCookie = (pass: string | undefined): Promise<NatsConnection> =>
   })
 
 const signIn = async (person: { username: string; password: string }) => {
-  const answer = await world.service.send('POST', '/api/v1/user/signin', { body: { username: person.username, password: person.password } })
+  const answer = await world.service.send('POST', '/api/v1/user/signin', {
+    body: { username: person.username, password: person.password },
+  })
   const set = [answer.headers['set-cookie'] ?? []].flat()
-  const cookie = (name: string) => set.map((line) => new RegExp(`^${name}=([^;]*)`).exec(line)?.[1]).find((value) => value !== undefined)
-  return { status: answer.status, pass: cookie('moorage_bus'), line: set.find((line) => line.startsWith('moorage_bus=')), session: cookie('moorage_session'), csrf: cookie('_csrf') }
+  const cookie = (name: string) =>
+    set.map((line) => new RegExp(`^${name}=([^;]*)`).exec(line)?.[1]).find((value) => value !== undefined)
+  return {
+    status: answer.status,
+    pass: cookie('moorage_bus'),
+    line: set.find((line) => line.startsWith('moorage_bus=')),
+    session: cookie('moorage_session'),
+    csrf: cookie('_csrf'),
+  }
 }
 
 const signOut = ({ session, csrf }: Awaited<ReturnType<typeof signIn>>) =>
-  world.service.send('GET', '/api/v1/user/signout', { headers: { cookie: `moorage_session=${session ?? ''}; _csrf=${csrf ?? ''}`, 'x-csrf-token': csrf ?? '' } })
+  world.service.send('GET', '/api/v1/user/signout', {
+    headers: { cookie: `moorage_session=${session ?? ''}; _csrf=${csrf ?? ''}`, 'x-csrf-token': csrf ?? '' },
+  })
 
 /** A sign-in waits a second for its pass. On a busy machine it may go without one, so it is repeated. */
 const signInWithPass = async (person: { username: string; password: string }) =>
@@ -80,14 +101,28 @@ test('a pass ends no later than it was asked for, and with the password', async 
   const person = await newPerson(world.service)
   const passes = world.service.running.container.resolve(BusPassesToken)
   const { pass, browser: long } = await signInAndConnect(person)
-  const brief = await until('a brief pass', () => passes.passFor({ userId: person.id as UserId, login: person.username }, 12))
+  const brief = await until('a brief pass', () =>
+    passes.passFor({ userId: person.id as UserId, login: person.username }, 12),
+  )
   const short = await withCookie(brief?.reveal())
   await short.closed()
   await long.flush()
   // The server still takes it within the second of its end.
-  await until('its end', () => withCookie(brief?.reveal()).then((open) => open.close().then(() => undefined), () => true as const))
+  await until('its end', () =>
+    withCookie(brief?.reveal()).then(
+      (open) => open.close().then(() => undefined),
+      () => true as const,
+    ),
+  )
   const body = { password: 'another-lantern-over-water-18' }
-  t.true((await world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken, body })).status < 300)
+  t.true(
+    (
+      await world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
+        token: world.service.adminToken,
+        body,
+      })
+    ).status < 300,
+  )
   await runJob(world.service, 'bus.retireCredentials')
   await long.closed()
   await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
@@ -104,7 +139,8 @@ test('a pass ends with the last session of the person', async (t) => {
   t.true((await signOut(second)).status < 400)
   await runJob(world.service, 'bus.retireCredentials')
   await open.closed()
-  for (const { pass } of [first, second]) await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
+  for (const { pass } of [first, second])
+    await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
   await given.flush()
 })
 

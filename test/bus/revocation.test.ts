@@ -4,7 +4,16 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, newPerson, runJob, startBusWorld, type BusWorld, type GivenCredentials } from './bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  newPerson,
+  runJob,
+  startBusWorld,
+  type BusWorld,
+  type GivenCredentials,
+} from './bus-world.ts'
 
 const test = needing('nats')
 
@@ -32,11 +41,19 @@ const revoke = (token: string, id: number): Promise<ServiceAnswer> =>
   world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke/`, { token })
 
 const cannotConnect = (given: GivenCredentials): Promise<true> =>
-  until('the server refuses them', () => connectWith(given).then((open) => open.close().then(() => undefined), (error: Error) => (/authori[sz]ation|authentication/i.test(error.message) ? true : undefined)))
+  until('the server refuses them', () =>
+    connectWith(given).then(
+      (open) => open.close().then(() => undefined),
+      (error: Error) => (/authori[sz]ation|authentication/i.test(error.message) ? true : undefined),
+    ),
+  )
 
 test('a revoked credential is cut off and cannot come back; the others stay', async (t) => {
   const alice = await newPerson(world.service)
-  const [first, second] = [await credentialsFrom(world.service, 'credentials', alice.token), await credentialsFrom(world.service, 'credentials', alice.token)]
+  const [first, second] = [
+    await credentialsFrom(world.service, 'credentials', alice.token),
+    await credentialsFrom(world.service, 'credentials', alice.token),
+  ]
   const [cut, kept] = [await connectWith(first), await connectWith(second)]
   const listed = await tokensOf(alice.token)
   t.is(listed.length, 2)
@@ -48,7 +65,13 @@ test('a revoked credential is cut off and cannot come back; the others stay', as
   await kept.flush()
   const again = await connectWith(second)
   await again.flush()
-  t.deepEqual((await tokensOf(alice.token)).map(({ id, revoked }) => [id, revoked]), [[listed[0]!.id, false], [oldest.id, true]])
+  t.deepEqual(
+    (await tokensOf(alice.token)).map(({ id, revoked }) => [id, revoked]),
+    [
+      [listed[0]!.id, false],
+      [oldest.id, true],
+    ],
+  )
   t.is((await revoke(alice.token, oldest.id)).status, 200, 'twice is fine')
 })
 
@@ -69,16 +92,31 @@ test("another person's credential cannot be revoked, nor told from one that does
 const endings: Readonly<Record<string, (person: Awaited<ReturnType<typeof newPerson>>) => Promise<ServiceAnswer>>> = {
   'another password': ({ username, token }) => {
     void token
-    return world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { password: 'another-lantern-over-water-18' } })
+    return world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: world.service.adminToken,
+      body: { password: 'another-lantern-over-water-18' },
+    })
   },
-  'a prohibited login': ({ username }) => world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { prohibit_login: true } }),
-  'a deactivated account': ({ username }) => world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { active: false } }),
-  'a deleted account': ({ username }) => world.service.send('DELETE', `/api/v1/admin/users/${username}`, { token: world.service.adminToken }),
+  'a prohibited login': ({ username }) =>
+    world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: world.service.adminToken,
+      body: { prohibit_login: true },
+    }),
+  'a deactivated account': ({ username }) =>
+    world.service.send('PATCH', `/api/v1/admin/users/${username}`, {
+      token: world.service.adminToken,
+      body: { active: false },
+    }),
+  'a deleted account': ({ username }) =>
+    world.service.send('DELETE', `/api/v1/admin/users/${username}`, { token: world.service.adminToken }),
 }
 for (const [what, end] of Object.entries(endings)) {
   test(`${what} ends every credential on the bus`, async (t) => {
     const person = await newPerson(world.service)
-    const given = [await credentialsFrom(world.service, 'credentials', person.token), await credentialsFrom(world.service, 'credentials', person.token)]
+    const given = [
+      await credentialsFrom(world.service, 'credentials', person.token),
+      await credentialsFrom(world.service, 'credentials', person.token),
+    ]
     const open = await Promise.all(given.map(connectWith))
     const answer = await end(person)
     t.true(answer.status < 300, answer.text)
@@ -90,7 +128,11 @@ for (const [what, end] of Object.entries(endings)) {
 
 test('who is no site admin any more loses what admins were given', async (t) => {
   const person = await newPerson(world.service)
-  const make = (admin: boolean) => world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken, body: { admin } })
+  const make = (admin: boolean) =>
+    world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, {
+      token: world.service.adminToken,
+      body: { admin },
+    })
   t.true((await make(true)).status < 300)
   const given = await credentialsFrom(world.service, 'admin_credentials', person.token)
   const open = await connectWith(given)
@@ -105,7 +147,10 @@ test('who is no site admin any more loses what admins were given', async (t) => 
 test('credentials live no longer than the token that asked for them, and the server ends them', async (t) => {
   const person = await newPerson(world.service)
   const expTime = Math.ceil(Date.now() / 1000) + 20
-  const made = await world.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: person.token, body: { name: 'brief', expTime, scopes: ['all'] } })
+  const made = await world.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
+    token: person.token,
+    body: { name: 'brief', expTime, scopes: ['all'] },
+  })
   t.is(made.status, 201, made.text)
   const given = await credentialsFrom(world.service, 'credentials', (made.json as { token: string }).token)
   const open = await connectWith(given)
@@ -133,9 +178,17 @@ test('credentials that others forged or changed are refused', async (t) => {
   const [head, payload, signature] = claims.split('.') as [string, string, string]
   const widened = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nats: object }) }
   widened.nats = { ...widened.nats, pub: {}, sub: {} }
-  const forged = file.replace(claims, `${head}.${Buffer.from(JSON.stringify(widened)).toString('base64url')}.${signature}`)
-  await t.throwsAsync(connect({ servers: [world.url], authenticator: credsAuthenticator(Buffer.from(forged)), reconnect: false }), { message: /authori[sz]ation|authentication/i })
-  await t.throwsAsync(connect({ servers: [world.url], reconnect: false }), { message: /authori[sz]ation|authentication/i })
+  const forged = file.replace(
+    claims,
+    `${head}.${Buffer.from(JSON.stringify(widened)).toString('base64url')}.${signature}`,
+  )
+  await t.throwsAsync(
+    connect({ servers: [world.url], authenticator: credsAuthenticator(Buffer.from(forged)), reconnect: false }),
+    { message: /authori[sz]ation|authentication/i },
+  )
+  await t.throwsAsync(connect({ servers: [world.url], reconnect: false }), {
+    message: /authori[sz]ation|authentication/i,
+  })
 })
 
 test('every issue and every end is in the audit log, and no key is in any log', async (t) => {
@@ -146,24 +199,33 @@ test('every issue and every end is in the audit log, and no key is in any log', 
   const log = await world.service.send('GET', '/api/v1/user/audit', { token: person.token })
   const text = log.text
   t.is(log.status, 200, text)
-  for (const action of ['bus_account.created', 'bus_credentials.issued', 'bus_credentials.revoked']) t.true(text.includes(action), action)
+  for (const action of ['bus_account.created', 'bus_credentials.issued', 'bus_credentials.revoked'])
+    t.true(text.includes(action), action)
   const file = Buffer.from(given.credentials, 'base64').toString()
   const seed = /\bSU[A-Z2-7]{56}\b/.exec(file)?.[0] ?? ''
   t.not(seed, '')
   for (const place of [text, world.service.logText(), world.nats.output()]) t.false(place.includes(seed))
 })
 
-test("an account on the bus belongs to one owner, in any order and number of requests", async (t) => {
+test('an account on the bus belongs to one owner, in any order and number of requests', async (t) => {
   const person = await newPerson(world.service)
   const other = await world.second()
   await credentialsFrom(other, 'credentials', world.service.adminToken)
-  const all = await Promise.all([1, 2, 3, 4, 5, 6].map((turn) => credentialsFrom(turn % 2 === 0 ? world.service : other, 'credentials', person.token)))
+  const all = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((turn) =>
+      credentialsFrom(turn % 2 === 0 ? world.service : other, 'credentials', person.token),
+    ),
+  )
   const open = await Promise.all(all.map(connectWith))
   for (const each of open) await each.flush()
-  const issuers = new Set(all.map(({ credentials }) => {
-    const claims = /JWT-----\n(.+)\n/.exec(Buffer.from(credentials, 'base64').toString())?.[1] ?? ''
-    return (JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { iss: string }).iss
-  }))
-  const account = await world.service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  const issuers = new Set(
+    all.map(({ credentials }) => {
+      const claims = /JWT-----\n(.+)\n/.exec(Buffer.from(credentials, 'base64').toString())?.[1] ?? ''
+      return (JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { iss: string }).iss
+    }),
+  )
+  const account = await world.service.running.container
+    .resolve(BusIdentityStoreToken)
+    .find('account', person.id as AccountId)
   t.deepEqual([...issuers], [account?.publicKey])
 })

@@ -21,29 +21,55 @@ const nothing = (): void => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 test("an account imports its own tenant's subjects and nothing else, exports nothing, and sends usage as its own tenant", (t) => {
-  fc.assert(fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
-    const { imports, exports, sends, receives } = claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: undefined })
-    t.deepEqual(sends, [{ on: 'usage.events', to: `usage.events.${id}` }])
-    t.is(usageSender(sends[0]?.to ?? ''), id as AccountId)
-    t.deepEqual(receives, [])
-    t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).sends, [])
-    t.deepEqual(imports.map(({ from }) => from), [`natjobs.resp.${id}.*`, `notifications.${id}`])
-    t.true(imports.every(({ from }) => from.split('.').includes(String(id))))
-    t.deepEqual(exports, [])
-    t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).imports, [])
-  }), { numRuns: 50 })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
+      const { imports, exports, sends, receives } = claimsFor({
+        kind: 'account',
+        ownerId: id as AccountId,
+        closedAt: undefined,
+      })
+      t.deepEqual(sends, [{ on: 'usage.events', to: `usage.events.${id}` }])
+      t.is(usageSender(sends[0]?.to ?? ''), id as AccountId)
+      t.deepEqual(receives, [])
+      t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).sends, [])
+      t.deepEqual(
+        imports.map(({ from }) => from),
+        [`natjobs.resp.${id}.*`, `notifications.${id}`],
+      )
+      t.true(imports.every(({ from }) => from.split('.').includes(String(id))))
+      t.deepEqual(exports, [])
+      t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).imports, [])
+    }),
+    { numRuns: 50 },
+  )
 })
 
 test('only credentials of admins may publish, and those of programs that report usage on one subject', (t) => {
-  t.deepEqual(busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0), ['admin', 'usage'])
+  t.deepEqual(
+    busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0),
+    ['admin', 'usage'],
+  )
   t.deepEqual(rightsOf.usage.publish, ['usage.events'])
-  t.deepEqual(['usage.events', 'usage.events.0', 'usage.events.7.8', 'usage.events.*', 'usage.events.99999999999999999'].map(usageSender), Array(5).fill(undefined))
+  t.deepEqual(
+    ['usage.events', 'usage.events.0', 'usage.events.7.8', 'usage.events.*', 'usage.events.99999999999999999'].map(
+      usageSender,
+    ),
+    Array(5).fill(undefined),
+  )
 })
 
 test('a list of no subjects allows none: in signed claims it is spelled out', async (t) => {
   const account = natsMint.newKey('account')
-  const claims = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, { name: 'x', rights: { publish: [], subscribe: [] }, expiresAt: new Date(5_900), isBearer: false })
-  const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { exp: number; nats: object }
+  const claims = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, {
+    name: 'x',
+    rights: { publish: [], subscribe: [] },
+    expiresAt: new Date(5_900),
+    isBearer: false,
+  })
+  const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as {
+    exp: number
+    nats: object
+  }
   t.like(payload.nats, { pub: { deny: ['>'] }, sub: { deny: ['>'] }, bearer_token: false })
   t.is(payload.exp, 5, 'never later than it was asked for')
 })
@@ -51,12 +77,27 @@ test('a list of no subjects allows none: in signed claims it is spelled out', as
 test('claims are dated by the clock that they were given, and the signature covers that', async (t) => {
   const [operator, account] = [natsMint.newKey('operator'), natsMint.newKey('account')]
   const rights = { publish: [], subscribe: [] }
-  const user = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, { name: 'x', rights, expiresAt: undefined, isBearer: false })
-  const closed = { ...claimsFor({ kind: 'account', ownerId: 7 as AccountId, closedAt: undefined }), revocations: new Map() }
-  const all = [user, await natsMint.operatorClaims(operator, account.publicKey), await natsMint.accountClaims(operator, account.publicKey, account.publicKey, closed)]
+  const user = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, {
+    name: 'x',
+    rights,
+    expiresAt: undefined,
+    isBearer: false,
+  })
+  const closed = {
+    ...claimsFor({ kind: 'account', ownerId: 7 as AccountId, closedAt: undefined }),
+    revocations: new Map(),
+  }
+  const all = [
+    user,
+    await natsMint.operatorClaims(operator, account.publicKey),
+    await natsMint.accountClaims(operator, account.publicKey, account.publicKey, closed),
+  ]
   // decode throws on a signature that does not fit.
   const decoded = all.map((claims) => decode<unknown>(claims))
-  t.deepEqual(decoded.map(({ iat }) => iat), all.map(() => Math.floor(issuedAt.getTime() / 1000)))
+  t.deepEqual(
+    decoded.map(({ iat }) => iat),
+    all.map(() => Math.floor(issuedAt.getTime() / 1000)),
+  )
   t.is(new Set(decoded.map(({ jti }) => jti)).size, 3)
 })
 
@@ -66,8 +107,16 @@ test('the servers of the setting lose users and passwords, which would mean noth
 
 /** An account whose row another instance moves on while the first push is on its way. */
 const identity = (revision: number): BusIdentity => ({
-  id: 5 as BusIdentityId, kind: 'account', ownerId: 7 as AccountId, publicKey: natsMint.newKey('account').publicKey, ref: 'r', sealedSeed: new Uint8Array(), claims: '',
-  revision, pushedRevision: 0, closedAt: undefined,
+  id: 5 as BusIdentityId,
+  kind: 'account',
+  ownerId: 7 as AccountId,
+  publicKey: natsMint.newKey('account').publicKey,
+  ref: 'r',
+  sealedSeed: new Uint8Array(),
+  claims: '',
+  revision,
+  pushedRevision: 0,
+  closedAt: undefined,
 })
 
 test('a process that pushed outdated claims pushes once more', async (t) => {
@@ -77,7 +126,8 @@ test('a process that pushed outdated claims pushes once more', async (t) => {
   let pushes = 0
   const push = makePushClaims({
     identities: {
-      find: (kind: string) => Promise.resolve(kind === 'account' ? last : { ...first, kind, publicKey: operator.publicKey }),
+      find: (kind: string) =>
+        Promise.resolve(kind === 'account' ? last : { ...first, kind, publicKey: operator.publicKey }),
       acknowledge: (_: unknown, revision: number) => {
         acknowledged.push(revision)
         return Promise.resolve()
@@ -98,15 +148,27 @@ test('a process that pushed outdated claims pushes once more', async (t) => {
 test('a sign-in gets no pass from a bus that does not answer, or fails, and is not held up', async (t) => {
   const user = { userId: 7 as UserId, login: 'x' }
   t.is(await makeBoundedPasses({ passFor: () => new Promise(nothing) }, silent).passFor(user, 60), undefined)
-  t.is(await makeBoundedPasses({ passFor: () => Promise.reject(new Error('away')) }, silent).passFor(user, 60), undefined)
-  t.is((await makeBoundedPasses({ passFor: () => Promise.resolve(secret('pass')) }, silent).passFor(user, 60))?.reveal(), 'pass')
+  t.is(
+    await makeBoundedPasses({ passFor: () => Promise.reject(new Error('away')) }, silent).passFor(user, 60),
+    undefined,
+  )
+  t.is(
+    (await makeBoundedPasses({ passFor: () => Promise.resolve(secret('pass')) }, silent).passFor(user, 60))?.reveal(),
+    'pass',
+  )
 })
 
 const minuteLater = Date.parse('2026-05-01T08:01:00Z')
 
 const sessionOf = (userId: number) => ({
-  user_id: userId, session_hash: new Uint8Array(32).fill(userId), source_ip: '', user_agent: '', created_at: 0, last_seen_at: 0,
-  idle_expires_at: minuteLater, expires_at: minuteLater + 1,
+  user_id: userId,
+  session_hash: new Uint8Array(32).fill(userId),
+  source_ip: '',
+  user_agent: '',
+  created_at: 0,
+  last_seen_at: 0,
+  idle_expires_at: minuteLater,
+  expires_at: minuteLater + 1,
 })
 const changes: Readonly<Record<'password' | 'admin' | 'disable', object>> = {
   password: { password_hash: 'another' },
@@ -117,8 +179,18 @@ const changes: Readonly<Record<'password' | 'admin' | 'disable', object>> = {
 for (const database of eachDatabase()) {
   busStoresSuite(database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, { users: [1, 2], orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
-    for (const id of [1, 2]) await db.query((k) => k('users').where({ id }).update({ password_hash: `hash-${id}` }))
+    await storeWorld(db, {
+      users: [1, 2],
+      orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
+      clusters: [],
+      tokens: [],
+    })
+    for (const id of [1, 2])
+      await db.query((k) =>
+        k('users')
+          .where({ id })
+          .update({ password_hash: `hash-${id}` }),
+      )
     return {
       identities: makeSqlBusIdentityStore(db)(db),
       users: makeSqlBusUserStore(db)(db),

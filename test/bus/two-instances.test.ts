@@ -20,15 +20,30 @@ test('of two instances that make an account, issue and revoke at once, the serve
   const other = await world.second()
   await credentialsFrom(other, 'credentials', service.adminToken)
   const person = await newPerson(service)
-  const given = await Promise.all(Array.from({ length: 8 }, (_, turn) => credentialsFrom(turn % 2 === 0 ? service : other, 'credentials', person.token)))
+  const given = await Promise.all(
+    Array.from({ length: 8 }, (_, turn) =>
+      credentialsFrom(turn % 2 === 0 ? service : other, 'credentials', person.token),
+    ),
+  )
   const open = await Promise.all(given.map(connectWith))
-  const tokens = (await service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token: person.token })).json as { id: number }[]
+  const tokens = (await service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token: person.token }))
+    .json as { id: number }[]
   t.is(tokens.length, 8)
-  const answers = await Promise.all(tokens.map(({ id }, turn) =>
-    (turn % 2 === 0 ? service : other).send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke`, { token: person.token })))
-  t.deepEqual(answers.map(({ status }) => status), tokens.map(() => 200))
+  const answers = await Promise.all(
+    tokens.map(({ id }, turn) =>
+      (turn % 2 === 0 ? service : other).send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke`, {
+        token: person.token,
+      }),
+    ),
+  )
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    tokens.map(() => 200),
+  )
   await Promise.all(open.map((each) => each.closed()))
   for (const each of given) await t.throwsAsync(connectWith(each), { message: /authori[sz]ation|authentication/i })
   const find = () => service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
-  await until('the server has the last claims', async () => ((await find())?.pushedRevision === (await find())?.revision ? true : undefined))
+  await until('the server has the last claims', async () =>
+    (await find())?.pushedRevision === (await find())?.revision ? true : undefined,
+  )
 })

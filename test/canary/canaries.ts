@@ -27,11 +27,29 @@ export const makeCanaries = () => {
 /** The forms in which a leaked secret may stand. */
 const formsOf = (value: string): readonly string[] => {
   const bytes = Buffer.from(value)
-  // Base64 of a longer text holds one of three forms, by where the secret begins in it; the outer characters depend on the neighbours.
-  const shifted = [0, 1, 2].map((shift) => Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64').slice(shift === 0 ? 0 : 4, -4))
-  return [value, ...shifted, bytes.toString('base64url'), bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(value), JSON.stringify(value).slice(1, -1), [...value].reverse().join('')]
+  // Base64 of a longer text holds one of three forms, by where the secret begins in it; the outer characters depend on
+  // the neighbours.
+  const shifted = [0, 1, 2].map((shift) =>
+    Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .slice(shift === 0 ? 0 : 4, -4),
+  )
+  return [
+    value,
+    ...shifted,
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    encodeURIComponent(value),
+    JSON.stringify(value).slice(1, -1),
+    [...value].reverse().join(''),
+  ]
 }
 
 /** Where a text shows one of the secrets: `what, in this form`. */
 export const leaks = (text: string, canaries: readonly Canary[]): readonly string[] =>
-  canaries.flatMap(({ what, value }) => formsOf(value).flatMap((form, index) => (form.length >= 8 && text.includes(form) ? [`${what}, form ${index}`] : [])))
+  canaries.flatMap(({ what, value }) =>
+    formsOf(value).flatMap((form, index) =>
+      form.length >= 8 && text.includes(form) ? [`${what}, form ${index}`] : [],
+    ),
+  )

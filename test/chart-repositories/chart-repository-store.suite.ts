@@ -18,13 +18,25 @@ const at = new Date('2026-11-21T08:00:00.123Z')
 const later = new Date('2026-11-21T09:00:00.456Z')
 const firstPage = { page: 1, limit: 30 }
 const content = (changes: Partial<ChartRepositoryContent> = {}): ChartRepositoryContent => ({
-  url: 'https://charts.example.com/stable', isPlainHttp: false, description: 'Häfen 😀', username: 'reader', holds: ['password', 'ca'], ref: 'ref-1', box: Uint8Array.of(0, 255, 7, 13, 10), ...changes,
+  url: 'https://charts.example.com/stable',
+  isPlainHttp: false,
+  description: 'Häfen 😀',
+  username: 'reader',
+  holds: ['password', 'ca'],
+  ref: 'ref-1',
+  box: Uint8Array.of(0, 255, 7, 13, 10),
+  ...changes,
 })
 
 /** What every ChartRepositoryStore keeps to; each case about an account's rows has its twin of another account. */
 export const chartRepositoryStoreSuite = (name: string, open: () => Promise<StoreWorld>): void => {
   const onWorld = casesOf(name, open)
-  const insert = async ({ store }: StoreWorld, account: AccountId, repository: string, changes: Partial<ChartRepositoryContent> = {}) => {
+  const insert = async (
+    { store }: StoreWorld,
+    account: AccountId,
+    repository: string,
+    changes: Partial<ChartRepositoryContent> = {},
+  ) => {
     const inserted = await store.insert(account, repository, content(changes), at)
     if (isLeft(inserted)) throw new Error(inserted.left.message)
     return inserted.right
@@ -33,17 +45,36 @@ export const chartRepositoryStoreSuite = (name: string, open: () => Promise<Stor
   onWorld('what was inserted is found as it was, by its account alone', async (t, world) => {
     const id = await insert(world, world.account, 'internal')
     const found = await world.store.find(world.account, 'internal')
-    t.deepEqual({ ...found, box: [...(found?.box ?? [])] }, {
-      ...content(), id, accountId: world.account, name: 'internal', box: [0, 255, 7, 13, 10], createdAt: at, updatedAt: at, version: 1,
-    })
+    t.deepEqual(
+      { ...found, box: [...(found?.box ?? [])] },
+      {
+        ...content(),
+        id,
+        accountId: world.account,
+        name: 'internal',
+        box: [0, 255, 7, 13, 10],
+        createdAt: at,
+        updatedAt: at,
+        version: 1,
+      },
+    )
     t.is(await world.store.find(world.other, 'internal'), undefined)
     t.is(await world.store.find(world.account, 'Internal'), undefined)
   })
 
   onWorld('one without credentials has no box', async (t, world) => {
-    await insert(world, world.account, 'open', { box: undefined, holds: [], username: '', isPlainHttp: true, url: 'oci://registry:5000/charts' })
+    await insert(world, world.account, 'open', {
+      box: undefined,
+      holds: [],
+      username: '',
+      isPlainHttp: true,
+      url: 'oci://registry:5000/charts',
+    })
     const found = await world.store.find(world.account, 'open')
-    t.deepEqual([found?.box, found?.holds, found?.username, found?.isPlainHttp, found?.url], [undefined, [], '', true, 'oci://registry:5000/charts'])
+    t.deepEqual(
+      [found?.box, found?.holds, found?.username, found?.isPlainHttp, found?.url],
+      [undefined, [], '', true, 'oci://registry:5000/charts'],
+    )
   })
 
   onWorld('a name is unique to an account, and free for another', async (t, world) => {
@@ -61,13 +92,17 @@ export const chartRepositoryStoreSuite = (name: string, open: () => Promise<Stor
     t.deepEqual([listed.total, ...listed.items.map((item) => item.name)], [3, 'a', 'b', 'c'])
     const second = await world.store.listOf(world.account, { page: 2, limit: 2 })
     t.deepEqual([second.total, ...second.items.map((item) => item.name)], [3, 'c'])
-    t.deepEqual((await world.store.listOf(world.other, firstPage)).items.map((item) => item.accountId), [world.other])
+    t.deepEqual(
+      (await world.store.listOf(world.other, firstPage)).items.map((item) => item.accountId),
+      [world.other],
+    )
   })
 
   onWorld('the repositories of several accounts are those of just these', async (t, world) => {
     for (const each of ['b', 'a']) await insert(world, world.account, each)
     await insert(world, world.other, 'z')
-    const namesIn = async (accounts: readonly AccountId[], limit = 100): Promise<readonly string[]> => (await world.store.listIn(accounts, limit)).map((item) => item.name)
+    const namesIn = async (accounts: readonly AccountId[], limit = 100): Promise<readonly string[]> =>
+      (await world.store.listIn(accounts, limit)).map((item) => item.name)
     t.deepEqual(await namesIn([]), [])
     t.deepEqual(await namesIn([world.account]), ['a', 'b'])
     t.deepEqual(await namesIn([world.other]), ['z'])
@@ -83,12 +118,17 @@ export const chartRepositoryStoreSuite = (name: string, open: () => Promise<Stor
     t.true(await world.store.replace(world.account, id, 1, next, later))
     t.false(await world.store.replace(world.account, id, 1, next, later))
     const found = await world.store.find(world.account, 'internal')
-    t.deepEqual([found?.url, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt, found?.updatedAt], ['https://other.example.com', 'ref-2', [9], 2, at, later])
+    t.deepEqual(
+      [found?.url, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt, found?.updatedAt],
+      ['https://other.example.com', 'ref-2', [9], 2, at, later],
+    )
   })
 
   onWorld('of two changes of one version of a repository at once one is made', async (t, world) => {
     const id = await insert(world, world.account, 'internal')
-    const changes = await Promise.all(['a', 'b'].map((word) => world.store.replace(world.account, id, 1, content({ description: word }), later)))
+    const changes = await Promise.all(
+      ['a', 'b'].map((word) => world.store.replace(world.account, id, 1, content({ description: word }), later)),
+    )
     t.deepEqual([...changes].sort(), [false, true])
   })
 

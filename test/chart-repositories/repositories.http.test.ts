@@ -2,7 +2,15 @@ import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import {
-  createNamed, deleteNamed, editNamed, getNamed, listKnown, listKnownCharts, listNamed, listNamedCharts, listNamedVersions,
+  createNamed,
+  deleteNamed,
+  editNamed,
+  getNamed,
+  listKnown,
+  listKnownCharts,
+  listNamed,
+  listNamedCharts,
+  listNamedVersions,
 } from '../../plugins/chart-repositories/chart-repositories.routes.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
@@ -31,10 +39,19 @@ let viewerCalls: Client
 
 test.before(async () => {
   const bytes = await minimalChart()
-  repository = await startRepository([{ name: 'web', version: '1.0.0', bytes }, { name: 'web', version: '1.1.0', bytes }, { name: 'db', version: '2.0.0', bytes }], { authorization })
+  repository = await startRepository(
+    [
+      { name: 'web', version: '1.0.0', bytes },
+      { name: 'web', version: '1.1.0', bytes },
+      { name: 'db', version: '2.0.0', bytes },
+    ],
+    { authorization },
+  )
   url = `${repository.url}/stable`
   const databaseUrl = `sqlite:${await migratedSqlitePath()}`
-  service = await startService({ settings: { MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_EGRESS_ALLOW: 'localhost', MOORAGE_LOG_LEVEL: 'trace' } })
+  service = await startService({
+    settings: { MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_EGRESS_ALLOW: 'localhost', MOORAGE_LOG_LEVEL: 'trace' },
+  })
   database = await openDatabase(databaseUrl)
   const people = makePeople(service)
   ;[ann, bob, viewer] = [await people.person('ann'), await people.person('bob'), await people.person('viewer')]
@@ -47,11 +64,17 @@ test.after.always(async () => {
   await database.close()
 })
 
-const as = (person: Person, method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
-  service.send(method, `/api/v1${path}`, { token: person.token, headers, ...(body === undefined ? {} : { body }) })
+const as = (
+  person: Person,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+) => service.send(method, `/api/v1${path}`, { token: person.token, headers, ...(body === undefined ? {} : { body }) })
 const own = (account: string, name = ''): string => `/orgs/${account}/chartrepositories${name === '' ? '' : `/${name}`}`
 const credentials = () => ({ username: 'reader', password, ca: repository.authorityPem })
-const create = (name: string, more: object = {}) => annCalls.call(createNamed, { params: { orgname: org }, body: { name, url, ...credentials(), ...more } })
+const create = (name: string, more: object = {}) =>
+  annCalls.call(createNamed, { params: { orgname: org }, body: { name, url, ...credentials(), ...more } })
 const at = (repository: string) => ({ orgname: org, repository })
 
 test('a repository is named, shown without its credentials, changed and forgotten', async (t) => {
@@ -59,7 +82,14 @@ test('a repository is named, shown without its credentials, changed and forgotte
   t.is(made.status, 201, made.text)
   const params = at('life')
   const { created_at, updated_at, ...fields } = (await valueOf(made)).value
-  t.deepEqual(fields, { name: 'life', url, plain_http: false, description: 'Our charts', username: 'reader', credentials: ['password', 'ca'] })
+  t.deepEqual(fields, {
+    name: 'life',
+    url,
+    plain_http: false,
+    description: 'Our charts',
+    username: 'reader',
+    credentials: ['password', 'ca'],
+  })
   t.true(created_at instanceof Date && updated_at instanceof Date)
   t.is((await create('life')).status, 422)
   const shown = await annCalls.call(getNamed, { params })
@@ -79,11 +109,23 @@ test('a repository is named, shown without its credentials, changed and forgotte
 test('charts and versions are read with the stored credentials', async (t) => {
   t.is((await create('reading')).status, 201)
   const charts = await valueOf(viewerCalls.call(listNamedCharts, { params: at('reading') }))
-  t.deepEqual(charts.map(({ name, version }) => [name, version]), [['db', '2.0.0'], ['web', '1.1.0']])
+  t.deepEqual(
+    charts.map(({ name, version }) => [name, version]),
+    [
+      ['db', '2.0.0'],
+      ['web', '1.1.0'],
+    ],
+  )
   const versions = await valueOf(viewerCalls.call(listNamedVersions, { params: { ...at('reading'), chart: 'web' } }))
-  t.deepEqual(versions.map(({ version }) => version), ['1.1.0', '1.0.0'])
+  t.deepEqual(
+    versions.map(({ version }) => version),
+    ['1.1.0', '1.0.0'],
+  )
   const [first] = versions
-  t.deepEqual([first?.appVersion, first?.created, first?.digest?.slice(0, 7), first?.urls], ['1.0', '2026-11-21T08:00:00.000Z', 'sha256:', ['charts/web-1.1.0.tgz']])
+  t.deepEqual(
+    [first?.appVersion, first?.created, first?.digest?.slice(0, 7), first?.urls],
+    ['1.0', '2026-11-21T08:00:00.000Z', 'sha256:', ['charts/web-1.1.0.tgz']],
+  )
   t.is((await as(viewer, 'GET', `${own(org, 'reading')}/charts/nothing/versions`)).status, 404)
   t.is((await as(viewer, 'GET', `${own(org, 'nothing')}/charts`)).status, 404)
 })
@@ -92,18 +134,34 @@ test('charts and versions are read with the stored credentials', async (t) => {
 test.serial('the wider routes answer for repositories that the caller knows, and ask no other address', async (t) => {
   t.is((await create('known')).status, 201)
   const mine = await valueOf(annCalls.call(listKnown))
-  t.deepEqual(mine.filter(({ name }) => name === 'known'), [{ name: 'known', url, username: 'reader', owner: org }])
+  t.deepEqual(
+    mine.filter(({ name }) => name === 'known'),
+    [{ name: 'known', url, username: 'reader', owner: org }],
+  )
   t.deepEqual(await valueOf(bobCalls.call(listKnown)), [])
   const query = `url=${encodeURIComponent(url)}`
   const charts = await valueOf(viewerCalls.call(listKnownCharts, { query: { url } }))
-  t.deepEqual(charts.map(({ name }) => name), ['db', 'web'])
-  t.is((await as(viewer, 'GET', `/chartrepositories/charts/web/versions?${query}/`)).status, 200, 'a slash at the end is the same address')
+  t.deepEqual(
+    charts.map(({ name }) => name),
+    ['db', 'web'],
+  )
+  t.is(
+    (await as(viewer, 'GET', `/chartrepositories/charts/web/versions?${query}/`)).status,
+    200,
+    'a slash at the end is the same address',
+  )
   const asked = repository.seen.length
   const stranger = await startServer((_request, response) => void response.end('entries: {}'), { isPlain: true })
   t.teardown(stranger.close)
   for (const path of ['/chartrepositories/charts', '/chartrepositories/charts/web/versions']) {
     t.is((await as(bob, 'GET', `${path}?${query}`)).status, 400, "another's repository")
-    for (const address of [stranger.url, `${repository.url}/other`, 'http://169.254.169.254/', 'file:///etc/passwd', 'nonsense']) {
+    for (const address of [
+      stranger.url,
+      `${repository.url}/other`,
+      'http://169.254.169.254/',
+      'file:///etc/passwd',
+      'nonsense',
+    ]) {
       t.is((await as(ann, 'GET', `${path}?url=${encodeURIComponent(address)}`)).status, 400, address)
     }
     t.is((await as(ann, 'GET', path)).status, 400)
@@ -114,8 +172,13 @@ test.serial('the wider routes answer for repositories that the caller knows, and
 test('who belongs to another organization sees, changes and learns nothing', async (t) => {
   t.is((await create('private')).status, 201)
   for (const [method, path, body] of [
-    ['GET', own(org)], ['POST', own(org), { name: 'intruder', url }], ['GET', own(org, 'private')], ['PATCH', own(org, 'private'), { description: 'x' }],
-    ['DELETE', own(org, 'private')], ['GET', `${own(org, 'private')}/charts`], ['GET', `${own(org, 'private')}/charts/web/versions`],
+    ['GET', own(org)],
+    ['POST', own(org), { name: 'intruder', url }],
+    ['GET', own(org, 'private')],
+    ['PATCH', own(org, 'private'), { description: 'x' }],
+    ['DELETE', own(org, 'private')],
+    ['GET', `${own(org, 'private')}/charts`],
+    ['GET', `${own(org, 'private')}/charts/web/versions`],
   ] as const) {
     const answer = await as(bob, method, path, body)
     t.true([403, 404].includes(answer.status), `${method} ${path} ${answer.status}`)
@@ -134,15 +197,23 @@ test('a member who may view clusters views repositories, and changes none', asyn
 })
 
 test('a person has repositories of the own account', async (t) => {
-  t.is((await bobCalls.call(createNamed, { params: { orgname: bob.login }, body: { name: 'own', url, ...credentials() } })).status, 201)
-  t.deepEqual((await valueOf(bobCalls.call(listKnown))).map(({ owner }) => owner), [bob.login])
+  t.is(
+    (await bobCalls.call(createNamed, { params: { orgname: bob.login }, body: { name: 'own', url, ...credentials() } }))
+      .status,
+    201,
+  )
+  t.deepEqual(
+    (await valueOf(bobCalls.call(listKnown))).map(({ owner }) => owner),
+    [bob.login],
+  )
   t.true([403, 404].includes((await as(ann, 'GET', own(bob.login))).status))
   t.is((await bobCalls.call(deleteNamed, { params: { orgname: bob.login, repository: 'own' } })).status, 204)
 })
 
 test('stored credentials do not move to another host', async (t) => {
   t.is((await create('moving')).status, 201)
-  const move = async (body: { url: string; username?: string; password?: string }) => (await valueOf(annCalls.call(editNamed, { params: at('moving'), body }))).value
+  const move = async (body: { url: string; username?: string; password?: string }) =>
+    (await valueOf(annCalls.call(editNamed, { params: at('moving'), body }))).value
   t.deepEqual((await move({ url: `${repository.url}/elsewhere` })).credentials, ['password', 'ca'])
   const moved = await move({ url: 'https://evil.example/stable' })
   t.deepEqual([moved.username, moved.credentials], ['', []])
@@ -171,7 +242,13 @@ const refused: Readonly<Record<string, object>> = {
 }
 for (const [what, fields] of Object.entries(refused)) {
   test(`${what} is refused, and nothing is stored or repeated`, async (t) => {
-    const answer = await as(ann, 'POST', own(org), { name: 'refused', url: 'https://charts.example.com', username: 'reader', password: 'hunter2', ...fields })
+    const answer = await as(ann, 'POST', own(org), {
+      name: 'refused',
+      url: 'https://charts.example.com',
+      username: 'reader',
+      password: 'hunter2',
+      ...fields,
+    })
     t.is(answer.status, 422, answer.text)
     t.false(answer.text.includes('hunter2'))
     t.is((await as(ann, 'GET', own(org, 'refused'))).status, 404)
@@ -179,14 +256,35 @@ for (const [what, fields] of Object.entries(refused)) {
 }
 
 test('no credential is in an answer, the log, the audit log or a column', async (t) => {
-  const answers = [await create('sealed'), await as(ann, 'PATCH', own(org, 'sealed'), { password: `${password}-2` }), await as(ann, 'GET', own(org)), await as(ann, 'GET', '/chartrepositories')]
+  const answers = [
+    await create('sealed'),
+    await as(ann, 'PATCH', own(org, 'sealed'), { password: `${password}-2` }),
+    await as(ann, 'GET', own(org)),
+    await as(ann, 'GET', '/chartrepositories'),
+  ]
   const rows = JSON.stringify(
-    [await database.query((k) => k('chart_repositories').select('*')), await database.query((k) => k('audit_events').select('*'))],
-    (_, value: unknown) => (typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) ? Buffer.from(value.data as number[]).toString('latin1') : value),
+    [
+      await database.query((k) => k('chart_repositories').select('*')),
+      await database.query((k) => k('audit_events').select('*')),
+    ],
+    (_, value: unknown) =>
+      typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data)
+        ? Buffer.from(value.data as number[]).toString('latin1')
+        : value,
   )
-  for (const text of [...answers.map((answer) => answer.text), service.logText(), rows]) t.false(text.includes(password))
-  const actions = await database.query<{ action: string }>((k) => k('audit_events').where('object_type', 'chart_repository').where('object_name', 'sealed').select('action').orderBy('id'))
-  t.deepEqual(actions.map(({ action }) => action), ['chart_repository.created', 'chart_repository.changed'])
+  for (const text of [...answers.map((answer) => answer.text), service.logText(), rows])
+    t.false(text.includes(password))
+  const actions = await database.query<{ action: string }>((k) =>
+    k('audit_events')
+      .where('object_type', 'chart_repository')
+      .where('object_name', 'sealed')
+      .select('action')
+      .orderBy('id'),
+  )
+  t.deepEqual(
+    actions.map(({ action }) => action),
+    ['chart_repository.created', 'chart_repository.changed'],
+  )
 })
 
 test('a repository that is down, or nothing of the kind, is said so', async (t) => {
@@ -196,7 +294,10 @@ test('a repository that is down, or nothing of the kind, is said so', async (t) 
   const answer = await as(ann, 'GET', `${own(org, 'down')}/charts`)
   t.is(answer.status, 422)
   t.regex(answer.json.message as string, /did not answer as a chart repository/)
-  t.is((await create('inside', { url: 'https://169.254.169.254/latest', username: '', password: '', ca: '' })).status, 201)
+  t.is(
+    (await create('inside', { url: 'https://169.254.169.254/latest', username: '', password: '', ca: '' })).status,
+    201,
+  )
   t.is((await as(ann, 'GET', `${own(org, 'inside')}/charts`)).status, 422)
   t.is((await create('registry', { url: 'oci://localhost:1/charts', username: '', password: '', ca: '' })).status, 201)
   t.is((await as(ann, 'GET', `${own(org, 'registry')}/charts`)).status, 422)

@@ -3,14 +3,20 @@ import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
 import { WorkStopped } from '../../adapters/outbound/bounded-threads.ts'
 
 /** Takes seconds, and every test closes the threads before it ends. */
-const endless = { kind: 'text', job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(390_000)) } } as const
+const endless = {
+  kind: 'text',
+  job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(390_000)) },
+} as const
 const short = { kind: 'diff', from: 'a\n', to: 'b\n' } as const
-const large = () => ({ kind: 'text', job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(200_000)) } }) as const
+const large = () =>
+  ({ kind: 'text', job: { do: 'parse', bytes: Buffer.from('- {a: 1, b: 2, c: 3}\n'.repeat(200_000)) } }) as const
 
 test('jobs of one account that do not end hold up no other account', async (t) => {
   let account = 1
   const threads = makeChartThreads({ threads: 2, account: () => account })
-  const running = Array.from({ length: 20 }, () => t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ }))
+  const running = Array.from({ length: 20 }, () =>
+    t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ }),
+  )
   account = 2
   t.regex((await threads.run<'diff'>(short)).lines, /^\+b$/m)
   await threads.close()

@@ -9,7 +9,10 @@ const indexOf = (versions: number): string =>
   `entries: {web: [${Array.from({ length: versions }, (_, at) => `{version: 1.0.${at}, urls: [web-${at}.tgz]${at % 2 === 0 ? `, digest: ${'a'.repeat(64)}` : ''}}`).join(', ')}]}`
 
 const threads = {
-  run: async ({ kind, bytes }: { readonly kind: string; readonly bytes: Uint8Array }) => ({ kind, parts: packIndex(readIndex(bytes)) }),
+  run: async ({ kind, bytes }: { readonly kind: string; readonly bytes: Uint8Array }) => ({
+    kind,
+    parts: packIndex(readIndex(bytes)),
+  }),
 } as unknown as ChartThreads
 
 /** A source whose answers wait until they are let go. */
@@ -25,7 +28,13 @@ const heldSource = () => {
     most = Math.max(most, open.size)
     await gate.promise
     open.delete(url.href)
-    return { status: 200, headers: {}, bytes: new TextEncoder().encode(indexOf(1)), url, release: () => void released.push(url.href) }
+    return {
+      status: 200,
+      headers: {},
+      bytes: new TextEncoder().encode(indexOf(1)),
+      url,
+      release: () => void released.push(url.href),
+    }
   }
   return { fetch, asked, released, letGo: gate.resolve, most: () => most }
 }
@@ -64,5 +73,8 @@ test('an index comes back from its thread as it was, in parts', async (t) => {
   const parts = packIndex(index)
   t.is(parts.length, 3)
   t.deepEqual(await unpackIndex(parts), index)
-  t.throws(() => readIndex(new TextEncoder().encode(indexOf(100_001))), { instanceOf: IndexRefused, message: /more than 100000 versions/ })
+  t.throws(() => readIndex(new TextEncoder().encode(indexOf(100_001))), {
+    instanceOf: IndexRefused,
+    message: /more than 100000 versions/,
+  })
 })

@@ -25,17 +25,32 @@ test('empty text is undefined, and null is null', (t) => {
 })
 
 test('integers beyond 2^53 keep each digit', (t) => {
-  t.deepEqual(value('[9007199254740993, 18446744073709551615, -9223372036854775808]'), [9007199254740993n, 18446744073709551615n, -9223372036854775808n])
+  t.deepEqual(value('[9007199254740993, 18446744073709551615, -9223372036854775808]'), [
+    9007199254740993n,
+    18446744073709551615n,
+    -9223372036854775808n,
+  ])
   t.is(yaml.print([9007199254740993n]), '- 9007199254740993\n')
 })
 
 test('several documents are refused as one, and listed as all', (t) => {
   t.regex(refusal('a: 1\n---\nb: 2\n') ?? '', /several documents/)
-  t.deepEqual(yaml.parseAll('---\n---\na: 1\n---\n# none\n---\nb: 2\n...\n'), { _tag: 'Right', right: [{ a: 1 }, { b: 2 }] })
+  t.deepEqual(yaml.parseAll('---\n---\na: 1\n---\n# none\n---\nb: 2\n...\n'), {
+    _tag: 'Right',
+    right: [{ a: 1 }, { b: 2 }],
+  })
 })
 
 test('aliases that grow are refused, and those that do not are values of their own', (t) => {
-  const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]', ...[...'bcdefgh'].map((c, i) => `${c}: &${c} [${Array(10).fill(`*${'abcdefg'[i] ?? ''}`).join(',')}]`)].join('\n')
+  const bomb = [
+    'a: &a [x,x,x,x,x,x,x,x,x,x]',
+    ...[...'bcdefgh'].map(
+      (c, i) =>
+        `${c}: &${c} [${Array(10)
+          .fill(`*${'abcdefg'[i] ?? ''}`)
+          .join(',')}]`,
+    ),
+  ].join('\n')
   t.regex(refusal(bomb) ?? '', /aliases/)
   const long = `a: &a ${'x'.repeat(100_000)}\nb: [${Array(5_000).fill('*a').join(',')}]`
   t.regex(refusal(long) ?? '', /aliases/)
@@ -71,22 +86,60 @@ test('a refusal repeats nothing of a value', (t) => {
   t.false((refusal('password: "hunter2\nother: [') ?? '').includes('hunter2'))
 })
 
-const json = fc.json({ maxDepth: 4 }).filter((text) => !text.includes('__proto__')).map((text) => JSON.parse(text) as Json)
+const json = fc
+  .json({ maxDepth: 4 })
+  .filter((text) => !text.includes('__proto__'))
+  .map((text) => JSON.parse(text) as Json)
 
 test('what is printed is read again', (t) => {
-  fc.assert(fc.property(json, (made) => {
-    const read = yaml.parse(yaml.print(made))
-    t.true(isRight(read))
-    t.deepEqual(isRight(read) ? plainNumbers(read.right ?? null) : undefined, made)
-  }), { numRuns: 400 })
+  fc.assert(
+    fc.property(json, (made) => {
+      const read = yaml.parse(yaml.print(made))
+      t.true(isRight(read))
+      t.deepEqual(isRight(read) ? plainNumbers(read.right ?? null) : undefined, made)
+    }),
+    { numRuns: 400 },
+  )
 })
 
-const misread = ['y', 'no', 'Off', '0777', '0o17', '1:30', '1e3', '2001-01-01', '~', '', '=', '<<', '.5', '1_000', '+1', '0x1F', 'null', '- a', ': b', '#c', '.inf', '1.', '12e03', '.', '-', 'true']
+const misread = [
+  'y',
+  'no',
+  'Off',
+  '0777',
+  '0o17',
+  '1:30',
+  '1e3',
+  '2001-01-01',
+  '~',
+  '',
+  '=',
+  '<<',
+  '.5',
+  '1_000',
+  '+1',
+  '0x1F',
+  'null',
+  '- a',
+  ': b',
+  '#c',
+  '.inf',
+  '1.',
+  '12e03',
+  '.',
+  '-',
+  'true',
+]
 
 test('other readers read the same texts', (t) => {
   t.deepEqual(parseAs12(yaml.print(misread)) as unknown, misread)
   t.deepEqual(parseAs12(yaml.print(misread), { version: '1.1' }) as unknown, misread)
-  fc.assert(fc.property(fc.array(fc.string(), { maxLength: 5 }), (made) => t.deepEqual(parseAs12(yaml.print(made)) as unknown, made)), { numRuns: 300 })
+  fc.assert(
+    fc.property(fc.array(fc.string(), { maxLength: 5 }), (made) =>
+      t.deepEqual(parseAs12(yaml.print(made)) as unknown, made),
+    ),
+    { numRuns: 300 },
+  )
 })
 
 test('lists stand under their key as kubectl prints them', (t) => {
@@ -97,12 +150,34 @@ const apply = (document: Json, patch: Json, options?: { readonly tolerateMissing
   const applied = patches.apply(document, patch, options)
   return isLeft(applied) ? `refused: ${applied.left.message}` : applied.right
 }
-const jsonPatchesJson = fc.json({ maxDepth: 3 }).filter((text) => !text.includes('__proto__')).map((text) => JSON.parse(text) as Json)
+const jsonPatchesJson = fc
+  .json({ maxDepth: 3 })
+  .filter((text) => !text.includes('__proto__'))
+  .map((text) => JSON.parse(text) as Json)
 
 test('operations of RFC 6902', (t) => {
-  t.deepEqual(apply({ a: [1, 2] }, [{ op: 'add', path: '/a/1', value: 9 }, { op: 'add', path: '/a/-', value: 3 }]), { a: [1, 9, 2, 3] })
-  t.deepEqual(apply({ a: 1, b: { c: 2 } }, [{ op: 'move', from: '/b/c', path: '/d' }, { op: 'copy', from: '/a', path: '/e' }, { op: 'remove', path: '/b' }]), { a: 1, d: 2, e: 1 })
-  t.deepEqual(apply({ 'a/b': 1, 'c~d': 2 }, [{ op: 'replace', path: '/a~1b', value: 3 }, { op: 'test', path: '/c~0d', value: 2 }]), { 'a/b': 3, 'c~d': 2 })
+  t.deepEqual(
+    apply({ a: [1, 2] }, [
+      { op: 'add', path: '/a/1', value: 9 },
+      { op: 'add', path: '/a/-', value: 3 },
+    ]),
+    { a: [1, 9, 2, 3] },
+  )
+  t.deepEqual(
+    apply({ a: 1, b: { c: 2 } }, [
+      { op: 'move', from: '/b/c', path: '/d' },
+      { op: 'copy', from: '/a', path: '/e' },
+      { op: 'remove', path: '/b' },
+    ]),
+    { a: 1, d: 2, e: 1 },
+  )
+  t.deepEqual(
+    apply({ 'a/b': 1, 'c~d': 2 }, [
+      { op: 'replace', path: '/a~1b', value: 3 },
+      { op: 'test', path: '/c~0d', value: 2 },
+    ]),
+    { 'a/b': 3, 'c~d': 2 },
+  )
   t.deepEqual(apply({ a: 1 }, [{ op: 'replace', path: '', value: { b: 2 } }]), { b: 2 })
 })
 
@@ -136,42 +211,104 @@ for (const [what, document, patch] of refused) {
 }
 
 test('a removal of what is not there is skipped where that is asked for, and nothing else is', (t) => {
-  t.deepEqual(apply({ a: 1 }, [{ op: 'remove', path: '/b/c' }, { op: 'remove', path: '/a' }], { tolerateMissing: true }), {})
+  t.deepEqual(
+    apply(
+      { a: 1 },
+      [
+        { op: 'remove', path: '/b/c' },
+        { op: 'remove', path: '/a' },
+      ],
+      { tolerateMissing: true },
+    ),
+    {},
+  )
   t.regex(String(apply({ a: 1 }, [{ op: 'replace', path: '/b', value: 1 }], { tolerateMissing: true })), /Operation 0/)
 })
 
 test('copies of copies end', (t) => {
-  const doubling = [{ op: 'add', path: '/a', value: Array(1000).fill(1) as Json }, ...Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))]
+  const doubling = [
+    { op: 'add', path: '/a', value: Array(1000).fill(1) as Json },
+    ...Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` })),
+  ]
   t.regex(String(apply({}, doubling)), /refused/)
-  t.regex(String(apply({}, Array.from({ length: 10_001 }, () => ({ op: 'add', path: '/a', value: 1 })))), /10000/)
+  t.regex(
+    String(
+      apply(
+        {},
+        Array.from({ length: 10_001 }, () => ({ op: 'add', path: '/a', value: 1 })),
+      ),
+    ),
+    /10000/,
+  )
 })
 
 test('big integers pass', (t) => {
-  t.deepEqual(apply({ a: 9007199254740993n }, [{ op: 'copy', from: '/a', path: '/b' }, { op: 'add', path: '/c', value: 9007199254740995n }]), { a: 9007199254740993n, b: 9007199254740993n, c: 9007199254740995n })
+  t.deepEqual(
+    apply({ a: 9007199254740993n }, [
+      { op: 'copy', from: '/a', path: '/b' },
+      { op: 'add', path: '/c', value: 9007199254740995n },
+    ]),
+    { a: 9007199254740993n, b: 9007199254740993n, c: 9007199254740995n },
+  )
   t.deepEqual(patches.between({ a: 1n }, { a: 1n }), [])
 })
 
 test('what is between two documents leads from one to the other, and changes neither', (t) => {
-  fc.assert(fc.property(jsonPatchesJson, jsonPatchesJson, (from, to) => {
-    const before = JSON.stringify([from, to])
-    t.deepEqual(apply(from, patches.between(from, to)), to)
-    t.is(JSON.stringify([from, to]), before)
-  }), { numRuns: 300 })
+  fc.assert(
+    fc.property(jsonPatchesJson, jsonPatchesJson, (from, to) => {
+      const before = JSON.stringify([from, to])
+      t.deepEqual(apply(from, patches.between(from, to)), to)
+      t.is(JSON.stringify([from, to]), before)
+    }),
+    { numRuns: 300 },
+  )
 })
 
 const ranges: readonly (readonly [string, string, boolean])[] = [
-  ['1.2.3', '', true], ['1.2.3', '*', true], ['1.2.3', '1.2.3', true], ['v1.2.3', '1.2.3', true], ['1.2', '1.2.0', true],
-  ['1.9.9', '^1.2', true], ['2.0.0', '^1.2', false], ['0.2.9', '^0.2.3', true], ['0.3.0', '^0.2.3', false],
-  ['1.2.9', '~1.2.3', true], ['1.3.0', '~1.2.3', false], ['1.9.0', '~1', true], ['1.2.9', '~> 1.2.3', true],
-  ['2.3.9', '1.2 - 2.3', true], ['2.4.0', '1.2 - 2.3', false], ['2.3.5', '1.2.0 - 2.3.4', false],
-  ['1.5.0', '>=1.2, <2', true], ['2.0.0', '>=1.2, <2', false], ['1.5.0', '>= 1.2 < 2', true], ['3.0.0', '<2 || >=3', true],
-  ['1.2.3', '!=1.2.3', false], ['1.2.4', '!=1.2.3', true], ['1.5.0', '>=1.0.0, !=1.5.0', false], ['1.5.1', '>=1.0.0, !=1.5.0', true],
-  ['1.2.3', '1.2.x', true], ['1.3.0', '1.2.x', false], ['1.2.5', '1.2', true], ['1.3.0', '>1.2', true], ['1.2.9', '>1.2', false],
-  ['1.2.3-beta.1', '*', false], ['1.2.3-beta.1', '^1.2', false], ['1.2.3-beta.1', '>0.0.0-0', true], ['1.2.3-beta.1', '>=1.2.3-alpha', true],
-  ['1.3.0-rc1', '^1.2.0-0', true], ['2.0.0-rc1', '^1.2.0-0', false], ['1.2.3+build', '1.2.3', true],
-  ['nonsense', '*', false], ['1.2.3', 'nonsense', false], ['1.2.3', '>=', false], ['1.2.3', `>=1 ${'1'.repeat(300)}`, false],
+  ['1.2.3', '', true],
+  ['1.2.3', '*', true],
+  ['1.2.3', '1.2.3', true],
+  ['v1.2.3', '1.2.3', true],
+  ['1.2', '1.2.0', true],
+  ['1.9.9', '^1.2', true],
+  ['2.0.0', '^1.2', false],
+  ['0.2.9', '^0.2.3', true],
+  ['0.3.0', '^0.2.3', false],
+  ['1.2.9', '~1.2.3', true],
+  ['1.3.0', '~1.2.3', false],
+  ['1.9.0', '~1', true],
+  ['1.2.9', '~> 1.2.3', true],
+  ['2.3.9', '1.2 - 2.3', true],
+  ['2.4.0', '1.2 - 2.3', false],
+  ['2.3.5', '1.2.0 - 2.3.4', false],
+  ['1.5.0', '>=1.2, <2', true],
+  ['2.0.0', '>=1.2, <2', false],
+  ['1.5.0', '>= 1.2 < 2', true],
+  ['3.0.0', '<2 || >=3', true],
+  ['1.2.3', '!=1.2.3', false],
+  ['1.2.4', '!=1.2.3', true],
+  ['1.5.0', '>=1.0.0, !=1.5.0', false],
+  ['1.5.1', '>=1.0.0, !=1.5.0', true],
+  ['1.2.3', '1.2.x', true],
+  ['1.3.0', '1.2.x', false],
+  ['1.2.5', '1.2', true],
+  ['1.3.0', '>1.2', true],
+  ['1.2.9', '>1.2', false],
+  ['1.2.3-beta.1', '*', false],
+  ['1.2.3-beta.1', '^1.2', false],
+  ['1.2.3-beta.1', '>0.0.0-0', true],
+  ['1.2.3-beta.1', '>=1.2.3-alpha', true],
+  ['1.3.0-rc1', '^1.2.0-0', true],
+  ['2.0.0-rc1', '^1.2.0-0', false],
+  ['1.2.3+build', '1.2.3', true],
+  ['nonsense', '*', false],
+  ['1.2.3', 'nonsense', false],
+  ['1.2.3', '>=', false],
+  ['1.2.3', `>=1 ${'1'.repeat(300)}`, false],
 ]
-for (const [version, range, expected] of ranges) test(`${version} is ${expected ? '' : 'not '}in "${range.slice(0, 40)}"`, (t) => t.is(isInRange(version, range), expected))
+for (const [version, range, expected] of ranges)
+  test(`${version} is ${expected ? '' : 'not '}in "${range.slice(0, 40)}"`, (t) =>
+    t.is(isInRange(version, range), expected))
 
 test('the newest stable version is chosen unless another is asked for', (t) => {
   const versions = ['1.0.0', '2.0.0-rc.1', '1.10.0', 'v1.9.0', 'latest', '1.10.0-beta']
@@ -188,5 +325,7 @@ test('versions are sorted by their numbers', (t) => {
 })
 
 test('no text makes a range throw', (t) => {
-  fc.assert(fc.property(fc.string(), fc.string(), (version, range) => t.is(typeof isInRange(version, range), 'boolean')))
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (version, range) => t.is(typeof isInRange(version, range), 'boolean')),
+  )
 })

@@ -19,7 +19,12 @@ export interface SourceWorldOptions {
 }
 
 /** The real source over real sockets. */
-export const sourceWorld = ({ allow = ['localhost'], named = {}, embedded = new Map(), cluster }: SourceWorldOptions = {}) => {
+export const sourceWorld = ({
+  allow = ['localhost'],
+  named = {},
+  embedded = new Map(),
+  cluster,
+}: SourceWorldOptions = {}) => {
   // The first job waits for its thread to start, which takes long on a busy machine.
   const threads = makeChartThreads({ jobMilliseconds: 120_000 })
   const allowance = makeEgressAllowance(allow.flatMap((text) => readEgressTarget(text) ?? []))
@@ -33,14 +38,19 @@ export const sourceWorld = ({ allow = ['localhost'], named = {}, embedded = new 
   return {
     reader: makeRepositoryReader(open),
     close: () => threads.close(),
-    fetch: async (from: Partial<SourceRef>, name = 'web', version = '', tenantId = 1): Promise<FetchedChart | Failure> => {
+    fetch: async (
+      from: Partial<SourceRef>,
+      name = 'web',
+      version = '',
+      tenantId = 1,
+    ): Promise<FetchedChart | Failure> => {
       const ref = { name, version, source: { apiGroup: '', kind: 'Legacy', namespace: '', name: '', ...from } }
       const fetched = await source.fetch(ref, { cluster, tenantId }, new AbortController().signal)
       return isLeft(fetched) ? fetched.left : fetched.right
     },
   }
 }
-export type SourceWorld = ReturnType<typeof sourceWorld>
 
 /** The version that came, or the failure's tag. */
-export const outcomeOf = (fetched: FetchedChart | Failure): string => ('tag' in fetched ? fetched.tag : fetched.ref.version)
+export const outcomeOf = (fetched: FetchedChart | Failure): string =>
+  'tag' in fetched ? fetched.tag : fetched.ref.version

@@ -37,26 +37,48 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
   test.before(async () => {
     s3 = await startS3Emulator([{ accessKeyId: 'AKIAHARBOUR', secretAccessKey: 'canary-aws-secret', buckets }], 2)
     azure = await startAzureEmulator([{ account: 'harbour', key: azureSecret, containers: buckets }], 2)
-    google = await startGoogleEmulators([{ clientEmail: account.clientEmail, publicKey: account.publicKey, buckets: { 'harbour-1': buckets } }], 2)
+    google = await startGoogleEmulators(
+      [{ clientEmail: account.clientEmail, publicKey: account.publicKey, buckets: { 'harbour-1': buckets } }],
+      2,
+    )
     member = await makeMember()
     service = await startService({
       settings: {
-        MOORAGE_CLOUD_A_STORAGE_ENDPOINT: s3.origin, MOORAGE_CLOUD_B_STORAGE_ENDPOINT: azure.origin,
-        MOORAGE_CLOUD_C_STORAGE_ENDPOINT: google.storage.origin, MOORAGE_CLOUD_C_TOKEN_ENDPOINT: google.tokens.origin, MOORAGE_LOG_LEVEL: 'trace',
+        MOORAGE_CLOUD_A_STORAGE_ENDPOINT: s3.origin,
+        MOORAGE_CLOUD_B_STORAGE_ENDPOINT: azure.origin,
+        MOORAGE_CLOUD_C_STORAGE_ENDPOINT: google.storage.origin,
+        MOORAGE_CLOUD_C_TOKEN_ENDPOINT: google.tokens.origin,
+        MOORAGE_LOG_LEVEL: 'trace',
       },
     })
     const people = makePeople(service)
     owner = await people.person('owner')
     stranger = await people.person('stranger')
     org = await people.organization(owner)
-    const imported = await expectStatus(importCluster(service.send, owner.token, org, clusterName, member.kubeconfig(), { impersonateUsers: true }), 200)
+    const imported = await expectStatus(
+      importCluster(service.send, owner.token, org, clusterName, member.kubeconfig(), { impersonateUsers: true }),
+      200,
+    )
     uid = imported.json.uid as string
     namespace = await member.createNamespace()
-    await member.putSecret(namespace, 'aws', { AWS_ACCESS_KEY_ID: 'AKIAHARBOUR', AWS_SECRET_ACCESS_KEY: 'canary-aws-secret' })
-    await member.putSecret(namespace, 'aws-wrong', { AWS_ACCESS_KEY_ID: 'AKIAHARBOUR', AWS_SECRET_ACCESS_KEY: 'canary-wrong-secret' })
-    await member.putSecret(namespace, 'aws-elsewhere', { AWS_ACCESS_KEY_ID: 'AKIAHARBOUR', AWS_SECRET_ACCESS_KEY: 'canary-aws-secret', AWS_ENDPOINT: 'https://169.254.169.254' })
+    await member.putSecret(namespace, 'aws', {
+      AWS_ACCESS_KEY_ID: 'AKIAHARBOUR',
+      AWS_SECRET_ACCESS_KEY: 'canary-aws-secret',
+    })
+    await member.putSecret(namespace, 'aws-wrong', {
+      AWS_ACCESS_KEY_ID: 'AKIAHARBOUR',
+      AWS_SECRET_ACCESS_KEY: 'canary-wrong-secret',
+    })
+    await member.putSecret(namespace, 'aws-elsewhere', {
+      AWS_ACCESS_KEY_ID: 'AKIAHARBOUR',
+      AWS_SECRET_ACCESS_KEY: 'canary-aws-secret',
+      AWS_ENDPOINT: 'https://169.254.169.254',
+    })
     await member.putSecret(namespace, 'azure', { AZURE_ACCOUNT_NAME: 'harbour', AZURE_ACCOUNT_KEY: azureSecret })
-    await member.putSecret(namespace, 'google', { GOOGLE_SERVICE_ACCOUNT_JSON_KEY: account.text, GOOGLE_PROJECT_ID: 'harbour-1' })
+    await member.putSecret(namespace, 'google', {
+      GOOGLE_SERVICE_ACCOUNT_JSON_KEY: account.text,
+      GOOGLE_PROJECT_ID: 'harbour-1',
+    })
     await member.letRead(namespace, `moorage:${owner.login}`)
   })
   test.after.always(async () => {
@@ -64,18 +86,35 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
     await Promise.all([member?.stop(), s3?.stop(), azure?.stop(), google?.stop()])
   })
 
-  const ask = (cloud: string, secretName: string, changes: { readonly token?: string; readonly uid?: string; readonly namespace?: string } = {}) =>
+  const ask = (
+    cloud: string,
+    secretName: string,
+    changes: { readonly token?: string; readonly uid?: string; readonly namespace?: string } = {},
+  ) =>
     service.send('GET', `/api/v1/user/clouds/${cloud}/buckets`, {
-      token: changes.token ?? owner.token, body: { cluster_uid: changes.uid ?? uid, secret_namespace: changes.namespace ?? namespace, secret_name: secretName },
+      token: changes.token ?? owner.token,
+      body: {
+        cluster_uid: changes.uid ?? uid,
+        secret_namespace: changes.namespace ?? namespace,
+        secret_name: secretName,
+      },
     })
 
   test.serial(`${name}: the secret of a member cluster opens each of the clouds`, async (t) => {
-    for (const [cloud, secretName] of [['aws', 'aws'], ['cloudB', 'azure'], ['gce', 'google']] as const) {
+    for (const [cloud, secretName] of [
+      ['aws', 'aws'],
+      ['cloudB', 'azure'],
+      ['gce', 'google'],
+    ] as const) {
       const listed = await expectStatus(ask(cloud, secretName), 200)
       t.deepEqual(listed.json, { names: buckets })
     }
     const query = new URLSearchParams({ cluster_uid: uid, secret_namespace: namespace, secret_name: 'aws' })
-    t.deepEqual((await expectStatus(service.send('GET', `/api/v1/user/clouds/aws/buckets?${query}`, { token: owner.token }), 200)).json, { names: buckets })
+    t.deepEqual(
+      (await expectStatus(service.send('GET', `/api/v1/user/clouds/aws/buckets?${query}`, { token: owner.token }), 200))
+        .json,
+      { names: buckets },
+    )
   })
 
   test.serial(`${name}: a key in a secret that the cloud refuses, and an endpoint elsewhere, are 422`, async (t) => {
@@ -84,20 +123,33 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
     t.is((await expectStatus(ask('azure', 'aws'), 422)).json.message, 'The secret has no AZURE_ACCOUNT_NAME.')
   })
 
-  test.serial(`${name}: the cluster sees the caller: what it denies them is our 403, what it has not our 404`, async (t) => {
-    const closed = await member.createNamespace()
-    await member.putSecret(closed, 'aws', { AWS_ACCESS_KEY_ID: 'AKIAHARBOUR', AWS_SECRET_ACCESS_KEY: 'canary-aws-secret' })
-    const before = s3.seen.length
-    const denied = await expectStatus(ask('aws', 'aws', { namespace: closed }), 403)
-    t.deepEqual([denied.json.code, denied.json.message], ['SecretForbidden', 'The cluster does not let you read that secret.'])
-    t.is((await expectStatus(ask('aws', 'none'), 404)).json.code, 'SecretMissing')
-    for (const bad of ['../secrets/aws', 'aws?watch=1', 'a%2Fb', 'AWS']) t.is((await expectStatus(ask('aws', bad), 422)).json.code, 'BucketSourceRefused', bad)
-    t.is(s3.seen.length, before)
-  })
+  test.serial(
+    `${name}: the cluster sees the caller: what it denies them is our 403, what it has not our 404`,
+    async (t) => {
+      const closed = await member.createNamespace()
+      await member.putSecret(closed, 'aws', {
+        AWS_ACCESS_KEY_ID: 'AKIAHARBOUR',
+        AWS_SECRET_ACCESS_KEY: 'canary-aws-secret',
+      })
+      const before = s3.seen.length
+      const denied = await expectStatus(ask('aws', 'aws', { namespace: closed }), 403)
+      t.deepEqual(
+        [denied.json.code, denied.json.message],
+        ['SecretForbidden', 'The cluster does not let you read that secret.'],
+      )
+      t.is((await expectStatus(ask('aws', 'none'), 404)).json.code, 'SecretMissing')
+      for (const bad of ['../secrets/aws', 'aws?watch=1', 'a%2Fb', 'AWS'])
+        t.is((await expectStatus(ask('aws', bad), 422)).json.code, 'BucketSourceRefused', bad)
+      t.is(s3.seen.length, before)
+    },
+  )
 
   test.serial(`${name}: a caller who may not connect to the cluster learns nothing of it`, async (t) => {
     const foreign = await expectStatus(ask('aws', 'aws', { token: stranger.token }), 404)
-    const unknown = await expectStatus(ask('aws', 'aws', { token: stranger.token, uid: '00000000-0000-4000-8000-000000000000' }), 404)
+    const unknown = await expectStatus(
+      ask('aws', 'aws', { token: stranger.token, uid: '00000000-0000-4000-8000-000000000000' }),
+      404,
+    )
     t.is(foreign.json.message, unknown.json.message)
     const { code } = (await expectStatus(ask('aws', 'aws', { uid: 'x'.repeat(64) }), 404)).json
     t.is(code, 'ClusterMissing')
@@ -116,12 +168,16 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
     const before = s3.seen.length
     t.is((await expectStatus(ask('aws', 'aws', { token: narrow }), 403)).json.code, 'AccessDenied')
     t.is(s3.seen.length, before)
-    await expectStatus(ask('aws', 'aws', { token: await service.tokenFor(owner.login, ['read:user', 'read:cluster']) }), 200)
+    await expectStatus(
+      ask('aws', 'aws', { token: await service.tokenFor(owner.login, ['read:user', 'read:cluster']) }),
+      200,
+    )
   })
 
   test.serial(`${name}: none of the secrets is in the log`, (t) => {
     const log = service.logText()
-    for (const value of ['canary-', azureSecret, 'PRIVATE KEY', account.file.private_key.split('\n')[1] ?? 'never']) t.false(log.includes(value))
+    for (const value of ['canary-', azureSecret, 'PRIVATE KEY', account.file.private_key.split('\n')[1] ?? 'never'])
+      t.false(log.includes(value))
     t.true(log.includes('clouds.listBuckets'))
   })
 }

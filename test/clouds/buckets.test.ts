@@ -24,16 +24,29 @@ import { startS3Emulator } from './s3-emulator.ts'
 
 surroundWithTraps()
 
-const named = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
+const named = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
 const buckets = named('bucket', 7)
 const awsSecret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
 const azureSecret = randomBytes(64).toString('base64')
 const account = makeServiceAccount('harbour-1')
 
-const s3Key: S3Key = { kind: 's3', places: [], accessKeyId: 'AKIAHARBOUR', secretAccessKey: secret(awsSecret), sessionToken: undefined }
+const s3Key: S3Key = {
+  kind: 's3',
+  places: [],
+  accessKeyId: 'AKIAHARBOUR',
+  secretAccessKey: secret(awsSecret),
+  sessionToken: undefined,
+}
 const temporary: S3Key = { ...s3Key, accessKeyId: 'ASIAHARBOUR', sessionToken: secret('session-token-1') }
 const azureKey: AzureKey = { kind: 'azure', account: 'harbour', key: secret(azureSecret) }
-const googleKey: GoogleKey = { kind: 'google', projectId: 'harbour-1', clientEmail: account.clientEmail, privateKey: secret(account.file.private_key), privateKeyId: 'kid-1' }
+const googleKey: GoogleKey = {
+  kind: 'google',
+  projectId: 'harbour-1',
+  clientEmail: account.clientEmail,
+  privateKey: secret(account.file.private_key),
+  privateKeyId: 'kid-1',
+}
 
 let s3: Emulator
 let azure: Emulator
@@ -51,8 +64,23 @@ test.before(async () => {
     ],
     3000,
   )
-  azure = await startAzureEmulator([{ account: 'harbour', key: azureSecret, containers: buckets }, { account: 'many', key: azureSecret, containers: named('many', maxBuckets + 5) }], 3)
-  google = await startGoogleEmulators([{ clientEmail: account.clientEmail, publicKey: account.publicKey, buckets: { 'harbour-1': buckets, 'many-1': named('many', maxBuckets + 5) } }], 3)
+  azure = await startAzureEmulator(
+    [
+      { account: 'harbour', key: azureSecret, containers: buckets },
+      { account: 'many', key: azureSecret, containers: named('many', maxBuckets + 5) },
+    ],
+    3,
+  )
+  google = await startGoogleEmulators(
+    [
+      {
+        clientEmail: account.clientEmail,
+        publicKey: account.publicKey,
+        buckets: { 'harbour-1': buckets, 'many-1': named('many', maxBuckets + 5) },
+      },
+    ],
+    3,
+  )
   elsewhere = await startEmulator(async () => ({ status: 200, body: '' }))
 })
 test.after.always(async () => {
@@ -65,15 +93,27 @@ test.afterEach.always(() => {
 
 const directory = (changes: Partial<BucketDirectoryOptions> = {}) =>
   makeSdkBucketDirectory({
-    endpoints: { aws: s3.origin, azure: azure.origin, google: google.storage.origin, googleToken: google.tokens.origin }, vendorEgress, operatorEgress, ...changes,
+    endpoints: {
+      aws: s3.origin,
+      azure: azure.origin,
+      google: google.storage.origin,
+      googleToken: google.tokens.origin,
+    },
+    vendorEgress,
+    operatorEgress,
+    ...changes,
   })
-const list = (key: StorageKey, changes: Partial<BucketDirectoryOptions> = {}) => directory(changes).list(key, new AbortController().signal)
+const list = (key: StorageKey, changes: Partial<BucketDirectoryOptions> = {}) =>
+  directory(changes).list(key, new AbortController().signal)
 const namesOf = async (key: StorageKey): Promise<readonly string[]> => {
   const listed = await list(key)
   if (isLeft(listed)) throw new Error(listed.left.message)
   return listed.right
 }
-const failureOf = async (key: StorageKey, changes: Partial<BucketDirectoryOptions> = {}): Promise<{ readonly tag: string; readonly message: string }> => {
+const failureOf = async (
+  key: StorageKey,
+  changes: Partial<BucketDirectoryOptions> = {},
+): Promise<{ readonly tag: string; readonly message: string }> => {
   const listed = await list(key, changes)
   if (!isLeft(listed)) throw new Error('a failure was expected')
   return listed.left
@@ -81,25 +121,47 @@ const failureOf = async (key: StorageKey, changes: Partial<BucketDirectoryOption
 
 const clouds = [
   { name: 'S3', key: s3Key, emulator: () => s3, wrong: { ...s3Key, secretAccessKey: secret('another secret') } },
-  { name: 'Azure', key: azureKey, emulator: () => azure, wrong: { ...azureKey, key: secret(randomBytes(64).toString('base64')) } },
-  { name: 'Google', key: googleKey, emulator: () => google.storage, wrong: { ...googleKey, privateKey: secret(makeServiceAccount('harbour-1').file.private_key) } },
+  {
+    name: 'Azure',
+    key: azureKey,
+    emulator: () => azure,
+    wrong: { ...azureKey, key: secret(randomBytes(64).toString('base64')) },
+  },
+  {
+    name: 'Google',
+    key: googleKey,
+    emulator: () => google.storage,
+    wrong: { ...googleKey, privateKey: secret(makeServiceAccount('harbour-1').file.private_key) },
+  },
 ] as const
 
 for (const { name, key, emulator, wrong } of clouds) {
-  test.serial(`${name}: every page is requested with a correct signature, with any keys and proxies in the environment`, async (t) => {
-    const before = emulator().seen.length
-    t.deepEqual(await namesOf(key), buckets)
-    t.is(emulator().seen.length - before, name === 'S3' ? 1 : 3)
-  })
+  test.serial(
+    `${name}: every page is requested with a correct signature, with any keys and proxies in the environment`,
+    async (t) => {
+      const before = emulator().seen.length
+      t.deepEqual(await namesOf(key), buckets)
+      t.is(emulator().seen.length - before, name === 'S3' ? 1 : 3)
+    },
+  )
 
-  test.serial(`${name}: a key that signs wrongly is reported as refused, without the message of the vendor`, async (t) => {
-    const failure = await failureOf(wrong)
-    t.is(failure.tag, 'CloudKeyRefused')
-    t.regex(failure.message, /^The cloud does not accept the key, or not for listing buckets \((?:SignatureDoesNotMatch|AuthenticationFailed|invalid_grant)\)\.$/)
-  })
+  test.serial(
+    `${name}: a key that signs wrongly is reported as refused, without the message of the vendor`,
+    async (t) => {
+      const failure = await failureOf(wrong)
+      t.is(failure.tag, 'CloudKeyRefused')
+      t.regex(
+        failure.message,
+        /^The cloud does not accept the key, or not for listing buckets \((?:SignatureDoesNotMatch|AuthenticationFailed|invalid_grant)\)\.$/,
+      )
+    },
+  )
 
   test.serial(`${name}: a failing vendor is reported as unreachable`, async (t) => {
-    emulator().instead = { status: 503, body: name === 'Google' ? '{"error":{"message":"vendor text"}}' : '<Error><Code>SlowDown</Code></Error>' }
+    emulator().instead = {
+      status: 503,
+      body: name === 'Google' ? '{"error":{"message":"vendor text"}}' : '<Error><Code>SlowDown</Code></Error>',
+    }
     const failure = await failureOf(key)
     t.is(failure.tag, 'CloudUnreachable')
     t.notRegex(failure.message, /vendor text/)
@@ -108,7 +170,9 @@ for (const { name, key, emulator, wrong } of clouds) {
   test.serial(`${name}: an answer that is no list is a failure, not a crash`, async (t) => {
     emulator().instead = { status: 200, body: 'not a list at all <' }
     const listed = await list(key)
-    t.true(isLeft(listed) ? ['CloudUnreachable', 'CloudKeyRefused'].includes(listed.left.tag) : listed.right.length === 0)
+    t.true(
+      isLeft(listed) ? ['CloudUnreachable', 'CloudKeyRefused'].includes(listed.left.tag) : listed.right.length === 0,
+    )
   })
 
   test.serial(`${name}: a redirect to another host is not followed`, async (t) => {
@@ -119,11 +183,20 @@ for (const { name, key, emulator, wrong } of clouds) {
 
   test.serial(`${name}: a vendor that never answers is given up`, async (t) => {
     emulator().instead = 'silence'
-    t.deepEqual(await failureOf(key, { deadlineMilliseconds: 200 }).then(({ tag, message }) => [tag, message]), ['CloudUnreachable', 'The cloud did not answer in time.'])
+    t.deepEqual(await failureOf(key, { deadlineMilliseconds: 200 }).then(({ tag, message }) => [tag, message]), [
+      'CloudUnreachable',
+      'The cloud did not answer in time.',
+    ])
   })
 
   test.serial(`${name}: without the package of the vendor the message names the package to install`, async (t) => {
-    const missing = () => Promise.reject(Object.assign(new Error("Cannot find package '@aws-sdk/client-s3' '@azure/storage-blob' '@google-cloud/storage'"), { code: 'ERR_MODULE_NOT_FOUND' }))
+    const missing = () =>
+      Promise.reject(
+        Object.assign(
+          new Error("Cannot find package '@aws-sdk/client-s3' '@azure/storage-blob' '@google-cloud/storage'"),
+          { code: 'ERR_MODULE_NOT_FOUND' },
+        ),
+      )
     const failure = await failureOf(key, { load: { s3: missing, azure: missing, google: missing } })
     t.is(failure.tag, 'CloudSdkMissing')
     t.regex(failure.message, /npm install @/)
@@ -131,26 +204,39 @@ for (const { name, key, emulator, wrong } of clouds) {
 }
 
 test.serial('a failure inside of a vendor package is not taken for its absence', async (t) => {
-  const broken = () => Promise.reject(Object.assign(new Error("Cannot find package 'a-part-of-it'"), { code: 'ERR_MODULE_NOT_FOUND' }))
+  const broken = () =>
+    Promise.reject(Object.assign(new Error("Cannot find package 'a-part-of-it'"), { code: 'ERR_MODULE_NOT_FOUND' }))
   await t.throwsAsync(list(s3Key, { load: { s3: broken } }), { message: /a-part-of-it/ })
 })
 
 test.serial('a session token is sent and signed', async (t) => {
   t.deepEqual(await namesOf(temporary), buckets)
-  t.is((await failureOf({ ...temporary, sessionToken: secret('an old one') })).message, 'The cloud does not accept the key, or not for listing buckets (InvalidToken).')
+  t.is(
+    (await failureOf({ ...temporary, sessionToken: secret('an old one') })).message,
+    'The cloud does not accept the key, or not for listing buckets (InvalidToken).',
+  )
 })
 
 test.serial('at most so many names are listed, over several pages', async (t) => {
   const before = s3.seen.length
   t.is((await namesOf({ ...s3Key, accessKeyId: 'AKIAMANY' })).length, maxBuckets)
   t.is(s3.seen.length - before, 10)
-  t.deepEqual(s3.seen.slice(before).map(({ url }) => url.searchParams.get('max-buckets')), Array.from({ length: 10 }, () => '1000'))
+  t.deepEqual(
+    s3.seen.slice(before).map(({ url }) => url.searchParams.get('max-buckets')),
+    Array.from({ length: 10 }, () => '1000'),
+  )
 })
 
-test.serial('a project that the service account may not list is refused, and the named project is the one that is asked for', async (t) => {
-  t.is((await failureOf({ ...googleKey, projectId: 'other-1' })).message, 'The cloud does not accept the key, or not for listing buckets (forbidden).')
-  t.is(google.storage.seen.at(-1)?.url.searchParams.get('project'), 'other-1')
-})
+test.serial(
+  'a project that the service account may not list is refused, and the named project is the one that is asked for',
+  async (t) => {
+    t.is(
+      (await failureOf({ ...googleKey, projectId: 'other-1' })).message,
+      'The cloud does not accept the key, or not for listing buckets (forbidden).',
+    )
+    t.is(google.storage.seen.at(-1)?.url.searchParams.get('project'), 'other-1')
+  },
+)
 
 test.serial('a clock that is wrong is not the fault of the key', async (t) => {
   s3.instead = { status: 403, body: '<Error><Code>RequestTimeTooSkewed</Code></Error>' }
@@ -159,7 +245,10 @@ test.serial('a clock that is wrong is not the fault of the key', async (t) => {
 
 test.serial('the way to the vendors leads to no loopback address, literal or by name', async (t) => {
   const before = s3.seen.length
-  const named127 = makeEgressClient(makeEgressPolicy(new Set(['public']), (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }])), false)
+  const named127 = makeEgressClient(
+    makeEgressPolicy(new Set(['public']), (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }])),
+    false,
+  )
   t.teardown(() => named127.close())
   const at = (endpoint: string): S3Key => ({ ...s3Key, places: [{ endpoint, region: 'fsn1' }] })
   const refused = 'The address of the cloud is not one that this service may connect to.'
@@ -167,7 +256,8 @@ test.serial('the way to the vendors leads to no loopback address, literal or by 
   t.is((await failureOf(at('https://fsn1.your-objectstorage.com'), { vendorEgress: named127 })).message, refused)
   t.is((await failureOf(at(s3.origin))).message, refused)
   const none = { aws: undefined, azure: undefined, google: undefined, googleToken: undefined }
-  for (const key of [s3Key, azureKey, googleKey]) t.is((await failureOf(key, { endpoints: none, vendorEgress: named127 })).message, refused)
+  for (const key of [s3Key, azureKey, googleKey])
+    t.is((await failureOf(key, { endpoints: none, vendorEgress: named127 })).message, refused)
   t.is(s3.seen.length, before)
 })
 
@@ -192,10 +282,20 @@ test.serial('a list that ends does not cut off another that is under way', async
   })
   const slow = await startEmulator(async () => {
     await released
-    return { status: 200, body: '<?xml version="1.0"?><ListAllMyBucketsResult><Buckets><Bucket><Name>late</Name></Bucket></Buckets></ListAllMyBucketsResult>' }
+    return {
+      status: 200,
+      body: '<?xml version="1.0"?><ListAllMyBucketsResult><Buckets><Bucket><Name>late</Name></Bucket></Buckets></ListAllMyBucketsResult>',
+    }
   })
   try {
-    const underWay = list(s3Key, { endpoints: { aws: slow.origin, azure: azure.origin, google: google.storage.origin, googleToken: google.tokens.origin } })
+    const underWay = list(s3Key, {
+      endpoints: {
+        aws: slow.origin,
+        azure: azure.origin,
+        google: google.storage.origin,
+        googleToken: google.tokens.origin,
+      },
+    })
     await until('the slow list is under way', () => slow.seen.length > 0 || undefined)
     t.deepEqual(await namesOf(s3Key), buckets)
     release()

@@ -18,13 +18,23 @@ const at = new Date('2026-11-21T08:00:00.123Z')
 const all = { types: undefined, fleetEndpoint: undefined }
 const firstPage = { page: 1, limit: 30 }
 const content = (owner: UserId, changes: Partial<CredentialContent> = {}): CredentialContent => ({
-  type: 'Aws', ownerId: owner, fleetEndpoint: '', ref: 'ref-1', box: Uint8Array.of(0, 255, 7, 13, 10), ...changes,
+  type: 'Aws',
+  ownerId: owner,
+  fleetEndpoint: '',
+  ref: 'ref-1',
+  box: Uint8Array.of(0, 255, 7, 13, 10),
+  ...changes,
 })
 
 /** What every CloudCredentialStore keeps to; each case about a person's rows has its twin of another person. */
 export const cloudCredentialStoreSuite = (name: string, open: () => Promise<StoreWorld>): void => {
   const onWorld = casesOf(name, open)
-  const insert = async ({ store }: StoreWorld, user: UserId, credential: string, changes: Partial<CredentialContent> = {}) => {
+  const insert = async (
+    { store }: StoreWorld,
+    user: UserId,
+    credential: string,
+    changes: Partial<CredentialContent> = {},
+  ) => {
     const inserted = await store.insert(user, credential, content(user, changes), at)
     if (isLeft(inserted)) throw new Error(inserted.left.message)
     return inserted.right
@@ -33,7 +43,20 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
   onWorld('what was inserted is found as it was, by its person alone', async (t, world) => {
     const id = await insert(world, world.user, 'backups')
     const found = await world.store.find(world.user, 'backups')
-    t.deepEqual({ ...found, box: [...(found?.box ?? [])] }, { id, userId: world.user, name: 'backups', type: 'Aws', ownerId: world.user, ref: 'ref-1', box: [0, 255, 7, 13, 10], createdAt: at, version: 1 })
+    t.deepEqual(
+      { ...found, box: [...(found?.box ?? [])] },
+      {
+        id,
+        userId: world.user,
+        name: 'backups',
+        type: 'Aws',
+        ownerId: world.user,
+        ref: 'ref-1',
+        box: [0, 255, 7, 13, 10],
+        createdAt: at,
+        version: 1,
+      },
+    )
     t.is(await world.store.find(world.other, 'backups'), undefined)
     t.is(await world.store.find(world.user, 'Backups'), undefined)
   })
@@ -51,7 +74,10 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
     await insert(world, world.user, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
     await insert(world, world.user, 'b', { type: 'Rancher', fleetEndpoint: 'https://other.example' })
     await insert(world, world.other, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
-    const names = async (filter: Parameters<CloudCredentialStore['list']>[1], page = firstPage): Promise<readonly unknown[]> => {
+    const names = async (
+      filter: Parameters<CloudCredentialStore['list']>[1],
+      page = firstPage,
+    ): Promise<readonly unknown[]> => {
       const found = await world.store.list(world.user, filter, page)
       return [found.total, ...found.items.map((item) => item.name)]
     }
@@ -62,7 +88,10 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
     t.deepEqual(await names({ ...all, types: ['Nothing'] }), [0])
     t.deepEqual(await names({ types: ['Rancher'], fleetEndpoint: 'https://fleet.example' }), [1, 'a'])
     t.deepEqual(await names({ types: ['Aws'], fleetEndpoint: 'https://fleet.example' }), [0])
-    t.deepEqual((await world.store.list(world.other, all, firstPage)).items.map((item) => item.userId), [world.other])
+    t.deepEqual(
+      (await world.store.list(world.other, all, firstPage)).items.map((item) => item.userId),
+      [world.other],
+    )
   })
 
   onWorld("a change is for the version that was read, and for one's own row", async (t, world) => {
@@ -73,12 +102,17 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
     t.true(await world.store.replace(world.user, id, 1, next, at))
     t.false(await world.store.replace(world.user, id, 1, next, at))
     const found = await world.store.find(world.user, 'backups')
-    t.deepEqual([found?.type, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt], ['AzureStorage', 'ref-2', [9], 2, at])
+    t.deepEqual(
+      [found?.type, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt],
+      ['AzureStorage', 'ref-2', [9], 2, at],
+    )
   })
 
   onWorld('of two changes of one version of a credential at once one is made', async (t, world) => {
     const id = await insert(world, world.user, 'backups')
-    const done = await Promise.all(['x', 'y', 'z'].map((ref) => world.store.replace(world.user, id, 1, content(world.user, { ref }), at)))
+    const done = await Promise.all(
+      ['x', 'y', 'z'].map((ref) => world.store.replace(world.user, id, 1, content(world.user, { ref }), at)),
+    )
     t.deepEqual(done.filter(Boolean).length, 1)
   })
 

@@ -26,17 +26,28 @@ export interface Emulator {
 export const startEmulator = async (answer: (call: SeenCall) => Promise<Said>): Promise<Emulator> => {
   const seen: SeenCall[] = []
   const say = (res: ServerResponse, said: Said): void => {
-    res.writeHead(said.status, { 'content-type': said.body?.startsWith('{') === true ? 'application/json' : 'application/xml', ...said.headers })
+    res.writeHead(said.status, {
+      'content-type': said.body?.startsWith('{') === true ? 'application/json' : 'application/xml',
+      ...said.headers,
+    })
     res.end(said.body ?? '')
   }
   const server = createServer((req, res) => {
     void (async () => {
       const chunks: Buffer[] = []
       for await (const chunk of req) chunks.push(chunk as Buffer)
-      const call = { method: req.method ?? '', url: new URL(req.url ?? '', origin), headers: req.headers, body: Buffer.concat(chunks).toString() }
+      const call = {
+        method: req.method ?? '',
+        url: new URL(req.url ?? '', origin),
+        headers: req.headers,
+        body: Buffer.concat(chunks).toString(),
+      }
       seen.push(call)
       if (emulator.instead === 'silence') return
-      say(res, emulator.instead ?? (await answer(call).catch((error: unknown) => ({ status: 599, body: String(error) }))))
+      say(
+        res,
+        emulator.instead ?? (await answer(call).catch((error: unknown) => ({ status: 599, body: String(error) }))),
+      )
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -54,7 +65,11 @@ export const startEmulator = async (answer: (call: SeenCall) => Promise<Said>): 
 }
 
 /** One page of names behind a cursor. */
-export const pageOf = (names: readonly string[], from: string | null, size: number): { readonly page: readonly string[]; readonly next: string | undefined } => {
+export const pageOf = (
+  names: readonly string[],
+  from: string | null,
+  size: number,
+): { readonly page: readonly string[]; readonly next: string | undefined } => {
   const start = from === null || from === '' ? 0 : Number(from.replace('after-', ''))
   const end = start + size
   return { page: names.slice(start, end), next: end < names.length ? `after-${end}` : undefined }

@@ -8,7 +8,11 @@ import type { SubmittedTask, TaskEnd } from '../../core/tasks/ports.ts'
 import { TaskLocked } from '../../core/tasks/ports.ts'
 import { onAbort, stage } from './stage.ts'
 
-for (const [answer, why] of [['denied', 'You may no longer connect to this cluster.'], ['another', 'The cluster of that name is another one by now.'], ['gone', 'The account is disabled.']] as const) {
+for (const [answer, why] of [
+  ['denied', 'You may no longer connect to this cluster.'],
+  ['another', 'The cluster of that name is another one by now.'],
+  ['gone', 'The account is disabled.'],
+] as const) {
   test(`work is stopped when the answer is a clear no: ${answer}`, async (t) => {
     const { deps, run, minute, said, asked } = stage()
     const reasons: unknown[] = []
@@ -51,20 +55,43 @@ test('work for a user who may not connect is not started', async (t) => {
   const { deps, run, minute } = stage()
   await minute('denied')
   const end = await deps.clusterTasks.run(run(), () => Promise.reject(new Error('it was begun')))
-  t.deepEqual(end, { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
+  t.deepEqual(end, {
+    state: 'failed',
+    message: 'Nothing was changed.',
+    error: 'You may no longer connect to this cluster.',
+  })
 })
 
 const call = {} as SignedInCall<SubmittedTask>
-const work: ClusterWork = { kind: 'hubs.join', title: 'Join', about: { hub: 'main' }, lock: 'hub', input: { mode: 'fast' }, responseId: 'mine' }
+const work: ClusterWork = {
+  kind: 'hubs.join',
+  title: 'Join',
+  about: { hub: 'main' },
+  lock: 'hub',
+  input: { mode: 'fast' },
+  responseId: 'mine',
+}
 
 test('work is submitted for its cluster, with what the check found', async (t) => {
   const { deps, cluster, submissions } = stage()
-  t.deepEqual(await deps.clusterTasks.submit(call, cluster, work, async () => right({ version: '3' })), right({ id: 't1', subject: 'natjobs.resp.t1' }))
-  t.deepEqual(submissions, [{
-    kind: 'hubs.join', title: 'Join', tenantId: 3, lockKey: 'cluster/3/u/hub', responseId: 'mine',
-    about: { cluster: 'prod', owner: 'o', hub: 'main', version: '3' },
-    input: { cluster: { owner: 'o', name: 'prod', id: 7, uid: 'u', right: { type: 'cluster', relation: 'can_connect' } }, mode: 'fast' },
-  }])
+  t.deepEqual(
+    await deps.clusterTasks.submit(call, cluster, work, async () => right({ version: '3' })),
+    right({ id: 't1', subject: 'natjobs.resp.t1' }),
+  )
+  t.deepEqual(submissions, [
+    {
+      kind: 'hubs.join',
+      title: 'Join',
+      tenantId: 3,
+      lockKey: 'cluster/3/u/hub',
+      responseId: 'mine',
+      about: { cluster: 'prod', owner: 'o', hub: 'main', version: '3' },
+      input: {
+        cluster: { owner: 'o', name: 'prod', id: 7, uid: 'u', right: { type: 'cluster', relation: 'can_connect' } },
+        mode: 'fast',
+      },
+    },
+  ])
 })
 
 test('work that changes nothing takes no lock', async (t) => {
@@ -76,9 +103,15 @@ test('work that changes nothing takes no lock', async (t) => {
 test('the cluster is not read for a repeated request, nor for work that another task blocks', async (t) => {
   const never = () => Promise.reject(new Error('the cluster was read'))
   const repeated = stage(right({ id: 'first', subject: 's' }))
-  t.deepEqual(await repeated.deps.clusterTasks.submit(call, repeated.cluster, work, never), right({ id: 'first', subject: 's' }))
+  t.deepEqual(
+    await repeated.deps.clusterTasks.submit(call, repeated.cluster, work, never),
+    right({ id: 'first', subject: 's' }),
+  )
   const blocked = stage(left(TaskLocked('Another task works on it.')))
-  t.deepEqual(await blocked.deps.clusterTasks.submit(call, blocked.cluster, work, never), left(TaskLocked('Another task works on it.')))
+  t.deepEqual(
+    await blocked.deps.clusterTasks.submit(call, blocked.cluster, work, never),
+    left(TaskLocked('Another task works on it.')),
+  )
   t.deepEqual([...repeated.submissions, ...blocked.submissions], [])
 })
 
@@ -91,16 +124,31 @@ test('work that the check refuses is not submitted', async (t) => {
 
 test('recovery opens the cluster with the current rights of the actor', async (t) => {
   const { deps, run, minute, cluster } = stage()
-  const recovery = { find: async (opened: { cluster: unknown }): Promise<TaskEnd> => ({ state: 'succeeded', message: String(opened.cluster === cluster) }), unknowable: (why: string): TaskEnd => ({ state: 'unknown', message: why }) }
+  const recovery = {
+    find: async (opened: { cluster: unknown }): Promise<TaskEnd> => ({
+      state: 'succeeded',
+      message: String(opened.cluster === cluster),
+    }),
+    unknowable: (why: string): TaskEnd => ({ state: 'unknown', message: why }),
+  }
   t.deepEqual(await deps.clusterTasks.recover(run(), recovery), { state: 'succeeded', message: 'true' })
   await minute('denied')
-  t.deepEqual(await deps.clusterTasks.recover(run(), recovery), { state: 'unknown', message: 'You may no longer connect to this cluster.' })
+  t.deepEqual(await deps.clusterTasks.recover(run(), recovery), {
+    state: 'unknown',
+    message: 'You may no longer connect to this cluster.',
+  })
 })
 
 test('a cluster that was replaced under its name is not opened', async (t) => {
   const { deps, run } = stage()
-  const end = await deps.clusterTasks.run(run({ cluster: { owner: 'o', name: 'prod', id: 7, uid: 'other' } }), () => Promise.reject(new Error('it was begun')))
-  t.deepEqual(end, { state: 'failed', message: 'Nothing was changed.', error: 'The cluster of that name is another one by now.' })
+  const end = await deps.clusterTasks.run(run({ cluster: { owner: 'o', name: 'prod', id: 7, uid: 'other' } }), () =>
+    Promise.reject(new Error('it was begun')),
+  )
+  t.deepEqual(end, {
+    state: 'failed',
+    message: 'Nothing was changed.',
+    error: 'The cluster of that name is another one by now.',
+  })
 })
 
 test('a step ends as its part does, with the text of the part if it has one', async (t) => {
@@ -111,12 +159,19 @@ test('a step ends as its part does, with the text of the part if it has one', as
       if (isOpen) ends.push(text)
       isOpen = false
     }
-    return { say: () => undefined, done: (text = '') => end(`done ${text}`), failed: (text: string) => end(`failed ${text}`) }
+    return {
+      say: () => undefined,
+      done: (text = '') => end(`done ${text}`),
+      failed: (text: string) => end(`failed ${text}`),
+    }
   }
   const run = { progress: { say: () => undefined, step } }
   const texts = { title: 'Look', done: 'It is there.', failed: 'It is not there.' }
   t.deepEqual(await inStep(run, texts, async () => right(1)), right(1))
-  t.deepEqual(await inStep(run, texts, async () => left(ClusterUnreachable('No answer.'))), left(ClusterUnreachable('No answer.')))
+  t.deepEqual(
+    await inStep(run, texts, async () => left(ClusterUnreachable('No answer.'))),
+    left(ClusterUnreachable('No answer.')),
+  )
   await inStep(run, texts, async (open) => {
     open.failed('It cannot be read.')
     return left(ClusterUnreachable('No answer.'))

@@ -7,8 +7,19 @@ import type { ClusterId } from '../../core/kernel/ids.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { listOrganizationAudit } from '../../plugins/audit/audit.routes.ts'
 import {
-  checkCluster, clusterExists, connectCluster, getClientConfig, getCluster, getClusterStatus, importCluster as importClusterRoute, listOwnerClusters, listUserClusters,
-  reconfigureCluster, removeCluster, updateCluster, validateImport,
+  checkCluster,
+  clusterExists,
+  connectCluster,
+  getClientConfig,
+  getCluster,
+  getClusterStatus,
+  importCluster as importClusterRoute,
+  listOwnerClusters,
+  listUserClusters,
+  reconfigureCluster,
+  removeCluster,
+  updateCluster,
+  validateImport,
 } from '../../plugins/clusters/clusters.routes.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { clientAs, valueOf } from '../support/client-as.ts'
@@ -50,7 +61,9 @@ test.after.always(async () => {
 const as = (person: Person, body?: unknown) => ({ token: person.token, ...(body === undefined ? {} : { body }) })
 let made = 0
 /** A fake, imported under an owner's new organization. */
-const imported = async (target: FakeKubernetes = fake): Promise<{ org: string; name: string; at: string; params: { owner: string; cluster: string } }> => {
+const imported = async (
+  target: FakeKubernetes = fake,
+): Promise<{ org: string; name: string; at: string; params: { owner: string; cluster: string } }> => {
   const name = `c-${(made += 1)}`
   const within = await people.organization(owner)
   await expectStatus(importCluster(service.send, owner.token, within, name, target.kubeconfig()), 200)
@@ -58,25 +71,48 @@ const imported = async (target: FakeKubernetes = fake): Promise<{ org: string; n
 }
 
 test('check, validate, import, list, get and exist tell one story', async (t) => {
-  const body = { basicInfo: { name: 'prod', displayName: 'Production' }, provider: { name: 'generic', accessConfig: fake.kubeconfig() }, components: { gitopsEngine: true, featureSets: [{ name: 'core', features: ['x'] }] } }
+  const body = {
+    basicInfo: { name: 'prod', displayName: 'Production' },
+    provider: { name: 'generic', accessConfig: fake.kubeconfig() },
+    components: { gitopsEngine: true, featureSets: [{ name: 'core', features: ['x'] }] },
+  }
   const home = await people.organization(owner)
   const params = { owner: home }
   const checked = await valueOf(client.call(checkCluster, { params, body }))
   t.like(checked, { id: 0, uid: fake.uid, status: { phase: 'NotImported' }, kubernetesVersion: 'v1.34.2' })
   const before = await valueOf(client.call(validateImport, { params, body }))
-  t.like(before, { alreadyImported: false, displayName: { valid: true }, clusterId: { valid: true }, clusterMetadata: { uid: fake.uid, ownerType: 'org' } })
+  t.like(before, {
+    alreadyImported: false,
+    displayName: { valid: true },
+    clusterId: { valid: true },
+    clusterMetadata: { uid: fake.uid, ownerType: 'org' },
+  })
   t.deepEqual(await valueOf(client.call(listOwnerClusters, { params })), { items: [], total: 0 })
   const got = await valueOf(client.call(importClusterRoute, { params, body }))
-  t.like(got, { name: 'prod', displayName: 'Production', ownerName: home, provider: 'Generic', endpoint: fake.url, status: { phase: 'Active', response: { phase: 'Active' } }, spec: { name: 'prod', uid: fake.uid }, metadata: { name: 'prod' } })
+  t.like(got, {
+    name: 'prod',
+    displayName: 'Production',
+    ownerName: home,
+    provider: 'Generic',
+    endpoint: fake.url,
+    status: { phase: 'Active', response: { phase: 'Active' } },
+    spec: { name: 'prod', uid: fake.uid },
+    metadata: { name: 'prod' },
+  })
   const after = await valueOf(client.call(validateImport, { params, body }))
   t.like(after, { alreadyImported: true, displayName: { valid: false }, clusterId: { valid: false } })
   const single = await valueOf(client.call(getCluster, { params: { owner: home, cluster: 'prod' } }))
   t.is(single.id, got.id)
   const { metadata: _metadata, spec: _spec, ...flat } = single
-  const { items: [listed, ...others] } = await valueOf(client.call(listOwnerClusters, { params }))
+  const {
+    items: [listed, ...others],
+  } = await valueOf(client.call(listOwnerClusters, { params }))
   t.deepEqual(others, [])
   t.deepEqual({ ...listed, age: '' }, { ...flat, age: '' })
-  t.deepEqual(await valueOf(client.call(listOwnerClusters, { params, query: { provider: 'EKS' } })), { items: [], total: 0 })
+  t.deepEqual(await valueOf(client.call(listOwnerClusters, { params, query: { provider: 'EKS' } })), {
+    items: [],
+    total: 0,
+  })
   t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}?provider=Nowhere`, as(owner))).json, [])
   t.is((await service.send('GET', `/api/v1/clustersv2/${home}?provider=&page=abc`, as(owner))).json.length, 1)
   t.deepEqual(await valueOf(client.call(clusterExists, { params: { owner: home, cluster: 'prod' } })), { exist: true })
@@ -87,8 +123,12 @@ test('the list is whole unless a limit is given', async (t) => {
   const home = await people.organization(owner)
   const fakes = await Promise.all([1, 2, 3].map(() => startFakeKubernetes()))
   t.teardown(async () => void (await Promise.all(fakes.map((each) => each.stop()))))
-  for (const [index, each] of fakes.entries()) await expectStatus(importCluster(service.send, owner.token, home, `c${index}`, each.kubeconfig()), 200)
-  const names = async (query: string): Promise<string[]> => (await expectStatus(service.send('GET', `/api/v1/clustersv2/${home}${query}`, as(owner)), 200)).json.map(({ name }: { name: string }) => name)
+  for (const [index, each] of fakes.entries())
+    await expectStatus(importCluster(service.send, owner.token, home, `c${index}`, each.kubeconfig()), 200)
+  const names = async (query: string): Promise<string[]> =>
+    (await expectStatus(service.send('GET', `/api/v1/clustersv2/${home}${query}`, as(owner)), 200)).json.map(
+      ({ name }: { name: string }) => name,
+    )
   t.deepEqual(await names(''), ['c0', 'c1', 'c2'])
   t.deepEqual(await names('?limit=2'), ['c0', 'c1'])
   t.deepEqual(await names('?limit=2&page=2'), ['c2'])
@@ -97,15 +137,53 @@ test('the list is whole unless a limit is given', async (t) => {
 
 const refusedImports: readonly (readonly [string, () => object, RegExp])[] = [
   ['no name', () => ({ basicInfo: {}, provider: { accessConfig: fake.kubeconfig() } }), /name/],
-  ['a name that is no label', () => ({ basicInfo: { name: 'Prod_1' }, provider: { accessConfig: fake.kubeconfig() } }), /name/],
-  ['a reserved name', () => ({ basicInfo: { name: 'import' }, provider: { accessConfig: fake.kubeconfig() } }), /reserved/],
+  [
+    'a name that is no label',
+    () => ({ basicInfo: { name: 'Prod_1' }, provider: { accessConfig: fake.kubeconfig() } }),
+    /name/,
+  ],
+  [
+    'a reserved name',
+    () => ({ basicInfo: { name: 'import' }, provider: { accessConfig: fake.kubeconfig() } }),
+    /reserved/,
+  ],
   ['no access config', () => ({ basicInfo: { name: 'a' }, provider: { credential: 'aws' } }), /access config/],
-  ['another owner in the body', () => ({ basicInfo: { name: 'a', ownerID: 1 }, provider: { accessConfig: fake.kubeconfig() } }), /ownerID/],
-  ['another UID in the body', () => ({ basicInfo: { name: 'a', clusterUID: 'other' }, provider: { accessConfig: fake.kubeconfig() } }), /clusterUID/],
-  ['a token that the cluster refuses', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ token: 'wrong' }) } }), /refused/],
-  ['no server at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /cannot be reached from here/],
-  ['a metadata address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://169.254.169.254' }) } }), /never allowed/],
-  ['a kubeconfig that is none', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }), /kubeconfig/],
+  [
+    'another owner in the body',
+    () => ({ basicInfo: { name: 'a', ownerID: 1 }, provider: { accessConfig: fake.kubeconfig() } }),
+    /ownerID/,
+  ],
+  [
+    'another UID in the body',
+    () => ({ basicInfo: { name: 'a', clusterUID: 'other' }, provider: { accessConfig: fake.kubeconfig() } }),
+    /clusterUID/,
+  ],
+  [
+    'a token that the cluster refuses',
+    () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ token: 'wrong' }) } }),
+    /refused/,
+  ],
+  [
+    'no server at the address',
+    () => ({
+      basicInfo: { name: 'a' },
+      provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) },
+    }),
+    /cannot be reached from here/,
+  ],
+  [
+    'a metadata address',
+    () => ({
+      basicInfo: { name: 'a' },
+      provider: { accessConfig: fake.kubeconfig({ server: 'https://169.254.169.254' }) },
+    }),
+    /never allowed/,
+  ],
+  [
+    'a kubeconfig that is none',
+    () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }),
+    /kubeconfig/,
+  ],
 ]
 for (const [what, body, message] of refusedImports) {
   test(`an import is refused with 422 for: ${what}`, async (t) => {
@@ -118,7 +196,9 @@ for (const [what, body, message] of refusedImports) {
 
 test('two imports of one name at the same time: one cluster', async (t) => {
   const home = await people.organization(owner)
-  const answers = await Promise.all([1, 2, 3, 4].map(() => importCluster(service.send, owner.token, home, 'same', fake.kubeconfig())))
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map(() => importCluster(service.send, owner.token, home, 'same', fake.kubeconfig())),
+  )
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, 422, 422, 422])
   t.is((await valueOf(client.call(listOwnerClusters, { params: { owner: home } }))).items.length, 1)
   const again = await importCluster(service.send, owner.token, home, 'other-name', fake.kubeconfig())
@@ -133,7 +213,9 @@ test('status follows the cluster: active, not ready, refused, another cluster, u
   const { at, params } = await imported(own)
   const look = async (): Promise<unknown> => {
     // `connect` without an access config looks anew, whatever is fresh.
-    const { status } = await valueOf(client.call(connectCluster, { params, query: { operation: 're-connect' }, body: {} }))
+    const { status } = await valueOf(
+      client.call(connectCluster, { params, query: { operation: 're-connect' }, body: {} }),
+    )
     return [status.phase, status.reason]
   }
   t.deepEqual(await look(), ['Active', undefined])
@@ -154,7 +236,9 @@ test('status follows the cluster: active, not ready, refused, another cluster, u
   const proxied = await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))
   t.true(proxied.status >= 500)
   t.regex(proxied.json.message, /cannot be reached from here/)
-  const line = service.logLines().find(({ msg, requestId }) => msg === 'request' && requestId === proxied.headers['x-request-id'])
+  const line = service
+    .logLines()
+    .find(({ msg, requestId }) => msg === 'request' && requestId === proxied.headers['x-request-id'])
   t.like(line, { owner: params.owner, cluster: params.cluster, status: proxied.status })
   t.regex(String(line?.['cause']), /ECONNREFUSED|refuses connections|cannot be reached from here/)
 })
@@ -165,26 +249,54 @@ test('a new credential replaces the old one at once, if it leads to the same clu
   t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
   const { at, params } = await imported(own)
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
-  const elsewhere = await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { provider: 'Generic', accessConfig: other.kubeconfig() }))
+  const elsewhere = await service.send(
+    'PUT',
+    `/api/v1/clusters/${at}`,
+    as(owner, { provider: 'Generic', accessConfig: other.kubeconfig() }),
+  )
   t.is(elsewhere.status, 422)
   t.regex(elsewhere.json.message, /another cluster/)
-  t.is(own.seen.filter(({ url }) => url === '/version').at(-1)?.headers.find(([name]) => name === 'authorization')?.[1], `Bearer ${own.token}`)
+  t.is(
+    own.seen
+      .filter(({ url }) => url === '/version')
+      .at(-1)
+      ?.headers.find(([name]) => name === 'authorization')?.[1],
+    `Bearer ${own.token}`,
+  )
   const former = own.token
   Object.assign(own, { token: 'fake-rotated' })
   t.true((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status >= 500)
-  const put = await valueOf(client.call(updateCluster, { params, body: { displayName: 'Rotated', provider: 'Generic', accessConfig: own.kubeconfig() } }))
+  const put = await valueOf(
+    client.call(updateCluster, {
+      params,
+      body: { displayName: 'Rotated', provider: 'Generic', accessConfig: own.kubeconfig() },
+    }),
+  )
   t.is(put.displayName, 'Rotated')
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
   t.not(former, own.token)
-  t.is((await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { name: 'renamed', provider: 'Generic', accessConfig: own.kubeconfig() }))).status, 422)
+  t.is(
+    (
+      await service.send(
+        'PUT',
+        `/api/v1/clusters/${at}`,
+        as(owner, { name: 'renamed', provider: 'Generic', accessConfig: own.kubeconfig() }),
+      )
+    ).status,
+    422,
+  )
 })
 
 test('reconfigure changes what is recorded, remove forgets it', async (t) => {
   const { org: home, at, name, params } = await imported()
-  const changed = await valueOf(client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Two', impersonateUsers: true } } }))
+  const changed = await valueOf(
+    client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Two', impersonateUsers: true } } }),
+  )
   t.like(changed, { displayName: 'Two' })
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
-  const seen = fake.seen.filter(({ headers }) => headers.some(([key, value]) => key === 'impersonate-group' && value === `moorage:org:${home}`))
+  const seen = fake.seen.filter(({ headers }) =>
+    headers.some(([key, value]) => key === 'impersonate-group' && value === `moorage:org:${home}`),
+  )
   t.true(seen.length > 0)
   t.is((await service.send('POST', `/api/v1/clustersv2/${at}/remove`, as(owner, { name: 'other' }))).status, 422)
   t.is((await client.call(removeCluster, { params, query: { notify: 'false' }, body: { name } })).status, 200)
@@ -196,10 +308,13 @@ test('what connect is sent is read and checked, whatever the name of its field; 
   const [own, other] = [await startFakeKubernetes(), await startFakeKubernetes()]
   t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
   const { at, name } = await imported(own)
-  const connect = (body: object): Promise<ServiceAnswer> => service.send('POST', `/api/v1/clustersv2/${at}/connect`, as(owner, body))
+  const connect = (body: object): Promise<ServiceAnswer> =>
+    service.send('POST', `/api/v1/clustersv2/${at}/connect`, as(owner, body))
   const unreadable = ['hello', 'apiVersion: v1\nkind: Config\n', '{', Buffer.from(own.kubeconfig()).toString('base64')]
   const wrong: readonly object[] = [
-    ...['accessConfig', 'kubeConfig', 'kubeconfig'].flatMap((key) => [...unreadable, other.kubeconfig(), own.kubeconfig({ token: 'wrong' })].map((text) => ({ [key]: text }))),
+    ...['accessConfig', 'kubeConfig', 'kubeconfig'].flatMap((key) =>
+      [...unreadable, other.kubeconfig(), own.kubeconfig({ token: 'wrong' })].map((text) => ({ [key]: text })),
+    ),
     { accessConfig: own.kubeconfig(), kubeConfig: other.kubeconfig() },
     { credential: 'unknown' },
     { credential: 'unknown', accessConfig: own.kubeconfig() },
@@ -215,7 +330,12 @@ test('what connect is sent is read and checked, whatever the name of its field; 
   }
   t.is((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status, 200)
   Object.assign(own, { token: 'fake-rotated' })
-  for (const body of [{ kubeConfig: own.kubeconfig() }, { name, kubeconfig: own.kubeconfig(), accessConfig: '' }, { name }, {}]) {
+  for (const body of [
+    { kubeConfig: own.kubeconfig() },
+    { name, kubeconfig: own.kubeconfig(), accessConfig: '' },
+    { name },
+    {},
+  ]) {
     t.is((await expectStatus(connect(body), 200)).json.status.phase, 'Active')
     t.is((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status, 200)
   }
@@ -225,11 +345,17 @@ test('client-config leads where its caller reached the service', async (t) => {
   const { params } = await imported()
   const { port } = new URL(service.baseUrl)
   const hosts: readonly (readonly [host: string, server: string])[] = [
-    [`LOCALHOST:${port}`, `https://localhost:${port}`], ['platform.example:8443', 'https://platform.example:8443'], ['platform.example', 'https://platform.example:80'],
+    [`LOCALHOST:${port}`, `https://localhost:${port}`],
+    ['platform.example:8443', 'https://platform.example:8443'],
+    ['platform.example', 'https://platform.example:80'],
   ]
   for (const [host, server] of hosts) {
     const config = await valueOf(client.call(getClientConfig, { params, headers: { host } }))
-    t.is(parse(config).clusters[0].cluster.server, `${server}/api/v1/clusters/${params.owner}/${params.cluster}/proxy`, host)
+    t.is(
+      parse(config).clusters[0].cluster.server,
+      `${server}/api/v1/clusters/${params.owner}/${params.cluster}/proxy`,
+      host,
+    )
   }
 })
 
@@ -239,12 +365,22 @@ test('every route tells a stranger nothing', async (t) => {
   const { org: home, at, name, params } = await imported(own)
   const body = { basicInfo: { name: 'x' }, provider: { accessConfig: own.kubeconfig() } }
   const requests: readonly (readonly [string, string, unknown?])[] = [
-    ['GET', `/api/v1/clustersv2/${home}`], ['POST', `/api/v1/clustersv2/${home}/check`, body], ['POST', `/api/v1/clustersv2/${home}/validate`, body], ['POST', `/api/v1/clustersv2/${home}/import`, body],
-    ['GET', `/api/v1/clusters/${at}`], ['PUT', `/api/v1/clusters/${at}`, { provider: 'Generic', accessConfig: own.kubeconfig() }], ['GET', `/api/v1/clusters/${at}/client-config`],
-    ['GET', `/api/v1/clustersv2/${at}/status`], ['GET', `/api/v1/clustersv2/${at}/exist`], ['POST', `/api/v1/clustersv2/${at}/connect`, { accessConfig: own.kubeconfig() }],
-    ['POST', `/api/v1/clustersv2/${at}/reconfigure`, { basicInfo: { displayName: 'mine' } }], ['POST', `/api/v1/clustersv2/${at}/remove`, {}], ['GET', `/api/v1/clusters/${at}/proxy/version`],
+    ['GET', `/api/v1/clustersv2/${home}`],
+    ['POST', `/api/v1/clustersv2/${home}/check`, body],
+    ['POST', `/api/v1/clustersv2/${home}/validate`, body],
+    ['POST', `/api/v1/clustersv2/${home}/import`, body],
+    ['GET', `/api/v1/clusters/${at}`],
+    ['PUT', `/api/v1/clusters/${at}`, { provider: 'Generic', accessConfig: own.kubeconfig() }],
+    ['GET', `/api/v1/clusters/${at}/client-config`],
+    ['GET', `/api/v1/clustersv2/${at}/status`],
+    ['GET', `/api/v1/clustersv2/${at}/exist`],
+    ['POST', `/api/v1/clustersv2/${at}/connect`, { accessConfig: own.kubeconfig() }],
+    ['POST', `/api/v1/clustersv2/${at}/reconfigure`, { basicInfo: { displayName: 'mine' } }],
+    ['POST', `/api/v1/clustersv2/${at}/remove`, {}],
+    ['GET', `/api/v1/clusters/${at}/proxy/version`],
     // The stranger's own organization with a name of ours.
-    ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}`], ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}/proxy/version`],
+    ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}`],
+    ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}/proxy/version`],
   ]
   const seen = own.seen.length
   for (const [method, path, sent] of requests) {
@@ -263,7 +399,8 @@ test('/user/clusters: the own ones, and with all=true those of organizations whe
   const { org: home, name } = await imported()
   await people.teamWithRole(owner, home, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
   await expectStatus(importCluster(service.send, member.token, member.login, 'mine', fake.kubeconfig()), 200)
-  const names = async (person: Person, query: { readonly all?: string }) => (await valueOf(clientAs(service, person).call(listUserClusters, { query }))).map((each) => each.name).sort()
+  const names = async (person: Person, query: { readonly all?: string }) =>
+    (await valueOf(clientAs(service, person).call(listUserClusters, { query }))).map((each) => each.name).sort()
   t.deepEqual(await names(member, {}), ['mine'])
   t.deepEqual(await names(member, { all: 'true' }), [name, 'mine'].sort())
   t.deepEqual(await names(member, { all: 'false' }), ['mine'])
@@ -279,7 +416,8 @@ test('changes leave audit rows, and neither they, nor the log, nor any answer ho
   await valueOf(client.call(removeCluster, { params, body: {} }))
   const audit = await client.call(listOrganizationAudit, { params: { orgname: home } })
   const actions = audit.ok ? audit.value.items.map(({ action }) => action) : []
-  for (const action of ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.removed']) t.true(actions.includes(action), action)
+  for (const action of ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.removed'])
+    t.true(actions.includes(action), action)
   for (const text of [audit.text, service.logText()]) {
     t.false(text.includes(fake.token))
     t.false(text.includes(Buffer.from(fake.token).toString('base64')))
@@ -309,11 +447,23 @@ test.before(async () => {
 test.after.always(() => rightLostDuringChangeService.stop())
 
 /** An organization with two owners, and a cluster whose look lasts until it is told to end. */
-const makeWorld = async (): Promise<{ fake: FakeKubernetes; keeper: Person; leaver: Person; org: string; hold: () => { reached: () => boolean; release: () => void } }> => {
+const makeWorld = async (): Promise<{
+  fake: FakeKubernetes
+  keeper: Person
+  leaver: Person
+  org: string
+  hold: () => { reached: () => boolean; release: () => void }
+}> => {
   const people = makePeople(rightLostDuringChangeService)
   const [keeper, leaver] = [await people.person('keeper'), await people.person('leaver')]
   const org = await people.organization(keeper)
-  await expectStatus(rightLostDuringChangeService.send('PUT', `/api/v1/orgs/${org}/memberships/${leaver.login}`, { token: keeper.token, body: { role: 'owner' } }), 200)
+  await expectStatus(
+    rightLostDuringChangeService.send('PUT', `/api/v1/orgs/${org}/memberships/${leaver.login}`, {
+      token: keeper.token,
+      body: { role: 'owner' },
+    }),
+    200,
+  )
   const fake = await startFakeKubernetes()
   const hold = () => {
     const waiting: (() => void)[] = []
@@ -338,20 +488,35 @@ test('an import by someone who is removed while the cluster is looked at records
   const { reached, release } = hold()
   const imported = importCluster(rightLostDuringChangeService.send, leaver.token, org, 'planted', fake.kubeconfig())
   await until(reached)
-  await expectStatus(rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }), 204)
+  await expectStatus(
+    rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }),
+    204,
+  )
   release()
   t.is((await imported).status, 403)
-  t.deepEqual(await valueOf(clientAs(rightLostDuringChangeService, keeper).call(listOwnerClusters, { params: { owner: org } })), { items: [], total: 0 })
+  t.deepEqual(
+    await valueOf(clientAs(rightLostDuringChangeService, keeper).call(listOwnerClusters, { params: { owner: org } })),
+    { items: [], total: 0 },
+  )
 })
 
 test('nor does a new access config by such a one replace the old', async (t) => {
   const { fake, keeper, leaver, org, hold } = await makeWorld()
   t.teardown(() => fake.stop())
-  await expectStatus(importCluster(rightLostDuringChangeService.send, keeper.token, org, 'prod', fake.kubeconfig()), 200)
+  await expectStatus(
+    importCluster(rightLostDuringChangeService.send, keeper.token, org, 'prod', fake.kubeconfig()),
+    200,
+  )
   const { reached, release } = hold()
-  const changed = rightLostDuringChangeService.send('POST', `/api/v1/clustersv2/${org}/prod/connect`, { token: leaver.token, body: { accessConfig: fake.kubeconfig() } })
+  const changed = rightLostDuringChangeService.send('POST', `/api/v1/clustersv2/${org}/prod/connect`, {
+    token: leaver.token,
+    body: { accessConfig: fake.kubeconfig() },
+  })
   await until(reached)
-  await expectStatus(rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }), 204)
+  await expectStatus(
+    rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }),
+    204,
+  )
   release()
   t.is((await changed).status, 403)
 })

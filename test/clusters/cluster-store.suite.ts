@@ -12,11 +12,11 @@ export interface ClusterStoreBench {
 }
 
 /** Alice (1) belongs to 11 and 13; Bob (2) to all; Carol (3) is in a team of 13 without being a member. */
-export const alice = 1 as UserId
-export const bob = 2 as UserId
-export const carol = 3 as UserId
-export const org = 11 as AccountId
-export const otherOrg = 12 as AccountId
+const alice = 1 as UserId
+const bob = 2 as UserId
+const carol = 3 as UserId
+const org = 11 as AccountId
+const otherOrg = 12 as AccountId
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')
 const absent = 999_999 as ClusterId
@@ -59,22 +59,41 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   const onBench = casesOf(name, open)
 
   onBench('the clusters of all accounts are listed by owner and name, page by page', async (t, { store }) => {
-    const [b, a, theirs] = [await inserted(store, { name: 'b' }), await inserted(store, { name: 'a', uid: 'uid-2' }), await inserted(store, { ownerId: otherOrg, name: 'a' })]
+    const [b, a, theirs] = [
+      await inserted(store, { name: 'b' }),
+      await inserted(store, { name: 'a', uid: 'uid-2' }),
+      await inserted(store, { ownerId: otherOrg, name: 'a' }),
+    ]
     const all = await store.listAll({ page: 1, limit: 30 })
     t.is(all.total, all.items.length)
-    t.deepEqual(all.items.filter(({ ownerId }) => ownerId === org).map(({ id }) => id), [a.id, b.id])
+    t.deepEqual(
+      all.items.filter(({ ownerId }) => ownerId === org).map(({ id }) => id),
+      [a.id, b.id],
+    )
     t.true(all.items.some(({ id }) => id === theirs.id))
     const runs = all.items.filter(({ ownerId }, n) => ownerId !== all.items[n - 1]?.ownerId)
     t.is(runs.length, new Set(all.items.map(({ ownerId }) => ownerId)).size, 'those of one owner stand together')
     const pages = await Promise.all([1, 2, 3, 4].map((page) => store.listAll({ page, limit: 2 })))
-    t.deepEqual(pages.flatMap(({ items }) => items.map(({ id }) => id)), all.items.map(({ id }) => id))
+    t.deepEqual(
+      pages.flatMap(({ items }) => items.map(({ id }) => id)),
+      all.items.map(({ id }) => id),
+    )
     t.deepEqual(new Set(pages.map(({ total }) => total)), new Set([all.total]))
   })
 
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
-    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, hubClusterName: '', clusterSetName: '', version: 1 })
+    t.deepEqual(cluster, {
+      ...told,
+      id: cluster.id,
+      ownerName: nameOf(org),
+      ownerIsOrganization: true,
+      hasCredential: true,
+      hubClusterName: '',
+      clusterSetName: '',
+      version: 1,
+    })
     t.deepEqual(await store.get(cluster.id), cluster)
     t.deepEqual(await store.find(org, 'prod'), cluster)
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
@@ -96,9 +115,18 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     const foreign = await inserted(store, { ownerId: otherOrg, name: 'foreign', uid: 'uid-3' })
     t.is(await store.find(org, 'foreign'), undefined)
     t.is(await store.findByUid(org, 'uid-3'), undefined)
-    t.deepEqual((await store.listOf(org)).map(({ id }) => id), [first.id, mine.id])
-    t.deepEqual((await store.listOf(org, 'EKS')).map(({ id }) => id), [mine.id])
-    t.deepEqual((await store.listOf(otherOrg)).map(({ id }) => id), [foreign.id])
+    t.deepEqual(
+      (await store.listOf(org)).map(({ id }) => id),
+      [first.id, mine.id],
+    )
+    t.deepEqual(
+      (await store.listOf(org, 'EKS')).map(({ id }) => id),
+      [mine.id],
+    )
+    t.deepEqual(
+      (await store.listOf(otherOrg)).map(({ id }) => id),
+      [foreign.id],
+    )
     t.deepEqual(await store.listOf(999 as AccountId), [])
   })
 
@@ -111,7 +139,13 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     const theirs = await inserted(store, { ownerId: otherOrg, name: 'theirs', ...managed })
     t.deepEqual(await store.findSpoke(org, 'uid-hub', 'reef'), spoke)
     t.deepEqual(await store.findSpoke(otherOrg, 'uid-hub', 'reef'), theirs)
-    for (const [hubUid, name] of [['uid-hub', 'Reef'], ['uid-hub', ''], ['', 'reef'], ['uid-3', 'reef']] as const) t.is(await store.findSpoke(org, hubUid, name), undefined)
+    for (const [hubUid, name] of [
+      ['uid-hub', 'Reef'],
+      ['uid-hub', ''],
+      ['', 'reef'],
+      ['uid-3', 'reef'],
+    ] as const)
+      t.is(await store.findSpoke(org, hubUid, name), undefined)
   })
 
   onBench('the credential is given for exactly the version that was asked for', async (t, { store }) => {
@@ -120,14 +154,24 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual({ ...sealed, box: [...(sealed?.box ?? [])] }, { box: [0, 255, 1, 254], ref: 'ref-1', ownerId: org })
     t.is(await store.sealed(cluster.id, 2), undefined)
     t.is(await store.sealed(absent, 1), undefined)
-    t.deepEqual(await store.link(cluster.id), { id: cluster.id, ownerId: org, ownerName: nameOf(org), version: 1, impersonatesUsers: true })
+    t.deepEqual(await store.link(cluster.id), {
+      id: cluster.id,
+      ownerId: org,
+      ownerName: nameOf(org),
+      version: 1,
+      impersonatesUsers: true,
+    })
     t.is(await store.link(absent), undefined)
   })
 
   onBench('a change touches what it names, raises the version, and fails on a stale one', async (t, { store }) => {
     const cluster = await inserted(store)
     const twin = await inserted(store, { ownerId: otherOrg })
-    const changed = await store.change(cluster.id, 1, { displayName: 'New', impersonatesUsers: false, sealed: { ref: 'ref-2', box: new Uint8Array([7]) } })
+    const changed = await store.change(cluster.id, 1, {
+      displayName: 'New',
+      impersonatesUsers: false,
+      sealed: { ref: 'ref-2', box: new Uint8Array([7]) },
+    })
     t.true(isRight(changed))
     t.deepEqual(await store.get(cluster.id), { ...cluster, displayName: 'New', impersonatesUsers: false, version: 2 })
     t.is((await store.sealed(cluster.id, 2))?.ref, 'ref-2')
@@ -138,25 +182,30 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.true(isLeft(await store.change(absent, 1, {})))
   })
 
-  onBench('the link of a record without a credential names its hub; a hub is found by UID within its owner, if it has a credential', async (t, { store }) => {
-    const hub = await inserted(store, { name: 'hub', uid: 'uid-hub' })
-    const bare = { sealedCredential: undefined, hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
-    const spoke = await inserted(store, { name: 'spoke', uid: 'uid-2', ...bare })
-    const itself = await inserted(store, { name: 'itself', uid: 'uid-3', ...bare, hubClusterUid: 'uid-3' })
-    const unnamed = await inserted(store, { name: 'unnamed', uid: 'uid-4', ...bare, managedClusterName: '' })
-    const managed = { hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
-    const connected = await inserted(store, { name: 'connected', uid: 'uid-5', ...managed })
-    t.deepEqual((await store.link(spoke.id))?.managedBy, { ...managed, isOwnHub: false })
-    t.true((await store.link(itself.id))?.managedBy?.isOwnHub)
-    for (const { id } of [unnamed, connected, hub]) t.is((await store.link(id))?.managedBy, undefined)
-    t.deepEqual(await store.linkByUid(org, 'uid-hub'), await store.link(hub.id))
-    t.is(await store.linkByUid(otherOrg, 'uid-hub'), undefined)
-    t.is(await store.linkByUid(org, 'uid-2'), undefined)
-  })
+  onBench(
+    'the link of a record without a credential names its hub; a hub is found by UID within its owner, if it has a credential',
+    async (t, { store }) => {
+      const hub = await inserted(store, { name: 'hub', uid: 'uid-hub' })
+      const bare = { sealedCredential: undefined, hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+      const spoke = await inserted(store, { name: 'spoke', uid: 'uid-2', ...bare })
+      const itself = await inserted(store, { name: 'itself', uid: 'uid-3', ...bare, hubClusterUid: 'uid-3' })
+      const unnamed = await inserted(store, { name: 'unnamed', uid: 'uid-4', ...bare, managedClusterName: '' })
+      const managed = { hubClusterUid: 'uid-hub', managedClusterName: 'reef' }
+      const connected = await inserted(store, { name: 'connected', uid: 'uid-5', ...managed })
+      t.deepEqual((await store.link(spoke.id))?.managedBy, { ...managed, isOwnHub: false })
+      t.true((await store.link(itself.id))?.managedBy?.isOwnHub)
+      for (const { id } of [unnamed, connected, hub]) t.is((await store.link(id))?.managedBy, undefined)
+      t.deepEqual(await store.linkByUid(org, 'uid-hub'), await store.link(hub.id))
+      t.is(await store.linkByUid(otherOrg, 'uid-hub'), undefined)
+      t.is(await store.linkByUid(org, 'uid-2'), undefined)
+    },
+  )
 
   onBench('of changes of one version at the same time one succeeds', async (t, { store }) => {
     const cluster = await inserted(store)
-    const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((displayName) => store.change(cluster.id, 1, { displayName })))
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((displayName) => store.change(cluster.id, 1, { displayName })),
+    )
     t.is(outcomes.filter(isRight).length, 1)
     t.is((await store.get(cluster.id))?.version, 2)
   })
@@ -165,25 +214,57 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     const cluster = await inserted(store)
     const lost = { phase: 'Lost', reason: 'ClusterNotFound', message: 'x'.repeat(3000) } as const
     await store.observe(cluster.id, lost, undefined, later)
-    t.deepEqual(await store.get(cluster.id), { ...cluster, status: { ...lost, message: 'x'.repeat(1000) }, checkedAt: later })
-    const facts = { uid: 'uid-1', provider: 'GKE', location: '', project: '', kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'], isReady: true } as const
+    t.deepEqual(await store.get(cluster.id), {
+      ...cluster,
+      status: { ...lost, message: 'x'.repeat(1000) },
+      checkedAt: later,
+    })
+    const facts = {
+      uid: 'uid-1',
+      provider: 'GKE',
+      location: '',
+      project: '',
+      kubernetesVersion: 'v1.35.0',
+      nodeCount: 9,
+      managers: ['OCMSpoke'],
+      isReady: true,
+    } as const
     const active = { phase: 'Active', reason: undefined, message: '' } as const
     await store.observe(cluster.id, active, facts, later)
-    t.deepEqual(await store.get(cluster.id), { ...cluster, status: active, checkedAt: later, kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'] })
+    t.deepEqual(await store.get(cluster.id), {
+      ...cluster,
+      status: active,
+      checkedAt: later,
+      kubernetesVersion: 'v1.35.0',
+      nodeCount: 9,
+      managers: ['OCMSpoke'],
+    })
     await t.notThrowsAsync(store.observe(absent, active, facts, later))
   })
 
-  onBench('the cluster set is that in which the hub of the cluster has it, and keeps the version', async (t, { store }) => {
-    const cluster = await inserted(store)
-    t.is(cluster.clusterSetName, '')
-    await store.observeSet(cluster.id, 'edge')
-    t.is((await store.get(cluster.id))?.clusterSetName, '')
-    const managed = { ...cluster, version: 2, hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf', clusterSetName: 'edge' }
-    t.deepEqual(await store.change(cluster.id, 1, { hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf' }), right(managed))
-    await store.observeSet(cluster.id, '')
-    t.deepEqual(await store.get(cluster.id), { ...managed, clusterSetName: '' })
-    await t.notThrowsAsync(store.observeSet(absent, 'edge'))
-  })
+  onBench(
+    'the cluster set is that in which the hub of the cluster has it, and keeps the version',
+    async (t, { store }) => {
+      const cluster = await inserted(store)
+      t.is(cluster.clusterSetName, '')
+      await store.observeSet(cluster.id, 'edge')
+      t.is((await store.get(cluster.id))?.clusterSetName, '')
+      const managed = {
+        ...cluster,
+        version: 2,
+        hubClusterUid: 'uid-of-a-hub',
+        managedClusterName: 'wharf',
+        clusterSetName: 'edge',
+      }
+      t.deepEqual(
+        await store.change(cluster.id, 1, { hubClusterUid: 'uid-of-a-hub', managedClusterName: 'wharf' }),
+        right(managed),
+      )
+      await store.observeSet(cluster.id, '')
+      t.deepEqual(await store.get(cluster.id), { ...managed, clusterSetName: '' })
+      await t.notThrowsAsync(store.observeSet(absent, 'edge'))
+    },
+  )
 
   onBench('a removed cluster is gone, its twin is not', async (t, { store }) => {
     const cluster = await inserted(store)
@@ -197,18 +278,23 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   })
 
   onBench('the accounts of a user are the own one and the organizations with membership', async (t, { store }) => {
-    const idsOf = async (userId: UserId): Promise<number[]> => (await store.accountsOf(userId)).map(({ id }) => id).sort((a, b) => a - b)
+    const idsOf = async (userId: UserId): Promise<number[]> =>
+      (await store.accountsOf(userId)).map(({ id }) => id).sort((a, b) => a - b)
     t.deepEqual(await idsOf(alice), [1, 11, 13])
     t.deepEqual(await idsOf(bob), [2, 11, 12, 13])
     t.deepEqual(await idsOf(carol), [3])
   })
 
-  onBench('direct grants count for members, by themselves and by their teams, in that organization only', async (t, { store }) => {
-    const granted = async (userId: UserId, relations = ['viewer', 'owner']): Promise<number[]> => (await store.listGranted(userId, relations)).map(({ id }) => Number(id)).sort()
-    // Stored with the world: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
-    t.deepEqual(await granted(bob), [501])
-    t.deepEqual(await granted(bob, ['editor']), [])
-    t.deepEqual(await granted(alice), [502])
-    t.deepEqual(await granted(carol), [])
-  })
+  onBench(
+    'direct grants count for members, by themselves and by their teams, in that organization only',
+    async (t, { store }) => {
+      const granted = async (userId: UserId, relations = ['viewer', 'owner']): Promise<number[]> =>
+        (await store.listGranted(userId, relations)).map(({ id }) => Number(id)).sort()
+      // Stored with the world: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
+      t.deepEqual(await granted(bob), [501])
+      t.deepEqual(await granted(bob, ['editor']), [])
+      t.deepEqual(await granted(alice), [502])
+      t.deepEqual(await granted(carol), [])
+    },
+  )
 }

@@ -27,7 +27,12 @@ export const makePeople = (service: TestService) => {
   return {
     person: async (name: string): Promise<Person> => {
       const login = `${name}-${unique()}`
-      const body = { username: login, email: `${login}@example.com`, password: peoplesPassword, must_change_password: false }
+      const body = {
+        username: login,
+        email: `${login}@example.com`,
+        password: peoplesPassword,
+        must_change_password: false,
+      }
       await expectStatus(send('POST', '/api/v1/admin/users', { ...admin, body }), 201)
       return { login, token: await service.tokenFor(login) }
     },
@@ -37,9 +42,17 @@ export const makePeople = (service: TestService) => {
       return username
     },
     /** A team whose members hold what the custom role gives. Answers the ids of both. */
-    teamWithRole: async (owner: Person, org: string, members: readonly Person[], permissions: readonly { namespace: string; action: string }[]) => {
+    teamWithRole: async (
+      owner: Person,
+      org: string,
+      members: readonly Person[],
+      permissions: readonly { namespace: string; action: string }[],
+    ) => {
       const role = await expectStatus(
-        send('POST', `/api/v1/authz/roles?org=${org}`, { token: owner.token, body: { name: `role ${unique()}`, description: '', permissions } }),
+        send('POST', `/api/v1/authz/roles?org=${org}`, {
+          token: owner.token,
+          body: { name: `role ${unique()}`, description: '', permissions },
+        }),
         201,
       )
       const roleId = role.json.id as number
@@ -51,7 +64,8 @@ export const makePeople = (service: TestService) => {
         201,
       )
       const teamId = team.json.id as number
-      for (const member of members) await expectStatus(send('PUT', `/api/v1/teams/${teamId}/members/${member.login}`, { token: owner.token }), 204)
+      for (const member of members)
+        await expectStatus(send('PUT', `/api/v1/teams/${teamId}/members/${member.login}`, { token: owner.token }), 204)
       return { roleId, teamId }
     },
   }
@@ -66,11 +80,22 @@ export const importCluster = async (
   accessConfig: string,
   basicInfo: object = {},
 ): Promise<ServiceAnswer> =>
-  send('POST', `/api/v1/clustersv2/${owner}/import`, { token, body: { basicInfo: { name, ...basicInfo }, provider: { accessConfig } } })
+  send('POST', `/api/v1/clustersv2/${owner}/import`, {
+    token,
+    body: { basicInfo: { name, ...basicInfo }, provider: { accessConfig } },
+  })
 
 /** The service's own client-config in a file, as it is. */
-export const clientKubeconfig = async (service: TestService, person: Person, owner: string, name: string): Promise<{ path: string; remove: () => void }> => {
-  const answer = await expectStatus(service.send('GET', `/api/v1/clusters/${owner}/${name}/client-config`, { token: person.token }), 200)
+export const clientKubeconfig = async (
+  service: TestService,
+  person: Person,
+  owner: string,
+  name: string,
+): Promise<{ path: string; remove: () => void }> => {
+  const answer = await expectStatus(
+    service.send('GET', `/api/v1/clusters/${owner}/${name}/client-config`, { token: person.token }),
+    200,
+  )
   const folder = mkdtempSync(join(tmpdir(), 'moorage-kubeconfig-'))
   const path = join(folder, 'config')
   writeFileSync(path, answer.json as string, { mode: 0o600 })

@@ -11,7 +11,11 @@ import type { TestService } from '../support/service.ts'
 export type Disturbance = (request: ClusterRequest) => Promise<unknown>
 
 /** The port to an imported hub, with a disturbance before each request, and how often its edits have waited. */
-export const disturbedHub = async (service: TestService, clusterId: number, before: Disturbance): Promise<{ readonly hub: Hub; readonly waits: () => number }> => {
+export const disturbedHub = async (
+  service: TestService,
+  clusterId: number,
+  before: Disturbance,
+): Promise<{ readonly hub: Hub; readonly waits: () => number }> => {
   const { container } = service.running
   const api = container.resolve(ClusterApiToken)
   let waits = 0
@@ -19,9 +23,14 @@ export const disturbedHub = async (service: TestService, clusterId: number, befo
     connections: container.resolve(ClusterConnectionsToken),
     pause: async () => void (waits += 1),
     entropy: { bytes: (length) => new Uint8Array(length), uuid: () => '' },
-    api: { request: async (connection, request, signal) => (await before(request), api.request(connection, request, signal)) },
+    api: {
+      request: async (connection, request, signal) => (await before(request), api.request(connection, request, signal)),
+    },
   })
-  const call = { principal: { userId: 1, login: 'ann' }, signal: new AbortController().signal } as unknown as SignedInCall
+  const call = {
+    principal: { userId: 1, login: 'ann' },
+    signal: new AbortController().signal,
+  } as unknown as SignedInCall
   const grant = { objectId: clusterId, objectName: 'hub', objectVersion: 1 } as unknown as AccessGrant
   return { hub: unwrap(await hubs.open(call, grant)), waits: () => waits }
 }

@@ -22,19 +22,31 @@ interface Prepared {
 
 export type HubAnswer = (req: IncomingMessage, res: ServerResponse) => void
 
-export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HubAnswer => (_req, res) => {
-  res.writeHead(status, { 'content-type': 'application/json', ...headers })
-  res.end(JSON.stringify(body))
-}
-const plain = (status: number, type: string, body: string): HubAnswer => (_req, res) => {
-  res.writeHead(status, { 'content-type': type })
-  res.end(body)
-}
+export const json =
+  (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HubAnswer =>
+  (_req, res) => {
+    res.writeHead(status, { 'content-type': 'application/json', ...headers })
+    res.end(JSON.stringify(body))
+  }
+const plain =
+  (status: number, type: string, body: string): HubAnswer =>
+  (_req, res) => {
+    res.writeHead(status, { 'content-type': type })
+    res.end(body)
+  }
 export const notServed = plain(404, 'text/plain', '404 page not found\n')
 
 const secretText = 'Bearer abc.def of system:serviceaccount:vault:secret and eyJhbGciOi.eyJzdWIi.c2ln'
 /** A Status of Kubernetes. Its message has secrets, which no caller may see, unless another one is given. */
-export const refusal = (code: number, reason: string, message = secretText) => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message, code })
+export const refusal = (code: number, reason: string, message = secretText) => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  reason,
+  message,
+  code,
+})
 
 /** What of that message is a secret. */
 export const secretParts = /abc\.def|serviceaccount:vault|eyJ/
@@ -54,10 +66,14 @@ export const hubFailures: readonly (readonly [what: string, answer: HubAnswer, s
 ]
 
 /**
- * Declares the table for the routes of a part: each failure of a hub in each of its requests. `prepare` answers everything else, so
- * that without a failure every call succeeds. No message of the hub reaches the caller with its secrets.
+ * Declares the table for the routes of a part: each failure of a hub in each of its requests. `prepare` answers
+ * everything else, so that without a failure every call succeeds. No message of the hub reaches the caller with its
+ * secrets.
  */
-export const testHubFailures = (test: TestFn, { prepare, calls }: { prepare(fake: Prepared): void; readonly calls: readonly HubCall[] }): void => {
+export const testHubFailures = (
+  test: TestFn,
+  { prepare, calls }: { prepare(fake: Prepared): void; readonly calls: readonly HubCall[] },
+): void => {
   let service: TestService
   let owner: Person
   let made = 0
@@ -67,7 +83,11 @@ export const testHubFailures = (test: TestFn, { prepare, calls }: { prepare(fake
   })
   test.after.always(() => service?.stop())
 
-  const hub = async (): Promise<{ readonly fake: FakeKubernetes; readonly url: (call: HubCall) => string; readonly send: (call: HubCall) => Promise<ServiceAnswer> }> => {
+  const hub = async (): Promise<{
+    readonly fake: FakeKubernetes
+    readonly url: (call: HubCall) => string
+    readonly send: (call: HubCall) => Promise<ServiceAnswer>
+  }> => {
     const fake = await startFakeKubernetes()
     const name = `hub-${(made += 1)}`
     await expectStatus(importCluster(service.send, owner.token, owner.login, name, fake.kubeconfig()), 200)
@@ -85,7 +105,10 @@ export const testHubFailures = (test: TestFn, { prepare, calls }: { prepare(fake
       if (call.method === 'GET') {
         let isAsked = false
         fake.on(call.asks, () => void (isAsked = true))
-        const asked = fetch(`${service.baseUrl}${url(call)}`, { headers: { authorization: `Bearer ${owner.token}` }, signal: gone.signal })
+        const asked = fetch(`${service.baseUrl}${url(call)}`, {
+          headers: { authorization: `Bearer ${owner.token}` },
+          signal: gone.signal,
+        })
         await until('the request at the hub', () => (isAsked ? true : undefined))
         gone.abort()
         await t.throwsAsync(asked)

@@ -3,8 +3,20 @@ import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeMemberClusters } from '../../core/clusters/member-clusters.ts'
-import type { ClusterConnections, ClusterRequest, MemberCluster, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
-import { AddressRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
+import type {
+  ClusterConnections,
+  ClusterRequest,
+  MemberCluster,
+  ReachFailure,
+  UpstreamRequest,
+} from '../../core/clusters/ports.ts'
+import {
+  AddressRefused,
+  ClusterMissing,
+  ClusterNotConnected,
+  ClusterUnreachable,
+  CredentialRefused,
+} from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
@@ -18,9 +30,19 @@ import { unwrap } from '../support/outcome.ts'
 import { clusterStoreSuite } from './cluster-store.suite.ts'
 
 const call = (login = 'ann'): SignedInCall =>
-  ({ principal: { userId: 7 as UserId, login, isSiteAdmin: false, method: 'token', scopes: fullScope }, signal: new AbortController().signal }) as unknown as SignedInCall
+  ({
+    principal: { userId: 7 as UserId, login, isSiteAdmin: false, method: 'token', scopes: fullScope },
+    signal: new AbortController().signal,
+  }) as unknown as SignedInCall
 const grant = { objectId: 4, objectVersion: 3 } as unknown as AccessGrant
-const record = { id: 4, ownerId: 2, ownerName: 'quay', name: 'wharf', uid: 'uid-4', hasCredential: true } as unknown as Cluster
+const record = {
+  id: 4,
+  ownerId: 2,
+  ownerName: 'quay',
+  name: 'wharf',
+  uid: 'uid-4',
+  hasCredential: true,
+} as unknown as Cluster
 const signal = new AbortController().signal
 
 interface MemberClustersWorld {
@@ -32,7 +54,14 @@ interface MemberClustersWorld {
 }
 
 const world = (start: Partial<MemberClustersWorld> = {}) => {
-  const state: MemberClustersWorld = { cluster: record, version: 3, impersonatesUsers: true, opening: 'open', failure: undefined, ...start }
+  const state: MemberClustersWorld = {
+    cluster: record,
+    version: 3,
+    impersonatesUsers: true,
+    opening: 'open',
+    failure: undefined,
+    ...start,
+  }
   const asked: { readonly version: number; readonly request: ClusterRequest; readonly signal: AbortSignal }[] = []
   const relayed: { readonly version: number; readonly upstream: UpstreamRequest; readonly signal: AbortSignal }[] = []
   const opened: (number | undefined)[] = []
@@ -42,7 +71,10 @@ const world = (start: Partial<MemberClustersWorld> = {}) => {
       opened.push(version)
       if (state.opening === 'missing') return left(ClusterMissing('gone'))
       if (state.opening === 'bare') return left(ClusterNotConnected('bare'))
-      return right({ link: { id, version: state.version, ownerName: 'quay', impersonatesUsers: state.impersonatesUsers }, credential: { server: 'https://wharf.example' } } as never)
+      return right({
+        link: { id, version: state.version, ownerName: 'quay', impersonatesUsers: state.impersonatesUsers },
+        credential: { server: 'https://wharf.example' },
+      } as never)
     },
   }
   const members = makeMemberClusters({
@@ -65,18 +97,25 @@ const world = (start: Partial<MemberClustersWorld> = {}) => {
   return { state, asked, relayed, opened, members, open, gets: () => gets }
 }
 
-const headersOf = (headers: ClusterRequest['headers']): readonly string[] => (headers ?? []).map(([name, value]) => `${name}: ${value}`)
+const headersOf = (headers: ClusterRequest['headers']): readonly string[] =>
+  (headers ?? []).map(([name, value]) => `${name}: ${value}`)
 
 test('a member cluster tells what it is, by one query', async (t) => {
   const { open, gets, opened } = world()
   const { id, ownerId, ownerName, name, uid } = await open()
-  t.deepEqual({ id, ownerId, ownerName, name, uid }, { id: 4 as ClusterId, ownerId: 2 as AccountId, ownerName: 'quay', name: 'wharf', uid: 'uid-4' })
+  t.deepEqual(
+    { id, ownerId, ownerName, name, uid },
+    { id: 4 as ClusterId, ownerId: 2 as AccountId, ownerName: 'quay', name: 'wharf', uid: 'uid-4' },
+  )
   t.is(gets(), 1)
   t.deepEqual(opened, [])
 })
 
 test('a record that is gone, or holds no credential, is not opened', async (t) => {
-  const tagOf = async (cluster: Cluster | undefined, opening: MemberClustersWorld['opening'] = 'open'): Promise<string> => {
+  const tagOf = async (
+    cluster: Cluster | undefined,
+    opening: MemberClustersWorld['opening'] = 'open',
+  ): Promise<string> => {
     const opened = await world({ cluster, opening }).members.open(call(), grant)
     return isLeft(opened) ? opened.left.tag : 'opened'
   }
@@ -87,9 +126,23 @@ test('a record that is gone, or holds no credential, is not opened', async (t) =
 test('the cluster sees the caller, and their groups, in what is asked and what is relayed', async (t) => {
   const { open, asked, relayed } = world()
   const cluster = await open('bob')
-  unwrap(await cluster.request({ method: 'GET', target: '/version', headers: [['accept', 'application/json']] }, signal))
-  unwrap(await cluster.relay(recordedExchange('GET', '/api/v1/namespaces', { headers: { 'x-remote-user': 'root', accept: 'application/json', authorization: 'Bearer x' } }), signal))
-  const identity = ['impersonate-user: moorage:bob', 'impersonate-group: moorage:authenticated', 'impersonate-group: moorage:org:quay', 'impersonate-extra-moorage-user-id: 7']
+  unwrap(
+    await cluster.request({ method: 'GET', target: '/version', headers: [['accept', 'application/json']] }, signal),
+  )
+  unwrap(
+    await cluster.relay(
+      recordedExchange('GET', '/api/v1/namespaces', {
+        headers: { 'x-remote-user': 'root', accept: 'application/json', authorization: 'Bearer x' },
+      }),
+      signal,
+    ),
+  )
+  const identity = [
+    'impersonate-user: moorage:bob',
+    'impersonate-group: moorage:authenticated',
+    'impersonate-group: moorage:org:quay',
+    'impersonate-extra-moorage-user-id: 7',
+  ]
   t.deepEqual(headersOf(asked[0]?.request.headers), ['accept: application/json', ...identity])
   t.deepEqual(headersOf(relayed[0]?.upstream.headers), ['accept: application/json', ...identity])
 })
@@ -106,7 +159,10 @@ test('a cluster whose credential acts for itself gets no identity of a caller', 
 test('nothing is sent that asks for another identity', async (t) => {
   const { open, relayed } = world()
   const cluster = await open()
-  const refused = await cluster.relay(recordedExchange('GET', '/version', { headers: { 'impersonate-group': 'viewers' } }), signal)
+  const refused = await cluster.relay(
+    recordedExchange('GET', '/version', { headers: { 'impersonate-group': 'viewers' } }),
+    signal,
+  )
   t.true(isLeft(refused) && refused.left.message.includes('impersonate-group'))
   t.is(relayed.length, 0)
 })
@@ -118,8 +174,14 @@ test('a changed credential counts from the next request on', async (t) => {
   state.version = 4
   await cluster.request({ method: 'GET', target: '/version' }, signal)
   await cluster.relay(recordedExchange('GET', '/version'), signal)
-  t.deepEqual(asked.map(({ version }) => version), [3, 4])
-  t.deepEqual(relayed.map(({ version }) => version), [4])
+  t.deepEqual(
+    asked.map(({ version }) => version),
+    [3, 4],
+  )
+  t.deepEqual(
+    relayed.map(({ version }) => version),
+    [4],
+  )
   t.deepEqual(opened, [undefined, undefined, undefined])
 })
 
@@ -161,13 +223,36 @@ test('a path that the proxy routes refuse, or compute, is refused here too', asy
     const answered = await cluster.relay(recordedExchange(method, path, { query }), signal)
     return isLeft(answered) ? answered.left.tag : 'relayed'
   }
-  const refused = fc.constantFrom('/api/../x', '/api/%2e%2e/v1', '/api//v1', 'api/v1', '/api/v1/a%2Fb', '/api/v1/a%25b', '/UPPER', '/batch-delete', '/apps/v1/all-available')
-  await fc.assert(fc.asyncProperty(refused, fc.constantFrom('GET', 'POST', 'DELETE'), async (path, method) => (await tagOf(method, path)) === 'ProxyPathRefused'))
+  const refused = fc.constantFrom(
+    '/api/../x',
+    '/api/%2e%2e/v1',
+    '/api//v1',
+    'api/v1',
+    '/api/v1/a%2Fb',
+    '/api/v1/a%25b',
+    '/UPPER',
+    '/batch-delete',
+    '/apps/v1/all-available',
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      refused,
+      fc.constantFrom('GET', 'POST', 'DELETE'),
+      async (path, method) => (await tagOf(method, path)) === 'ProxyPathRefused',
+    ),
+  )
   t.is(await tagOf('GET', '/api/v1/pods', 'a=#b'), 'ProxyPathRefused')
   t.is(relayed.length, 0)
 })
 
-const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({ id, visibility: 'private', members, teams: [], roles: [], grants: [] })
+const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({
+  id,
+  visibility: 'private',
+  members,
+  teams: [],
+  roles: [],
+  grants: [],
+})
 
 const clusterStoreWorld: World = {
   users: [1, 2, 3],

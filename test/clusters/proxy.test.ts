@@ -31,7 +31,10 @@ import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassw
 const withKubernetesAndKubeletAndKubectl = needing('kubernetes', 'kubelet', 'kubectl')
 
 const clusterName = 'harbour'
-const connectPermissions = ['view clusters', 'connect to clusters', 'view accessconfig'].map((action) => ({ namespace: 'cluster_mgmt', action }))
+const connectPermissions = ['view clusters', 'connect to clusters', 'view accessconfig'].map((action) => ({
+  namespace: 'cluster_mgmt',
+  action,
+}))
 
 let cluster: ControlPlaneAccess
 let kubelet: StubKubelet
@@ -63,14 +66,25 @@ withKubernetesAndKubeletAndKubectl.after.always(async () => {
   for (const end of endings.toReversed()) await end()
 })
 
-const args = (namespace: string, ...words: string[]): string[] => ['--kubeconfig', kubeconfigPath, '--namespace', namespace, ...words]
+const args = (namespace: string, ...words: string[]): string[] => [
+  '--kubeconfig',
+  kubeconfigPath,
+  '--namespace',
+  namespace,
+  ...words,
+]
 const run = (namespace: string, words: readonly string[], input?: string): Promise<CommandResult> =>
-  runCommand(kubectlPath, args(namespace, ...words), { timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
+  runCommand(kubectlPath, args(namespace, ...words), {
+    timeoutMilliseconds: 60_000,
+    ...(input === undefined ? {} : { input }),
+  })
 
-const configMap = (data: object): string => JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data })
+const configMap = (data: object): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data })
 
 const untilNoStreams = async (): Promise<number> => {
-  for (let left = 100; left > 0 && (await kubelet.openStreams()) > 0; left -= 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let left = 100; left > 0 && (await kubelet.openStreams()) > 0; left -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
   return kubelet.openStreams()
 }
 
@@ -79,9 +93,19 @@ withKubernetesAndKubeletAndKubectl('get, apply, patch and delete', async (t) => 
   const applied = await run(namespace, ['apply', '-f', '-'], configMap({ depth: '3' }))
   t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
   t.is((await run(namespace, ['apply', '-f', '-'], configMap({ depth: '4' }))).stdout, 'configmap/chart configured\n')
-  t.is((await run(namespace, ['apply', '--server-side', '--force-conflicts', '-f', '-'], configMap({ depth: '5' }))).stdout, 'configmap/chart serverside-applied\n')
-  t.is((await run(namespace, ['patch', 'configmap', 'chart', '-p', '{"data":{"tide":"low"}}'])).stdout, 'configmap/chart patched\n')
-  t.is((await run(namespace, ['get', 'configmap', 'chart', '-o', 'jsonpath={.data}'])).stdout, '{"depth":"5","tide":"low"}')
+  t.is(
+    (await run(namespace, ['apply', '--server-side', '--force-conflicts', '-f', '-'], configMap({ depth: '5' })))
+      .stdout,
+    'configmap/chart serverside-applied\n',
+  )
+  t.is(
+    (await run(namespace, ['patch', 'configmap', 'chart', '-p', '{"data":{"tide":"low"}}'])).stdout,
+    'configmap/chart patched\n',
+  )
+  t.is(
+    (await run(namespace, ['get', 'configmap', 'chart', '-o', 'jsonpath={.data}'])).stdout,
+    '{"depth":"5","tide":"low"}',
+  )
   t.deepEqual((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object, {
     ...((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object),
     data: { depth: '5', tide: 'low' },
@@ -93,92 +117,161 @@ withKubernetesAndKubeletAndKubectl('get, apply, patch and delete', async (t) => 
   t.regex(gone.stderr, /NotFound/)
 })
 
-withKubernetesAndKubeletAndKubectl('moorage kubeconfig: kubectl runs it for a credential, which is used again while it is valid; no lasting secret is in a file', async (t) => {
-  const namespace = await cluster.createNamespace()
-  const folder = mkdtempSync(join(tmpdir(), 'moorage-exec-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const member = await people.person('operator')
-  await people.teamWithRole(owner, org, [member], connectPermissions)
-  const environment = cleanEnvironment({ PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: member.token, XDG_CACHE_HOME: join(folder, 'cache') })
-  const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
-  const printed = await runCommand(process.execPath, [bin, 'kubeconfig', `${org}/${clusterName}`, '--command', bin], { environment, timeoutMilliseconds: 60_000 })
-  t.is(printed.status, 0, printed.stderr)
-  t.false(printed.stdout.includes('moor_'))
-  const path = join(folder, 'config')
-  writeFileSync(path, printed.stdout)
-  const kubectlAs = (words: readonly string[], input?: string): Promise<CommandResult> =>
-    runCommand(kubectlPath, ['--kubeconfig', path, '--namespace', namespace, ...words], { environment, timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
-  const made = async (): Promise<readonly number[]> => {
-    const { json } = await expectStatus(service.send('GET', `/api/v1/users/${member.login}/tokens`, { basic: [member.login, peoplesPassword] }), 200)
-    return (json as { id: number; cluster?: string }[]).filter((token) => token.cluster === `${org}/${clusterName}`).map(({ id }) => id)
-  }
-  const applied = await kubectlAs(['apply', '-f', '-'], configMap({ depth: '3' }))
-  t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
-  t.is((await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])).stdout, '3')
-  const [first, ...others] = await made()
-  t.deepEqual(others, [])
-  await expectStatus(service.send('DELETE', `/api/v1/users/${member.login}/tokens/${first}`, { basic: [member.login, peoplesPassword] }), 204)
-  const again = await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])
-  t.is(again.stdout, '3', again.stderr)
-  t.is((await made()).length, 1)
-  for (const name of readdirSync(join(folder, 'cache'), { recursive: true, withFileTypes: true })) {
-    if (!name.isFile()) continue
-    const file = join(name.parentPath, name.name)
-    t.is(statSync(file).mode & 0o777, 0o600)
-    t.false(readFileSync(file, 'utf8').includes(member.token))
-  }
-  const refused = await runCommand(kubectlPath, ['--kubeconfig', path, 'get', 'namespaces'], { environment: { ...environment, MOORAGE_TOKEN: '' }, timeoutMilliseconds: 60_000 })
-  t.is(refused.status, 1)
-  t.regex(refused.stderr, /Set MOORAGE_TOKEN/)
-})
+withKubernetesAndKubeletAndKubectl(
+  'moorage kubeconfig: kubectl runs it for a credential, which is used again while it is valid; no lasting secret is in a file',
+  async (t) => {
+    const namespace = await cluster.createNamespace()
+    const folder = mkdtempSync(join(tmpdir(), 'moorage-exec-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const member = await people.person('operator')
+    await people.teamWithRole(owner, org, [member], connectPermissions)
+    const environment = cleanEnvironment({
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
+      MOORAGE_SERVER: service.baseUrl,
+      MOORAGE_TOKEN: member.token,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+    })
+    const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
+    const printed = await runCommand(process.execPath, [bin, 'kubeconfig', `${org}/${clusterName}`, '--command', bin], {
+      environment,
+      timeoutMilliseconds: 60_000,
+    })
+    t.is(printed.status, 0, printed.stderr)
+    t.false(printed.stdout.includes('moor_'))
+    const path = join(folder, 'config')
+    writeFileSync(path, printed.stdout)
+    const kubectlAs = (words: readonly string[], input?: string): Promise<CommandResult> =>
+      runCommand(kubectlPath, ['--kubeconfig', path, '--namespace', namespace, ...words], {
+        environment,
+        timeoutMilliseconds: 60_000,
+        ...(input === undefined ? {} : { input }),
+      })
+    const made = async (): Promise<readonly number[]> => {
+      const { json } = await expectStatus(
+        service.send('GET', `/api/v1/users/${member.login}/tokens`, { basic: [member.login, peoplesPassword] }),
+        200,
+      )
+      return (json as { id: number; cluster?: string }[])
+        .filter((token) => token.cluster === `${org}/${clusterName}`)
+        .map(({ id }) => id)
+    }
+    const applied = await kubectlAs(['apply', '-f', '-'], configMap({ depth: '3' }))
+    t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
+    t.is((await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])).stdout, '3')
+    const [first, ...others] = await made()
+    t.deepEqual(others, [])
+    await expectStatus(
+      service.send('DELETE', `/api/v1/users/${member.login}/tokens/${first}`, {
+        basic: [member.login, peoplesPassword],
+      }),
+      204,
+    )
+    const again = await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])
+    t.is(again.stdout, '3', again.stderr)
+    t.is((await made()).length, 1)
+    for (const name of readdirSync(join(folder, 'cache'), { recursive: true, withFileTypes: true })) {
+      if (!name.isFile()) continue
+      const file = join(name.parentPath, name.name)
+      t.is(statSync(file).mode & 0o777, 0o600)
+      t.false(readFileSync(file, 'utf8').includes(member.token))
+    }
+    const refused = await runCommand(kubectlPath, ['--kubeconfig', path, 'get', 'namespaces'], {
+      environment: { ...environment, MOORAGE_TOKEN: '' },
+      timeoutMilliseconds: 60_000,
+    })
+    t.is(refused.status, 1)
+    t.regex(refused.stderr, /Set MOORAGE_TOKEN/)
+  },
+)
 
 withKubernetesAndKubeletAndKubectl('get --watch sees changes as they come', async (t) => {
   const namespace = await cluster.createNamespace()
-  const child = spawn(kubectlPath, args(namespace, 'get', 'configmaps', '--watch', '-o', 'jsonpath={.metadata.name}={.data.tide}{"\\n"}'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(
+    kubectlPath,
+    args(namespace, 'get', 'configmaps', '--watch', '-o', 'jsonpath={.metadata.name}={.data.tide}{"\\n"}'),
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   t.teardown(() => void child.kill())
-  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' }, data: { tide: 'low' } })
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, {
+    metadata: { name: 'watched' },
+    data: { tide: 'low' },
+  })
   t.is((await lines.next()).value, 'watched=low')
-  await cluster.request('PATCH', `/api/v1/namespaces/${namespace}/configmaps/watched`, { data: { tide: 'high' } }, { contentType: 'application/merge-patch+json' })
+  await cluster.request(
+    'PATCH',
+    `/api/v1/namespaces/${namespace}/configmaps/watched`,
+    { data: { tide: 'high' } },
+    { contentType: 'application/merge-patch+json' },
+  )
   t.is((await lines.next()).value, 'watched=high')
 })
 
-withKubernetesAndKubeletAndKubectl.serial('logs, and logs --follow until the reader leaves; then nothing is left open at the kubelet', async (t) => {
-  const namespace = await cluster.createNamespace()
-  await kubelet.runPod(namespace, 'web')
-  t.regex((await run(namespace, ['logs', 'web', '--tail=2'])).stdout, /^\S+\/web\/main line 4\n\S+\/web\/main line 5\n$/)
-  const child = spawn(kubectlPath, args(namespace, 'logs', 'web', '--follow'), { stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const line of createInterface({ input: child.stdout })) if (line.endsWith('line 8')) break
-  child.kill()
-  t.is(await untilNoStreams(), 0)
-})
-
-for (const [protocol, environment] of [['WebSocket', {}], ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }]] as const) {
-  withKubernetesAndKubeletAndKubectl.serial(`exec carries stdin, stdout, stderr and the exit status over ${protocol}`, async (t) => {
+withKubernetesAndKubeletAndKubectl.serial(
+  'logs, and logs --follow until the reader leaves; then nothing is left open at the kubelet',
+  async (t) => {
     const namespace = await cluster.createNamespace()
     await kubelet.runPod(namespace, 'web')
-    const exec = (words: readonly string[], input = ''): Promise<CommandResult> =>
-      runCommand(kubectlPath, args(namespace, 'exec', '-i', 'web', '--', ...words), { input, environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
-    const much = 'tide '.repeat(200_000)
-    t.like(await exec(['cat'], much), { status: 0, stdout: much, stderr: '' })
-    // Over SPDY, kubectl and a kube-apiserver without a proxy lose stderr and the status of one call in about 600: kubectl then returns 0.
-    const isRight = (results: readonly boolean[]): boolean => (protocol === 'SPDY' ? results.includes(true) : !results.includes(false))
-    const complaints = [await exec(['complain', 'no', 'wind']), await exec(['complain', 'no', 'wind'])]
-    t.true(isRight(complaints.map(({ stdout, stderr }) => stdout === '' && stderr === 'no wind\n')), JSON.stringify(complaints))
-    const statuses = [await exec(['exit', '3']), await exec(['exit', '3'])].map(({ status }) => status)
-    t.true(isRight(statuses.map((status) => status === 3)), statuses.join())
-    // kubectl falls back to SPDY by itself, so what was really used is looked at.
-    const traced = await runCommand(kubectlPath, args(namespace, '-v=8', 'exec', 'web', '--', 'echo', 'hi'), { environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
-    t.is(traced.stdout, 'hi\n')
-    t.is(/^\s*Upgrade: websocket/im.test(traced.stderr), protocol === 'WebSocket', traced.stderr)
-    t.is(/^\s*Upgrade: SPDY/im.test(traced.stderr), protocol === 'SPDY', traced.stderr)
+    t.regex(
+      (await run(namespace, ['logs', 'web', '--tail=2'])).stdout,
+      /^\S+\/web\/main line 4\n\S+\/web\/main line 5\n$/,
+    )
+    const child = spawn(kubectlPath, args(namespace, 'logs', 'web', '--follow'), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    for await (const line of createInterface({ input: child.stdout })) if (line.endsWith('line 8')) break
+    child.kill()
     t.is(await untilNoStreams(), 0)
-  })
+  },
+)
+
+for (const [protocol, environment] of [
+  ['WebSocket', {}],
+  ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
+] as const) {
+  withKubernetesAndKubeletAndKubectl.serial(
+    `exec carries stdin, stdout, stderr and the exit status over ${protocol}`,
+    async (t) => {
+      const namespace = await cluster.createNamespace()
+      await kubelet.runPod(namespace, 'web')
+      const exec = (words: readonly string[], input = ''): Promise<CommandResult> =>
+        runCommand(kubectlPath, args(namespace, 'exec', '-i', 'web', '--', ...words), {
+          input,
+          environment: { ...process.env, ...environment },
+          timeoutMilliseconds: 60_000,
+        })
+      const much = 'tide '.repeat(200_000)
+      t.like(await exec(['cat'], much), { status: 0, stdout: much, stderr: '' })
+      // Over SPDY, kubectl and a kube-apiserver without a proxy lose stderr and the status of one call in about 600:
+      // kubectl then returns 0.
+      const isRight = (results: readonly boolean[]): boolean =>
+        protocol === 'SPDY' ? results.includes(true) : !results.includes(false)
+      const complaints = [await exec(['complain', 'no', 'wind']), await exec(['complain', 'no', 'wind'])]
+      t.true(
+        isRight(complaints.map(({ stdout, stderr }) => stdout === '' && stderr === 'no wind\n')),
+        JSON.stringify(complaints),
+      )
+      const statuses = [await exec(['exit', '3']), await exec(['exit', '3'])].map(({ status }) => status)
+      t.true(isRight(statuses.map((status) => status === 3)), statuses.join())
+      // kubectl falls back to SPDY by itself, so what was really used is looked at.
+      const traced = await runCommand(kubectlPath, args(namespace, '-v=8', 'exec', 'web', '--', 'echo', 'hi'), {
+        environment: { ...process.env, ...environment },
+        timeoutMilliseconds: 60_000,
+      })
+      t.is(traced.stdout, 'hi\n')
+      t.is(/^\s*Upgrade: websocket/im.test(traced.stderr), protocol === 'WebSocket', traced.stderr)
+      t.is(/^\s*Upgrade: SPDY/im.test(traced.stderr), protocol === 'SPDY', traced.stderr)
+      t.is(await untilNoStreams(), 0)
+    },
+  )
 
   withKubernetesAndKubeletAndKubectl.serial(`port-forward carries bytes both ways over ${protocol}`, async (t) => {
     const namespace = await cluster.createNamespace()
     await kubelet.runPod(namespace, 'web')
-    const child = spawn(kubectlPath, args(namespace, 'port-forward', 'pod/web', `:${echoPort}`), { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } })
+    const child = spawn(kubectlPath, args(namespace, 'port-forward', 'pod/web', `:${echoPort}`), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...environment },
+    })
     let port = 0
     for await (const line of createInterface({ input: child.stdout })) {
       port = Number(/127\.0\.0\.1:(\d+) ->/.exec(line)?.[1] ?? 0)
@@ -212,12 +305,20 @@ withKubernetesAndKubeletAndKubectl('take the role away: the next request is 403'
   const { teamId } = await people.teamWithRole(owner, org, [member], connectPermissions)
   const file = await clientKubeconfig(service, member, org, clusterName)
   t.teardown(file.remove)
-  const get = (): Promise<CommandResult> => runCommand(kubectlPath, ['--kubeconfig', file.path, 'get', 'namespaces', '-o', 'name'], { timeoutMilliseconds: 60_000 })
+  const get = (): Promise<CommandResult> =>
+    runCommand(kubectlPath, ['--kubeconfig', file.path, 'get', 'namespaces', '-o', 'name'], {
+      timeoutMilliseconds: 60_000,
+    })
   const allowed = await get()
   t.is(allowed.status, 0, allowed.stderr)
   t.regex(allowed.stdout, /^namespace\/kube-system$/m)
-  await expectStatus(service.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }), 200)
-  const direct = await service.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, { token: member.token })
+  await expectStatus(
+    service.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }),
+    200,
+  )
+  const direct = await service.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, {
+    token: member.token,
+  })
   t.is(direct.status, 403, direct.text)
   const refused = await get()
   t.is(refused.status, 1)
@@ -237,7 +338,13 @@ withKubernetesAndKubeletAndKubectl('a member who may view but not connect gets 4
 withKubernetesAndKubeletAndKubectl('kubectl --as does nothing, and says so', async (t) => {
   const namespace = await cluster.createNamespace()
   await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'kept' } })
-  for (const words of [['auth', 'can-i', 'delete', 'nodes', '--as=nobody'], ['get', 'configmaps', '--as=nobody', '--as-group=viewers'], ['delete', 'configmap', 'kept', '--as=nobody', '--as-uid=7'], ['get', 'configmaps', '--watch', '--as=nobody'], ['exec', 'web', '--as=nobody', '--', 'id']]) {
+  for (const words of [
+    ['auth', 'can-i', 'delete', 'nodes', '--as=nobody'],
+    ['get', 'configmaps', '--as=nobody', '--as-group=viewers'],
+    ['delete', 'configmap', 'kept', '--as=nobody', '--as-uid=7'],
+    ['get', 'configmaps', '--watch', '--as=nobody'],
+    ['exec', 'web', '--as=nobody', '--', 'id'],
+  ]) {
     const refused = await run(namespace, words)
     t.is(refused.status, 1, words.join(' '))
     t.regex(refused.stderr, /as another user .* are not carried out/, words.join(' '))
@@ -246,48 +353,112 @@ withKubernetesAndKubeletAndKubectl('kubectl --as does nothing, and says so', asy
   t.is((await run(namespace, ['get', 'configmap', 'kept', '-o', 'name'])).stdout, 'configmap/kept\n')
 })
 
-const encodedToken = (token: string): string => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
+const encodedToken = (token: string): string =>
+  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
 
-withKubernetesAndKubeletAndKubectl('websockets are answered as they are directly: watch, exec, attach, port-forward and logs', async (t) => {
-  const namespace = await cluster.createNamespace()
-  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' } })
-  await kubelet.runPod(namespace, 'web')
-  const below = `/api/v1/clusters/${org}/${clusterName}/proxy`
-  const pod = `/api/v1/namespaces/${namespace}/pods/web`
-  const [watch, origin] = [`/api/v1/namespaces/${namespace}/configmaps?watch=true&fieldSelector=metadata.name%3Dwatched`, 'Origin: https://app.example']
-  const hasData = ({ data }: Handshake): boolean => data.length > 0
-  const hasPong = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('pong'))
-  const isClosed = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('close'))
-  const ping = clientFrame(9, 'tide')
-  const cases: readonly (readonly [what: string, path: string, headers: readonly string[], isDone: (seen: Handshake) => boolean, sent?: readonly Buffer[]])[] = [
-    ['a watch', watch, [origin], hasData],
-    ['a watch without Origin', watch, [], hasData],
-    ['a watch that offers compression and a protocol', watch, [origin, 'Sec-WebSocket-Extensions: permessage-deflate', 'Sec-WebSocket-Protocol: base64.binary.k8s.io'], hasData],
-    ['a ping in a watch', watch, [origin], hasPong, [ping]],
-    ['exec', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io'], isClosed],
-    ['exec of an older client', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v4.channel.k8s.io', 'Sec-WebSocket-Protocol: channel.k8s.io', origin], isClosed],
-    ['exec of an unknown protocol', `${pod}/exec?command=echo&command=hi&stdout=true`, ['Sec-WebSocket-Protocol: v9.channel.k8s.io'], isClosed],
-    ['exec in a container that is missing', `${pod}/exec?command=echo&container=none&stdout=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io'], isClosed],
-    ['attach', `${pod}/attach?stdout=true&stdin=true`, ['Sec-WebSocket-Protocol: v5.channel.k8s.io'], hasPong, [ping]],
-    ['port-forward', `${pod}/portforward?ports=${echoPort}`, ['Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io'], hasPong, [ping]],
-    ['logs', `${pod}/log?follow=false`, ['Sec-WebSocket-Protocol: binary.k8s.io', origin], isClosed],
-  ]
-  for (const [what, path, headers, isDone, sent] of cases) {
-    const seen = (asked: Omit<Asked, 'headers'>, token: string): Promise<Handshake> => openWebsocket({ ...asked, headers: [`Authorization: Bearer ${token}`, ...headers] }, sent, isDone)
-    const directly = await seen({ url: cluster.url, path }, cluster.tokenFor('admin'))
-    const proxied = await seen({ url: service.baseUrl, path: `${below}${path}` }, owner.token)
-    t.deepEqual({ ...proxied, data: proxied.data.length > 0 }, { ...directly, data: directly.data.length > 0 }, what)
-    if (what === 'a watch' || what === 'exec') t.regex(proxied.status, / 101 /, what)
-  }
-  const byProtocol = async (...protocols: readonly string[]): Promise<readonly string[]> => {
-    const { status, headers } = await openWebsocket({ url: service.baseUrl, path: `${below}${pod}/exec?command=echo&stdout=true`, headers: [`Sec-WebSocket-Protocol: ${protocols.join(', ')}`] }, [], isClosed)
-    return [status.slice(9, 12), headers['sec-websocket-protocol'] ?? '']
-  }
-  t.deepEqual(await byProtocol(encodedToken(owner.token), 'v5.channel.k8s.io'), ['101', 'v5.channel.k8s.io'])
-  for (const refused of [[encodedToken('moor_wrong'), 'v5.channel.k8s.io'], [encodedToken(owner.token)], [encodedToken(owner.token), encodedToken(owner.token), 'v5.channel.k8s.io'], [`${encodedToken(owner.token)}=`, 'v5.channel.k8s.io']]) {
-    t.is((await byProtocol(...refused))[0], '401', refused.length.toString())
-  }
-})
+withKubernetesAndKubeletAndKubectl(
+  'websockets are answered as they are directly: watch, exec, attach, port-forward and logs',
+  async (t) => {
+    const namespace = await cluster.createNamespace()
+    await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' } })
+    await kubelet.runPod(namespace, 'web')
+    const below = `/api/v1/clusters/${org}/${clusterName}/proxy`
+    const pod = `/api/v1/namespaces/${namespace}/pods/web`
+    const [watch, origin] = [
+      `/api/v1/namespaces/${namespace}/configmaps?watch=true&fieldSelector=metadata.name%3Dwatched`,
+      'Origin: https://app.example',
+    ]
+    const hasData = ({ data }: Handshake): boolean => data.length > 0
+    const hasPong = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('pong'))
+    const isClosed = ({ frames }: Handshake): boolean => frames.some((frame) => frame.startsWith('close'))
+    const ping = clientFrame(9, 'tide')
+    const cases: readonly (readonly [
+      what: string,
+      path: string,
+      headers: readonly string[],
+      isDone: (seen: Handshake) => boolean,
+      sent?: readonly Buffer[],
+    ])[] = [
+      ['a watch', watch, [origin], hasData],
+      ['a watch without Origin', watch, [], hasData],
+      [
+        'a watch that offers compression and a protocol',
+        watch,
+        [origin, 'Sec-WebSocket-Extensions: permessage-deflate', 'Sec-WebSocket-Protocol: base64.binary.k8s.io'],
+        hasData,
+      ],
+      ['a ping in a watch', watch, [origin], hasPong, [ping]],
+      [
+        'exec',
+        `${pod}/exec?command=echo&command=hi&stdout=true`,
+        ['Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io'],
+        isClosed,
+      ],
+      [
+        'exec of an older client',
+        `${pod}/exec?command=echo&command=hi&stdout=true`,
+        ['Sec-WebSocket-Protocol: v4.channel.k8s.io', 'Sec-WebSocket-Protocol: channel.k8s.io', origin],
+        isClosed,
+      ],
+      [
+        'exec of an unknown protocol',
+        `${pod}/exec?command=echo&command=hi&stdout=true`,
+        ['Sec-WebSocket-Protocol: v9.channel.k8s.io'],
+        isClosed,
+      ],
+      [
+        'exec in a container that is missing',
+        `${pod}/exec?command=echo&container=none&stdout=true`,
+        ['Sec-WebSocket-Protocol: v5.channel.k8s.io'],
+        isClosed,
+      ],
+      [
+        'attach',
+        `${pod}/attach?stdout=true&stdin=true`,
+        ['Sec-WebSocket-Protocol: v5.channel.k8s.io'],
+        hasPong,
+        [ping],
+      ],
+      [
+        'port-forward',
+        `${pod}/portforward?ports=${echoPort}`,
+        ['Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io'],
+        hasPong,
+        [ping],
+      ],
+      ['logs', `${pod}/log?follow=false`, ['Sec-WebSocket-Protocol: binary.k8s.io', origin], isClosed],
+    ]
+    for (const [what, path, headers, isDone, sent] of cases) {
+      const seen = (asked: Omit<Asked, 'headers'>, token: string): Promise<Handshake> =>
+        openWebsocket({ ...asked, headers: [`Authorization: Bearer ${token}`, ...headers] }, sent, isDone)
+      const directly = await seen({ url: cluster.url, path }, cluster.tokenFor('admin'))
+      const proxied = await seen({ url: service.baseUrl, path: `${below}${path}` }, owner.token)
+      t.deepEqual({ ...proxied, data: proxied.data.length > 0 }, { ...directly, data: directly.data.length > 0 }, what)
+      if (what === 'a watch' || what === 'exec') t.regex(proxied.status, / 101 /, what)
+    }
+    const byProtocol = async (...protocols: readonly string[]): Promise<readonly string[]> => {
+      const { status, headers } = await openWebsocket(
+        {
+          url: service.baseUrl,
+          path: `${below}${pod}/exec?command=echo&stdout=true`,
+          headers: [`Sec-WebSocket-Protocol: ${protocols.join(', ')}`],
+        },
+        [],
+        isClosed,
+      )
+      return [status.slice(9, 12), headers['sec-websocket-protocol'] ?? '']
+    }
+    t.deepEqual(await byProtocol(encodedToken(owner.token), 'v5.channel.k8s.io'), ['101', 'v5.channel.k8s.io'])
+    for (const refused of [
+      [encodedToken('moor_wrong'), 'v5.channel.k8s.io'],
+      [encodedToken(owner.token)],
+      [encodedToken(owner.token), encodedToken(owner.token), 'v5.channel.k8s.io'],
+      [`${encodedToken(owner.token)}=`, 'v5.channel.k8s.io'],
+    ]) {
+      t.is((await byProtocol(...refused))[0], '401', refused.length.toString())
+    }
+  },
+)
 
 /** Connections that leave HTTP, through the whole service. */
 let proxyUpgradeService: TestService
@@ -307,16 +478,34 @@ let clusters = 0
 /** A record of its own, so that tests do not cut each other's connections. */
 const makeProxy = async (target: FakeKubernetes = fake): Promise<{ name: string; proxy: string }> => {
   const name = `up-${(clusters += 1)}`
-  const owner = await proxyUpgradeService.send('POST', '/api/v1/orgs', { token: proxyUpgradeService.adminToken, body: { username: `org-${name}` } })
+  const owner = await proxyUpgradeService.send('POST', '/api/v1/orgs', {
+    token: proxyUpgradeService.adminToken,
+    body: { username: `org-${name}` },
+  })
   if (owner.status !== 201) throw new Error(owner.text)
-  await expectStatus(importCluster(proxyUpgradeService.send, proxyUpgradeService.adminToken, `org-${name}`, name, target.kubeconfig()), 200)
+  await expectStatus(
+    importCluster(proxyUpgradeService.send, proxyUpgradeService.adminToken, `org-${name}`, name, target.kubeconfig()),
+    200,
+  )
   return { name: `org-${name}/${name}`, proxy: `/api/v1/clusters/org-${name}/${name}/proxy` }
 }
 
 const open = (): Socket => connect(Number(new URL(proxyUpgradeService.baseUrl).port), '127.0.0.1')
 const head = (path: string, lines: readonly string[], method = 'GET'): string =>
-  [`${method} ${path} HTTP/1.1`, `Host: ${new URL(proxyUpgradeService.baseUrl).host}`, `Authorization: Bearer ${proxyUpgradeService.adminToken}`, ...lines, '', ''].join('\r\n')
-const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
+  [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${new URL(proxyUpgradeService.baseUrl).host}`,
+    `Authorization: Bearer ${proxyUpgradeService.adminToken}`,
+    ...lines,
+    '',
+    '',
+  ].join('\r\n')
+const upgrade = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+]
 const exec = '/api/v1/namespaces/default/pods/web/exec?command=sh'
 
 const readAll = async (socket: Socket): Promise<string> => {
@@ -326,16 +515,25 @@ const readAll = async (socket: Socket): Promise<string> => {
 }
 
 const accept = (socket: Duplex): void => {
-  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSet-Cookie: a=b\r\n\r\n')
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSet-Cookie: a=b\r\n\r\n',
+  )
 }
 
-for (const [status, reason] of [[200, 'OK'], [403, 'Forbidden'], [404, 'Not Found'], [500, 'Internal Server Error']] as const) {
+for (const [status, reason] of [
+  [200, 'OK'],
+  [403, 'Forbidden'],
+  [404, 'Not Found'],
+  [500, 'Internal Server Error'],
+] as const) {
   test(`an upgrade answered ${status} is an ordinary response, and later bytes of the connection are dropped`, async (t) => {
     const own = await startFakeKubernetes()
     t.teardown(() => own.stop())
     own.onUpgrade((_req, socket) => {
       // Node hands the connection over whatever the answer is; a naive relay would leave it open and authenticated.
-      socket.write(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}`)
+      socket.write(
+        `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}`,
+      )
       socket.on('data', (chunk: Buffer) => smuggled.push(chunk.toString('latin1')))
     })
     const smuggled: string[] = []
@@ -378,7 +576,12 @@ test('bytes pass both ways, also those that came with the head, and identity is 
   const { proxy } = await makeProxy(own)
   const socket = open()
   socket.write(
-    head(`${proxy}${exec}`, [...upgrade, 'Cookie: moorage_session=x', 'X-Remote-User: root', `Sec-WebSocket-Protocol: v5.channel.k8s.io, ${encodedToken(proxyUpgradeService.adminToken)}, v4.channel.k8s.io`]),
+    head(`${proxy}${exec}`, [
+      ...upgrade,
+      'Cookie: moorage_session=x',
+      'X-Remote-User: root',
+      `Sec-WebSocket-Protocol: v5.channel.k8s.io, ${encodedToken(proxyUpgradeService.adminToken)}, v4.channel.k8s.io`,
+    ]),
   )
   const sent = Buffer.alloc(3_000_000, 'wave-')
   const done = readAll(socket)
@@ -438,7 +641,11 @@ test('what the cluster says last arrives whole, though the client talks on while
   })
   const { proxy } = await makeProxy(own)
   for (let round = 0; round < 40; round += 1) {
-    const socket = tlsConnect({ port: Number(new URL(proxyUpgradeService.baseUrl).port), host: '127.0.0.1', rejectUnauthorized: false })
+    const socket = tlsConnect({
+      port: Number(new URL(proxyUpgradeService.baseUrl).port),
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+    })
     socket.write(head(`${proxy}${exec}`, upgrade))
     const whole = readAll(socket)
     socket.once('readable', () => void (talking = setInterval(() => socket.write('bye'), 0)))
@@ -463,9 +670,18 @@ test('removing the cluster cuts its open streams and watches', async (t) => {
   await Promise.all([once(stream, 'data'), once(watch, 'data')])
   const closed = Promise.all([once(stream, 'close'), once(watch, 'close')])
   for (const socket of [stream, watch]) socket.resume()
-  await expectStatus(proxyUpgradeService.send('POST', `/api/v1/clustersv2/${name}/remove`, { token: proxyUpgradeService.adminToken, body: {} }), 200)
+  await expectStatus(
+    proxyUpgradeService.send('POST', `/api/v1/clustersv2/${name}/remove`, {
+      token: proxyUpgradeService.adminToken,
+      body: {},
+    }),
+    200,
+  )
   await closed
-  t.is((await proxyUpgradeService.send('GET', `${proxy}/version`, { token: proxyUpgradeService.adminToken })).status, 404)
+  t.is(
+    (await proxyUpgradeService.send('GET', `${proxy}/version`, { token: proxyUpgradeService.adminToken })).status,
+    404,
+  )
 })
 
 test('other protocols are plain requests, and no unauthorized caller reaches the cluster', async (t) => {

@@ -36,22 +36,44 @@ const must = async (method: string, path: string, body?: unknown): Promise<void>
 }
 const clusterSet = async (): Promise<string> => {
   const name = `set-${randomBytes(6).toString('hex')}`
-  await must('POST', `${group}/managedclustersets`, { apiVersion: 'cluster.open-cluster-management.io/v1beta2', kind: 'ManagedClusterSet', metadata: { name }, spec: {} })
+  await must('POST', `${group}/managedclustersets`, {
+    apiVersion: 'cluster.open-cluster-management.io/v1beta2',
+    kind: 'ManagedClusterSet',
+    metadata: { name },
+    spec: {},
+  })
   return name
 }
 const plantBinding = (namespace: string, name: string, set: string): Promise<void> =>
-  must('POST', bindingsOf(namespace), { apiVersion: 'cluster.open-cluster-management.io/v1beta2', kind: 'ManagedClusterSetBinding', metadata: { name }, spec: { clusterSet: set } })
+  must('POST', bindingsOf(namespace), {
+    apiVersion: 'cluster.open-cluster-management.io/v1beta2',
+    kind: 'ManagedClusterSetBinding',
+    metadata: { name },
+    spec: { clusterSet: set },
+  })
 const bindings = async (namespace: string): Promise<readonly (readonly [name: string, set: string])[]> =>
-  ((await cluster.request('GET', bindingsOf(namespace))).body as { items: { metadata: { name: string }; spec: { clusterSet: string } }[] }).items.map(({ metadata, spec }) => [metadata.name, spec.clusterSet])
+  (
+    (await cluster.request('GET', bindingsOf(namespace))).body as {
+      items: { metadata: { name: string }; spec: { clusterSet: string } }[]
+    }
+  ).items.map(({ metadata, spec }) => [metadata.name, spec.clusterSet])
 
-const change = (verb: 'bind' | 'unbind', body: unknown, person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> =>
+const change = (
+  verb: 'bind' | 'unbind',
+  body: unknown,
+  person: Person = owner,
+  at = `${org}/hub`,
+): Promise<ServiceAnswer> =>
   service.send('POST', `/api/v1/clusters/${at}/bound-namespaces/${verb}`, { token: person.token, body })
-const list = (person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> => service.send('GET', `/api/v1/clusters/${at}/bound-namespaces`, { token: person.token })
+const list = (person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> =>
+  service.send('GET', `/api/v1/clusters/${at}/bound-namespaces`, { token: person.token })
 
 test('namespaces are listed with the sets that are bound to each, without the namespaces of spokes', async (t) => {
   const [bare, full] = [await cluster.createNamespace(), await cluster.createNamespace()]
   const spoke = `spoke-${randomBytes(6).toString('hex')}`
-  await must('POST', '/api/v1/namespaces', { metadata: { name: spoke, labels: { 'open-cluster-management.io/cluster-name': spoke } } })
+  await must('POST', '/api/v1/namespaces', {
+    metadata: { name: spoke, labels: { 'open-cluster-management.io/cluster-name': spoke } },
+  })
   const [a, b] = [await clusterSet(), await clusterSet()]
   await plantBinding(full, 'zulu', b)
   await plantBinding(full, 'alpha', b)
@@ -71,8 +93,13 @@ test('bind and unbind, each of them twice; each change is recorded once', async 
   t.deepEqual((await list()).json[namespace], [set])
   for (const _ of [1, 2]) await expectStatus(change('unbind', { clusterSet: set, namespace }), 200)
   t.deepEqual(await bindings(namespace), [])
-  const log = await expectStatus(service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }), 200)
-  const rows = (log.json as { action: string; object_name?: string; changes?: { namespace?: string } }[]).filter(({ changes }) => changes?.namespace === namespace)
+  const log = await expectStatus(
+    service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }),
+    200,
+  )
+  const rows = (log.json as { action: string; object_name?: string; changes?: { namespace?: string } }[]).filter(
+    ({ changes }) => changes?.namespace === namespace,
+  )
   t.deepEqual(rows.map(({ action }) => action).sort(), ['cluster.namespace_bound', 'cluster.namespace_unbound'])
   t.like(rows[0], { object_name: 'hub', changes: { clusterSet: set, namespace } })
 })
@@ -80,7 +107,11 @@ test('bind and unbind, each of them twice; each change is recorded once', async 
 test('a repeated request with its Idempotency-Key binds once and gets the same answer', async (t) => {
   const [namespace, set] = [await cluster.createNamespace(), await clusterSet()]
   const send = (): Promise<ServiceAnswer> =>
-    service.send('POST', `/api/v1/clusters/${org}/hub/bound-namespaces/bind`, { token: owner.token, headers: { 'Idempotency-Key': `bind-${namespace}` }, body: { clusterSet: set, namespace } })
+    service.send('POST', `/api/v1/clusters/${org}/hub/bound-namespaces/bind`, {
+      token: owner.token,
+      headers: { 'Idempotency-Key': `bind-${namespace}` },
+      body: { clusterSet: set, namespace },
+    })
   await expectStatus(send(), 200)
   await must('DELETE', `${bindingsOf(namespace)}/${set}`)
   await expectStatus(send(), 200)
@@ -90,7 +121,10 @@ test('a repeated request with its Idempotency-Key binds once and gets the same a
 test('concurrent binds of one pair all succeed and make one binding', async (t) => {
   const [namespace, set] = [await cluster.createNamespace(), await clusterSet()]
   const answers = await Promise.all([1, 2, 3, 4].map(() => change('bind', { clusterSet: set, namespace })))
-  t.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200])
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
   t.deepEqual(await bindings(namespace), [[set, set]])
 })
 
@@ -122,7 +156,10 @@ test('unbind removes bindings of other names for the set, and no binding for ano
 })
 
 test('with impersonation, the rights of the caller on the hub decide, and a denial is 403', async (t) => {
-  await expectStatus(importCluster(service.send, owner.token, owner.login, 'own', cluster.kubeconfig(), { impersonateUsers: true }), 200)
+  await expectStatus(
+    importCluster(service.send, owner.token, owner.login, 'own', cluster.kubeconfig(), { impersonateUsers: true }),
+    200,
+  )
   const at = `${owner.login}/own`
   const listed = await list(owner, at)
   t.is(listed.status, 403, listed.text)
@@ -131,7 +168,12 @@ test('with impersonation, the rights of the caller on the hub decide, and a deni
 })
 
 test('reading needs the right to view hubs, changing the right to bind namespaces; for another organization the cluster does not exist', async (t) => {
-  const [connector, reader, binder, stranger] = [await people.person('none'), await people.person('reader'), await people.person('binder'), await people.person('stranger')]
+  const [connector, reader, binder, stranger] = [
+    await people.person('none'),
+    await people.person('reader'),
+    await people.person('binder'),
+    await people.person('stranger'),
+  ]
   const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
   await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
   await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
@@ -139,7 +181,11 @@ test('reading needs the right to view hubs, changing the right to bind namespace
   await people.organization(stranger)
   const namespace = await cluster.createNamespace()
   const statuses = async (person: Person): Promise<readonly number[]> => {
-    const answers = [await list(person), await change('bind', { clusterSet: 'absent', namespace }, person), await change('unbind', { clusterSet: 'absent', namespace }, person)]
+    const answers = [
+      await list(person),
+      await change('bind', { clusterSet: 'absent', namespace }, person),
+      await change('unbind', { clusterSet: 'absent', namespace }, person),
+    ]
     return answers.map(({ status }) => status)
   }
   t.deepEqual(await statuses(connector), [403, 403, 403])

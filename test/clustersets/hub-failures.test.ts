@@ -30,14 +30,16 @@ const profiles = '/apis/profile.k8s.appscode.com/v1alpha1'
 const namespaces = '/api/v1/namespaces'
 
 /** Serves a list in pages as kube-apiserver does, with the place in `continue`. */
-const pages = (names: readonly string[], expire: () => boolean = () => false) => (req: IncomingMessage, res: ServerResponse): void => {
-  const { searchParams } = new URL(req.url ?? '', 'https://hub')
-  const [from, limit] = [Number(searchParams.get('continue') ?? 0), Number(searchParams.get('limit'))]
-  if (from > 0 && expire()) return json(410, refusal(410, 'Expired'))(req, res)
-  const end = from + limit
-  const items = names.slice(from, end).map((name) => ({ metadata: { name, uid: name } }))
-  return json(200, { kind: 'List', metadata: end < names.length ? { continue: String(end) } : {}, items })(req, res)
-}
+const pages =
+  (names: readonly string[], expire: () => boolean = () => false) =>
+  (req: IncomingMessage, res: ServerResponse): void => {
+    const { searchParams } = new URL(req.url ?? '', 'https://hub')
+    const [from, limit] = [Number(searchParams.get('continue') ?? 0), Number(searchParams.get('limit'))]
+    if (from > 0 && expire()) return json(410, refusal(410, 'Expired'))(req, res)
+    const end = from + limit
+    const items = names.slice(from, end).map((name) => ({ metadata: { name, uid: name } }))
+    return json(200, { kind: 'List', metadata: end < names.length ? { continue: String(end) } : {}, items })(req, res)
+  }
 
 /** The routes of the part, below the path of a hub. Each write of a change reaches the hub that `hub` makes. */
 interface PartRoute {
@@ -66,20 +68,52 @@ const routes: readonly PartRoute[] = [
   { route: 'POST clustersets/delete', body: { clusterSet: 'idle' }, onConflict: 200 },
   { route: 'POST clustersets/add', body: { clusterSet: 'edge', clusters: ['quay'] }, isOfMany: true },
   { route: 'POST clustersets/remove', body: { clusterSet: 'edge', clusters: ['wharf'] }, isOfMany: true },
-  ...['featuresets', 'sync-status/all-features', 'sync-status/suite-features-version', 'sync-status/backup', 'auto-update/check'].map((read) => ({ route: `GET clustersets/edge/${read}`, isOfFeatures: true })),
-  { route: 'POST clustersets/edge/install-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
-  { route: 'POST clustersets/edge/disable-featureset', body: { clusterSet: 'edge', featureSet: 'backups' }, isOfFeatures: true },
-  { route: 'POST clustersets/edge/wharf/update-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
+  ...[
+    'featuresets',
+    'sync-status/all-features',
+    'sync-status/suite-features-version',
+    'sync-status/backup',
+    'auto-update/check',
+  ].map((read) => ({ route: `GET clustersets/edge/${read}`, isOfFeatures: true })),
+  {
+    route: 'POST clustersets/edge/install-featureset',
+    body: modelOf('backups', { backup: { size: 1 } }),
+    isOfFeatures: true,
+  },
+  {
+    route: 'POST clustersets/edge/disable-featureset',
+    body: { clusterSet: 'edge', featureSet: 'backups' },
+    isOfFeatures: true,
+  },
+  {
+    route: 'POST clustersets/edge/wharf/update-featureset',
+    body: modelOf('backups', { backup: { size: 1 } }),
+    isOfFeatures: true,
+  },
   { route: 'POST clustersets/edge/auto-update', isOfFeatures: true },
 ]
 const changes = routes.filter(({ route }) => route.startsWith('POST '))
 
-const named = (name: string, more: object = {}, labels: object = {}): object => ({ metadata: { name, uid: name, resourceVersion: '1', labels }, ...more })
-const binding = { ...named('global', { spec: { clusterSet: 'global' } }), metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' } }
-const wharf = named('wharf', { status: { conditions: [{ type: 'ManagedClusterConditionAvailable', status: 'True' }] } }, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
+const named = (name: string, more: object = {}, labels: object = {}): object => ({
+  metadata: { name, uid: name, resourceVersion: '1', labels },
+  ...more,
+})
+const binding = {
+  ...named('global', { spec: { clusterSet: 'global' } }),
+  metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' },
+}
+const wharf = named(
+  'wharf',
+  { status: { conditions: [{ type: 'ManagedClusterConditionAvailable', status: 'True' }] } },
+  { 'cluster.open-cluster-management.io/clusterset': 'edge' },
+)
 const backup = named('backup', { spec: { featureSet: 'backups', chart: { name: 'backup' } } })
 const suite = named('opscenter-features', { spec: { featureSet: 'core', chart: { name: 'suite', version: '2' } } })
-const ofWharf = { metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' }, spec: { opscenterFeaturesVersion: '2' }, status: { observedOpscenterFeaturesVersion: '2' } }
+const ofWharf = {
+  metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' },
+  spec: { opscenterFeaturesVersion: '2' },
+  status: { observedOpscenterFeaturesVersion: '2' },
+}
 /** What the hub has, by path: the elements of a list, or an object. */
 const content: Readonly<Record<string, object>> = {
   [namespaces]: [],
@@ -95,7 +129,14 @@ const content: Readonly<Record<string, object>> = {
   [`${ui}/features`]: [backup, suite],
   [`${ui}/features/backup`]: backup,
   [`${ui}/features/opscenter-features`]: suite,
-  [`${profiles}/managedclustersetprofiles/edge`]: named('edge', { spec: { features: { backup: { featureSet: 'backups' }, 'opscenter-features': { featureSet: 'core', chart: { version: '1' } } } } }),
+  [`${profiles}/managedclustersetprofiles/edge`]: named('edge', {
+    spec: {
+      features: {
+        backup: { featureSet: 'backups' },
+        'opscenter-features': { featureSet: 'core', chart: { version: '1' } },
+      },
+    },
+  }),
   [`${profiles}/managedclusterprofilebindings`]: [ofWharf],
   [`${profiles}/namespaces/wharf/managedclusterprofilebindings/wharf`]: ofWharf,
   '/apis/work.open-cluster-management.io/v1/manifestworks': [],
@@ -125,7 +166,10 @@ const hub = async (t: { teardown(end: () => unknown): void }): Promise<World> =>
   const read: HubAnswer = (req, res) => {
     // The only cluster is in the set edge.
     const found = req.url?.includes('clusterset%3Didle') === true ? [] : content[(req.url ?? '').split('?')[0] ?? '']
-    if (found === undefined) return req.url?.startsWith(`${sets}/`) === true ? json(404, refusal(404, 'NotFound'))(req, res) : notServed(req, res)
+    if (found === undefined)
+      return req.url?.startsWith(`${sets}/`) === true
+        ? json(404, refusal(404, 'NotFound'))(req, res)
+        : notServed(req, res)
     return json(200, Array.isArray(found) ? { kind: 'List', metadata: {}, items: found } : found)(req, res)
   }
   answerAll(read)
@@ -152,7 +196,10 @@ test('a list of several pages is whole, also if the place after a page expires',
   t.deepEqual(Object.keys((await expectStatus(list(), 200)).json), names)
   t.is(fake.seen.filter(({ url }) => url.startsWith(`${namespaces}?limit=1000`)).length, 3)
   let expiries = 1
-  fake.on(namespaces, pages(names, () => expiries-- > 0))
+  fake.on(
+    namespaces,
+    pages(names, () => expiries-- > 0),
+  )
   t.deepEqual(Object.keys((await expectStatus(list(), 200)).json), names)
 })
 
@@ -176,23 +223,70 @@ for (const [what, answer, status, code] of hubFailures) {
   })
 }
 
-const denied = 'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request: '
+const denied =
+  'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request: '
 const ocmDenial = {
-  ...refusal(403, 'Forbidden', `${denied}managedclustersets/join.cluster.open-cluster-management.io "edge" is forbidden: user "system:serviceaccount:vault:secret" cannot add/remove a ManagedCluster to/from ManagedClusterSet "edge"`),
+  ...refusal(
+    403,
+    'Forbidden',
+    `${denied}managedclustersets/join.cluster.open-cluster-management.io "edge" is forbidden: user "system:serviceaccount:vault:secret" cannot add/remove a ManagedCluster to/from ManagedClusterSet "edge"`,
+  ),
   details: { name: 'edge', group: 'cluster.open-cluster-management.io', kind: 'managedclustersets/join' },
 }
 /** What a hub may answer to a change, after reads that succeeded. `message`: what the caller is shown of it. */
-const refusals: Readonly<Record<string, { readonly answer: object & { readonly code?: number }; readonly status: number; readonly code: string; readonly message: RegExp }>> = {
+const refusals: Readonly<
+  Record<
+    string,
+    {
+      readonly answer: object & { readonly code?: number }
+      readonly status: number
+      readonly code: string
+      readonly message: RegExp
+    }
+  >
+> = {
   'finds the object invalid': {
-    answer: refusal(422, 'Invalid', 'spec is odd: Bearer abc.def and eyJhbGciOi.eyJzdWIi.c2ln'), status: 422, code: 'HubRefused', message: /spec is odd: \*\*\* and \*\*\*/,
+    answer: refusal(422, 'Invalid', 'spec is odd: Bearer abc.def and eyJhbGciOi.eyJzdWIi.c2ln'),
+    status: 422,
+    code: 'HubRefused',
+    message: /spec is odd: \*\*\* and \*\*\*/,
   },
-  'denies the change by a policy': { answer: refusal(403, 'Forbidden', `${denied}label berth is required`), status: 422, code: 'HubRefused', message: /label berth is required/ },
-  'denies the change with 400': { answer: refusal(400, 'BadRequest', `${denied}url "http://x" is invalid`), status: 422, code: 'HubRefused', message: /url "http:\/\/x" is invalid/ },
-  'finds a right of OCM missing': { answer: ocmDenial, status: 500, code: 'CredentialRefused', message: /the stored credential .* It needs the right on managedclustersets\/join edge\./ },
-  'does not let the credential write': { answer: refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot patch'), status: 500, code: 'CredentialRefused', message: /stored credential/ },
-  'fails to write': { answer: refusal(500, 'InternalError', 'etcdserver: request timed out'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+  'denies the change by a policy': {
+    answer: refusal(403, 'Forbidden', `${denied}label berth is required`),
+    status: 422,
+    code: 'HubRefused',
+    message: /label berth is required/,
+  },
+  'denies the change with 400': {
+    answer: refusal(400, 'BadRequest', `${denied}url "http://x" is invalid`),
+    status: 422,
+    code: 'HubRefused',
+    message: /url "http:\/\/x" is invalid/,
+  },
+  'finds a right of OCM missing': {
+    answer: ocmDenial,
+    status: 500,
+    code: 'CredentialRefused',
+    message: /the stored credential .* It needs the right on managedclustersets\/join edge\./,
+  },
+  'does not let the credential write': {
+    answer: refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot patch'),
+    status: 500,
+    code: 'CredentialRefused',
+    message: /stored credential/,
+  },
+  'fails to write': {
+    answer: refusal(500, 'InternalError', 'etcdserver: request timed out'),
+    status: 500,
+    code: 'ClusterUnreachable',
+    message: /answered 500/,
+  },
   'has a webhook that does not answer': {
-    answer: refusal(500, 'InternalError', 'Internal error occurred: failed calling webhook "managedclustervalidators": connection refused, Bearer abc.def'),
+    answer: refusal(
+      500,
+      'InternalError',
+      'Internal error occurred: failed calling webhook "managedclustervalidators": connection refused, Bearer abc.def',
+    ),
     status: 500,
     code: 'ClusterUnreachable',
     message: /answered 500 to .*failed calling webhook "managedclustervalidators": connection refused/,
@@ -204,7 +298,11 @@ for (const [what, { answer, status, code, message }] of Object.entries(refusals)
     answerChanges(json(answer.code ?? 0, answer))
     for (const route of changes) {
       const answered = await ask(route)
-      t.deepEqual([answered.status, answered.json.code], [status, code === 'HubRefused' && route.isOfMany === true ? 'ClusterSetRefused' : code], `${route.route}: ${answered.text}`)
+      t.deepEqual(
+        [answered.status, answered.json.code],
+        [status, code === 'HubRefused' && route.isOfMany === true ? 'ClusterSetRefused' : code],
+        `${route.route}: ${answered.text}`,
+      )
       t.regex(answered.json.message, message, route.route)
       t.notRegex(answered.text, /serviceaccount/, route.route)
     }
@@ -223,7 +321,8 @@ test('an object that another client changes each time is 409; one that was repla
 test('an overloaded hub is asked again once, after the time that it names', async (t) => {
   const { fake, list } = await hub(t)
   let refusals = 1
-  const overloaded: HubAnswer = (req, res) => (refusals-- > 0 ? json(429, refusal(429, 'TooManyRequests'), { 'retry-after': '0' }) : pages(['one']))(req, res)
+  const overloaded: HubAnswer = (req, res) =>
+    (refusals-- > 0 ? json(429, refusal(429, 'TooManyRequests'), { 'retry-after': '0' }) : pages(['one']))(req, res)
   fake.on(namespaces, overloaded)
   t.deepEqual((await expectStatus(list(), 200)).json, { one: [] })
   refusals = 2
@@ -234,7 +333,10 @@ test('an overloaded hub is asked again once, after the time that it names', asyn
 
 test('a namespace that disappears while it is bound is 422', async (t) => {
   const { answerChanges, change } = await hub(t)
-  for (const answer of [{ ...refusal(403, 'Forbidden'), details: { causes: [{ reason: 'NamespaceTerminating' }] } }, refusal(404, 'NotFound')]) {
+  for (const answer of [
+    { ...refusal(403, 'Forbidden'), details: { causes: [{ reason: 'NamespaceTerminating' }] } },
+    refusal(404, 'NotFound'),
+  ]) {
     answerChanges(json((answer as { code: number }).code, answer))
     t.is((await change('bind')).json.code, 'BindingRefused')
   }
@@ -256,15 +358,24 @@ test('bad names are 422, and no request reaches the hub', async (t) => {
 
 test('the lists take the same number of requests to the hub for one cluster as for hundreds', async (t) => {
   const { fake, ask, answerAll } = await hub(t)
-  const many = Array.from({ length: 400 }, (_, index) => named(`c${index}`, { spec: { hubAcceptsClient: true } }, { 'cluster.open-cluster-management.io/clusterset': `cp-${index % 50}` }))
+  const many = Array.from({ length: 400 }, (_, index) =>
+    named(
+      `c${index}`,
+      { spec: { hubAcceptsClient: true } },
+      { 'cluster.open-cluster-management.io/clusterset': `cp-${index % 50}` },
+    ),
+  )
   const countOf = async (route: PartRoute, size: number): Promise<number> => {
     answerAll((req, res) => {
       const path = (req.url ?? '').split('?')[0] ?? ''
       const found =
-        path === clusters ? { metadata: {}, items: many.slice(0, size) }
-        : path === sets ? { metadata: {}, items: Array.from({ length: Math.min(size, 50) }, (_, index) => named(`cp-${index}`)) }
-        : path.startsWith(`${sets}/`) ? named('cp-0')
-        : undefined
+        path === clusters
+          ? { metadata: {}, items: many.slice(0, size) }
+          : path === sets
+            ? { metadata: {}, items: Array.from({ length: Math.min(size, 50) }, (_, index) => named(`cp-${index}`)) }
+            : path.startsWith(`${sets}/`)
+              ? named('cp-0')
+              : undefined
       return (found === undefined ? notServed : json(200, found))(req, res)
     })
     const before = fake.seen.length
@@ -283,7 +394,10 @@ test('when the client disconnects, the request to the hub ends', async (t) => {
   const before = fake.openRequests()
   const gone = new AbortController()
   fake.on(bindings, () => undefined)
-  const asked = fetch(`${service.baseUrl}${path}`, { headers: { authorization: `Bearer ${owner.token}` }, signal: gone.signal })
+  const asked = fetch(`${service.baseUrl}${path}`, {
+    headers: { authorization: `Bearer ${owner.token}` },
+    signal: gone.signal,
+  })
   await until('the request at the hub', () => (fake.openRequests() > before ? true : undefined))
   gone.abort()
   await t.throwsAsync(asked)

@@ -2,14 +2,23 @@ import { expectStatus, importCluster, makePeople, type Person } from '../cluster
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
-import { clusterRoleBindings, clusterRoles, managedClusters, managedClusterSets, namespaces } from '../support/hub/api/kinds.ts'
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  managedClusters,
+  managedClusterSets,
+  namespaces,
+} from '../support/hub/api/kinds.ts'
 import { clusterSetLabel } from '../support/hub/api/ocm-names.ts'
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Changes of cluster sets on a hub with the webhooks of OCM, which ask for a right on each set that a cluster leaves or joins. */
+/**
+ * Changes of cluster sets on a hub with the webhooks of OCM, which ask for a right on each set that a cluster leaves or
+ * joins.
+ */
 const test = needing('kubernetes')
 
 let server: ControlPlaneAccess
@@ -33,7 +42,9 @@ test.before(async () => {
   for (const at of ['full', 'limited'] as const) {
     const { login, token } = owners[at]
     // The API server takes a new role into account a moment after it was made.
-    await until('the role', async () => ((await importCluster(service.send, token, login, 'hub', kubeconfigs[at])).status === 200 ? true : undefined))
+    await until('the role', async () =>
+      (await importCluster(service.send, token, login, 'hub', kubeconfigs[at])).status === 200 ? true : undefined,
+    )
   }
 })
 test.after.always(async () => {
@@ -53,17 +64,26 @@ const limitedKubeconfig = async (): Promise<string> => {
     { apiGroups: [group], resources: ['managedclustersets/join'], verbs: ['create'], resourceNames: [open, 'default'] },
   ]
   await hub.client.create(clusterRoles, { metadata: { name: role }, rules })
-  await hub.client.create(clusterRoleBindings, { metadata: { name: role }, roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects: [{ kind: 'User', apiGroup, name: user }] })
+  await hub.client.create(clusterRoleBindings, {
+    metadata: { name: role },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'User', apiGroup, name: user }],
+  })
   return server.createUserKubeconfig(user)
 }
 
 const cluster = async (set?: string): Promise<string> => {
   const name = hub.name()
-  await hub.client.create(managedClusters, { metadata: { name, ...(set === undefined ? {} : { labels: { [clusterSetLabel]: set } }) }, spec: {} })
+  await hub.client.create(managedClusters, {
+    metadata: { name, ...(set === undefined ? {} : { labels: { [clusterSetLabel]: set } }) },
+    spec: {},
+  })
   return name
 }
-const setOf = async (name: string): Promise<string | undefined> => (await hub.client.get(managedClusters, name))?.metadata.labels?.[clusterSetLabel]
-const change = (as: keyof typeof owners, what: string, body: object): Promise<ServiceAnswer> => service.send('POST', `/api/v1/clusters/${owners[as].login}/hub/${what}`, { token: owners[as].token, body })
+const setOf = async (name: string): Promise<string | undefined> =>
+  (await hub.client.get(managedClusters, name))?.metadata.labels?.[clusterSetLabel]
+const change = (as: keyof typeof owners, what: string, body: object): Promise<ServiceAnswer> =>
+  service.send('POST', `/api/v1/clusters/${owners[as].login}/hub/${what}`, { token: owners[as].token, body })
 
 test('clusters come from the default set, and are there again when they leave', async (t) => {
   const [name, a, b] = [hub.name(), await cluster(), await cluster(closed)]
@@ -80,10 +100,15 @@ test('a right that the credential lacks on a set is named; clusters of other set
   const denied = await change('limited', 'clustersets/add', { clusterSet: closed, clusters: [c] })
   t.is(denied.status, 500)
   t.is(denied.json.code, 'CredentialRefused')
-  t.is(denied.json.message, `The hub does not let the stored credential patch managedclusters. It needs the right on managedclustersets/join ${closed}.`)
+  t.is(
+    denied.json.message,
+    `The hub does not let the stored credential patch managedclusters. It needs the right on managedclustersets/join ${closed}.`,
+  )
   const partly = await change('limited', 'clustersets/add', { clusterSet: open, clusters: [a, b] })
   t.is(partly.json.code, 'CredentialRefused')
-  t.deepEqual(partly.json.errors, [`${b}: The hub does not let the stored credential patch managedclusters. It needs the right on managedclustersets/join ${closed}.`])
+  t.deepEqual(partly.json.errors, [
+    `${b}: The hub does not let the stored credential patch managedclusters. It needs the right on managedclustersets/join ${closed}.`,
+  ])
   t.deepEqual([await setOf(a), await setOf(b), await setOf(c)], [open, closed, 'default'])
   const both = await change('limited', 'clustersets/add', { clusterSet: open, clusters: [b, 'no-such-spoke'] })
   t.is(both.json.code, 'ClusterSetRefused')
@@ -95,6 +120,9 @@ test('a set cannot be bound without the right to bind it', async (t) => {
   await hub.client.create(namespaces, { metadata: { name: namespace } })
   const denied = await change('limited', 'bound-namespaces/bind', { clusterSet: open, namespace })
   t.is(denied.json.code, 'CredentialRefused')
-  t.is(denied.json.message, `The hub does not let the stored credential create managedclustersetbindings. It needs the right on managedclustersets/bind ${open}.`)
+  t.is(
+    denied.json.message,
+    `The hub does not let the stored credential create managedclustersetbindings. It needs the right on managedclustersets/bind ${open}.`,
+  )
   await expectStatus(change('full', 'bound-namespaces/bind', { clusterSet: open, namespace }), 200)
 })

@@ -71,7 +71,11 @@ async function untilNot<A extends { readonly status: number }>(status: number, a
   return ask()
 }
 
-const kubectlTest = needing<{ command: (...args: string[]) => [string, string[]]; openStreams: () => Promise<number> }>('kubernetes', 'kubelet', 'kubectl')
+const kubectlTest = needing<{ command: (...args: string[]) => [string, string[]]; openStreams: () => Promise<number> }>(
+  'kubernetes',
+  'kubelet',
+  'kubectl',
+)
 const endings: (() => Promise<void>)[] = []
 
 kubectlTest.beforeEach(async (t) => {
@@ -109,14 +113,18 @@ kubectlTest('logs --follow continues until the reader leaves, and then closes at
   }
   t.is(await t.context.openStreams(), 1)
   child.kill()
-  for (let left = 100; left > 0 && (await t.context.openStreams()) > 0; left -= 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let left = 100; left > 0 && (await t.context.openStreams()) > 0; left -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
   t.is(await t.context.openStreams(), 0)
 })
 
 kubectlTest('exec carries stdin, stdout, stderr and the exit status', async (t) => {
   const [file, args] = t.context.command('exec', '-i', 'web', '--', 'cat')
   t.like(await runCommand(file, args, { input: 'hello' }), { status: 0, stdout: 'hello', stderr: '' })
-  t.like(await runCommand(...t.context.command('exec', 'web', '--', 'complain', 'no', 'wind')), { stdout: '', stderr: 'no wind\n' })
+  t.like(await runCommand(...t.context.command('exec', 'web', '--', 'complain', 'no', 'wind')), {
+    stdout: '',
+    stderr: 'no wind\n',
+  })
   t.is((await runCommand(...t.context.command('exec', 'web', '--', 'exit', '3'))).status, 3)
 })
 
@@ -126,7 +134,9 @@ kubectlTest('attach greets and repeats', async (t) => {
 })
 
 kubectlTest('port-forward carries a TCP connection to the pod', async (t) => {
-  const child = spawn(...t.context.command('port-forward', 'web', `:${echoPort}`), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(...t.context.command('port-forward', 'web', `:${echoPort}`), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   try {
     const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
     const port = Number(/:(\d+) ->/.exec(line)?.[1])
@@ -160,23 +170,26 @@ withMariaDb('a fresh database is empty, utf8mb4 and strict', async (t) => {
   }
 })
 
-withMariaDb('a database that is given back is empty for the next test, and one with another table is not used again', async (t) => {
-  const used = await borrowMysqlDatabase()
-  const connection = await createConnection(used.url)
-  try {
-    await connection.query("INSERT INTO instances (id, beat_at) VALUES ('a', 1)")
-    t.true(await used.giveBack())
-    const [rows] = await connection.query("SELECT 1 FROM instances WHERE id = 'a'")
-    t.deepEqual(rows, [])
-  } finally {
-    await connection.end()
-  }
-  const changed = await borrowMysqlDatabase()
-  const other = await createConnection(changed.url)
-  await other.query('CREATE TABLE note (id INT PRIMARY KEY)')
-  await other.end()
-  t.false(await changed.giveBack())
-})
+withMariaDb(
+  'a database that is given back is empty for the next test, and one with another table is not used again',
+  async (t) => {
+    const used = await borrowMysqlDatabase()
+    const connection = await createConnection(used.url)
+    try {
+      await connection.query("INSERT INTO instances (id, beat_at) VALUES ('a', 1)")
+      t.true(await used.giveBack())
+      const [rows] = await connection.query("SELECT 1 FROM instances WHERE id = 'a'")
+      t.deepEqual(rows, [])
+    } finally {
+      await connection.end()
+    }
+    const changed = await borrowMysqlDatabase()
+    const other = await createConnection(changed.url)
+    await other.query('CREATE TABLE note (id INT PRIMARY KEY)')
+    await other.end()
+    t.false(await changed.giveBack())
+  },
+)
 
 withMariaDb('a committed row survives a crash of the server, and an open transaction does not', async (t) => {
   const server = await startMariaDb()
@@ -230,50 +243,58 @@ async function withScene(t: ExecutionContext, work: (scene: Scene) => Promise<vo
   await work({ proxy, direct, open })
 }
 
-test('it passes queries', (t) => withScene(t, async ({ open, proxy }) => {
-  const connection = await open()
-  t.is(await answerOf(connection), 1)
-  t.is(proxy.connections(), 1)
-}))
+test('it passes queries', (t) =>
+  withScene(t, async ({ open, proxy }) => {
+    const connection = await open()
+    t.is(await answerOf(connection), 1)
+    t.is(proxy.connections(), 1)
+  }))
 
-test('cut ends open connections and lets new ones through', (t) => withScene(t, async ({ open, proxy }) => {
-  const connection = await open()
-  proxy.cut()
-  await t.throwsAsync(answerOf(connection))
-  t.is(await answerOf(await open()), 1)
-}))
+test('cut ends open connections and lets new ones through', (t) =>
+  withScene(t, async ({ open, proxy }) => {
+    const connection = await open()
+    proxy.cut()
+    await t.throwsAsync(answerOf(connection))
+    t.is(await answerOf(await open()), 1)
+  }))
 
-test('pause hangs a query without closing, and refuses no connection', (t) => withScene(t, async ({ open, proxy }) => {
-  const connection = await open()
-  proxy.pause()
-  const first = await Promise.race([answerOf(connection).catch(() => 'failed'), later(300)])
-  t.is(first, 'still waiting')
-  await t.throwsAsync(open(500), { code: 'ETIMEDOUT' })
-  t.is(proxy.connections(), 2)
-  proxy.resume()
-  t.is(await answerOf(await open()), 1)
-}))
+test('pause hangs a query without closing, and refuses no connection', (t) =>
+  withScene(t, async ({ open, proxy }) => {
+    const connection = await open()
+    proxy.pause()
+    const first = await Promise.race([answerOf(connection).catch(() => 'failed'), later(300)])
+    t.is(first, 'still waiting')
+    await t.throwsAsync(open(500), { code: 'ETIMEDOUT' })
+    t.is(proxy.connections(), 2)
+    proxy.resume()
+    t.is(await answerOf(await open()), 1)
+  }))
 
-test('a cut after COMMIT leaves the row and loses the answer', (t) => withScene(t, async ({ open, proxy, direct }) => {
-  const connection = await open()
-  await connection.beginTransaction()
-  await connection.query('INSERT INTO note VALUES (7)')
-  const acted = proxy.cutAfterClientBytesMatching('COMMIT')
-  await t.throwsAsync(connection.commit())
-  await acted
-  const [rows] = await direct.query<RowDataPacket[]>('SELECT id FROM note')
-  t.deepEqual(rows.map((row) => row['id'] as number), [7])
-}))
+test('a cut after COMMIT leaves the row and loses the answer', (t) =>
+  withScene(t, async ({ open, proxy, direct }) => {
+    const connection = await open()
+    await connection.beginTransaction()
+    await connection.query('INSERT INTO note VALUES (7)')
+    const acted = proxy.cutAfterClientBytesMatching('COMMIT')
+    await t.throwsAsync(connection.commit())
+    await acted
+    const [rows] = await direct.query<RowDataPacket[]>('SELECT id FROM note')
+    t.deepEqual(
+      rows.map((row) => row['id'] as number),
+      [7],
+    )
+  }))
 
-test('dropped responses: the write is done, the answer never comes', (t) => withScene(t, async ({ open, proxy, direct }) => {
-  const connection = await open()
-  proxy.dropResponses()
-  await t.throwsAsync(connection.query('INSERT INTO note VALUES (8)'))
-  const [rows] = await direct.query<RowDataPacket[]>('SELECT id FROM note')
-  t.is(rows.length, 1)
-  proxy.resume()
-  t.is(await answerOf(await open()), 1)
-}))
+test('dropped responses: the write is done, the answer never comes', (t) =>
+  withScene(t, async ({ open, proxy, direct }) => {
+    const connection = await open()
+    proxy.dropResponses()
+    await t.throwsAsync(connection.query('INSERT INTO note VALUES (8)'))
+    const [rows] = await direct.query<RowDataPacket[]>('SELECT id FROM note')
+    t.is(rows.length, 1)
+    proxy.resume()
+    t.is(await answerOf(await open()), 1)
+  }))
 
 async function answerOf(connection: Connection): Promise<unknown> {
   const [rows] = await connection.query<RowDataPacket[]>('SELECT 1 AS one')

@@ -3,13 +3,39 @@ import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { acceptSpoke, requestsOf } from '../support/hub/accept-spoke.ts'
 import {
-  accounts, appliedManifestWorks, clusterRoleBindings, clusterRoles, configMaps, klusterlets, leases, managedClusterAddOns, managedClusters, managedClusterSetBindings, managedClusterSets, manifestWorks,
-  namespaces, profileBindings, roleBindings, secrets, serviceAccounts, setProfiles, type ManagedCluster,
+  accounts,
+  appliedManifestWorks,
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  klusterlets,
+  leases,
+  managedClusterAddOns,
+  managedClusters,
+  managedClusterSetBindings,
+  managedClusterSets,
+  manifestWorks,
+  namespaces,
+  profileBindings,
+  roleBindings,
+  secrets,
+  serviceAccounts,
+  setProfiles,
+  type ManagedCluster,
 } from '../support/hub/api/kinds.ts'
 import { KubeRefusal, makeKubeClient, type KubeClient } from '../support/hub/api/kube-client.ts'
 import { conditionOf, isTrue } from '../support/hub/api/object-changes.ts'
 import {
-  acceptedCondition, availableCondition, bootstrapSecret, cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel, deletingCondition, joinedCondition, leaseName, workCleanupFinalizer,
+  acceptedCondition,
+  availableCondition,
+  bootstrapSecret,
+  cleanupPriorityAnnotation,
+  clusterNameLabel,
+  clusterSetLabel,
+  deletingCondition,
+  joinedCondition,
+  leaseName,
+  workCleanupFinalizer,
 } from '../support/hub/api/ocm-names.ts'
 import { accountNamespace } from '../support/hub/profiles/account-controller.ts'
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
@@ -21,7 +47,10 @@ const test = needing('kubernetes', 'spoke-kubernetes')
 let hub: TestHub
 
 test.before(async () => {
-  hub = await startTestHub((await kubernetes())!, { spokes: (await spokeKubernetes())!, servesAccount: ({ metadata }) => metadata.name.startsWith(hub.prefix) })
+  hub = await startTestHub((await kubernetes())!, {
+    spokes: (await spokeKubernetes())!,
+    servesAccount: ({ metadata }) => metadata.name.startsWith(hub.prefix),
+  })
 })
 test.after.always(async () => {
   await hub?.stop()
@@ -32,7 +61,8 @@ const clusterOf = (name: string, what: string, is: (cluster: ManagedCluster) => 
     const found = await hub.client.get(managedClusters, name)
     return found !== undefined && is(found) ? found : undefined
   })
-const gone = (what: string, find: () => Promise<unknown>): Promise<true> => until(`${what} to be gone`, async () => ((await find()) === undefined ? true : undefined))
+const gone = (what: string, find: () => Promise<unknown>): Promise<true> =>
+  until(`${what} to be gone`, async () => ((await find()) === undefined ? true : undefined))
 
 const joined = async (options: Parameters<TestHub['agent']>[1] = {}) => {
   const name = hub.name()
@@ -55,8 +85,15 @@ test('a spoke registers with the bootstrap account and waits to be accepted', as
 })
 
 test('an accepted spoke gets its namespace, rights and certificate, and reports itself', async (t) => {
-  const { name } = await joined({ claims: { 'cluster.ace.info': 'clusterMetadata: {}' }, features: { enabled: { flux2: '2026.1.1' } } })
-  const cluster = await clusterOf(name, 'availability', (each) => isTrue(each, availableCondition) && isTrue(each, acceptedCondition))
+  const { name } = await joined({
+    claims: { 'cluster.ace.info': 'clusterMetadata: {}' },
+    features: { enabled: { flux2: '2026.1.1' } },
+  })
+  const cluster = await clusterOf(
+    name,
+    'availability',
+    (each) => isTrue(each, availableCondition) && isTrue(each, acceptedCondition),
+  )
   const claims = Object.fromEntries((cluster.status?.clusterClaims ?? []).map((each) => [each.name, each.value]))
   t.deepEqual(Object.keys(claims).sort(), ['cluster.ace.info', 'features.ace.info', 'id.k8s.io'])
   t.regex(claims['features.ace.info'] ?? '', /flux2: 2026.1.1/)
@@ -70,22 +107,48 @@ test('an accepted spoke gets its namespace, rights and certificate, and reports 
 test('a spoke whose agent has died becomes Unknown after five lease durations', async (t) => {
   const { name, agent } = await joined()
   await agent.stop()
-  await hub.client.patch(leases, { metadata: { name: leaseName, namespace: name } }, { spec: { renewTime: '2026-01-01T00:00:00.000000Z' } })
-  const cluster = await clusterOf(name, 'missed renewals', (each) => conditionOf(each, availableCondition)?.status === 'Unknown')
+  await hub.client.patch(
+    leases,
+    { metadata: { name: leaseName, namespace: name } },
+    { spec: { renewTime: '2026-01-01T00:00:00.000000Z' } },
+  )
+  const cluster = await clusterOf(
+    name,
+    'missed renewals',
+    (each) => conditionOf(each, availableCondition)?.status === 'Unknown',
+  )
   t.is(conditionOf(cluster, availableCondition)?.reason, 'ManagedClusterLeaseUpdateStopped')
 })
 
 const release = (feature: string) => ({
-  apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease',
-  metadata: { name: feature, namespace: 'kubeops', labels: { 'app.kubernetes.io/component': feature, 'app.kubernetes.io/part-of': 'core' } },
-  spec: { interval: '5m', chart: { spec: { chart: feature, version: '2026.1.1', sourceRef: { kind: 'HelmRepository', name: 'charts' } } } },
+  apiVersion: 'helm.toolkit.fluxcd.io/v2',
+  kind: 'HelmRelease',
+  metadata: {
+    name: feature,
+    namespace: 'kubeops',
+    labels: { 'app.kubernetes.io/component': feature, 'app.kubernetes.io/part-of': 'core' },
+  },
+  spec: {
+    interval: '5m',
+    chart: { spec: { chart: feature, version: '2026.1.1', sourceRef: { kind: 'HelmRepository', name: 'charts' } } },
+  },
 })
-const resourceIdentifier = (feature: string) => ({ group: 'helm.toolkit.fluxcd.io', resource: 'helmreleases', name: feature, namespace: 'kubeops' })
+const resourceIdentifier = (feature: string) => ({
+  group: 'helm.toolkit.fluxcd.io',
+  resource: 'helmreleases',
+  name: feature,
+  namespace: 'kubeops',
+})
 const work = (namespace: string, name: string, feature: string, annotations = {}) => ({
   metadata: { name, namespace, annotations },
   spec: {
     workload: { manifests: [release(feature)] },
-    manifestConfigs: [{ resourceIdentifier: resourceIdentifier(feature), feedbackRules: [{ type: 'JSONPaths', jsonPaths: [{ name: 'Ready', path: '.status.conditions' }] }] }],
+    manifestConfigs: [
+      {
+        resourceIdentifier: resourceIdentifier(feature),
+        feedbackRules: [{ type: 'JSONPaths', jsonPaths: [{ name: 'Ready', path: '.status.conditions' }] }],
+      },
+    ],
   },
 })
 
@@ -94,12 +157,15 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
   await hub.client.create(manifestWorks, work(name, 'core', 'flux2'))
   const feedback = async () => {
     const found = await hub.client.get(manifestWorks, 'core', name)
-    const status = found?.status?.resourceStatus as { manifests?: { statusFeedback: { values: { name: string; fieldValue: { string: string } }[] } }[] } | undefined
+    const status = found?.status?.resourceStatus as
+      { manifests?: { statusFeedback: { values: { name: string; fieldValue: { string: string } }[] } }[] } | undefined
     return status?.manifests?.[0]?.statusFeedback.values[0]?.fieldValue.string
   }
   await until('the feedback', async () => ((await feedback()) === 'True' ? true : undefined))
   t.true(isTrue((await hub.client.get(manifestWorks, 'core', name))!, 'Applied'))
-  await clusterOf(name, 'the claim', (each) => (each.status?.clusterClaims ?? []).some(({ value }) => value.includes('flux2: 2026.1.1')))
+  await clusterOf(name, 'the claim', (each) =>
+    (each.status?.clusterClaims ?? []).some(({ value }) => value.includes('flux2: 2026.1.1')),
+  )
   agent.features.setReady('flux2', false)
   await until('the failure', async () => ((await feedback()) === 'False' ? true : undefined))
   t.is((await hub.spoke.list(appliedManifestWorks)).items.filter(({ spec }) => spec.agentID === name).length, 1)
@@ -107,24 +173,59 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
 
 test('an agent with a spoke to itself creates the objects of a work, and removes them with it', async (t) => {
   const { name } = await joined({ appliesManifests: true })
-  const [namespace, config] = [hub.name(), { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'berth', namespace: hub.name() }, data: { depth: '12' } }]
+  const [namespace, config] = [
+    hub.name(),
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'berth', namespace: hub.name() }, data: { depth: '12' } },
+  ]
   const role = (apiGroup: string, resource: string) => ({
     metadata: { name: hub.name(), labels: { 'open-cluster-management.io/aggregate-to-work': 'true' } },
     rules: [{ apiGroups: [apiGroup], resources: [resource], verbs: ['get', 'create', 'update', 'patch', 'delete'] }],
   })
-  const priority = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: hub.name() }, value: 1 }
-  await hub.client.create(manifestWorks, { metadata: { name: 'priority', namespace: name }, spec: { workload: { manifests: [priority] } } })
-  const forbidden = await until('the refusal', async () => ((found) => (found?.status === 'False' ? found : undefined))(conditionOf((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied')))
-  t.regex(forbidden.message, /priorityclasses\.scheduling\.k8s\.io ".*" is forbidden: User "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa"/)
+  const priority = {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: hub.name() },
+    value: 1,
+  }
+  await hub.client.create(manifestWorks, {
+    metadata: { name: 'priority', namespace: name },
+    spec: { workload: { manifests: [priority] } },
+  })
+  const forbidden = await until('the refusal', async () =>
+    ((found) => (found?.status === 'False' ? found : undefined))(
+      conditionOf((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied'),
+    ),
+  )
+  t.regex(
+    forbidden.message,
+    /priorityclasses\.scheduling\.k8s\.io ".*" is forbidden: User "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa"/,
+  )
   await hub.spoke.create(clusterRoles, role('scheduling.k8s.io', 'priorityclasses'))
-  await until('the application', async () => (isTrue((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied') ? true : undefined))
+  await until('the application', async () =>
+    isTrue((await hub.client.get(manifestWorks, 'priority', name))!, 'Applied') ? true : undefined,
+  )
   await hub.spoke.create(clusterRoles, role('helm.toolkit.fluxcd.io', 'helmreleases'))
-  await hub.client.create(manifestWorks, { metadata: { name: 'objects', namespace: name }, spec: { workload: { manifests: [config, { ...release('flux2'), metadata: { ...release('flux2').metadata, namespace } }] } } })
+  await hub.client.create(manifestWorks, {
+    metadata: { name: 'objects', namespace: name },
+    spec: {
+      workload: { manifests: [config, { ...release('flux2'), metadata: { ...release('flux2').metadata, namespace } }] },
+    },
+  })
   const found = await until('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
   t.deepEqual(found.data, { depth: '12' })
   t.is(found.metadata.ownerReferences?.[0]?.kind, 'AppliedManifestWork')
-  const ready = () => hub.spoke.call<{ status?: { conditions?: { type: string; status: string }[] } }>('GET', `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases/flux2`).catch(() => undefined)
-  await until('the release', async () => ((await ready())?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true ? true : undefined))
+  const ready = () =>
+    hub.spoke
+      .call<{ status?: { conditions?: { type: string; status: string }[] } }>(
+        'GET',
+        `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases/flux2`,
+      )
+      .catch(() => undefined)
+  await until('the release', async () =>
+    (await ready())?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
+      ? true
+      : undefined,
+  )
   await hub.client.remove(manifestWorks, { metadata: { name: 'objects', namespace: name } })
   await gone('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
 })
@@ -134,7 +235,13 @@ test('a deleted cluster loses addons, then works by priority, then its rights; t
   await hub.client.create(managedClusterAddOns, { metadata: { name: 'proxy', namespace: name }, spec: {} } as never)
   await hub.client.create(manifestWorks, work(name, 'first', 'a'))
   await hub.client.create(manifestWorks, work(name, 'last', 'b', { [cleanupPriorityAnnotation]: '100' }))
-  await until('the finalizers', async () => ((await hub.client.list(manifestWorks, { namespace: name })).items.every(({ metadata }) => metadata.finalizers?.includes(workCleanupFinalizer)) ? true : undefined))
+  await until('the finalizers', async () =>
+    (await hub.client.list(manifestWorks, { namespace: name })).items.every(({ metadata }) =>
+      metadata.finalizers?.includes(workCleanupFinalizer),
+    )
+      ? true
+      : undefined,
+  )
   const { uid } = (await hub.client.get(managedClusters, name))!.metadata
   await hub.client.remove(managedClusters, { metadata: { name } })
   const next = await clusterOf(name, 'a new registration', ({ metadata }) => metadata.uid !== uid)
@@ -148,13 +255,28 @@ test('a deleted cluster loses addons, then works by priority, then its rights; t
 test('works of a dead agent keep a deleted cluster', async (t) => {
   const { name, agent } = await joined()
   await hub.client.create(manifestWorks, work(name, 'core', 'a'))
-  await until('the finalizer', async () => ((await hub.client.get(manifestWorks, 'core', name))?.metadata.finalizers?.includes(workCleanupFinalizer) ? true : undefined))
+  await until('the finalizer', async () =>
+    (await hub.client.get(manifestWorks, 'core', name))?.metadata.finalizers?.includes(workCleanupFinalizer)
+      ? true
+      : undefined,
+  )
   await agent.stop()
   await hub.client.remove(managedClusters, { metadata: { name } })
-  const cluster = await clusterOf(name, 'the condition', (each) => conditionOf(each, deletingCondition)?.reason === 'ResourceRemaining')
-  t.is(conditionOf(cluster, deletingCondition)?.message, 'The resource manifestworks is remaning, the remaining count is 1, the finalizer pending count is 1')
+  const cluster = await clusterOf(
+    name,
+    'the condition',
+    (each) => conditionOf(each, deletingCondition)?.reason === 'ResourceRemaining',
+  )
+  t.is(
+    conditionOf(cluster, deletingCondition)?.message,
+    'The resource manifestworks is remaning, the remaining count is 1, the finalizer pending count is 1',
+  )
   t.truthy(await hub.client.get(roleBindings, `open-cluster-management:managedcluster:${name}:work`, name))
-  await hub.client.patch(manifestWorks, { metadata: { name: 'core', namespace: name } }, { metadata: { finalizers: null } })
+  await hub.client.patch(
+    manifestWorks,
+    { metadata: { name: 'core', namespace: name } },
+    { metadata: { finalizers: null } },
+  )
   await gone('the cluster', () => hub.client.get(managedClusters, name))
 })
 
@@ -171,9 +293,16 @@ test('an agent with its certificate does not register again, and is back when it
 test('a cluster that is no longer accepted loses the rights of its agent', async (t) => {
   const { name } = await joined()
   await hub.client.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: false } })
-  const cluster = await clusterOf(name, 'the denial', (each) => conditionOf(each, acceptedCondition)?.status === 'False')
+  const cluster = await clusterOf(
+    name,
+    'the denial',
+    (each) => conditionOf(each, acceptedCondition)?.status === 'False',
+  )
   t.is(conditionOf(cluster, acceptedCondition)?.reason, 'HubClusterAdminDenied')
-  t.is(await hub.client.get(roleBindings, `open-cluster-management:managedcluster:${name}:registration`, name), undefined)
+  t.is(
+    await hub.client.get(roleBindings, `open-cluster-management:managedcluster:${name}:registration`, name),
+    undefined,
+  )
 })
 
 test('a Klusterlet with a bootstrap Secret starts an agent, which ends with it', async (t) => {
@@ -184,7 +313,13 @@ test('a Klusterlet with a bootstrap Secret starts an agent, which ends with it',
   await hub.spoke.create(klusterlets, { metadata: { name }, spec: { clusterName: name, namespace } })
   await acceptSpoke(hub.client, name)
   await clusterOf(name, 'join', (each) => isTrue(each, joinedCondition))
-  await until('the connection', async () => (((await hub.spoke.get(klusterlets, name))?.status?.conditions ?? []).some(({ reason }) => reason === 'HubConnectionFunctional') ? true : undefined))
+  await until('the connection', async () =>
+    ((await hub.spoke.get(klusterlets, name))?.status?.conditions ?? []).some(
+      ({ reason }) => reason === 'HubConnectionFunctional',
+    )
+      ? true
+      : undefined,
+  )
   await hub.spoke.remove(klusterlets, { metadata: { name } })
   await gone('the Klusterlet', () => hub.spoke.get(klusterlets, name))
   await gone('its namespace', () => hub.spoke.get(namespaces, namespace))
@@ -197,10 +332,13 @@ test('a set shows whether it is empty, and a binding whether its set exists', as
   const empty = async () => conditionOf((await hub.client.get(managedClusterSets, set))!, 'ClusterSetEmpty')
   await until('an empty set', async () => ((await empty())?.status === 'True' ? true : undefined))
   await hub.client.create(managedClusters, { metadata: { name, labels: { [clusterSetLabel]: set } }, spec: {} })
-  await until('a set of one', async () => ((await empty())?.message === '1 ManagedClusters selected' ? true : undefined))
+  await until('a set of one', async () =>
+    (await empty())?.message === '1 ManagedClusters selected' ? true : undefined,
+  )
   await hub.client.create(namespaces, { metadata: { name: namespace } })
   await hub.client.create(managedClusterSetBindings, { metadata: { name: set, namespace }, spec: { clusterSet: set } })
-  const bound = async () => conditionOf((await hub.client.get(managedClusterSetBindings, set, namespace))!, 'Bound')?.reason
+  const bound = async () =>
+    conditionOf((await hub.client.get(managedClusterSetBindings, set, namespace))!, 'Bound')?.reason
   await until('the bond', async () => ((await bound()) === 'ClusterSetBound' ? true : undefined))
   await hub.client.remove(managedClusterSets, { metadata: { name: set } })
   await until('the loss', async () => ((await bound()) === 'ClusterSetNotFound' ? true : undefined))
@@ -212,16 +350,38 @@ test('a profile becomes one work for each feature set, with the version of the s
   await hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
   const { name } = await joined({ features: { externallyManaged: ['cert-manager'] } })
   await hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: set } } })
-  const feature = (featureSet: string, chart: string) => ({ featureSet, chart: { name: chart, version: '2026.7.1', sourceRef: { name: 'charts' } } })
-  const features = { 'opscenter-features': feature('opscenter-core', 'opscenter-features'), 'kube-ui-server': feature('opscenter-core', 'kube-ui-server'), 'cert-manager': feature('security', 'cert-manager'), falco: feature('security', 'falco') }
+  const feature = (featureSet: string, chart: string) => ({
+    featureSet,
+    chart: { name: chart, version: '2026.7.1', sourceRef: { name: 'charts' } },
+  })
+  const features = {
+    'opscenter-features': feature('opscenter-core', 'opscenter-features'),
+    'kube-ui-server': feature('opscenter-core', 'kube-ui-server'),
+    'cert-manager': feature('security', 'cert-manager'),
+    falco: feature('security', 'falco'),
+  }
   await hub.client.create(setProfiles, { metadata: { name: set }, spec: { features } })
-  const binding = await until('the binding', async () => ((found) => (found?.status?.phase === 'Current' ? found : undefined))(await hub.client.get(profileBindings, name, name)))
+  const binding = await until('the binding', async () =>
+    ((found) => (found?.status?.phase === 'Current' ? found : undefined))(
+      await hub.client.get(profileBindings, name, name),
+    ),
+  )
   t.is(binding.status?.observedOpscenterFeaturesVersion, '2026.7.1')
-  const works = async () => Object.fromEntries((await hub.client.list(manifestWorks, { namespace: name })).items.map(({ metadata, spec }) => [metadata.name, (spec.workload?.manifests ?? []).map((each) => each.metadata.name)]))
+  const works = async () =>
+    Object.fromEntries(
+      (await hub.client.list(manifestWorks, { namespace: name })).items.map(({ metadata, spec }) => [
+        metadata.name,
+        (spec.workload?.manifests ?? []).map((each) => each.metadata.name),
+      ]),
+    )
   t.deepEqual(await works(), { 'opscenter-core': ['kube-ui-server', 'opscenter-features'], security: ['falco'] })
-  await clusterOf(name, 'the claim', (each) => (each.status?.clusterClaims ?? []).some(({ value }) => value.includes('falco: 2026.7.1')))
+  await clusterOf(name, 'the claim', (each) =>
+    (each.status?.clusterClaims ?? []).some(({ value }) => value.includes('falco: 2026.7.1')),
+  )
   await hub.client.patch(setProfiles, { metadata: { name: set } }, { spec: { features: { falco: null } } })
-  await until('the work of a set without features to be gone', async () => ('security' in (await works()) ? undefined : true))
+  await until('the work of a set without features to be gone', async () =>
+    'security' in (await works()) ? undefined : true,
+  )
   await hub.client.remove(managedClusterSets, { metadata: { name: set } })
   await gone('the binding', () => hub.client.get(profileBindings, name, name))
   await until('the works to be gone', async () => (Object.keys(await works()).length === 0 ? true : undefined))
@@ -232,27 +392,43 @@ test('a cluster without the claim of its identity keeps itself and those after i
   await hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
   const { name } = await joined({ claims: { 'cluster.ace.info': 'x'.repeat(1025) } })
   await hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: set } } })
-  const feature = (chart: string) => ({ featureSet: 'opscenter-core', chart: { name: chart, version: '2026.7.1', sourceRef: { name: 'charts' } } })
-  await hub.client.create(setProfiles, { metadata: { name: set }, spec: { features: { 'opscenter-features': feature('opscenter-features'), 'kube-ui-server': feature('kube-ui-server') } } })
-  await until('the error', async () => (hub.problems().includes(`profile ${set}: cluster info not found`) ? true : undefined))
+  const feature = (chart: string) => ({
+    featureSet: 'opscenter-core',
+    chart: { name: chart, version: '2026.7.1', sourceRef: { name: 'charts' } },
+  })
+  await hub.client.create(setProfiles, {
+    metadata: { name: set },
+    spec: {
+      features: { 'opscenter-features': feature('opscenter-features'), 'kube-ui-server': feature('kube-ui-server') },
+    },
+  })
+  await until('the error', async () =>
+    hub.problems().includes(`profile ${set}: cluster info not found`) ? true : undefined,
+  )
   t.is(await hub.client.get(profileBindings, name, name), undefined)
 })
 
 test('an agent with a name over 57 characters ignores its certificate', async (t) => {
-  const [long, short] = ['x', 'y'].map((end) => hub.name(`${'n'.repeat(57)}${end}`.slice(0, (end === 'x' ? 58 : 57) - hub.prefix.length)))
+  const [long, short] = ['x', 'y'].map((end) =>
+    hub.name(`${'n'.repeat(57)}${end}`.slice(0, (end === 'x' ? 58 : 57) - hub.prefix.length)),
+  )
   for (const name of [long!, short!]) {
     await hub.agent(name)
     await acceptSpoke(hub.client, name)
   }
   await clusterOf(short!, 'join', (each) => isTrue(each, joinedCondition))
-  await until('the certificate', async () => ((await requestsOf(hub.client, long!)).every(({ status }) => status?.certificate !== undefined) ? true : undefined))
+  await until('the certificate', async () =>
+    (await requestsOf(hub.client, long!)).every(({ status }) => status?.certificate !== undefined) ? true : undefined,
+  )
   t.false(isTrue((await hub.client.get(managedClusters, long!))!, joinedCondition))
 })
 
 test('an Account gets a service account with a token and its roles, which go with it', async (t) => {
   const name = hub.name('ace.user.7')
   await hub.client.create(accounts, { metadata: { name }, spec: { username: 'anna', uid: '7' } })
-  await until('the account', async () => ((await hub.client.get(accounts, name))?.status?.phase === 'Current' ? true : undefined))
+  await until('the account', async () =>
+    (await hub.client.get(accounts, name))?.status?.phase === 'Current' ? true : undefined,
+  )
   const secret = () => hub.client.get(secrets, `${name}-token`, accountNamespace)
   await until('the token', async () => ((await secret())?.data?.['token'] === undefined ? undefined : true))
   t.truthy(await hub.client.get(clusterRoleBindings, `${name}.proxy`))
@@ -272,21 +448,70 @@ test('the webhooks ask for the rights to accept, join and bind, and put clusters
   const viewer = makeKubeClient(guarded.client.server, { token: (await kubernetes())!.tokenFor('viewer') })
   t.teardown(() => viewer.close())
   const apiGroup = 'rbac.authorization.k8s.io'
-  const role = { metadata: { name: guarded.name() }, rules: [{ apiGroups: ['cluster.open-cluster-management.io'], resources: ['managedclusters', 'managedclustersetbindings'], verbs: ['create', 'patch', 'get'] }] }
+  const role = {
+    metadata: { name: guarded.name() },
+    rules: [
+      {
+        apiGroups: ['cluster.open-cluster-management.io'],
+        resources: ['managedclusters', 'managedclustersetbindings'],
+        verbs: ['create', 'patch', 'get'],
+      },
+    ],
+  }
   await guarded.client.create(clusterRoles, role)
-  await guarded.client.create(clusterRoleBindings, { metadata: role.metadata, roleRef: { apiGroup, kind: 'ClusterRole', name: role.metadata.name }, subjects: [{ kind: 'User', apiGroup, name: 'viewer' }] })
+  await guarded.client.create(clusterRoleBindings, {
+    metadata: role.metadata,
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role.metadata.name },
+    subjects: [{ kind: 'User', apiGroup, name: 'viewer' }],
+  })
   await until('the role', () => viewer.get(managedClusters, name).catch(() => undefined))
-  const refused = async (work: Promise<unknown>) => ((cause: KubeRefusal | undefined) => [cause?.status, cause?.message.replace(/^.*denied the request: /, '')])(await t.throwsAsync(work, { instanceOf: KubeRefusal }))
-  t.deepEqual(await refused(viewer.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: true } })),
-    [403, `managedclusters/accept.cluster.open-cluster-management.io "${name}" is forbidden: user "viewer" cannot update the HubAcceptsClient field`])
-  t.deepEqual(await refused(viewer.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: 'other' } } })),
-    [403, 'managedclustersets/join.cluster.open-cluster-management.io "default" is forbidden: user "viewer" cannot add/remove a ManagedCluster to/from ManagedClusterSet "default"'])
+  const refused = async (work: Promise<unknown>) =>
+    ((cause: KubeRefusal | undefined) => [cause?.status, cause?.message.replace(/^.*denied the request: /, '')])(
+      await t.throwsAsync(work, { instanceOf: KubeRefusal }),
+    )
+  t.deepEqual(
+    await refused(viewer.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: true } })),
+    [
+      403,
+      `managedclusters/accept.cluster.open-cluster-management.io "${name}" is forbidden: user "viewer" cannot update the HubAcceptsClient field`,
+    ],
+  )
+  t.deepEqual(
+    await refused(
+      viewer.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: 'other' } } }),
+    ),
+    [
+      403,
+      'managedclustersets/join.cluster.open-cluster-management.io "default" is forbidden: user "viewer" cannot add/remove a ManagedCluster to/from ManagedClusterSet "default"',
+    ],
+  )
   await guarded.client.create(namespaces, { metadata: { name: namespace } })
   const set = guarded.name()
-  t.deepEqual((await refused(viewer.create(managedClusterSetBindings, { metadata: { name: set, namespace }, spec: { clusterSet: set } })))[0], 403)
-  t.deepEqual((await refused(guarded.client.create(managedClusterSetBindings, { metadata: { name: 'other', namespace }, spec: { clusterSet: set } })))[0], 400)
+  t.deepEqual(
+    (
+      await refused(
+        viewer.create(managedClusterSetBindings, { metadata: { name: set, namespace }, spec: { clusterSet: set } }),
+      )
+    )[0],
+    403,
+  )
+  t.deepEqual(
+    (
+      await refused(
+        guarded.client.create(managedClusterSetBindings, {
+          metadata: { name: 'other', namespace },
+          spec: { clusterSet: set },
+        }),
+      )
+    )[0],
+    400,
+  )
   // Removing the label puts the cluster into the default set again.
-  const changed = await guarded.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: null } } })
+  const changed = await guarded.client.patch(
+    managedClusters,
+    { metadata: { name } },
+    { metadata: { labels: { [clusterSetLabel]: null } } },
+  )
   t.is(changed?.metadata.labels?.[clusterSetLabel], 'default')
 })
 
@@ -297,24 +522,64 @@ test('the gateway passes requests to a spoke as the user who asks, if that user 
   const agent = await guarded.agent(name)
   await until('registration', () => guarded.client.get(managedClusters, name))
   const apiGroup = 'rbac.authorization.k8s.io'
-  const bind = async (client: KubeClient, role: string) => client.create(clusterRoleBindings, { metadata: { name: guarded.name() }, roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects: [{ kind: 'User', apiGroup, name: user }] })
+  const bind = async (client: KubeClient, role: string) =>
+    client.create(clusterRoleBindings, {
+      metadata: { name: guarded.name() },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'User', apiGroup, name: user }],
+    })
   await guarded.spoke.create(namespaces, { metadata: { name: namespace } })
   const base = `${guarded.entrance.url}/apis/gateway.open-cluster-management.io/v1alpha1/clustergateways`
   const dispatcher = new Agent({ connect: { ca: guarded.entrance.caPem } })
   t.teardown(() => dispatcher.destroy())
   const token = (await kubernetes())!.tokenFor('admin')
   const ask = async (path: string, options: { token?: string; method?: 'GET' | 'DELETE'; user?: string } = {}) => {
-    const headers = { authorization: `Bearer ${options.token ?? token}`, ...(options.user === undefined ? {} : { 'impersonate-user': options.user, 'impersonate-extra-ace.appscode.com%2Forg-id': '3' }) }
-    const answer = await request(path.startsWith('/') ? `${guarded.entrance.url}${path}` : `${base}/${path}`, { method: options.method ?? 'GET', dispatcher, headers })
-    return { status: answer.statusCode, body: (await answer.body.json()) as { readonly metadata?: { readonly name?: string }; readonly message?: string; readonly status?: { readonly userInfo?: { readonly username: string; readonly extra?: object } } } }
+    const headers = {
+      authorization: `Bearer ${options.token ?? token}`,
+      ...(options.user === undefined
+        ? {}
+        : { 'impersonate-user': options.user, 'impersonate-extra-ace.appscode.com%2Forg-id': '3' }),
+    }
+    const answer = await request(path.startsWith('/') ? `${guarded.entrance.url}${path}` : `${base}/${path}`, {
+      method: options.method ?? 'GET',
+      dispatcher,
+      headers,
+    })
+    return {
+      status: answer.statusCode,
+      body: (await answer.body.json()) as {
+        readonly metadata?: { readonly name?: string }
+        readonly message?: string
+        readonly status?: { readonly userInfo?: { readonly username: string; readonly extra?: object } }
+      },
+    }
   }
   const ours = `${name}/proxy/api/v1/namespaces/${namespace}`
   t.like(await ask(ours), { status: 200, body: { metadata: { name: namespace } } })
-  t.like(await ask(ours, { user }), { status: 403, body: { message: `clustergateways.gateway.open-cluster-management.io "${name}" is forbidden: User "${user}" cannot use resource "clustergateways/proxy" in API group "gateway.open-cluster-management.io" at the cluster scope` } })
-  await guarded.client.create(clusterRoles, { metadata: { name: guarded.name('reach') }, rules: [{ apiGroups: ['gateway.open-cluster-management.io'], resources: ['clustergateways/proxy'], verbs: ['get'] }] })
+  t.like(await ask(ours, { user }), {
+    status: 403,
+    body: {
+      message: `clustergateways.gateway.open-cluster-management.io "${name}" is forbidden: User "${user}" cannot use resource "clustergateways/proxy" in API group "gateway.open-cluster-management.io" at the cluster scope`,
+    },
+  })
+  await guarded.client.create(clusterRoles, {
+    metadata: { name: guarded.name('reach') },
+    rules: [
+      { apiGroups: ['gateway.open-cluster-management.io'], resources: ['clustergateways/proxy'], verbs: ['get'] },
+    ],
+  })
   await bind(guarded.client, guarded.name('reach'))
-  const denied = await until('the right to reach it', async () => ((answer) => (answer.body.message?.startsWith('clustergateways') === true ? undefined : answer))(await ask(ours, { user })))
-  t.like(denied, { status: 403, body: { message: `namespaces "${namespace}" is forbidden: User "${user}" cannot get resource "namespaces" in API group "" in the namespace "${namespace}"` } })
+  const denied = await until('the right to reach it', async () =>
+    ((answer) => (answer.body.message?.startsWith('clustergateways') === true ? undefined : answer))(
+      await ask(ours, { user }),
+    ),
+  )
+  t.like(denied, {
+    status: 403,
+    body: {
+      message: `namespaces "${namespace}" is forbidden: User "${user}" cannot get resource "namespaces" in API group "" in the namespace "${namespace}"`,
+    },
+  })
   await bind(guarded.spoke, 'view')
   await until('the right on the spoke', async () => ((await ask(ours, { user })).status === 200 ? true : undefined))
   t.is((await ask(ours, { user, method: 'DELETE' })).status, 403)
@@ -330,8 +595,15 @@ test('a namespace is emptied and finished, and a token Secret is filled', async 
   const namespace = hub.name()
   await hub.client.create(namespaces, { metadata: { name: namespace } })
   await hub.client.create(serviceAccounts, { metadata: { name: 'mate', namespace } })
-  await hub.client.create(secrets, { metadata: { name: 'mate', namespace, annotations: { 'kubernetes.io/service-account.name': 'mate' } }, type: 'kubernetes.io/service-account-token' })
-  const secret = await until('the token', async () => ((found) => (found?.data?.['token'] === undefined ? undefined : found))(await hub.client.get(secrets, 'mate', namespace)))
+  await hub.client.create(secrets, {
+    metadata: { name: 'mate', namespace, annotations: { 'kubernetes.io/service-account.name': 'mate' } },
+    type: 'kubernetes.io/service-account-token',
+  })
+  const secret = await until('the token', async () =>
+    ((found) => (found?.data?.['token'] === undefined ? undefined : found))(
+      await hub.client.get(secrets, 'mate', namespace),
+    ),
+  )
   t.deepEqual(Object.keys(secret.data ?? {}).sort(), ['ca.crt', 'namespace', 'token'])
   await hub.client.remove(namespaces, { metadata: { name: namespace } })
   await gone('the namespace', () => hub.client.get(namespaces, namespace))

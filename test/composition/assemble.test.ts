@@ -19,24 +19,53 @@ const selfHosted: Deployment = { type: 'SelfHosted', billingEnabled: false, runM
 
 const route = (id: string, more: Partial<Route> = {}): BoundRoute => ({
   kind: 'json',
-  route: { id, method: 'GET', path: `/${id}`, summary: id, tag: 'test', access: anyone, ok: empty(204), failures: [], ...more } as Route,
+  route: {
+    id,
+    method: 'GET',
+    path: `/${id}`,
+    summary: id,
+    tag: 'test',
+    access: anyone,
+    ok: empty(204),
+    failures: [],
+    ...more,
+  } as Route,
   handler: async () => right(undefined),
   reply: () => undefined,
 })
 
-const guarded = (id: string, access: Access, more: Partial<Route> = {}): BoundRoute => route(id, { access, scope: read('misc'), ...more })
+const guarded = (id: string, access: Access, more: Partial<Route> = {}): BoundRoute =>
+  route(id, { access, scope: read('misc'), ...more })
 
 const streamed = (id: string, more: Partial<BoundStreamRoute['route']> = {}): BoundStreamRoute => ({
   kind: 'stream',
   route: {
-    id, methods: ['GET', 'POST'], path: `/${id}/{name}/*`, summary: id, tag: 'test', scopeCategory: 'misc', failures: [],
-    access: requires('can_view', { type: 'team', id: path('name') }), ...more,
+    id,
+    methods: ['GET', 'POST'],
+    path: `/${id}/{name}/*`,
+    summary: id,
+    tag: 'test',
+    scopeCategory: 'misc',
+    failures: [],
+    access: requires('can_view', { type: 'team', id: path('name') }),
+    ...more,
   },
   handler: async () => right(undefined),
 })
 
-const plugin = (id: string, routes: readonly AnyBoundRoute[] = [], { groups = [], ...more }: Partial<Plugin> = {}): AnyPlugin =>
-  definePlugin({ id, summary: id, listener: 'api', gate: 'always', groups: [defineGroup({ needs: {}, routes: () => routes }), ...groups], ...more })
+const plugin = (
+  id: string,
+  routes: readonly AnyBoundRoute[] = [],
+  { groups = [], ...more }: Partial<Plugin> = {},
+): AnyPlugin =>
+  definePlugin({
+    id,
+    summary: id,
+    listener: 'api',
+    gate: 'always',
+    groups: [defineGroup({ needs: {}, routes: () => routes }), ...groups],
+    ...more,
+  })
 
 const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeContainer()): readonly string[] => {
   try {
@@ -49,10 +78,17 @@ const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeCo
 }
 
 const typeOf = (type: string, relations: ObjectTypeDefinition['relations']): ObjectTypeDefinition => ({
-  type, listed: true, scope: 'misc', reading: [], relations,
+  type,
+  listed: true,
+  scope: 'misc',
+  reading: [],
+  relations,
 })
 const byMembership = [{ by: 'member' as const }]
-const teamType: ObjectTypeDefinition = { ...typeOf('team', { can_view: byMembership }), place: { in: 'any-account', key: 'id', rows: 'own' } }
+const teamType: ObjectTypeDefinition = {
+  ...typeOf('team', { can_view: byMembership }),
+  place: { in: 'any-account', key: 'id', rows: 'own' },
+}
 
 test('a sound set of plugins is put together, with roots, gates and owners', (t) => {
   const GreetingToken = token<string>('test.Greeting')
@@ -63,13 +99,18 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
     needs: { greeting: GreetingToken },
     routes: (given) => {
       seen.push(given)
-      return [route('one.get', { path: '/one/{id}' }), guarded('one.members', memberOf(path('org')), { path: '/orgs/{org}' })]
+      return [
+        route('one.get', { path: '/one/{id}' }),
+        guarded('one.members', memberOf(path('org')), { path: '/orgs/{org}' }),
+      ]
     },
     jobs: () => [{ id: 'one.sweep', summary: '', everySeconds: 5, run: async () => undefined }],
   })
   const one = plugin('one', [], { groups: [group] })
   const two = plugin('two', [streamed('two.proxy')], { objectTypes: [teamType] })
-  const hooks = plugin('hooks', [route('hooks.receive', { method: 'POST', path: '/events' })], { listener: 'marketplace' })
+  const hooks = plugin('hooks', [route('hooks.receive', { method: 'POST', path: '/events' })], {
+    listener: 'marketplace',
+  })
   const assembly = assemble([one, two, hooks], container, selfHosted)
   t.deepEqual(seen, [{ greeting: 'hello' }])
   t.deepEqual(
@@ -81,23 +122,43 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
       'hooks POST /marketplace/api/v1/events always',
     ],
   )
-  t.deepEqual(assembly.jobs.map(({ pluginId, job }) => `${pluginId} ${job.id}`), ['one one.sweep'])
+  t.deepEqual(
+    assembly.jobs.map(({ pluginId, job }) => `${pluginId} ${job.id}`),
+    ['one one.sweep'],
+  )
 })
 
 test('closed plugins and closed routes are not there, and their ports are not asked for', (t) => {
   const Missing = token<string>('test.Missing')
-  const closed = plugin('closed', [route('closed.x')], { gate: 'vendor-hosted', groups: [defineGroup({ needs: { missing: Missing } })], permissions: [] })
+  const closed = plugin('closed', [route('closed.x')], {
+    gate: 'vendor-hosted',
+    groups: [defineGroup({ needs: { missing: Missing } })],
+    permissions: [],
+  })
   const open = plugin('open', [route('open.a'), route('open.b', { gate: 'billing-enabled' })])
   const assembly = assemble([closed, open], makeContainer(), selfHosted)
-  t.deepEqual(assembly.plugins.map(({ id }) => id), ['open'])
-  t.deepEqual(assembly.routes.map(({ bound }) => bound.route.id), ['open.a'])
+  t.deepEqual(
+    assembly.plugins.map(({ id }) => id),
+    ['open'],
+  )
+  t.deepEqual(
+    assembly.routes.map(({ bound }) => bound.route.id),
+    ['open.a'],
+  )
   const billed = assemble([open], makeContainer(), { ...selfHosted, billingEnabled: true })
-  t.deepEqual(billed.routes.map(({ gate }) => gate), ['always', 'billing-enabled'])
+  t.deepEqual(
+    billed.routes.map(({ gate }) => gate),
+    ['always', 'billing-enabled'],
+  )
 })
 
 test('one message names every missing port of every plugin', (t) => {
-  const groupOf = (...names: string[]) => defineGroup({ needs: Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)])) })
-  const problems = problemsOf([plugin('one', [], { groups: [groupOf('a', 'b')] }), plugin('two', [], { groups: [groupOf('c')] })])
+  const groupOf = (...names: string[]) =>
+    defineGroup({ needs: Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)])) })
+  const problems = problemsOf([
+    plugin('one', [], { groups: [groupOf('a', 'b')] }),
+    plugin('two', [], { groups: [groupOf('c')] }),
+  ])
   t.deepEqual(problems, [
     'Plugin one needs the port test.absent.a, which nothing provides.',
     'Plugin one needs the port test.absent.b, which nothing provides.',
@@ -106,26 +167,40 @@ test('one message names every missing port of every plugin', (t) => {
 })
 
 test('two plugins of one id are refused, also when one of them is closed here', (t) => {
-  t.deepEqual(problemsOf([plugin('one'), plugin('one', [], { gate: 'vendor-hosted' })]), ['The plugin id one is declared twice.'])
+  t.deepEqual(problemsOf([plugin('one'), plugin('one', [], { gate: 'vendor-hosted' })]), [
+    'The plugin id one is declared twice.',
+  ])
 })
 
 test('two routes or jobs of one id are refused', (t) => {
   const job = { id: 'x.sweep', summary: '', everySeconds: 1, run: async () => undefined }
-  t.deepEqual(problemsOf([plugin('one', [route('x', { path: '/a' }), route('x', { path: '/b' })], { groups: [defineGroup({ needs: {}, jobs: () => [job, job] })] })]), [
-    'The route id x is declared twice.',
-    'The job id x.sweep is declared twice.',
-  ])
+  t.deepEqual(
+    problemsOf([
+      plugin('one', [route('x', { path: '/a' }), route('x', { path: '/b' })], {
+        groups: [defineGroup({ needs: {}, jobs: () => [job, job] })],
+      }),
+    ]),
+    ['The route id x is declared twice.', 'The job id x.sweep is declared twice.'],
+  )
 })
 
 test('two routes of one method and shape are refused, whatever the parameters are called', (t) => {
   const first = plugin('one', [route('a', { path: '/teams/{id}' }), route('other', { path: '/teams/{id}/members' })])
-  const second = plugin('two', [route('b', { path: '/teams/{team}/' }), route('c', { path: '/teams/{id}', method: 'PUT' })])
+  const second = plugin('two', [
+    route('b', { path: '/teams/{team}/' }),
+    route('c', { path: '/teams/{id}', method: 'PUT' }),
+  ])
   t.deepEqual(problemsOf([first, second]), ['GET /api/v1/teams/{team}/ of b is already /api/v1/teams/{id} of a.'])
-  t.deepEqual(problemsOf([first, plugin('hooks', [route('b', { path: '/teams/{x}' })], { listener: 'marketplace' })]), [])
+  t.deepEqual(
+    problemsOf([first, plugin('hooks', [route('b', { path: '/teams/{x}' })], { listener: 'marketplace' })]),
+    [],
+  )
 })
 
 test('a stream route claims each of its methods', (t) => {
-  const proxy = plugin('one', [streamed('p'), streamed('q', { path: '/p/{other}/*', methods: ['POST'] })], { objectTypes: [teamType] })
+  const proxy = plugin('one', [streamed('p'), streamed('q', { path: '/p/{other}/*', methods: ['POST'] })], {
+    objectTypes: [teamType],
+  })
   t.deepEqual(problemsOf([proxy]), [
     'POST /api/v1/p/{other}/* of q is already /api/v1/p/{name}/* of p.',
     'Route q takes its object from the path parameter name, which /api/v1/p/{other}/* does not have.',
@@ -144,7 +219,9 @@ test('a relation that no plugin defines is refused; membership of an organizatio
     guarded('a', requires('can_view', { type: 'team', id: path('id') }), { path: '/a/{id}' }),
     guarded('b', requires('can_paint', { type: 'team', id: path('id') }), { path: '/b/{id}' }),
     guarded('c', memberOf(path('org')), { path: '/c/{org}' }),
-    guarded('d', requires('can_view', { type: 'cluster', account: path('owner'), name: path('name') }), { path: '/d/{owner}/{name}' }),
+    guarded('d', requires('can_view', { type: 'cluster', account: path('owner'), name: path('name') }), {
+      path: '/d/{owner}/{name}',
+    }),
     guarded('e', requires('toString', { type: 'team', id: path('id') }), { path: '/e/{id}' }),
   ]
   t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [teamType] })]), [
@@ -155,22 +232,41 @@ test('a relation that no plugin defines is refused; membership of an organizatio
 })
 
 test('an object that is named in another way than its type demands is refused', (t) => {
-  const cabin: ObjectTypeDefinition = { ...typeOf('cabin', { can_view: byMembership }), place: { in: { type: 'ship' }, key: 'name', rows: 'own' } }
-  const ship: ObjectTypeDefinition = { ...typeOf('ship', { can_view: byMembership }), place: { in: 'account', key: 'id', rows: 'own' } }
+  const cabin: ObjectTypeDefinition = {
+    ...typeOf('cabin', { can_view: byMembership }),
+    place: { in: { type: 'ship' }, key: 'name', rows: 'own' },
+  }
+  const ship: ObjectTypeDefinition = {
+    ...typeOf('ship', { can_view: byMembership }),
+    place: { in: 'account', key: 'id', rows: 'own' },
+  }
   const at = { path: '/{id}/{name}/{owner}' }
   const routes = [
     guarded('a', requires('can_view', { type: 'team', name: path('name') }), { path: '/a/{name}' }),
-    guarded('b', requires('can_view', { type: 'team', account: path('owner'), id: path('id') }), { path: `/b${at.path}` }),
-    guarded('c', requires('can_view', { type: 'cabin', account: path('owner'), name: path('name') }), { path: `/c${at.path}` }),
-    guarded('d', requires('can_view', { type: 'cabin', account: path('owner'), within: { id: path('id') }, name: path('name') }), { path: `/d${at.path}` }),
+    guarded('b', requires('can_view', { type: 'team', account: path('owner'), id: path('id') }), {
+      path: `/b${at.path}`,
+    }),
+    guarded('c', requires('can_view', { type: 'cabin', account: path('owner'), name: path('name') }), {
+      path: `/c${at.path}`,
+    }),
+    guarded(
+      'd',
+      requires('can_view', { type: 'cabin', account: path('owner'), within: { id: path('id') }, name: path('name') }),
+      { path: `/d${at.path}` },
+    ),
     guarded('e', requires('can_view', { type: 'raft', name: path('name') }), { path: '/e/{name}' }),
   ]
-  t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [teamType, ship, cabin, typeOf('raft', { can_view: byMembership })] })]), [
-    'Route a names a team by name: its place demands id.',
-    'Route b names a team by account, id: its place demands id.',
-    'Route c names a cabin by account, name: its place demands account, within.id, name.',
-    'Route e names an object of type raft, which has no place.',
-  ])
+  t.deepEqual(
+    problemsOf([
+      plugin('one', routes, { objectTypes: [teamType, ship, cabin, typeOf('raft', { can_view: byMembership })] }),
+    ]),
+    [
+      'Route a names a team by name: its place demands id.',
+      'Route b names a team by account, id: its place demands id.',
+      'Route c names a cabin by account, name: its place demands account, within.id, name.',
+      'Route e names an object of type raft, which has no place.',
+    ],
+  )
 })
 
 test("an account's relations are those of organizations and users", (t) => {
@@ -183,11 +279,15 @@ test("an account's relations are those of organizations and users", (t) => {
 
 test('an object named by a parameter that the path does not have is refused', (t) => {
   const routes = [guarded('a', memberOf(path('org')), { path: '/a/{organization}' })]
-  t.deepEqual(problemsOf([plugin('one', routes)]), ['Route a takes its object from the path parameter org, which /api/v1/a/{organization} does not have.'])
+  t.deepEqual(problemsOf([plugin('one', routes)]), [
+    'Route a takes its object from the path parameter org, which /api/v1/a/{organization} does not have.',
+  ])
 })
 
 test('a path must start with a slash, a stream path end in a wildcard', (t) => {
-  const problems = problemsOf([plugin('one', [route('a', { path: 'a' }), streamed('b', { path: '/b/{name}' })], { objectTypes: [teamType] })])
+  const problems = problemsOf([
+    plugin('one', [route('a', { path: 'a' }), streamed('b', { path: '/b/{name}' })], { objectTypes: [teamType] }),
+  ])
   t.deepEqual(problems, ['The path of a must start with a slash.', 'The path of b must end in /*.'])
 })
 
@@ -196,8 +296,14 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
   const container = makeContainer()
   container.provide(CatalogueToken, () => t.fail('made from a wrong catalogue') as never)
   const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
-  const painted = typeOf('team', { can_view: byMembership, can_paint: [{ by: 'permission', namespace: 'team', action: 'paint' }] })
-  const one = plugin('one', [], { permissions: [edit], groups: [defineGroup({ needs: { catalogue: CatalogueToken } })] })
+  const painted = typeOf('team', {
+    can_view: byMembership,
+    can_paint: [{ by: 'permission', namespace: 'team', action: 'paint' }],
+  })
+  const one = plugin('one', [], {
+    permissions: [edit],
+    groups: [defineGroup({ needs: { catalogue: CatalogueToken } })],
+  })
   const problems = problemsOf([one, plugin('two', [], { permissions: [edit], objectTypes: [painted] })], container)
   t.is(problems.length, 2)
   t.regex(problems[0] ?? '', /org\/edit is declared twice/)
@@ -206,7 +312,14 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
 
 test('what a compiler would refuse is refused at the start: plugins of deployers may be JavaScript', (t) => {
   const misspelt = guarded('misspelt', { kind: 'siteAdmin' } as unknown as Access)
-  const problems = problemsOf([plugin('one', [misspelt, guarded('absent', undefined as unknown as Access), route('odd', { method: 'FETCH' as 'GET' }), route('long', { path: '/long?x=1' })])])
+  const problems = problemsOf([
+    plugin('one', [
+      misspelt,
+      guarded('absent', undefined as unknown as Access),
+      route('odd', { method: 'FETCH' as 'GET' }),
+      route('long', { path: '/long?x=1' }),
+    ]),
+  ])
   t.is(problems.length, 4)
   t.regex(problems[0] ?? '', /The access of misspelt is of no known kind/)
   t.regex(problems[1] ?? '', /The access of absent is of no known kind/)
@@ -216,7 +329,8 @@ test('what a compiler would refuse is refused at the start: plugins of deployers
 
 test('a job without an id or without a period is refused', (t) => {
   const job = { id: 'one.turn', summary: '', everySeconds: 60, run: async () => undefined }
-  const withJobs = (...jobs: readonly unknown[]) => problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, jobs: () => jobs as [typeof job] })] })])
+  const withJobs = (...jobs: readonly unknown[]) =>
+    problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, jobs: () => jobs as [typeof job] })] })])
   t.deepEqual(withJobs(job), [])
   t.regex(withJobs({ ...job, everySeconds: 0 }).join(), /everySeconds of the job one\.turn must be at least 1/)
   t.regex(withJobs({ ...job, everySeconds: '60 s' }).join(), /at least 1/)
@@ -227,7 +341,10 @@ test('an error of a plugin that declares its routes names the plugin', (t) => {
   const routes = (): never => {
     throw new Error('no tables')
   }
-  t.regex(problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, routes })] })]).join(), /^The plugin one could not .*: no tables/)
+  t.regex(
+    problemsOf([plugin('one', [], { groups: [defineGroup({ needs: {}, routes })] })]).join(),
+    /^The plugin one could not .*: no tables/,
+  )
 })
 
 interface Greeter {

@@ -1,6 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
-import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -26,10 +36,18 @@ interface Ended {
   readonly stderr: string
 }
 
-const run = (file: string, words: readonly string[], environment: Record<string, string> = {}, node = process.execPath): Promise<Ended> =>
+const run = (
+  file: string,
+  words: readonly string[],
+  environment: Record<string, string> = {},
+  node = process.execPath,
+): Promise<Ended> =>
   new Promise((resolve) => {
-    const child = execFile(node, [file, ...words], { env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'data'), ...environment }) }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    const child = execFile(
+      node,
+      [file, ...words],
+      { env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'data'), ...environment }) },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )
   })
 
@@ -61,22 +79,37 @@ test('where packages are not installed, as in a fresh checkout, the command says
 test('npm pack builds first, and no script of a package that npm installs is run', async (t) => {
   const checkout = mkdtempSync(join(tmpdir(), 'moorage-pack-'))
   t.teardown(() => rmSync(checkout, { recursive: true, force: true }))
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string>; allowScripts: Record<string, boolean> }
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+    allowScripts: Record<string, boolean>
+  }
   manifest.scripts['build'] = 'mkdir dist && echo built > dist/main.js'
   writeFileSync(join(checkout, 'package.json'), JSON.stringify(manifest))
   copyFileSync(join(root, '.npmrc'), join(checkout, '.npmrc'))
-  const sh = (command: string) => promisify(execFile)('sh', ['-c', command], { cwd: checkout, env: cleanEnvironment({}) })
+  const sh = (command: string) =>
+    promisify(execFile)('sh', ['-c', command], { cwd: checkout, env: cleanEnvironment({}) })
   await sh('npm pack --offline')
   t.regex((await sh('tar tzf moorage-*.tgz')).stdout, /^package\/dist\/main\.js$/m)
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, { hasInstallScript?: boolean }> }
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { hasInstallScript?: boolean }>
+  }
   // npm builds what has a binding.gyp, too, which the lock file does not say.
-  const scripted = Object.entries(lock.packages).filter(([path, { hasInstallScript }]) => path !== '' && (hasInstallScript === true || existsSync(join(root, path, 'binding.gyp'))))
-  t.deepEqual(manifest.allowScripts, Object.fromEntries(scripted.map(([path]) => [path.replace(/^.*node_modules\//, ''), false])))
+  const scripted = Object.entries(lock.packages).filter(
+    ([path, { hasInstallScript }]) =>
+      path !== '' && (hasInstallScript === true || existsSync(join(root, path, 'binding.gyp'))),
+  )
+  t.deepEqual(
+    manifest.allowScripts,
+    Object.fromEntries(scripted.map(([path]) => [path.replace(/^.*node_modules\//, ''), false])),
+  )
 })
 
 test('each script that runs until it is ended takes the place of its shell, so that signals reach it', (t) => {
-  const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly scripts: Readonly<Record<string, string>> }
-  for (const name of ['start', 'moorage', 'test', 'bench', 'test-hub', 'usage-sample']) t.regex(scripts[name] ?? '', /^exec node /, name)
+  const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  for (const name of ['start', 'moorage', 'test', 'bench', 'test-hub', 'usage-sample'])
+    t.regex(scripts[name] ?? '', /^exec node /, name)
 })
 
 test('a port that is in use is reported in plain words', async (t) => {
@@ -84,10 +117,16 @@ test('a port that is in use is reported in plain words', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const { code, stdout, stderr } = await run(mainFile, ['serve'], { ...(await testEnvironment(join(folder, 'port'), 'sqlite')), MOORAGE_LISTEN: `127.0.0.1:${port}` })
+  const { code, stdout, stderr } = await run(mainFile, ['serve'], {
+    ...(await testEnvironment(join(folder, 'port'), 'sqlite')),
+    MOORAGE_LISTEN: `127.0.0.1:${port}`,
+  })
   t.is(code, 1)
   t.is(stdout, '')
-  t.regex(stderr, new RegExp(`moorage: MOORAGE_LISTEN: 127\\.0\\.0\\.1:${port} cannot be bound: another process listens there\\.`))
+  t.regex(
+    stderr,
+    new RegExp(`moorage: MOORAGE_LISTEN: 127\\.0\\.0\\.1:${port} cannot be bound: another process listens there\\.`),
+  )
 })
 
 test('--help does not load the service', async (t) => {
@@ -115,7 +154,10 @@ test('the installed command starts on an old Node by re-executing on the one tha
 })
 
 test('a reader of stdout that leaves does not hang or crash the command', async (t) => {
-  const child = spawn(process.execPath, [mainFile, 'config', 'schema'], { env: cleanEnvironment({}), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [mainFile, 'config', 'schema'], {
+    env: cleanEnvironment({}),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   child.stdout.destroy()
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => void (stderr += chunk.toString()))
@@ -126,7 +168,10 @@ test('a reader of stdout that leaves does not hang or crash the command', async 
 
 test('a result that a full disk does not take is a failure', async (t) => {
   const full = openSync('/dev/full', 'w')
-  const child = spawn(process.execPath, [mainFile, 'config', 'print'], { env: cleanEnvironment({}), stdio: ['ignore', full, 'pipe'] })
+  const child = spawn(process.execPath, [mainFile, 'config', 'print'], {
+    env: cleanEnvironment({}),
+    stdio: ['ignore', full, 'pipe'],
+  })
   closeSync(full)
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
@@ -138,17 +183,36 @@ test('a large result reaches a slow reader of a pipe whole', async (t) => {
   const pipeline = '"$0" "$1" openapi --json | (sleep 0.3; cat)'
   const text = await new Promise<string>((resolve, reject) => {
     const options = { env: cleanEnvironment({}), maxBuffer: 64_000_000 }
-    execFile('sh', ['-c', pipeline, process.execPath, mainFile], options, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
+    execFile('sh', ['-c', pipeline, process.execPath, mainFile], options, (error, stdout) =>
+      error === null ? resolve(stdout) : reject(error),
+    )
   })
   t.true(text.length > 300_000, 'more than a pipe holds')
   t.notThrows(() => JSON.parse(text))
 })
 
-/** Starts the service at a terminal, with nothing in its data folder, and interrupts it when its address and its password are there. */
-const firstStart = (name: string, format: Readonly<Record<string, string>> = {}): Promise<{ readonly text: string; readonly code: number | null }> =>
+/**
+ * Starts the service at a terminal, with nothing in its data folder, and interrupts it when its address and its
+ * password are there.
+ */
+const firstStart = (
+  name: string,
+  format: Readonly<Record<string, string>> = {},
+): Promise<{ readonly text: string; readonly code: number | null }> =>
   new Promise((resolve, reject) => {
-    const environment = { TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, name), MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', ...format }
-    const child = spawn('script', ['--quiet', '--return', '--command', `exec '${process.execPath}' '${mainFile}' serve`, '/dev/null'], { env: cleanEnvironment(environment), stdio: ['pipe', 'pipe', 'inherit'] })
+    const environment = {
+      TMPDIR: folder,
+      MOORAGE_DATA_DIR: join(folder, name),
+      MOORAGE_LISTEN: '127.0.0.1:0',
+      MOORAGE_OPS_LISTEN: '127.0.0.1:0',
+      MOORAGE_HELM: 'off',
+      ...format,
+    }
+    const child = spawn(
+      'script',
+      ['--quiet', '--return', '--command', `exec '${process.execPath}' '${mainFile}' serve`, '/dev/null'],
+      { env: cleanEnvironment(environment), stdio: ['pipe', 'pipe', 'inherit'] },
+    )
     let text = ''
     let isStopping = false
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -166,7 +230,16 @@ test('the first start at a terminal prints a line for the schema, one for helm, 
   const seen = (await firstStart('terminal')).text.split('\r\n').map((line) => line.split('\u001b[2K').at(-1) ?? '')
   const end = seen.findIndex((line) => line.includes('Password'))
   const time = '\\d\\d:\\d\\d:\\d\\d info  '
-  const expected = [`^${time}the database schema is up to date: \\d+ migrations ran$`, `^${time}helm is off: packages can be read, not changed$`, '^Moorage v\\S+ is ready\\.$', '^  API ', '^  Docs ', '^  Health ', '^  Admin ', '^  Password ']
+  const expected = [
+    `^${time}the database schema is up to date: \\d+ migrations ran$`,
+    `^${time}helm is off: packages can be read, not changed$`,
+    '^Moorage v\\S+ is ready\\.$',
+    '^  API ',
+    '^  Docs ',
+    '^  Health ',
+    '^  Admin ',
+    '^  Password ',
+  ]
   t.is(end, expected.length - 1, seen.join('\n'))
   for (const [index, pattern] of expected.entries()) t.regex(seen[index] ?? '', new RegExp(pattern))
 })
@@ -175,12 +248,18 @@ test('MOORAGE_LOG_FORMAT=json gives a terminal lines of JSON; an idle service en
   const { text, code } = await firstStart('json', { MOORAGE_LOG_FORMAT: 'json' })
   t.is(code, 0)
   t.regex(text, /Docs +http:\/\/127\.0\.0\.1:\d+\/api\/v1\/docs/)
-  const lines = text.split('\r\n').map((line) => line.replace('^C', '')).filter((line) => line.startsWith('{'))
+  const lines = text
+    .split('\r\n')
+    .map((line) => line.replace('^C', ''))
+    .filter((line) => line.startsWith('{'))
   const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
   t.true(messages.filter((message) => message.startsWith('Migrating the database: ')).length > 20)
   t.true(messages.includes('ready'))
   // Not the last line: what the service says of helm may come after it.
-  t.true(messages.some((message) => message.startsWith('stopping: ')), 'the log is flushed')
+  t.true(
+    messages.some((message) => message.startsWith('stopping: ')),
+    'the log is flushed',
+  )
 })
 
 const plugin = fileURLToPath(new URL('fixtures/slow-plugin.ts', import.meta.url))
@@ -191,7 +270,10 @@ const until = async (isSo: () => Promise<boolean>): Promise<void> => {
 }
 
 /** Starts a request and waits until the service has it. */
-const inFlight = async (service: ServiceProcess, ms: number): Promise<{ readonly answer: Promise<ServiceAnswer | 'cut'> }> => {
+const inFlight = async (
+  service: ServiceProcess,
+  ms: number,
+): Promise<{ readonly answer: Promise<ServiceAnswer | 'cut'> }> => {
   const answer = service.send('GET', `/api/v1/slow/${ms}`).catch((): 'cut' => 'cut')
   await until(async () => (await (await fetch(`${service.opsUrl}/metrics`)).text()).includes('requests_in_flight 1\n'))
   return { answer }
@@ -217,9 +299,18 @@ const manifest = fileURLToPath(new URL('../../package.json', import.meta.url))
 
 /** Runs the script of `npm start` as npm does: by a shell, which gets the signals that npm passes on. */
 const startByShell = async (folder: string): Promise<{ readonly shell: ChildProcess; readonly api: string }> => {
-  const { start } = (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly scripts: { readonly start: string } }).scripts
-  const env = cleanEnvironment({ TMPDIR: folder, ...(await testEnvironment(folder, 'sqlite')), npm_lifecycle_event: 'start' })
-  const shell = spawn('sh', ['-c', start], { cwd: root, env: { ...env, PATH: `${join(root, 'node_modules', '.bin')}:${env['PATH'] ?? ''}` }, stdio: ['ignore', 'pipe', 'ignore'] })
+  const { start } = (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly scripts: { readonly start: string } })
+    .scripts
+  const env = cleanEnvironment({
+    TMPDIR: folder,
+    ...(await testEnvironment(folder, 'sqlite')),
+    npm_lifecycle_event: 'start',
+  })
+  const shell = spawn('sh', ['-c', start], {
+    cwd: root,
+    env: { ...env, PATH: `${join(root, 'node_modules', '.bin')}:${env['PATH'] ?? ''}` },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   let said = ''
   shell.stdout?.setEncoding('utf8').on('data', (text: string) => void (said += text))
   await until(async () => /Health/.test(said) || shell.exitCode !== null)
@@ -239,8 +330,17 @@ test('the script of npm start leaves no shell between npm and the service: signa
 })
 
 test('SIGTERM during the start: the schema is completed, the password is printed, then exit 0', async (t) => {
-  const environment = { ...(await testEnvironment(join(folder, 'early'), 'sqlite')), MOORAGE_DATA_DIR: join(folder, 'early'), MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'early', 'm.sqlite')}`, MOORAGE_DRAIN_SECONDS: '15', MOORAGE_ADMIN_PASSWORD: '' }
-  const child = spawn(process.execPath, [mainFile, 'serve'], { env: cleanEnvironment({ TMPDIR: folder, ...environment }), stdio: ['ignore', 'pipe', 'pipe'] })
+  const environment = {
+    ...(await testEnvironment(join(folder, 'early'), 'sqlite')),
+    MOORAGE_DATA_DIR: join(folder, 'early'),
+    MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'early', 'm.sqlite')}`,
+    MOORAGE_DRAIN_SECONDS: '15',
+    MOORAGE_ADMIN_PASSWORD: '',
+  }
+  const child = spawn(process.execPath, [mainFile, 'serve'], {
+    env: cleanEnvironment({ TMPDIR: folder, ...environment }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
@@ -255,10 +355,18 @@ test('SIGTERM during the start: the schema is completed, the password is printed
 })
 
 test('the service stops when the process on an older Node that started it is killed', async (t) => {
-  const environment = { ...(await testEnvironment(join(folder, 'killed'), 'sqlite')), TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'killed') }
+  const environment = {
+    ...(await testEnvironment(join(folder, 'killed'), 'sqlite')),
+    TMPDIR: folder,
+    MOORAGE_DATA_DIR: join(folder, 'killed'),
+  }
   // What the process on the older Node does.
-  const starter = "const c = require('child_process').spawn(process.execPath, process.argv.slice(1), { stdio: 'inherit' }); console.log('child ' + c.pid)"
-  const child = spawn(process.execPath, ['-e', starter, bin, 'serve'], { env: cleanEnvironment({ ...environment, MOORAGE_REEXECUTED: '1', MOORAGE_DRAIN_SECONDS: '0' }), stdio: ['ignore', 'pipe', 'ignore'] })
+  const starter =
+    "const c = require('child_process').spawn(process.execPath, process.argv.slice(1), { stdio: 'inherit' }); console.log('child ' + c.pid)"
+  const child = spawn(process.execPath, ['-e', starter, bin, 'serve'], {
+    env: cleanEnvironment({ ...environment, MOORAGE_REEXECUTED: '1', MOORAGE_DRAIN_SECONDS: '0' }),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (said += text))
   await until(async () => /Health +\S+\n/.test(said))
@@ -269,13 +377,26 @@ test('the service stops when the process on an older Node that started it is kil
   t.false(isRunning(pid))
 })
 
-for (const [how, command, words] of [['npm start', 'npm', ['start']], ['npx', 'npx', ['--no', 'moorage', 'serve']]] as const) {
+for (const [how, command, words] of [
+  ['npm start', 'npm', ['start']],
+  ['npx', 'npx', ['--no', 'moorage', 'serve']],
+] as const) {
   test(`${how}: SIGTERM stops the service in order, and leaves no process behind`, async (t) => {
-    const listeners = { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', MOORAGE_DRAIN_SECONDS: '0', MOORAGE_LOG_FORMAT: 'json' }
+    const listeners = {
+      MOORAGE_LISTEN: '127.0.0.1:0',
+      MOORAGE_OPS_LISTEN: '127.0.0.1:0',
+      MOORAGE_HELM: 'off',
+      MOORAGE_DRAIN_SECONDS: '0',
+      MOORAGE_LOG_FORMAT: 'json',
+    }
     const log = join(folder, `${command}.log`)
     const file = openSync(log, 'w')
     // A file, since npx ends before the service does.
-    const child = spawn(command, words, { cwd: root, env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, command), ...listeners }), stdio: ['ignore', file, file] })
+    const child = spawn(command, words, {
+      cwd: root,
+      env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, command), ...listeners }),
+      stdio: ['ignore', file, file],
+    })
     closeSync(file)
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
     const said = (): string => readFileSync(log, 'utf8')

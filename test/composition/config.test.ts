@@ -47,7 +47,9 @@ test('without any input the defaults of the contract are used', async (t) => {
 })
 
 test('the environment wins over the file, the file over the default', async (t) => {
-  const file = fileWith('listen: 127.0.0.1:4000\nlog_level: debug\nkubernetes_allow: [loopback]\nbilling_enabled: true\n')
+  const file = fileWith(
+    'listen: 127.0.0.1:4000\nlog_level: debug\nkubernetes_allow: [loopback]\nbilling_enabled: true\n',
+  )
   const { settings, sources } = await loadConfig({ environment: { MOORAGE_LISTEN: '[::1]:5000' }, file })
   t.deepEqual(settings.listen, { host: '::1', port: 5000 })
   t.is(settings.logLevel, 'debug')
@@ -73,7 +75,10 @@ test('paths that depend on the data folder follow it', async (t) => {
 
 test('all problems are reported at once, with the nearest known key', async (t) => {
   const file = fileWith('lisen: 127.0.0.1:4000\ndatabaseUrl: x\nops_listen: {port: 1}\nrun_mode: prod\nxyzzyplugh: 1\n')
-  const problems = await problemsOf({ MOORAGE_PASSWORD_MIN_LENGTH: '7', MOORAGE_DEPLOYMENT_TIPE: 'x', MOORAGE_BASE_URL: 'ftp://x' }, file)
+  const problems = await problemsOf(
+    { MOORAGE_PASSWORD_MIN_LENGTH: '7', MOORAGE_DEPLOYMENT_TIPE: 'x', MOORAGE_BASE_URL: 'ftp://x' },
+    file,
+  )
   const text = problems.join('\n')
   t.is(problems.length, 8)
   t.regex(text, /key lisen in .*did you mean listen\?/)
@@ -103,14 +108,21 @@ test('broken YAML tells the place and never the text', async (t) => {
 })
 
 test('a value of the file is its text, not the number or the word that YAML makes of it', async (t) => {
-  const file = fileWith('admin_password: 0123456789012\nspoke_agent_version: 1.10\nadmin_username: 0x1F\ntask_workers: 7\ntls: False\nhelm:\nbase_url: ~\ntrusted_proxies: [10.0.0.0/8]\n')
+  const file = fileWith(
+    'admin_password: 0123456789012\nspoke_agent_version: 1.10\nadmin_username: 0x1F\ntask_workers: 7\ntls: False\nhelm:\nbase_url: ~\ntrusted_proxies: [10.0.0.0/8]\n',
+  )
   const { settings, sources } = await loadConfig({ environment: {}, file })
   t.is(settings.adminPassword?.reveal(), '0123456789012')
   t.is(settings.spokeAgentVersion, '1.10')
   t.is(settings.adminUsername, '0x1F')
   t.deepEqual([settings.taskWorkers, settings.tls, settings.trustedProxies], [7, false, ['10.0.0.0/8']])
   t.deepEqual([sources['helm'], sources['baseUrl']], ['default', 'default'])
-  t.is((await loadConfig({ environment: {}, file: fileWith('admin_password: 123456789012345678901234567890\n') })).settings.adminPassword?.reveal(), '123456789012345678901234567890')
+  t.is(
+    (
+      await loadConfig({ environment: {}, file: fileWith('admin_password: 123456789012345678901234567890\n') })
+    ).settings.adminPassword?.reveal(),
+    '123456789012345678901234567890',
+  )
 })
 
 test('a variable as a key of the file is reported with its key, and so is __proto__', async (t) => {
@@ -120,13 +132,25 @@ test('a variable as a key of the file is reported with its key, and so is __prot
 })
 
 test('a listen address that no URL can contain is refused', async (t) => {
-  for (const listen of ['256.1.1.1:4000', '127.0.0.1:99999', '1.2.3:4:5', '*:80', ':80']) t.regex((await problemsOf({ MOORAGE_LISTEN: listen })).join(), /MOORAGE_LISTEN must be host:port/, listen)
+  for (const listen of ['256.1.1.1:4000', '127.0.0.1:99999', '1.2.3:4:5', '*:80', ':80'])
+    t.regex((await problemsOf({ MOORAGE_LISTEN: listen })).join(), /MOORAGE_LISTEN must be host:port/, listen)
 })
 
 test('an alias is replaced by its anchor; a file that multiplies itself by aliases is refused', async (t) => {
-  const { settings } = await loadConfig({ environment: {}, file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n') })
+  const { settings } = await loadConfig({
+    environment: {},
+    file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n'),
+  })
   t.is(settings.marketplaceListen.port, 8080)
-  const anchors = ['a0: &a0 [x, x]', ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `a${n}: &a${n} [${Array(9).fill(`*a${n - 1}`).join(', ')}]`)]
+  const anchors = [
+    'a0: &a0 [x, x]',
+    ...[1, 2, 3, 4, 5, 6, 7, 8].map(
+      (n) =>
+        `a${n}: &a${n} [${Array(9)
+          .fill(`*a${n - 1}`)
+          .join(', ')}]`,
+    ),
+  ]
   t.regex((await problemsOf({}, fileWith(`${anchors.join('\n')}\n`))).join('\n'), /too many aliases/)
 })
 
@@ -154,7 +178,8 @@ test('the listeners for the public and for operators cannot be one', async (t) =
 })
 
 test('a certificate without its key is refused, not silently left unused', async (t) => {
-  for (const name of ['MOORAGE_TLS_CERTIFICATE', 'MOORAGE_TLS_KEY']) t.regex((await problemsOf({ [name]: 'some.pem' })).join(), /belong together/)
+  for (const name of ['MOORAGE_TLS_CERTIFICATE', 'MOORAGE_TLS_KEY'])
+    t.regex((await problemsOf({ [name]: 'some.pem' })).join(), /belong together/)
   t.deepEqual(await problemsOf({ MOORAGE_TLS_CERTIFICATE: 'a.pem', MOORAGE_TLS_KEY: 'b.pem' }), [])
 })
 
@@ -168,7 +193,9 @@ test('secrets are masked wherever settings are shown', async (t) => {
     },
   })
   for (const password of ['canary/6', 'can:ary@canary', 'canary,//x', 'canary#?7']) {
-    const raw = await loadConfig({ environment: { MOORAGE_DATABASE_URL: `mysql://moorage:${password}@db:3306/moorage` } })
+    const raw = await loadConfig({
+      environment: { MOORAGE_DATABASE_URL: `mysql://moorage:${password}@db:3306/moorage` },
+    })
     t.notRegex(JSON.stringify(shownSettings(raw)), /canary/, 'a password that is not percent-encoded')
   }
   const shown = JSON.stringify(shownSettings(config))
@@ -182,11 +209,19 @@ test('the schema is valid, names every setting, and takes what the reader takes 
   const ajv = new Ajv2020({ strict: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const validate = ajv.compile(configSchema())
-  const schema = configSchema() as { properties: Record<string, { default?: unknown; 'x-env': string; description: string }> }
+  const schema = configSchema() as {
+    properties: Record<string, { default?: unknown; 'x-env': string; description: string }>
+  }
   t.deepEqual(Object.keys(schema.properties), Object.values(settingsTable).map(fileKey))
-  const defaults = Object.fromEntries(Object.entries(schema.properties).flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]])))
+  const defaults = Object.fromEntries(
+    Object.entries(schema.properties).flatMap(([key, { default: value }]) =>
+      value === undefined ? [] : [[key, value]],
+    ),
+  )
   t.true(validate(defaults), JSON.stringify(validate.errors))
-  const printed = shownSettings(await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'mysql://u:p@db/moorage', MOORAGE_ADMIN_PASSWORD: 'x' } }))
+  const printed = shownSettings(
+    await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'mysql://u:p@db/moorage', MOORAGE_ADMIN_PASSWORD: 'x' } }),
+  )
   t.true(validate(Object.fromEntries(printed.map(({ key, value }) => [key, value]))), JSON.stringify(validate.errors))
   t.false(validate({ lisen: 'x' }))
   t.false(validate({ password_min_length: 3 }))
@@ -195,10 +230,34 @@ test('the schema is valid, names every setting, and takes what the reader takes 
 
 test('every variable of the contract is in the table', (t) => {
   const contract = [
-    'LISTEN', 'MARKETPLACE_LISTEN', 'OPS_LISTEN', 'BASE_URL', 'DATA_DIR', 'DATABASE_URL', 'BUS_URL', 'BUS_PUBLIC_URL', 'DEPLOYMENT_TYPE', 'BILLING_ENABLED',
-    'RUN_MODE', 'ADMIN_USERNAME', 'ADMIN_EMAIL', 'ADMIN_PASSWORD', 'KEYRING', 'TRUSTED_PROXIES', 'PASSWORD_MIN_LENGTH', 'SESSION_COOKIE',
-    'HELM', 'KUBERNETES_ALLOW', 'EGRESS_ALLOW', 'LOG_LEVEL', 'PLUGINS', 'MARKETPLACE_SECRET',
+    'LISTEN',
+    'MARKETPLACE_LISTEN',
+    'OPS_LISTEN',
+    'BASE_URL',
+    'DATA_DIR',
+    'DATABASE_URL',
+    'BUS_URL',
+    'BUS_PUBLIC_URL',
+    'DEPLOYMENT_TYPE',
+    'BILLING_ENABLED',
+    'RUN_MODE',
+    'ADMIN_USERNAME',
+    'ADMIN_EMAIL',
+    'ADMIN_PASSWORD',
+    'KEYRING',
+    'TRUSTED_PROXIES',
+    'PASSWORD_MIN_LENGTH',
+    'SESSION_COOKIE',
+    'HELM',
+    'KUBERNETES_ALLOW',
+    'EGRESS_ALLOW',
+    'LOG_LEVEL',
+    'PLUGINS',
+    'MARKETPLACE_SECRET',
   ]
   const known: readonly string[] = Object.values(settingsTable).map(({ env }) => env)
-  t.deepEqual(contract.filter((name) => !known.includes(`MOORAGE_${name}`)), [])
+  t.deepEqual(
+    contract.filter((name) => !known.includes(`MOORAGE_${name}`)),
+    [],
+  )
 })

@@ -76,7 +76,12 @@ test('a certificate of one pair with the key of another is a problem before the 
   }
   const [north, south] = [await pair('north'), await pair('south')]
   const tls = async (certificate: string, key: string): Promise<Finding> =>
-    checkTls(await settingsWith({ MOORAGE_TLS_CERTIFICATE: join(certificate, 'certificate.pem'), MOORAGE_TLS_KEY: join(key, 'key.pem') }))
+    checkTls(
+      await settingsWith({
+        MOORAGE_TLS_CERTIFICATE: join(certificate, 'certificate.pem'),
+        MOORAGE_TLS_KEY: join(key, 'key.pem'),
+      }),
+    )
   t.is((await tls(north, north)).state, 'ok')
   t.is((await tls(north, south)).state, 'problem')
   t.regex((await tls(join(folder, 'nowhere'), south)).message, /certificate\.pem cannot be read \(ENOENT\)/)
@@ -84,12 +89,20 @@ test('a certificate of one pair with the key of another is a problem before the 
 })
 
 test('a certificate that ends soon is a warning, and one that has ended a problem', async (t) => {
-  for (const [days, state] of [[40, 'ok'], [6, 'warning'], [-1, 'problem']] as const) {
+  for (const [days, state] of [
+    [40, 'ok'],
+    [6, 'warning'],
+    [-1, 'problem'],
+  ] as const) {
     const { certificatePem, keyPem } = await datedCertificate(-9, days)
     const [certificate, key] = [join(folder, `dated-${days}.pem`), join(folder, `dated-${days}.key`)]
     writeFileSync(certificate, certificatePem)
     writeFileSync(key, keyPem)
-    t.is(checkTls(await settingsWith({ MOORAGE_TLS_CERTIFICATE: certificate, MOORAGE_TLS_KEY: key })).state, state, String(days))
+    t.is(
+      checkTls(await settingsWith({ MOORAGE_TLS_CERTIFICATE: certificate, MOORAGE_TLS_KEY: key })).state,
+      state,
+      String(days),
+    )
   }
 })
 
@@ -136,9 +149,18 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
     return printed.filter((line) => line.startsWith('problem'))
   }
   t.deepEqual(await messages({}), [])
-  t.regex((await messages({ MOORAGE_PLUGINS: join(folder, 'absent.mjs') })).join('\n'), /plugins +The plugin .*absent\.mjs cannot be loaded/)
-  t.regex((await messages({ MOORAGE_LISTEN: '192.0.2.1:3000' })).join('\n'), /listeners +MOORAGE_LISTEN: 192\.0\.2\.1:3000 cannot be bound: this machine does not have that address/)
-  t.regex((await messages({ MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'absent', 'x.sqlite')}` })).join('\n'), /absent, the folder of the database .* does not exist/)
+  t.regex(
+    (await messages({ MOORAGE_PLUGINS: join(folder, 'absent.mjs') })).join('\n'),
+    /plugins +The plugin .*absent\.mjs cannot be loaded/,
+  )
+  t.regex(
+    (await messages({ MOORAGE_LISTEN: '192.0.2.1:3000' })).join('\n'),
+    /listeners +MOORAGE_LISTEN: 192\.0\.2\.1:3000 cannot be bound: this machine does not have that address/,
+  )
+  t.regex(
+    (await messages({ MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'absent', 'x.sqlite')}` })).join('\n'),
+    /absent, the folder of the database .* does not exist/,
+  )
   writeFileSync(join(folder, 'file'), '')
   t.regex((await messages({ MOORAGE_DATA_DIR: join(folder, 'file') })).join('\n'), /data folder +\S+file is no folder/)
   t.regex((await messages({ MOORAGE_KEYRING: folder })).join('\n'), /The key ring \S+ is no file/)
@@ -154,19 +176,30 @@ test('a schema of a newer version, and a migration that has begun and not ended,
     await database.close()
   })
   const schema = async () => (await checkDatabase(settings)).find(({ subject }) => subject === 'schema')
-  await session.execute("update schema_migrations set state = 'started', statements_done = 3 where id = '0003-authz-roles'", [])
+  await session.execute(
+    "update schema_migrations set state = 'started', statements_done = 3 where id = '0003-authz-roles'",
+    [],
+  )
   const begun = await schema()
   t.is(begun?.state, 'problem')
   t.regex(begun?.message ?? '', /0003-authz-roles has begun and not ended, after 3 .*moorage migrate unlock/)
   const checksum = createHash('sha256').update('9999-later').digest('hex')
-  await session.execute(`insert into schema_migrations select '9999-later', '${checksum}', 'done', 1, holder, started_at, finished_at from schema_migrations limit 1`, [])
-  t.like(await schema(), { state: 'problem', message: 'The database was migrated by a newer version of Moorage. Upgrade this one.' })
+  await session.execute(
+    `insert into schema_migrations select '9999-later', '${checksum}', 'done', 1, holder, started_at, finished_at from schema_migrations limit 1`,
+    [],
+  )
+  t.like(await schema(), {
+    state: 'problem',
+    message: 'The database was migrated by a newer version of Moorage. Upgrade this one.',
+  })
 })
 
 const onMariaDb = needing('mariadb')
 onMariaDb('a server database: its settings, its clock, and a schema that is missing or there', async (t) => {
   const states = async (url: string): Promise<readonly string[]> =>
-    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }))).map(({ subject, state }) => `${subject} ${state}`)
+    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }))).map(
+      ({ subject, state }) => `${subject} ${state}`,
+    )
   const url = await emptyMysqlUrl()
   const database = await openDatabase(url)
   // The server of the tests does not write its log to the disk at each commit.
@@ -189,7 +222,13 @@ const checkMailFolder = mkdtempSync(join(tmpdir(), 'moorage-check-mail-'))
 test.after.always(() => rmSync(checkMailFolder, { recursive: true, force: true }))
 
 const check = async (mail?: string) =>
-  checkMail((await loadConfig({ environment: { MOORAGE_DATA_DIR: checkMailFolder, ...(mail === undefined ? {} : { MOORAGE_MAIL: mail }) } })).settings)
+  checkMail(
+    (
+      await loadConfig({
+        environment: { MOORAGE_DATA_DIR: checkMailFolder, ...(mail === undefined ? {} : { MOORAGE_MAIL: mail }) },
+      })
+    ).settings,
+  )
 
 test('a folder works and is a warning: its mail is not sent', async (t) => {
   const fresh = await check()
@@ -212,7 +251,11 @@ test('a mail server: that it answers, takes the sign-in and encrypts, and in pla
   const server = await startMailServer({ login })
   t.teardown(() => server.stop())
   const good = await check(`smtp://relay:relay-password@localhost:${server.port}`)
-  t.deepEqual(good, { subject: 'mail', state: 'ok', message: `The mail server localhost:${server.port} answers. It accepts the sign-in of relay.` })
+  t.deepEqual(good, {
+    subject: 'mail',
+    state: 'ok',
+    message: `The mail server localhost:${server.port} answers. It accepts the sign-in of relay.`,
+  })
   const wrong = await check(`smtp://relay:not-that-one@localhost:${server.port}`)
   t.is(wrong.state, 'problem')
   t.regex(wrong.message, /refuses the user or the password/)
@@ -227,7 +270,12 @@ test('a mail server: that it answers, takes the sign-in and encrypts, and in pla
 })
 
 test('a setting that is no mail URL stops the start and is not repeated', async (t) => {
-  for (const mail of ['mail.example.org', 'smtp://', 'smtp://u:hidden@host?tls=maybe', 'smtps://u:hidden@host?tls=off']) {
+  for (const mail of [
+    'mail.example.org',
+    'smtp://',
+    'smtp://u:hidden@host?tls=maybe',
+    'smtps://u:hidden@host?tls=off',
+  ]) {
     const error = await t.throwsAsync<StartRefused>(check(mail), { instanceOf: StartRefused })
     t.regex(error?.problems.join('\n') ?? '', /MOORAGE_MAIL must be folder:PATH, smtp:/)
     t.false(error?.problems.join('\n').includes('hidden'))

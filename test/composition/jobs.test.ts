@@ -22,7 +22,8 @@ const makeLeases = () => {
   const store: LeaseStore = {
     acquire: async (name, holder, ttlSeconds, longestSeconds = ttlSeconds) => {
       const entry = held.get(name)
-      if (entry !== undefined && entry.until > state.now && entry.until <= state.now + longestSeconds + 60) return undefined
+      if (entry !== undefined && entry.until > state.now && entry.until <= state.now + longestSeconds + 60)
+        return undefined
       const fence = (entry?.fence ?? 0) + 1
       held.set(name, { holder, fence, until: state.now + ttlSeconds })
       return { name, holder, fence }
@@ -65,7 +66,14 @@ test('of two instances one runs the job, once a period', async (t) => {
   const { sleep, wake } = makeSleep()
   const runs: string[] = []
   const instances = ['a', 'b'].map((holder) =>
-    startJobs({ jobs: [job(async () => void runs.push(holder))], leases: store, holder, log: silent, trusted: always, sleep }),
+    startJobs({
+      jobs: [job(async () => void runs.push(holder))],
+      leases: store,
+      holder,
+      log: silent,
+      trusted: always,
+      sleep,
+    }),
   )
   await wake()
   t.is(runs.length, 1)
@@ -83,7 +91,14 @@ test('a job that ran while the clock was ahead runs again soon after the clock i
   const { sleep, wake } = makeSleep()
   let runs = 0
   state.now = 40 * 86_400
-  const jobs = startJobs({ jobs: [job(async () => void (runs += 1), 3600)], leases: store, holder: 'a', log: silent, trusted: always, sleep })
+  const jobs = startJobs({
+    jobs: [job(async () => void (runs += 1), 3600)],
+    leases: store,
+    holder: 'a',
+    log: silent,
+    trusted: always,
+    sleep,
+  })
   await wake()
   state.now = 0
   await wake()
@@ -107,7 +122,15 @@ test('a failing run is reported, keeps its period, and the next one comes', asyn
     runs += 1
     if (runs === 1) throw new Error('upstream is away')
   }
-  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: always, sleep, onRun: (id, outcome) => void outcomes.push(`${id} ${outcome}`) })
+  const jobs = startJobs({
+    jobs: [job(run)],
+    leases: store,
+    holder: 'a',
+    log: silent,
+    trusted: always,
+    sleep,
+    onRun: (id, outcome) => void outcomes.push(`${id} ${outcome}`),
+  })
   await wake()
   state.now = 61
   await wake()
@@ -120,7 +143,14 @@ test('a stop aborts the run, waits for it and hands the lease back', async (t) =
   const { sleep, wake } = makeSleep()
   let ended = false
   const run = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => signal.addEventListener('abort', () => setImmediate(() => { ended = true; resolve() })))
+    new Promise((resolve) =>
+      signal.addEventListener('abort', () =>
+        setImmediate(() => {
+          ended = true
+          resolve()
+        }),
+      ),
+    )
   const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: always, sleep })
   await wake()
   t.false(ended)
@@ -135,7 +165,15 @@ test('a job that does not obey the stop is named in the log', async (t) => {
   let end = (): void => undefined
   const run = (): Promise<void> => new Promise((resolve) => (end = resolve))
   const named = new Promise<unknown>((resolve) => {
-    const jobs = startJobs({ jobs: [job(run), { ...job(async () => undefined), id: 'test.good' }], leases: store, holder: 'a', log: { ...silent, warn: resolve }, trusted: always, sleep, lateMs: 1 })
+    const jobs = startJobs({
+      jobs: [job(run), { ...job(async () => undefined), id: 'test.good' }],
+      leases: store,
+      holder: 'a',
+      log: { ...silent, warn: resolve },
+      trusted: always,
+      sleep,
+      lateMs: 1,
+    })
     void wake().then(() => jobs.stop())
   })
   t.deepEqual(await named, { job: 'test.sweep' })
@@ -147,8 +185,18 @@ test('a database that does not answer delays a job and ends nothing', async (t) 
   const { sleep, wake } = makeSleep()
   let away = true
   let runs = 0
-  const flaky: LeaseStore = { ...store, acquire: (...given) => (away ? Promise.reject(new Error('away')) : store.acquire(...given)) }
-  const jobs = startJobs({ jobs: [job(async () => void (runs += 1))], leases: flaky, holder: 'a', log: silent, trusted: always, sleep })
+  const flaky: LeaseStore = {
+    ...store,
+    acquire: (...given) => (away ? Promise.reject(new Error('away')) : store.acquire(...given)),
+  }
+  const jobs = startJobs({
+    jobs: [job(async () => void (runs += 1))],
+    leases: flaky,
+    holder: 'a',
+    log: silent,
+    trusted: always,
+    sleep,
+  })
   await wake()
   t.is(runs, 0)
   away = false
@@ -170,7 +218,14 @@ test('while the time is in doubt no job starts, and one that runs is aborted and
         reject(new Error('aborted'))
       })
     })
-  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: async () => doubt?.signal, sleep })
+  const jobs = startJobs({
+    jobs: [job(run)],
+    leases: store,
+    holder: 'a',
+    log: silent,
+    trusted: async () => doubt?.signal,
+    sleep,
+  })
   await wake()
   t.is(until('test.sweep'), undefined, 'not even the lease is taken')
   doubt = new AbortController()
@@ -234,7 +289,13 @@ const lifecycle = ({ allClosed = true, hardLimitMs = 60_000, holds = false } = {
     await started.promise
     return { stop }
   }
-  const ended = runUntilStopped({ signals, log: makeLog().log, start, exitNow: (code) => void forced.push(code), hardLimitMs })
+  const ended = runUntilStopped({
+    signals,
+    log: makeLog().log,
+    start,
+    exitNow: (code) => void forced.push(code),
+    hardLimitMs,
+  })
   const whenStarted = async (): Promise<void> => {
     started.resolve()
     await new Promise((resolve) => setImmediate(resolve))
@@ -243,7 +304,10 @@ const lifecycle = ({ allClosed = true, hardLimitMs = 60_000, holds = false } = {
 }
 
 test('the exit code says whether everything closed in order', async (t) => {
-  for (const [allClosed, code] of [[true, 0], [false, 1]] as const) {
+  for (const [allClosed, code] of [
+    [true, 0],
+    [false, 1],
+  ] as const) {
     const { signals, whenStarted, ended } = lifecycle({ allClosed })
     await whenStarted()
     signals.emit('SIGTERM')
@@ -252,7 +316,11 @@ test('the exit code says whether everything closed in order', async (t) => {
 })
 
 test('SIGTERM drains, since a load balancer must be told; a person at a terminal does not wait for one', async (t) => {
-  for (const [signal, drains] of [['SIGTERM', true], ['SIGINT', false], ['SIGHUP', false]] as const) {
+  for (const [signal, drains] of [
+    ['SIGTERM', true],
+    ['SIGINT', false],
+    ['SIGHUP', false],
+  ] as const) {
     const { signals, whenStarted, asked, ended } = lifecycle()
     await whenStarted()
     signals.emit(signal)

@@ -86,7 +86,10 @@ test('a full disk loses only what the bound cannot hold: the log resumes when th
     process.stderr.write(JSON.stringify(seen))
   `)
   t.deepEqual(JSON.parse(stderr), [{ lost: 0, trouble: 'ENOSPC' }, { lost: 2, trouble: 'ENOSPC' }, { lost: 2 }])
-  t.regex(readFileSync(path, 'utf8'), /^first\nsecond\nthird\n\{"level":40,"msg":"2 log lines were dropped: the log could not be written \(ENOSPC\)"\}\n$/)
+  t.regex(
+    readFileSync(path, 'utf8'),
+    /^first\nsecond\nthird\n\{"level":40,"msg":"2 log lines were dropped: the log could not be written \(ENOSPC\)"\}\n$/,
+  )
 })
 
 test('a flush while nothing can be written does not end the log', async (t) => {
@@ -110,14 +113,19 @@ test('a driver’s error tells which table or state it is about, and nothing tha
     ['database or disk is full', 'SQLITE_FULL'],
     ["Table 'moorage.users' doesn't exist", 'ER_NO_SUCH_TABLE'],
     ["Unknown column 'u.nick' in 'field list'", 'ER_BAD_FIELD_ERROR'],
-    ['The MariaDB server is running with the --read-only option so it cannot execute this statement', 'ER_OPTION_PREVENTS_STATEMENT'],
-  ] as const) t.is(told(message, code), message)
+    [
+      'The MariaDB server is running with the --read-only option so it cannot execute this statement',
+      'ER_OPTION_PREVENTS_STATEMENT',
+    ],
+  ] as const)
+    t.is(told(message, code), message)
   for (const [message, code] of [
     ["Duplicate entry 'ada@example.org' for key 'emails.lower_email'", 'ER_DUP_ENTRY'],
     ['near "hunter2": syntax error', 'SQLITE_ERROR'],
     ["no such table: users\nhunter2 'x'", 'SQLITE_ERROR'],
     ["Incorrect string value: 'hunter2' for column `a`.`b`", 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD'],
-  ] as const) t.is(told(message, code), undefined, message)
+  ] as const)
+    t.is(told(message, code), undefined, message)
 })
 
 test('a descriptor that is closed is no error', async (t) => {
@@ -132,8 +140,11 @@ test('a descriptor that is closed is no error', async (t) => {
 
 const child = (code: string): Promise<{ code: number; stderr: string }> =>
   new Promise((resolve) => {
-    const process_ = execFile(process.execPath, ['--input-type=module-typescript', '-e', code], { cwd: process.cwd() }, (_error, _stdout, stderr) =>
-      resolve({ code: process_.exitCode ?? -1, stderr }),
+    const process_ = execFile(
+      process.execPath,
+      ['--input-type=module-typescript', '-e', code],
+      { cwd: process.cwd() },
+      (_error, _stdout, stderr) => resolve({ code: process_.exitCode ?? -1, stderr }),
     )
   })
 
@@ -182,7 +193,10 @@ test('an error with stderr closed ends the process all the same', async (t) => {
       setTimeout(() => { throw new Error('boom') }, 1)
       setInterval(() => undefined, 1000)
     `
-    execFile(process.execPath, ['--input-type=module-typescript', '-e', program], { timeout: 20_000 }).once('exit', (code, signal) => resolve(code ?? signal))
+    execFile(process.execPath, ['--input-type=module-typescript', '-e', program], { timeout: 20_000 }).once(
+      'exit',
+      (code, signal) => resolve(code ?? signal),
+    )
   })
   t.is(code, 1)
 })
@@ -195,8 +209,14 @@ test('nothing is lost when the process ends while a batch is being written', asy
     lines.flushNow()
     process.exit(0)
   `)
-  const numbers = stderr.trim().split('\n').map((line) => Number(line.slice('line '.length)))
-  t.deepEqual(numbers.sort((a, b) => a - b), Array.from({ length: 5000 }, (_, n) => n))
+  const numbers = stderr
+    .trim()
+    .split('\n')
+    .map((line) => Number(line.slice('line '.length)))
+  t.deepEqual(
+    numbers.sort((a, b) => a - b),
+    Array.from({ length: 5000 }, (_, n) => n),
+  )
 })
 
 const capture = (level: 'info' | 'debug' = 'info') => {
@@ -239,8 +259,16 @@ test("of an error are kept: name, code, message, place, cause; of a driver's err
   const { log, last, lines } = capture()
   const cause = Object.assign(new Error('upstream said no'), { code: 'ECONNREFUSED' })
   log.error({ error: new Error('outer', { cause }) }, 'failed')
-  t.like(last()['error'] as object, { name: 'Error', message: 'outer', cause: { code: 'ECONNREFUSED', message: 'upstream said no' } })
-  const driver = Object.assign(new Error("Duplicate entry 'canary@example.com' for key"), { code: 'ER_DUP_ENTRY', sqlState: '23000', sql: "insert 'canary'" })
+  t.like(last()['error'] as object, {
+    name: 'Error',
+    message: 'outer',
+    cause: { code: 'ECONNREFUSED', message: 'upstream said no' },
+  })
+  const driver = Object.assign(new Error("Duplicate entry 'canary@example.com' for key"), {
+    code: 'ER_DUP_ENTRY',
+    sqlState: '23000',
+    sql: "insert 'canary'",
+  })
   log.error({ error: new Error('store', { cause: driver }), other: driver }, 'failed')
   t.notRegex(lines.join(''), /canary/)
   t.like(last()['error'] as object, { cause: { code: 'ER_DUP_ENTRY' } })
@@ -265,7 +293,10 @@ test('at a terminal a line is plain text, and no value can steer the terminal', 
 test('for people a step of longer work gives way to the next record, at a terminal; elsewhere it is left out', (t) => {
   const written = (columns: number | undefined) => {
     const out: string[] = []
-    const plain = makePlainLines({ add: (text) => void out.push(text) }, columns === undefined ? undefined : () => columns)
+    const plain = makePlainLines(
+      { add: (text) => void out.push(text) },
+      columns === undefined ? undefined : () => columns,
+    )
     const { log } = makeBunyanLog({ level: 'info', lines: plain })
     log.info({ isStep: true }, 'step one of many')
     log.info({ isStep: true }, 'step\u001b[2J')

@@ -22,26 +22,38 @@ test('a database that refuses changes is reported for 30 seconds after the last 
   const plain = await openDatabase('sqlite::memory:')
   t.teardown(() => plain.close())
   let fault: unknown
-  const { database, refusal } = watchChanges({ ...plain, run: async () => Promise.reject(toThrown(fault)), transaction: async (work) => work(plain) }, () => seconds * 1000)
+  const { database, refusal } = watchChanges(
+    { ...plain, run: async () => Promise.reject(toThrown(fault)), transaction: async (work) => work(plain) },
+    () => seconds * 1000,
+  )
   const statement = database.prepare((k) => k.raw('select 1'))
   const change = async (code: string, errno = 0): Promise<string | undefined> => {
     fault = Object.assign(new Error('text of the driver'), { code, errno })
     await t.throwsAsync(database.run(statement, {}))
     return refusal()
   }
-  for (const [code, errno] of [['SQLITE_CONSTRAINT_UNIQUE', 0], ['SQLITE_BUSY', 0], ['ER_LOCK_WAIT_TIMEOUT', 1205], ['ECONNREFUSED', 0]] as const) t.is(await change(code, errno), undefined, code)
+  for (const [code, errno] of [
+    ['SQLITE_CONSTRAINT_UNIQUE', 0],
+    ['SQLITE_BUSY', 0],
+    ['ER_LOCK_WAIT_TIMEOUT', 1205],
+    ['ECONNREFUSED', 0],
+  ] as const)
+    t.is(await change(code, errno), undefined, code)
   for (const [code, errno, told] of [
     ['SQLITE_FULL', 0, 'The database is full and takes no changes.'],
     ['SQLITE_READONLY_DBMOVED', 0, 'The database takes no changes at present.'],
     ['ER_OPTION_PREVENTS_STATEMENT', 1290, 'The database takes no changes at present.'],
     ['ER_RECORD_FILE_FULL', 1114, 'The database is full and takes no changes.'],
-  ] as const) t.is(await change(code, errno), told, code)
+  ] as const)
+    t.is(await change(code, errno), told, code)
   seconds = 29
   t.truthy(refusal())
   t.deepEqual(await database.first(statement, {}), { 1: 1 })
   seconds = 30
   t.is(refusal(), undefined)
-  await t.throwsAsync(database.transaction(async () => Promise.reject(toThrown(Object.assign(new Error('x'), { code: 'SQLITE_FULL' })))))
+  await t.throwsAsync(
+    database.transaction(async () => Promise.reject(toThrown(Object.assign(new Error('x'), { code: 'SQLITE_FULL' })))),
+  )
   t.truthy(refusal())
 })
 
@@ -56,7 +68,11 @@ test('a folder is written to and left empty; what keeps it from being written is
 
 const checksWith = (changes: Partial<Parameters<typeof readinessChecks>[0]>) =>
   readinessChecks({
-    foundation: { database: { refuseLost: () => undefined, prepare: () => ({}), first: async () => undefined } as never, clock: { isSkewed: () => false } as never, refusal: () => undefined },
+    foundation: {
+      database: { refuseLost: () => undefined, prepare: () => ({}), first: async () => undefined } as never,
+      clock: { isSkewed: () => false } as never,
+      refusal: () => undefined,
+    },
     settings: { tempDir: join(folder, 'tmp') },
     bus: { isConfigured: false } as never,
     finder: { find: async () => ({ found: undefined, why: 'none' }) } as never,
@@ -71,8 +87,15 @@ const readyz = async (checks: ReturnType<typeof checksWith>) => {
   const server = makeOpsServer({ checks, isStopping: () => false, metrics })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   try {
-    const [plain, verbose, exposed] = await Promise.all(['/readyz', '/readyz?verbose', '/metrics'].map((path) => fetch(`http://127.0.0.1:${port}${path}`)))
-    return { status: plain?.status, text: await plain?.text(), verbose: await verbose?.text(), metrics: await exposed?.text() }
+    const [plain, verbose, exposed] = await Promise.all(
+      ['/readyz', '/readyz?verbose', '/metrics'].map((path) => fetch(`http://127.0.0.1:${port}${path}`)),
+    )
+    return {
+      status: plain?.status,
+      text: await plain?.text(),
+      verbose: await verbose?.text(),
+      metrics: await exposed?.text(),
+    }
   } finally {
     await server.close()
   }
@@ -83,11 +106,19 @@ writeFileSync(blocked, '')
 
 test('what another instance would not do better degrades: 200 for load balancers, with the reason in text and metric', async (t) => {
   t.like(await readyz(checksWith({})), { status: 200, text: 'ok\n' })
-  const broken = await readyz(checksWith({
-    foundation: { ...({ database: { refuseLost: () => undefined, prepare: () => ({}), first: async () => undefined }, clock: { isSkewed: () => false } } as never as object), refusal: () => 'The database is full.' } as never,
-    settings: { tempDir: blocked },
-    logState: () => ({ lost: 3, trouble: 'ENOSPC' }),
-  }))
+  const broken = await readyz(
+    checksWith({
+      foundation: {
+        ...({
+          database: { refuseLost: () => undefined, prepare: () => ({}), first: async () => undefined },
+          clock: { isSkewed: () => false },
+        } as never as object),
+        refusal: () => 'The database is full.',
+      } as never,
+      settings: { tempDir: blocked },
+      logState: () => ({ lost: 3, trouble: 'ENOSPC' }),
+    }),
+  )
   t.is(broken.status, 200)
   t.is(broken.text, 'degraded: database changes, temporary files, log\n')
   t.regex(broken.verbose ?? '', /^\[-\] database changes: The database is full\.$/m)
@@ -115,7 +146,10 @@ test('the end of a certificate is reported 30 days before, and its end degrades 
   const ended = await readyz(checks)
   t.deepEqual([ended.status, ended.text], [200, 'degraded: certificate\n'])
   const told: string[] = []
-  watchExpiry(() => far, (text) => void told.push(text))()
+  watchExpiry(
+    () => far,
+    (text) => void told.push(text),
+  )()
   watchExpiry(used.current as () => typeof far, (text) => void told.push(text))()
   t.is(told.length, 1)
 })

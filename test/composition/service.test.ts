@@ -43,7 +43,10 @@ test('readiness says yes while it runs and the metrics know the requests', async
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200)
   t.is((await fetch(`${service.opsUrl}/readyz`)).status, 200)
   await service.send('GET', '/api/v1/version')
-  t.regex(await (await fetch(`${service.opsUrl}/metrics`)).text(), /moorage_http_requests_total\{[^}]*route="\/version"/)
+  t.regex(
+    await (await fetch(`${service.opsUrl}/metrics`)).text(),
+    /moorage_http_requests_total\{[^}]*route="\/version"/,
+  )
 })
 
 test('error bodies and links name the port that was really bound', async (t) => {
@@ -82,14 +85,20 @@ test('no secret of the settings or of the start reaches the log', async (t) => {
   for (const secret of [adminPassword, service.adminToken, 'canary-query']) t.false(service.logText().includes(secret))
 })
 
-const start = async (environment: Record<string, string | undefined>, options: { readonly acceptsKeyring?: boolean } = {}): Promise<RunningService> =>
+const start = async (
+  environment: Record<string, string | undefined>,
+  options: { readonly acceptsKeyring?: boolean } = {},
+): Promise<RunningService> =>
   startRunning({
     ...options,
     settings: (await loadConfig({ environment })).settings,
     log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
   })
 
-const environmentOn = async (t: { teardown(fn: () => void): void }, database: 'sqlite' | 'mysql'): Promise<Record<string, string | undefined>> => {
+const environmentOn = async (
+  t: { teardown(fn: () => void): void },
+  database: 'sqlite' | 'mysql',
+): Promise<Record<string, string | undefined>> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-first-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return { ...(await testEnvironment(folder, database)), MOORAGE_ADMIN_PASSWORD: undefined }
@@ -97,19 +106,22 @@ const environmentOn = async (t: { teardown(fn: () => void): void }, database: 's
 
 for (const database of ['sqlite', 'mysql'] as const) {
   const each = database === 'mysql' ? needing('mariadb') : test
-  each(`${database}: of two instances that start at once one makes the first admin, with a password that works`, async (t) => {
-    const environment = await environmentOn(t, database)
-    const services = await Promise.all([start(environment), start(environment)])
-    t.teardown(() => Promise.all(services.map((service) => service.stop())))
-    const made = services.flatMap(({ firstAdmin }) => firstAdmin ?? [])
-    t.is(made.length, 1)
-    const [{ username = '', generatedPassword = '' } = {}] = made
-    t.regex(generatedPassword, /^[a-z2-9]{5}(-[a-z2-9]{5}){3}$/)
-    for (const { baseUrl } of services) {
-      const authorization = `Basic ${Buffer.from(`${username}:${generatedPassword}`).toString('base64')}`
-      t.is((await fetch(`${baseUrl}/api/v1/user`, { headers: { authorization } })).status, 200)
-    }
-  })
+  each(
+    `${database}: of two instances that start at once one makes the first admin, with a password that works`,
+    async (t) => {
+      const environment = await environmentOn(t, database)
+      const services = await Promise.all([start(environment), start(environment)])
+      t.teardown(() => Promise.all(services.map((service) => service.stop())))
+      const made = services.flatMap(({ firstAdmin }) => firstAdmin ?? [])
+      t.is(made.length, 1)
+      const [{ username = '', generatedPassword = '' } = {}] = made
+      t.regex(generatedPassword, /^[a-z2-9]{5}(-[a-z2-9]{5}){3}$/)
+      for (const { baseUrl } of services) {
+        const authorization = `Basic ${Buffer.from(`${username}:${generatedPassword}`).toString('base64')}`
+        t.is((await fetch(`${baseUrl}/api/v1/user`, { headers: { authorization } })).status, 200)
+      }
+    },
+  )
 }
 
 test('the second start creates no user and shows no password', async (t) => {
@@ -123,7 +135,7 @@ test('the second start creates no user and shows no password', async (t) => {
 })
 
 test('a password that the policy refuses stops the start with a sentence that does not repeat it', async (t) => {
-  const environment = { ...(await environmentOn(t, 'sqlite')), MOORAGE_ADMIN_PASSWORD: 'short-canary' .slice(0, 7) }
+  const environment = { ...(await environmentOn(t, 'sqlite')), MOORAGE_ADMIN_PASSWORD: 'short-canary'.slice(0, 7) }
   const error = await t.throwsAsync(start(environment), { instanceOf: StartRefused })
   t.regex(error.message, /first site admin admin cannot be made/)
   t.notRegex(error.message, /short-c/)
@@ -134,7 +146,10 @@ test('a start that cannot listen creates no user: the next one shows the passwor
   const taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as AddressInfo
-  await t.throwsAsync(start({ ...environment, MOORAGE_LISTEN: `127.0.0.1:${port}` }), { instanceOf: StartRefused, message: /another process listens there/ })
+  await t.throwsAsync(start({ ...environment, MOORAGE_LISTEN: `127.0.0.1:${port}` }), {
+    instanceOf: StartRefused,
+    message: /another process listens there/,
+  })
   taken.close()
   const service = await start(environment)
   t.teardown(() => service.stop())
@@ -155,7 +170,12 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
       prepared.push(made)
       return made
     }
-    await compose({ settings, foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } }, log, stops })
+    await compose({
+      settings,
+      foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } },
+      log,
+      stops,
+    })
     await stops.run()
     // A statement is composed when it is first used, and most tests use few.
     for (const { sql, order } of prepared) t.is(sql.split('?').length - 1, order.length, sql)
@@ -226,9 +246,15 @@ test('what package.json does not export stays closed to plugins', async (t) => {
 
 test('all plugins that cannot be loaded are reported at once', async (t) => {
   writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
-  writeFileSync(join(folder, 'bare.mjs'), "export const plugin = { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n")
+  writeFileSync(
+    join(folder, 'bare.mjs'),
+    "export const plugin = { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n",
+  )
   writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
-  const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs'], folder), { instanceOf: StartRefused })
+  const error = await t.throwsAsync(
+    loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs'], folder),
+    { instanceOf: StartRefused },
+  )
   t.is(error.problems.length, 5)
   t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
   t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
@@ -238,25 +264,42 @@ test('all plugins that cannot be loaded are reported at once', async (t) => {
 
 test('a plugin that claims a route of the service is refused at the start', async (t) => {
   const path = join(here, 'fixtures', 'clashing-plugin.ts')
-  await t.throwsAsync(startService({ settings: { MOORAGE_PLUGINS: path } }), { instanceOf: StartRefused, message: /\/api\/v1\/version of clash\.version is already/ })
+  await t.throwsAsync(startService({ settings: { MOORAGE_PLUGINS: path } }), {
+    instanceOf: StartRefused,
+    message: /\/api\/v1\/version of clash\.version is already/,
+  })
 })
 
 test('a plugin with a fault of its own is named, and the schema is not migrated before', async (t) => {
-  const declared = "import { definePlugin } from 'moorage/plugins/kit/plugin'\nexport const plugin = definePlugin({ id: 'tide', summary: '', listener: 'api', gate: 'always', groups: [] })\n"
+  const declared =
+    "import { definePlugin } from 'moorage/plugins/kit/plugin'\nexport const plugin = definePlugin({ id: 'tide', summary: '', listener: 'api', gate: 'always', groups: [] })\n"
   const reasonFor = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name)
     writeFileSync(path, text)
     const dataDir = join(folder, `data-of-${name}`)
-    const settings = { MOORAGE_PLUGINS: path, MOORAGE_DATA_DIR: dataDir, MOORAGE_DATABASE_URL: `sqlite:${join(dataDir, 'tide.sqlite')}` }
+    const settings = {
+      MOORAGE_PLUGINS: path,
+      MOORAGE_DATA_DIR: dataDir,
+      MOORAGE_DATABASE_URL: `sqlite:${join(dataDir, 'tide.sqlite')}`,
+    }
     const error = await t.throwsAsync(startService({ settings }), { instanceOf: StartRefused })
     const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
     const states = new Set((await migrationStatus(database).finally(() => database.close())).map(({ state }) => state))
     t.deepEqual(states, new Set(['pending']), 'an earlier version can still start')
     return error.message
   }
-  t.regex(await reasonFor('wet.mjs', `${declared}export const provide = () => { throw new Error('the tables are wet') }\n`), /^`provide` of the plugin tide failed: the tables are wet \(.*wet\.mjs:3:\d+\)$/)
-  t.regex(await reasonFor('late.mjs', `${declared}export const provide = async () => { throw new Error('too late') }\n`), /^`provide` of the plugin tide must not be async/)
-  t.regex(await reasonFor('gate.mjs', declared.replace("'always'", "'allways'")), /gate allways, which must be one of always, vendor-hosted/)
+  t.regex(
+    await reasonFor('wet.mjs', `${declared}export const provide = () => { throw new Error('the tables are wet') }\n`),
+    /^`provide` of the plugin tide failed: the tables are wet \(.*wet\.mjs:3:\d+\)$/,
+  )
+  t.regex(
+    await reasonFor('late.mjs', `${declared}export const provide = async () => { throw new Error('too late') }\n`),
+    /^`provide` of the plugin tide must not be async/,
+  )
+  t.regex(
+    await reasonFor('gate.mjs', declared.replace("'always'", "'allways'")),
+    /gate allways, which must be one of always, vendor-hosted/,
+  )
 })
 
 const cliFolder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))
@@ -282,9 +325,26 @@ const run = async (words: readonly string[], environment: Record<string, string>
 }
 
 const commands = [
-  'serve', 'openapi', 'doctor', 'migrate up', 'migrate status', 'migrate plan', 'migrate unlock', 'config check', 'config print',
-  'config schema', 'admin create-user', 'admin set-password', 'admin reset-second-factor', 'admin unlock', 'admin create-token', 'audit verify',
-  'audit export', 'bus init', 'helm install', 'helm version',
+  'serve',
+  'openapi',
+  'doctor',
+  'migrate up',
+  'migrate status',
+  'migrate plan',
+  'migrate unlock',
+  'config check',
+  'config print',
+  'config schema',
+  'admin create-user',
+  'admin set-password',
+  'admin reset-second-factor',
+  'admin unlock',
+  'admin create-token',
+  'audit verify',
+  'audit export',
+  'bus init',
+  'helm install',
+  'helm version',
 ]
 
 for (const command of commands) {
@@ -317,10 +377,16 @@ test('a refused configuration is 1, every problem on stderr, nothing on stdout',
 })
 
 test('config check says which plugins and routes this deployment has, and touches no data', async (t) => {
-  const environment = { MOORAGE_DATABASE_URL: 'mysql://nobody:x@127.0.0.1:1/none', MOORAGE_DATA_DIR: join(cliFolder, 'never') }
+  const environment = {
+    MOORAGE_DATABASE_URL: 'mysql://nobody:x@127.0.0.1:1/none',
+    MOORAGE_DATA_DIR: join(cliFolder, 'never'),
+  }
   const { code, out } = await run(['config', 'check', '--json'], environment)
   t.is(code, 0)
-  const { plugins, deploymentType } = JSON.parse(out) as { plugins: { id: string; routes: string[] }[]; deploymentType: string }
+  const { plugins, deploymentType } = JSON.parse(out) as {
+    plugins: { id: string; routes: string[] }[]
+    deploymentType: string
+  }
   t.is(deploymentType, 'SelfHosted')
   t.true(plugins.find(({ id }) => id === 'platform')?.routes.includes('GET /api/v1/version'))
   t.regex((await run(['config', 'check'])).out, /identity \(always\)/)
@@ -331,7 +397,9 @@ test('config print masks, config schema is JSON', async (t) => {
   const { out } = await run(['config', 'print'], { MOORAGE_ADMIN_PASSWORD: 'canary-canary' })
   t.regex(out, /^admin_password: "\*\*\*" +# MOORAGE_ADMIN_PASSWORD, environment$/m)
   t.notRegex(out, /canary/)
-  const { settings } = JSON.parse((await run(['config', 'print', '--json'])).out) as { settings: Record<string, unknown> }
+  const { settings } = JSON.parse((await run(['config', 'print', '--json'])).out) as {
+    settings: Record<string, unknown>
+  }
   t.is(settings['listen'], '127.0.0.1:3000')
   t.is((JSON.parse((await run(['config', 'schema'])).out) as { type: string }).type, 'object')
 })
@@ -339,7 +407,9 @@ test('config print masks, config schema is JSON', async (t) => {
 test('openapi prints the document of this deployment', async (t) => {
   t.is((await run(['openapi', '--json'])).code, 0, 'as every command that has a result')
   const document = JSON.parse((await run(['openapi'], { MOORAGE_BASE_URL: 'https://p.example' })).out) as {
-    openapi: string; servers: { url: string }[]; paths: Record<string, unknown>
+    openapi: string
+    servers: { url: string }[]
+    paths: Record<string, unknown>
   }
   t.is(document.openapi, '3.1.0')
   t.is(document.servers[0]?.url, 'https://p.example/api/v1')
@@ -352,7 +422,9 @@ test('migrate: status, plan, up, up again, unlock', async (t) => {
   t.regex((await run(['migrate', 'plan'], environment)).out, /create table `accounts`/)
   t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001/)
   t.is((await run(['migrate', 'up'], environment)).out, 'The schema is up to date.')
-  t.true((JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent)
+  t.true(
+    (JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent,
+  )
   t.is((await run(['migrate', 'unlock'], environment)).code, 0)
 })
 
@@ -362,7 +434,9 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
   t.is(early.code, 1)
   t.regex(early.err, /Run: moorage migrate up/)
   await run(['migrate', 'up'], environment)
-  const made = JSON.parse((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com', '--json'], environment)).out) as Record<string, unknown>
+  const made = JSON.parse(
+    (await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com', '--json'], environment)).out,
+  ) as Record<string, unknown>
   t.is(made['username'], 'alice')
   t.false(made['is_admin'])
   t.regex(String(made['password']), /^[a-z2-9-]{23}$/)
@@ -374,11 +448,20 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
   const set = await run(['admin', 'set-password', 'alice', '--password-file', file], environment)
   t.is(set.code, 0, set.err)
   t.notRegex(set.out + set.err, /lantern/)
-  t.regex((await run(['admin', 'create-token', 'alice', '--name', 'ci', '--scopes', 'read:cluster'], environment)).out, /token +moor_\w{36}/)
-  t.regex((await run(['admin', 'create-token', 'alice', '--name', 'x', '--scopes', 'paint:walls'], environment)).err, /There is no scope "paint:walls"/)
+  t.regex(
+    (await run(['admin', 'create-token', 'alice', '--name', 'ci', '--scopes', 'read:cluster'], environment)).out,
+    /token +moor_\w{36}/,
+  )
+  t.regex(
+    (await run(['admin', 'create-token', 'alice', '--name', 'x', '--scopes', 'paint:walls'], environment)).err,
+    /There is no scope "paint:walls"/,
+  )
   t.regex((await run(['admin', 'create-token', 'bob', '--name', 'x'], environment)).err, /The user bob does not exist/)
   t.is((await run(['admin', 'unlock', 'alice'], environment)).code, 0)
-  for (const [name, says] of [['alice', /No second factor is enrolled/], ['bob', /The user does not exist/]] as const) {
+  for (const [name, says] of [
+    ['alice', /No second factor is enrolled/],
+    ['bob', /The user does not exist/],
+  ] as const) {
     const reset = await run(['admin', 'reset-second-factor', name], environment)
     t.is(reset.code, 1)
     t.regex(reset.err, says)
@@ -388,7 +471,10 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
 test('doctor says what is wrong and exits 1 when something must be repaired', async (t) => {
   const healthy = await run(['doctor', '--json'])
   t.is(healthy.code, 0, healthy.out)
-  const broken = await run(['doctor'], { MOORAGE_DATABASE_URL: 'mysql://nobody:canary@127.0.0.1:1/none', MOORAGE_HELM: '/no/helm' })
+  const broken = await run(['doctor'], {
+    MOORAGE_DATABASE_URL: 'mysql://nobody:canary@127.0.0.1:1/none',
+    MOORAGE_HELM: '/no/helm',
+  })
   t.is(broken.code, 1)
   t.regex(broken.out, /^problem +database .*ECONNREFUSED.*MOORAGE_DATABASE_URL/m)
   t.regex(broken.out, /^problem +helm .*\/no\/helm/m)
@@ -451,17 +537,26 @@ test('no command works on the schema of a newer version: it would not ask for wh
   const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
   mkdirSync(dataDir)
   const database = openSqliteDatabase(join(dataDir, 'moorage.sqlite'))
-  await migrateUp(database, { migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }] })
+  await migrateUp(database, {
+    migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }],
+  })
   await database.close()
   for (const words of [['serve'], ['serve', '--no-migrate'], ['admin', 'unlock', 'admin'], ['bus', 'init']]) {
     const { code, err } = await run(words, environment)
     t.is(code, 1, words.join(' '))
-    t.regex(err, /migrated by a newer Moorage: this version does not know 9999-tomorrow\. Run the newer version/, words.join(' '))
+    t.regex(
+      err,
+      /migrated by a newer Moorage: this version does not know 9999-tomorrow\. Run the newer version/,
+      words.join(' '),
+    )
   }
 })
 
 test('serve --no-migrate refuses an empty database', async (t) => {
-  const { code, err } = await run(['serve', '--no-migrate'], { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' })
+  const { code, err } = await run(['serve', '--no-migrate'], {
+    MOORAGE_LISTEN: '127.0.0.1:0',
+    MOORAGE_OPS_LISTEN: '127.0.0.1:0',
+  })
   t.is(code, 1)
   t.regex(err, /schema is behind by \d+ migrations\. Run: moorage migrate up/)
 })

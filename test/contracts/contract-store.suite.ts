@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { BindingStore, ContractEvents, ContractStore } from '../../core/contracts/ports.ts'
-import type { BoundCluster, Contract, ContractClusterId, ContractId, ContractTerms, TermsVersion } from '../../core/contracts/types.ts'
+import type {
+  BoundCluster,
+  Contract,
+  ContractClusterId,
+  ContractId,
+  ContractTerms,
+  TermsVersion,
+} from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 
-/** Stores of their own for each case. They find the organizations 11 (account11) and 12 (account12), without contracts. */
+/**
+ * Stores of their own for each case. They find the organizations 11 (account11) and 12 (account12), without contracts.
+ */
 export interface ContractStoreBench {
   /** Bound to one transaction or connection. */
   readonly contracts: ContractStore
@@ -25,8 +34,21 @@ export const terms = (changes: Partial<ContractTerms> = {}): ContractTerms => ({
   name: 'Databases',
   product: 'database',
   features: ['db-backup', 'db-basic'],
-  emails: { contactPerson: ['ann@example.com'], signingAuthority: [], licenseUsers: [], financeTeam: [], usageAlertClient: [], usageAlertAdmin: ['sales@example.com'] },
-  quota: { enabled: true, metric: 'cpu_core_month', limit: 12.5, alertThresholds: [80, 100], disableLicenseOnLimitReached: true },
+  emails: {
+    contactPerson: ['ann@example.com'],
+    signingAuthority: [],
+    licenseUsers: [],
+    financeTeam: [],
+    usageAlertClient: [],
+    usageAlertAdmin: ['sales@example.com'],
+  },
+  quota: {
+    enabled: true,
+    metric: 'cpu_core_month',
+    limit: 12.5,
+    alertThresholds: [80, 100],
+    disableLicenseOnLimitReached: true,
+  },
   startsAt: days(-1),
   endsAt: days(30),
   allowsOffline: true,
@@ -39,15 +61,24 @@ export const terms = (changes: Partial<ContractTerms> = {}): ContractTerms => ({
   ...changes,
 })
 
-const inserted = async ({ contracts }: ContractStoreBench, ownerId: AccountId, changes: Partial<ContractTerms> = {}): Promise<Contract> => {
+const inserted = async (
+  { contracts }: ContractStoreBench,
+  ownerId: AccountId,
+  changes: Partial<ContractTerms> = {},
+): Promise<Contract> => {
   const id = await contracts.insert(ownerId, terms(changes), at)
   const contract = await contracts.get(ownerId, id)
   if (contract === undefined) throw new Error('The contract that was inserted does not exist.')
   return contract
 }
-const idsOf = ({ items }: { readonly items: readonly { readonly id: number }[] }): readonly number[] => items.map(({ id }) => id)
+const idsOf = ({ items }: { readonly items: readonly { readonly id: number }[] }): readonly number[] =>
+  items.map(({ id }) => id)
 const bound = async ({ bindings }: ContractStoreBench, contract: Contract, ...uids: readonly string[]) => {
-  await bindings.add(contract, uids.map((clusterUid) => ({ clusterUid, displayName: `cluster ${clusterUid}` })), at)
+  await bindings.add(
+    contract,
+    uids.map((clusterUid) => ({ clusterUid, displayName: `cluster ${clusterUid}` })),
+    at,
+  )
   return (await bindings.listOf(contract.id, { page: 1, limit: 1000 })).items
 }
 /** UIDs in ascending order. */
@@ -60,8 +91,17 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
   onBench('a contract reads back as it was inserted, with version 1', async (t, bench) => {
     const contract = await inserted(bench, owner)
     t.deepEqual(contract, {
-      ...terms(), id: contract.id, ownerId: owner, ownerName: 'account11', document: undefined, revokedAt: undefined,
-      remindedAt45Days: undefined, remindedAt10Days: undefined, createdAt: at, termsNumber: 1, version: 1,
+      ...terms(),
+      id: contract.id,
+      ownerId: owner,
+      ownerName: 'account11',
+      document: undefined,
+      revokedAt: undefined,
+      remindedAt45Days: undefined,
+      remindedAt10Days: undefined,
+      createdAt: at,
+      termsNumber: 1,
+      version: 1,
     })
     t.deepEqual(await bench.contracts.getAny(contract.id), contract)
     t.deepEqual(await bench.contracts.lock(owner, [contract.id, contract.id]), [contract])
@@ -78,11 +118,18 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
   onBench('lock returns contracts in the order of ids, and those of the account alone', async (t, bench) => {
     const made = [await inserted(bench, owner), await inserted(bench, otherOwner), await inserted(bench, owner)]
     const locked = await bench.contracts.lock(owner, [made[2]!.id, made[1]!.id, made[0]!.id, 999_999 as ContractId])
-    t.deepEqual(locked.map(({ id }) => id), [made[0]!.id, made[2]!.id])
+    t.deepEqual(
+      locked.map(({ id }) => id),
+      [made[0]!.id, made[2]!.id],
+    )
   })
 
   onBench('lists have the newest start first, in pages', async (t, bench) => {
-    const [old, fresh, same] = [await inserted(bench, owner, { startsAt: days(-3) }), await inserted(bench, owner), await inserted(bench, owner)]
+    const [old, fresh, same] = [
+      await inserted(bench, owner, { startsAt: days(-3) }),
+      await inserted(bench, owner),
+      await inserted(bench, owner),
+    ]
     const foreign = await inserted(bench, otherOwner, { startsAt: days(-2) })
     t.deepEqual(idsOf(await bench.contracts.listOf(owner, {}, firstPage)), [same.id, fresh.id, old.id])
     const second = await bench.contracts.listOf(owner, {}, { page: 2, limit: 2 })
@@ -92,7 +139,8 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
 
   onBench('a contract is active from its start to just before its end, unless it is revoked', async (t, bench) => {
     const { id, startsAt, endsAt } = await inserted(bench, owner)
-    const activeAt = async (instant: number) => (await bench.contracts.listOf(owner, { activeAt: new Date(instant) }, firstPage)).total
+    const activeAt = async (instant: number) =>
+      (await bench.contracts.listOf(owner, { activeAt: new Date(instant) }, firstPage)).total
     const instants = [startsAt.getTime() - 1, startsAt.getTime(), endsAt.getTime() - 1, endsAt.getTime()]
     t.deepEqual(await Promise.all(instants.map(activeAt)), [0, 1, 1, 0])
     await bench.contracts.revoke(id, at)
@@ -108,56 +156,117 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
     const [uid] = sortedUids(1) as [string]
     await bound(bench, online, uid)
     await bound(bench, foreign, uid)
-    const found = async (selection: Parameters<ContractStore['listOf']>[1]) => idsOf(await bench.contracts.listOf(owner, selection, firstPage))
+    const found = async (selection: Parameters<ContractStore['listOf']>[1]) =>
+      idsOf(await bench.contracts.listOf(owner, selection, firstPage))
     t.deepEqual(await found({ allowsOffline: true }), [offline.id])
     t.deepEqual(await found({ cluster: { uid, bound: 'with' } }), [online.id])
     t.deepEqual(await found({ cluster: { uid, bound: 'without' } }), [offline.id])
     t.deepEqual(await found({ allowsOffline: true, cluster: { uid, bound: 'with' } }), [])
-    t.deepEqual(await found({ cluster: { uid: randomUUID(), bound: 'without' }, activeAt: at }), [online.id, offline.id])
+    t.deepEqual(await found({ cluster: { uid: randomUUID(), bound: 'without' }, activeAt: at }), [
+      online.id,
+      offline.id,
+    ])
   })
 
-  onBench('details are replaced at once, without a version of the terms, and touch no other contract', async (t, bench) => {
-    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
-    const next = { name: 'Ünïcode 𝒩ame', emails: { ...contract.emails, financeTeam: ['cash@example.com'] }, bindsNewClusters: true }
-    await bench.contracts.setDetails(contract.id, next, later)
-    t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, ...next, version: 2 })
-    t.is((await bench.contracts.listTerms(contract.id)).length, 1)
-    t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
-  })
+  onBench(
+    'details are replaced at once, without a version of the terms, and touch no other contract',
+    async (t, bench) => {
+      const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+      const next = {
+        name: 'Ünïcode 𝒩ame',
+        emails: { ...contract.emails, financeTeam: ['cash@example.com'] },
+        bindsNewClusters: true,
+      }
+      await bench.contracts.setDetails(contract.id, next, later)
+      t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, ...next, version: 2 })
+      t.is((await bench.contracts.listTerms(contract.id)).length, 1)
+      t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
+    },
+  )
 
-  onBench('a contract has the version of its terms that is in force when it is read, in every list', async (t, bench) => {
-    const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
-    const [uid] = sortedUids(1) as [string]
-    await bound(bench, contract, uid)
-    const [first] = (await bench.contracts.listTerms(contract.id)) as [TermsVersion]
-    t.like(first, { number: 1, from: new Date(0), to: undefined, recordedAt: at, supersededAt: undefined, features: ['db-backup', 'db-basic'] })
-    const planned: TermsVersion = { ...first, number: 2, from: days(2), features: ['vault'], product: 'vault', allowsOffline: false, maxTrials: 0, endsAt: days(4) }
-    await bench.contracts.setTerms(contract.id, [{ ...first, to: days(2) }, planned], later)
-    t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, version: 2 })
-    t.deepEqual(await bench.contracts.lock(owner, [contract.id]), [{ ...contract, version: 2 }])
-    t.like((await bench.contracts.listAll(firstPage)).items.find(({ id }) => id === contract.id), { termsNumber: 1, product: 'database' })
-    const seenAt = async (instant: Date) => {
-      const [one] = (await bench.contracts.listOf(owner, { activeAt: instant }, firstPage)).items
-      const [licensed] = await bench.bindings.listFor(owner, [uid], instant)
-      const offline = (await bench.bindings.listLicensed(owner, instant, firstPage)).total
-      return [one?.termsNumber, one?.product, licensed?.contract.product, offline, (await bench.contracts.listToRemind(45, instant, days(44), 10)).filter(({ ownerId }) => ownerId === owner).length]
-    }
-    t.deepEqual(await seenAt(new Date(days(2).getTime() - 1)), [1, 'database', 'database', 1, 1])
-    t.deepEqual(await seenAt(days(2)), [2, 'vault', 'vault', 0, 1])
-    t.deepEqual(await seenAt(days(4)), [undefined, undefined, undefined, 0, 0])
-    t.deepEqual((await bench.bindings.listContractsOf(uid, 5)).map((each) => each.contract.termsNumber), [1])
-    t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
-  })
+  onBench(
+    'a contract has the version of its terms that is in force when it is read, in every list',
+    async (t, bench) => {
+      const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
+      const [uid] = sortedUids(1) as [string]
+      await bound(bench, contract, uid)
+      const [first] = (await bench.contracts.listTerms(contract.id)) as [TermsVersion]
+      t.like(first, {
+        number: 1,
+        from: new Date(0),
+        to: undefined,
+        recordedAt: at,
+        supersededAt: undefined,
+        features: ['db-backup', 'db-basic'],
+      })
+      const planned: TermsVersion = {
+        ...first,
+        number: 2,
+        from: days(2),
+        features: ['vault'],
+        product: 'vault',
+        allowsOffline: false,
+        maxTrials: 0,
+        endsAt: days(4),
+      }
+      await bench.contracts.setTerms(contract.id, [{ ...first, to: days(2) }, planned], later)
+      t.deepEqual(await bench.contracts.get(owner, contract.id), { ...contract, version: 2 })
+      t.deepEqual(await bench.contracts.lock(owner, [contract.id]), [{ ...contract, version: 2 }])
+      t.like(
+        (await bench.contracts.listAll(firstPage)).items.find(({ id }) => id === contract.id),
+        { termsNumber: 1, product: 'database' },
+      )
+      const seenAt = async (instant: Date) => {
+        const [one] = (await bench.contracts.listOf(owner, { activeAt: instant }, firstPage)).items
+        const [licensed] = await bench.bindings.listFor(owner, [uid], instant)
+        const offline = (await bench.bindings.listLicensed(owner, instant, firstPage)).total
+        return [
+          one?.termsNumber,
+          one?.product,
+          licensed?.contract.product,
+          offline,
+          (await bench.contracts.listToRemind(45, instant, days(44), 10)).filter(({ ownerId }) => ownerId === owner)
+            .length,
+        ]
+      }
+      t.deepEqual(await seenAt(new Date(days(2).getTime() - 1)), [1, 'database', 'database', 1, 1])
+      t.deepEqual(await seenAt(days(2)), [2, 'vault', 'vault', 0, 1])
+      t.deepEqual(await seenAt(days(4)), [undefined, undefined, undefined, 0, 0])
+      t.deepEqual(
+        (await bench.bindings.listContractsOf(uid, 5)).map((each) => each.contract.termsNumber),
+        [1],
+      )
+      t.deepEqual(await bench.contracts.get(otherOwner, other.id), other)
+    },
+  )
 
   onBench('versions that are no longer in force at any time are kept as superseded', async (t, bench) => {
     const contract = await inserted(bench, owner)
     const [first] = (await bench.contracts.listTerms(contract.id)) as [TermsVersion]
-    const [second, third] = [{ ...first, number: 2, from: days(2), recordedBy: 'ann@example.com' }, { ...first, number: 3, from: days(1) }]
+    const [second, third] = [
+      { ...first, number: 2, from: days(2), recordedBy: 'ann@example.com' },
+      { ...first, number: 3, from: days(1) },
+    ]
     await bench.contracts.setTerms(contract.id, [{ ...first, to: days(2) }, second], later)
     await bench.contracts.setTerms(contract.id, [{ ...first, to: days(1) }, third], later)
-    t.deepEqual(await bench.contracts.listTerms(contract.id), [{ ...first, to: days(1) }, { ...second, supersededAt: later }, third])
+    t.deepEqual(await bench.contracts.listTerms(contract.id), [
+      { ...first, to: days(1) },
+      { ...second, supersededAt: later },
+      third,
+    ])
     await bench.contracts.setTerms(contract.id, [{ ...third, number: 4, from: new Date(0) }], later)
-    t.deepEqual((await bench.contracts.listTerms(contract.id)).map(({ number, supersededAt }) => [number, supersededAt !== undefined]), [[1, true], [2, true], [3, true], [4, false]])
+    t.deepEqual(
+      (await bench.contracts.listTerms(contract.id)).map(({ number, supersededAt }) => [
+        number,
+        supersededAt !== undefined,
+      ]),
+      [
+        [1, true],
+        [2, true],
+        [3, true],
+        [4, false],
+      ],
+    )
   })
 
   onBench('a contract is used once a cluster was bound to it, also after that was removed', async (t, bench) => {
@@ -170,7 +279,12 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
 
   onBench('a document is kept, replaced and removed', async (t, bench) => {
     const { id } = await inserted(bench, owner)
-    const document = { ref: randomUUID(), fileName: 'Vertrag – final.pdf', mediaType: 'application/pdf', size: 26_214_400 }
+    const document = {
+      ref: randomUUID(),
+      fileName: 'Vertrag – final.pdf',
+      mediaType: 'application/pdf',
+      size: 26_214_400,
+    }
     await bench.contracts.setDocument(id, document, later)
     t.like(await bench.contracts.get(owner, id), { document, version: 2 })
     await bench.contracts.setDocument(id, undefined, later)
@@ -191,13 +305,20 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
   })
 
   onBench('a contract is due for each reminder once, until its end moves', async (t, bench) => {
-    const [soon, sooner] = [await inserted(bench, owner, { endsAt: days(40) }), await inserted(bench, otherOwner, { endsAt: days(9) })]
+    const [soon, sooner] = [
+      await inserted(bench, owner, { endsAt: days(40) }),
+      await inserted(bench, otherOwner, { endsAt: days(9) }),
+    ]
     await inserted(bench, owner, { endsAt: days(45) })
     await inserted(bench, owner, { endsAt: at })
     await bench.contracts.revoke((await inserted(bench, owner, { endsAt: days(5) })).id, at)
-    const due = async (within: 45 | 10, limit = 10) => (await bench.contracts.listToRemind(within, at, days(within), limit)).map(({ id }) => id)
+    const due = async (within: 45 | 10, limit = 10) =>
+      (await bench.contracts.listToRemind(within, at, days(within), limit)).map(({ id }) => id)
     t.deepEqual([await due(45), await due(10), await due(45, 1)], [[sooner.id, soon.id], [sooner.id], [sooner.id]])
-    t.deepEqual([await bench.contracts.markReminded(soon, 45, at), await bench.contracts.markReminded(soon, 45, later)], [true, false])
+    t.deepEqual(
+      [await bench.contracts.markReminded(soon, 45, at), await bench.contracts.markReminded(soon, 45, later)],
+      [true, false],
+    )
     t.like(await bench.contracts.get(owner, soon.id), { remindedAt45Days: at, remindedAt10Days: undefined })
     t.deepEqual(await due(45), [sooner.id])
     const [first] = (await bench.contracts.listTerms(soon.id)) as [TermsVersion]
@@ -211,8 +332,14 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
     await inserted(bench, owner)
     await inserted(bench, owner, { bindsNewClusters: true, startsAt: days(1) })
     const foreign = await inserted(bench, otherOwner, { bindsNewClusters: true })
-    t.deepEqual((await bench.contracts.listBindingNew(owner, at)).map(({ id }) => id), [automatic.id])
-    t.deepEqual((await bench.contracts.listBindingNew(otherOwner, at)).map(({ id }) => id), [foreign.id])
+    t.deepEqual(
+      (await bench.contracts.listBindingNew(owner, at)).map(({ id }) => id),
+      [automatic.id],
+    )
+    t.deepEqual(
+      (await bench.contracts.listBindingNew(otherOwner, at)).map(({ id }) => id),
+      [foreign.id],
+    )
   })
 }
 
@@ -224,7 +351,15 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, owner)]
     const uids = sortedUids(3)
     const [first] = await bound(bench, contract, ...uids)
-    t.deepEqual(await bench.bindings.find(contract.id, first!.id), { id: first!.id, contractId: contract.id, ownerId: owner, clusterUid: uids[0]!, displayName: `cluster ${uids[0]}`, tags: [], boundAt: at })
+    t.deepEqual(await bench.bindings.find(contract.id, first!.id), {
+      id: first!.id,
+      contractId: contract.id,
+      ownerId: owner,
+      clusterUid: uids[0]!,
+      displayName: `cluster ${uids[0]}`,
+      tags: [],
+      boundAt: at,
+    })
     t.is(await bench.bindings.find(other.id, first!.id), undefined)
     t.is(await bench.bindings.find(contract.id, 999_999 as ContractClusterId), undefined)
     const second = await bench.bindings.listOf(contract.id, { page: 2, limit: 2 })
@@ -244,27 +379,45 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
     const contract = await inserted(bench, owner)
     const uids = sortedUids(1000)
     t.is((await bound(bench, contract, ...uids)).length, 1000)
-    t.deepEqual((await bench.bindings.listFor(owner, uids, at)).map(({ binding }) => binding.clusterUid), uids)
+    t.deepEqual(
+      (await bench.bindings.listFor(owner, uids, at)).map(({ binding }) => binding.clusterUid),
+      uids,
+    )
     t.deepEqual(await bench.bindings.listFor(otherOwner, uids, at), [])
     t.deepEqual(await bench.bindings.boundAmong(contract.id, uids), uids)
   })
 
   onBench('listFor knows contracts in force alone, of the account alone', async (t, bench) => {
-    const [active, second, scheduled, foreign] = [await inserted(bench, owner), await inserted(bench, owner, { product: 'vault', features: ['vault'], allowsOffline: false }), await inserted(bench, owner, { startsAt: days(1) }), await inserted(bench, otherOwner)]
+    const [active, second, scheduled, foreign] = [
+      await inserted(bench, owner),
+      await inserted(bench, owner, { product: 'vault', features: ['vault'], allowsOffline: false }),
+      await inserted(bench, owner, { startsAt: days(1) }),
+      await inserted(bench, otherOwner),
+    ]
     const [uid] = sortedUids(1) as [string]
     for (const each of [second, active, scheduled, foreign]) await bound(bench, each, uid)
     const found = await bench.bindings.listFor(owner, [uid], at)
-    t.deepEqual(found.map(({ contract }) => contract), [
-      { id: active.id, product: 'database', features: ['db-backup', 'db-basic'], allowsOffline: true },
-      { id: second.id, product: 'vault', features: ['vault'], allowsOffline: false },
-    ])
-    t.deepEqual((await bench.bindings.listFor(otherOwner, [uid], at)).map(({ contract }) => contract.id), [foreign.id])
+    t.deepEqual(
+      found.map(({ contract }) => contract),
+      [
+        { id: active.id, product: 'database', features: ['db-backup', 'db-basic'], allowsOffline: true },
+        { id: second.id, product: 'vault', features: ['vault'], allowsOffline: false },
+      ],
+    )
+    t.deepEqual(
+      (await bench.bindings.listFor(otherOwner, [uid], at)).map(({ contract }) => contract.id),
+      [foreign.id],
+    )
     t.deepEqual(await bench.bindings.listFor(owner, [], at), [])
   })
 
   onBench('clusters of active offline contracts are listed once each, by UID, with all of them', async (t, bench) => {
     const [first, second] = [await inserted(bench, owner), await inserted(bench, owner)]
-    const [online, ended, foreign] = [await inserted(bench, owner, { allowsOffline: false }), await inserted(bench, owner, { endsAt: at }), await inserted(bench, otherOwner)]
+    const [online, ended, foreign] = [
+      await inserted(bench, owner, { allowsOffline: false }),
+      await inserted(bench, owner, { endsAt: at }),
+      await inserted(bench, otherOwner),
+    ]
     const [a, b, c] = sortedUids(3) as [string, string, string]
     await bound(bench, first, b, a)
     await bound(bench, second, a)
@@ -284,12 +437,19 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
   })
 
   onBench('tags are shared by the contracts of one account, and replaced whole', async (t, bench) => {
-    const contracts = [await inserted(bench, owner), await inserted(bench, owner), await inserted(bench, owner), await inserted(bench, otherOwner)]
+    const contracts = [
+      await inserted(bench, owner),
+      await inserted(bench, owner),
+      await inserted(bench, owner),
+      await inserted(bench, otherOwner),
+    ]
     const [uid] = sortedUids(1) as [string]
     for (const each of contracts) await bound(bench, each, uid)
     for (const tags of [['eu', 'prod'], ['us']]) {
       await bench.bindings.setTags(owner, uid, tags)
-      const seen = await Promise.all(contracts.map(async ({ id }) => (await bench.bindings.listOf(id, firstPage)).items[0]?.tags))
+      const seen = await Promise.all(
+        contracts.map(async ({ id }) => (await bench.bindings.listOf(id, firstPage)).items[0]?.tags),
+      )
       t.deepEqual(seen, [tags, tags, tags, []])
     }
   })
@@ -312,13 +472,34 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, otherOwner)]
     await bench.events.record(contract.id, 'contract.created', 'ann@example.com', at)
     await bench.events.record(other.id, 'contract.created', 'bob@example.com', at)
-    await bench.events.record(contract.id, 'license.issued', `${'x'.repeat(300)}@example.com`, later, { number: 2, from: at })
+    await bench.events.record(contract.id, 'license.issued', `${'x'.repeat(300)}@example.com`, later, {
+      number: 2,
+      from: at,
+    })
     const { items, total } = await bench.events.listOf(contract.id, firstPage)
     t.is(total, 2)
-    t.deepEqual(items.map(({ id: _, ...event }) => event), [
-      { contractId: contract.id, addedBy: 'ann@example.com', event: 'contract.created', createdAt: at, terms: undefined },
-      { contractId: contract.id, addedBy: 'x'.repeat(254), event: 'license.issued', createdAt: later, terms: { number: 2, from: at } },
-    ])
-    t.deepEqual((await bench.events.listOf(contract.id, { page: 2, limit: 1 })).items.map(({ event }) => event), ['license.issued'])
+    t.deepEqual(
+      items.map(({ id: _, ...event }) => event),
+      [
+        {
+          contractId: contract.id,
+          addedBy: 'ann@example.com',
+          event: 'contract.created',
+          createdAt: at,
+          terms: undefined,
+        },
+        {
+          contractId: contract.id,
+          addedBy: 'x'.repeat(254),
+          event: 'license.issued',
+          createdAt: later,
+          terms: { number: 2, from: at },
+        },
+      ],
+    )
+    t.deepEqual(
+      (await bench.events.listOf(contract.id, { page: 2, limit: 1 })).items.map(({ event }) => event),
+      ['license.issued'],
+    )
   })
 }

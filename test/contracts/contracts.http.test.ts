@@ -40,22 +40,48 @@ const admin = (method: string, path: string, body?: unknown): Promise<ServiceAns
   service.send(method, path, { token: service.adminToken, ...(body === undefined ? {} : { body }) })
 
 const contract = async (changes: Readonly<Record<string, unknown>> = {}, account = org): Promise<ContractWire> => {
-  const terms = { orgOrUser: account, name: `Contract ${randomUUID()}`, products: ['database'], features: ['db-basic', 'db-backup'], start: nowSeconds - day, end: nowSeconds + 30 * day, allowOffline: true }
+  const terms = {
+    orgOrUser: account,
+    name: `Contract ${randomUUID()}`,
+    products: ['database'],
+    features: ['db-basic', 'db-backup'],
+    start: nowSeconds - day,
+    end: nowSeconds + 30 * day,
+    allowOffline: true,
+  }
   const created = await expectStatus(admin('POST', '/api/v1/contracts', { ...terms, ...changes }), 201)
   return (created.json as ContractWire[])[0]!
 }
 const events = async (id: number): Promise<readonly string[]> =>
-  ((await expectStatus(as(owner, 'GET', `${base}/${id}/audit?org=${org}&limit=50`), 200)).json as { event: string }[]).map(({ event }) => event)
+  (
+    (await expectStatus(as(owner, 'GET', `${base}/${id}/audit?org=${org}&limit=50`), 200)).json as { event: string }[]
+  ).map(({ event }) => event)
 const idsOf = ({ json }: ServiceAnswer): readonly number[] => (json as { id: number }[]).map(({ id }) => id)
 
 test('a contract is listed to its owner with its state, and to no other account', async (t) => {
-  const made = [await contract(), await contract({ start: nowSeconds + day }), await contract({ start: nowSeconds - 9 * day, end: nowSeconds - day })]
+  const made = [
+    await contract(),
+    await contract({ start: nowSeconds + day }),
+    await contract({ start: nowSeconds - 9 * day, end: nowSeconds - day }),
+  ]
   const listed = (await expectStatus(as(owner, 'GET', `${base}?org=${org}&limit=50`), 200)).json as ContractWire[]
-  t.deepEqual(made.map(({ id }) => listed.find((each) => each.id === id)?.state), ['active', 'scheduled', 'expired'])
-  const offline = idsOf(await expectStatus(as(owner, 'GET', `${base}/active-offline-contracts?org=${org}&limit=50`), 200))
-  t.deepEqual(made.map(({ id }) => offline.includes(id)), [true, false, false])
+  t.deepEqual(
+    made.map(({ id }) => listed.find((each) => each.id === id)?.state),
+    ['active', 'scheduled', 'expired'],
+  )
+  const offline = idsOf(
+    await expectStatus(as(owner, 'GET', `${base}/active-offline-contracts?org=${org}&limit=50`), 200),
+  )
+  t.deepEqual(
+    made.map(({ id }) => offline.includes(id)),
+    [true, false, false],
+  )
   t.deepEqual((await expectStatus(as(stranger, 'GET', `${base}?org=${otherOrg}`), 200)).json, [])
-  t.deepEqual((await expectStatus(as(owner, 'GET', base), 200)).json, [], 'without org, the contracts of the own account')
+  t.deepEqual(
+    (await expectStatus(as(owner, 'GET', base), 200)).json,
+    [],
+    'without org, the contracts of the own account',
+  )
   await expectStatus(as(stranger, 'GET', `${base}?org=${org}`), 403)
 })
 
@@ -64,20 +90,31 @@ test('a contract of another account is 404, in its history 403, also under the o
   for (const account of [org, otherOrg]) {
     await expectStatus(as(stranger, 'GET', `${base}/${id}?org=${account}`), 404)
     await expectStatus(as(stranger, 'GET', `${base}/${id}/audit?org=${account}`), 403)
-    await expectStatus(as(stranger, 'PUT', `${base}/${id}/preferences?org=${account}`, { autoAssignCluster: true }), 403)
+    await expectStatus(
+      as(stranger, 'PUT', `${base}/${id}/preferences?org=${account}`, { autoAssignCluster: true }),
+      403,
+    )
   }
-  const seen = (await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 200)).json as ContractWire & Record<string, unknown>
+  const seen = (await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 200)).json as ContractWire &
+    Record<string, unknown>
   t.false('usageAlertAdmin' in seen.emails)
 })
 
 test('preferences: absent and null change nothing, one address is a list, an empty list clears, an invalid one is refused whole', async (t) => {
   const { id } = await contract()
   const put = (body: unknown) => as(owner, 'PUT', `${base}/${id}/preferences?org=${org}`, body)
-  t.deepEqual((await expectStatus(put({ usageAlertClient: 'Ops@EXAMPLE.com', autoAssignCluster: true }), 200)).json.emails.usageAlertClient, ['Ops@example.com'])
+  t.deepEqual(
+    (await expectStatus(put({ usageAlertClient: 'Ops@EXAMPLE.com', autoAssignCluster: true }), 200)).json.emails
+      .usageAlertClient,
+    ['Ops@example.com'],
+  )
   const kept = (await expectStatus(put({ usageAlertClient: null }), 200)).json as ContractWire
   t.true(kept.autoAssignCluster)
   t.deepEqual(kept.emails.usageAlertClient, ['Ops@example.com'])
-  const refused = await expectStatus(put({ usageAlertClient: ['a@example.com', 'no address'], autoAssignCluster: false }), 400)
+  const refused = await expectStatus(
+    put({ usageAlertClient: ['a@example.com', 'no address'], autoAssignCluster: false }),
+    400,
+  )
   t.true(refused.text.includes('no address'))
   t.true(((await expectStatus(put({}), 200)).json as ContractWire).autoAssignCluster)
   t.deepEqual((await expectStatus(put({ usageAlertClient: [] }), 200)).json.emails.usageAlertClient, [])
@@ -88,8 +125,18 @@ test('clusters are bound all or none, shown with their status, renamed, retagged
   const [first, second] = [await contract(), await contract()]
   const [a, b] = [randomUUID(), randomUUID()]
   const bind = (id: number, body: unknown) => as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, body)
-  const bound = (await expectStatus(bind(first.id, [{ cluster: a.toUpperCase(), displayName: ' Alpha ', tags: ['eu', 'eu', 'prod'] }]), 201)).json
-  t.like(bound[0], { cluster: a, displayName: 'Alpha', contractId: first.id, clusterStatus: { isImported: false, tags: ['eu', 'prod'], associatedContractId: first.id } })
+  const bound = (
+    await expectStatus(
+      bind(first.id, [{ cluster: a.toUpperCase(), displayName: ' Alpha ', tags: ['eu', 'eu', 'prod'] }]),
+      201,
+    )
+  ).json
+  t.like(bound[0], {
+    cluster: a,
+    displayName: 'Alpha',
+    contractId: first.id,
+    clusterStatus: { isImported: false, tags: ['eu', 'prod'], associatedContractId: first.id },
+  })
   for (const [body, hint] of [
     [[], 'at least one'],
     [[{ cluster: 'not-a-uuid' }], 'UUID'],
@@ -108,45 +155,87 @@ test('clusters are bound all or none, shown with their status, renamed, retagged
   await expectStatus(as(owner, 'PATCH', `${at}/name?org=${org}`, { clusterName: ' ' }), 422)
   const ofSecond = (await expectStatus(as(owner, 'GET', `${base}/${second.id}/clusters?org=${org}`), 200)).json
   t.deepEqual([ofSecond[0].clusterStatus.tags, ofSecond[0].displayName], [['us'], a])
-  t.deepEqual(ofSecond[0].duplicateContractFeatures, [{ contractId: first.id, product: 'database', features: ['db-backup', 'db-basic'] }])
+  t.deepEqual(ofSecond[0].duplicateContractFeatures, [
+    { contractId: first.id, product: 'database', features: ['db-backup', 'db-basic'] },
+  ])
   await expectStatus(as(owner, 'DELETE', `${at}?org=${org}`), 200)
   await expectStatus(as(owner, 'DELETE', `${at}?org=${org}`), 403)
   await expectStatus(as(stranger, 'DELETE', `${base}/${second.id}/clusters/${ofSecond[0].id}?org=${otherOrg}`), 403)
-  t.deepEqual(await events(first.id), ['contract.created', 'cluster.added', 'cluster.retagged', 'cluster.renamed', 'cluster.removed'])
+  t.deepEqual(await events(first.id), [
+    'contract.created',
+    'cluster.added',
+    'cluster.retagged',
+    'cluster.renamed',
+    'cluster.removed',
+  ])
 })
 
 test('one cluster is assigned to several contracts, or to none if one of them is not usable', async (t) => {
-  const [first, second, expired, foreign] = [await contract(), await contract(), await contract({ start: nowSeconds - 9 * day, end: nowSeconds - day }), await contract({}, otherOrg)]
+  const [first, second, expired, foreign] = [
+    await contract(),
+    await contract(),
+    await contract({ start: nowSeconds - 9 * day, end: nowSeconds - day }),
+    await contract({}, otherOrg),
+  ]
   const uid = randomUUID()
-  const assign = (contractIds: readonly number[], clusterId: string = uid) => as(owner, 'POST', `${base}/assign-cluster?org=${org}`, { clusterId, contractIds })
+  const assign = (contractIds: readonly number[], clusterId: string = uid) =>
+    as(owner, 'POST', `${base}/assign-cluster?org=${org}`, { clusterId, contractIds })
   await expectStatus(assign([]), 400)
   await expectStatus(assign([first.id], 'x'), 400)
   for (const bad of [expired.id, foreign.id, 999_999]) await expectStatus(assign([first.id, bad]), 403)
-  const associated = async (): Promise<readonly number[]> => idsOf(await expectStatus(as(owner, 'GET', `${base}/active/associated-with/clusters/${uid}?org=${org}`), 200))
+  const associated = async (): Promise<readonly number[]> =>
+    idsOf(await expectStatus(as(owner, 'GET', `${base}/active/associated-with/clusters/${uid}?org=${org}`), 200))
   t.deepEqual(await associated(), [])
   for (const _ of [1, 2]) await expectStatus(assign([first.id, second.id, first.id]), 200)
-  t.deepEqual([...(await associated())].sort((x, y) => x - y), [first.id, second.id])
-  const others = idsOf(await expectStatus(as(owner, 'GET', `${base}/active/not-associated-with/clusters/${uid}?org=${org}&limit=50`), 200))
+  t.deepEqual(
+    [...(await associated())].sort((x, y) => x - y),
+    [first.id, second.id],
+  )
+  const others = idsOf(
+    await expectStatus(as(owner, 'GET', `${base}/active/not-associated-with/clusters/${uid}?org=${org}&limit=50`), 200),
+  )
   t.false(others.includes(first.id))
   await expectStatus(as(owner, 'GET', `${base}/active/associated-with/clusters/nope?org=${org}`), 400)
-  const licensed = (await expectStatus(as(owner, 'GET', `${base}/active/associated-clusters?org=${org}&limit=50`), 200)).json as { cluster: string; associatedContractIDs: number[] }[]
+  const licensed = (await expectStatus(as(owner, 'GET', `${base}/active/associated-clusters?org=${org}&limit=50`), 200))
+    .json as { cluster: string; associatedContractIDs: number[] }[]
   t.deepEqual(licensed.find(({ cluster }) => cluster === uid)?.associatedContractIDs, [first.id, second.id])
 })
 
 test('the status of many clusters keeps the order of the request; what is wrong with one is its error', async (t) => {
   const { id } = await contract()
   const uid = randomUUID()
-  await expectStatus(as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, [{ cluster: uid, displayName: 'Gamma' }]), 201)
+  await expectStatus(
+    as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, [{ cluster: uid, displayName: 'Gamma' }]),
+    201,
+  )
   const batch = async (clusters: readonly string[], query = '') =>
-    (await expectStatus(as(owner, 'POST', `${base}/active/associated-clusters/batch-status?org=${org}${query}`, { clusters }), 200)).json as { cluster: string; displayName: string; error: string; contractId: number }[]
+    (
+      await expectStatus(
+        as(owner, 'POST', `${base}/active/associated-clusters/batch-status?org=${org}${query}`, { clusters }),
+        200,
+      )
+    ).json as { cluster: string; displayName: string; error: string; contractId: number }[]
   const [unknown, malformed, known] = await batch([randomUUID(), 'x', uid])
   t.like(unknown, { displayName: '', error: '' })
   t.regex(malformed!.error, /UUID/)
   t.like(known, { displayName: 'Gamma', error: '', contractId: id })
   const foreign = await contract({}, otherOrg)
   t.regex((await batch([uid], `&contract=${foreign.id}`))[0]!.error, /does not exist/)
-  t.is((await expectStatus(as(owner, 'GET', `${base}/active/associated-clusters/${uid}/status?org=${org}&contract=${id}`), 200)).json.contractId, id)
-  await expectStatus(as(owner, 'POST', `${base}/active/associated-clusters/batch-status?org=${org}`, { clusters: Array.from({ length: 1001 }, () => uid) }), 422)
+  t.is(
+    (
+      await expectStatus(
+        as(owner, 'GET', `${base}/active/associated-clusters/${uid}/status?org=${org}&contract=${id}`),
+        200,
+      )
+    ).json.contractId,
+    id,
+  )
+  await expectStatus(
+    as(owner, 'POST', `${base}/active/associated-clusters/batch-status?org=${org}`, {
+      clusters: Array.from({ length: 1001 }, () => uid),
+    }),
+    422,
+  )
 })
 
 test('a member without rights on contracts reads nothing and changes nothing', async (t) => {
@@ -156,15 +245,17 @@ test('a member without rights on contracts reads nothing and changes nothing', a
   await people.teamWithRole(owner, org, [outsider], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
   const { id } = await contract()
   const statuses = async (person: Person): Promise<readonly number[]> =>
-    (await Promise.all([
-      as(person, 'GET', `${base}?org=${org}`),
-      as(person, 'GET', `${base}/${id}?org=${org}`),
-      as(person, 'PUT', `${base}/${id}/preferences?org=${org}`, { autoAssignCluster: true }),
-      as(person, 'POST', `${base}/${id}/clusters?org=${org}`, [{ cluster: randomUUID() }]),
-      as(person, 'POST', `${base}/${id}/clusters/1/issue-license?org=${org}`),
-      admin('GET', '/api/v1/contracts'),
-      as(person, 'GET', '/api/v1/contracts'),
-    ])).map(({ status }) => status)
+    (
+      await Promise.all([
+        as(person, 'GET', `${base}?org=${org}`),
+        as(person, 'GET', `${base}/${id}?org=${org}`),
+        as(person, 'PUT', `${base}/${id}/preferences?org=${org}`, { autoAssignCluster: true }),
+        as(person, 'POST', `${base}/${id}/clusters?org=${org}`, [{ cluster: randomUUID() }]),
+        as(person, 'POST', `${base}/${id}/clusters/1/issue-license?org=${org}`),
+        admin('GET', '/api/v1/contracts'),
+        as(person, 'GET', '/api/v1/contracts'),
+      ])
+    ).map(({ status }) => status)
   t.deepEqual(await statuses(viewer), [200, 200, 403, 403, 403, 200, 403])
   t.deepEqual(await statuses(outsider), [403, 403, 403, 403, 403, 200, 403])
 })
@@ -172,10 +263,20 @@ test('a member without rights on contracts reads nothing and changes nothing', a
 test('the vendor extends, revokes and deletes a contract; terms that make no sense are refused', async (t) => {
   const { id } = await contract({ products: ['database', 'vault'] })
   const at = `/api/v1/contracts/${id}`
-  for (const body of [{ end: nowSeconds - 40 * day }, { features: [] }, { features: ['Upper'] }, { restrictions: '[1]' }, { quota: { enabled: true } }, { name: ' ' }])
+  for (const body of [
+    { end: nowSeconds - 40 * day },
+    { features: [] },
+    { features: ['Upper'] },
+    { restrictions: '[1]' },
+    { quota: { enabled: true } },
+    { name: ' ' },
+  ])
     await expectStatus(admin('PUT', at, body), 422)
   await expectStatus(admin('POST', `${at}/extend`, { end: nowSeconds + day }), 422)
-  t.is((await expectStatus(admin('POST', `${at}/extend`, { end: nowSeconds + 60 * day }), 200)).json.end, nowSeconds + 60 * day)
+  t.is(
+    (await expectStatus(admin('POST', `${at}/extend`, { end: nowSeconds + 60 * day }), 200)).json.end,
+    nowSeconds + 60 * day,
+  )
   for (const _ of [1, 2]) await expectStatus(admin('POST', `${at}/revoke`), 200)
   t.is((await expectStatus(as(owner, 'GET', `${base}/${id}?org=${org}`), 200)).json.state, 'revoked')
   await expectStatus(admin('POST', `${at}/extend`, { end: nowSeconds + 90 * day }), 422)
@@ -190,14 +291,19 @@ test('the vendor extends, revokes and deletes a contract; terms that make no sen
   const ended = await contract({})
   await expectStatus(admin('DELETE', `/api/v1/contracts/${ended.id}`), 200)
   t.deepEqual(await events(ended.id), ['contract.created', 'contract.deleted'])
-  const log = (await expectStatus(as(owner, 'GET', `/api/v1/orgs/${org}/audit?limit=100`), 200)).json as { action: string; object_id?: number }[]
+  const log = (await expectStatus(as(owner, 'GET', `/api/v1/orgs/${org}/audit?limit=100`), 200)).json as {
+    action: string
+    object_id?: number
+  }[]
   t.true(log.some(({ action, object_id: objectId }) => action === 'contract.deleted' && objectId === later.id))
 })
 
 test('two requests that bind the same cluster at once: one is 201, the other 400', async (t) => {
   const { id } = await contract()
   const body = [{ cluster: randomUUID() }]
-  const statuses = (await Promise.all([1, 2, 3, 4].map(() => as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, body)))).map(({ status }) => status)
+  const statuses = (
+    await Promise.all([1, 2, 3, 4].map(() => as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, body)))
+  ).map(({ status }) => status)
   t.deepEqual(statuses.sort(), [201, 400, 400, 400])
 })
 
@@ -206,16 +312,29 @@ test('a site admin asks for the status of clusters of any account; its owner doe
   const uid = randomUUID()
   await expectStatus(admin('POST', `/api/v1/contracts/${id}/clusters`, [{ cluster: uid, displayName: 'Delta' }]), 201)
   const at = '/api/v1/contracts/active/associated-clusters'
-  t.like((await expectStatus(admin('GET', `${at}/${uid}/status?org=${org}`), 200)).json, { contractId: id, displayName: 'Delta' })
-  t.like((await expectStatus(admin('GET', `${at}/${uid}/status`), 200)).json, { id: 0, displayName: '' }, 'the account of the site admin has no such contract')
-  t.like((await expectStatus(admin('POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 200)).json[0], { contractId: id })
+  t.like((await expectStatus(admin('GET', `${at}/${uid}/status?org=${org}`), 200)).json, {
+    contractId: id,
+    displayName: 'Delta',
+  })
+  t.like(
+    (await expectStatus(admin('GET', `${at}/${uid}/status`), 200)).json,
+    { id: 0, displayName: '' },
+    'the account of the site admin has no such contract',
+  )
+  t.like((await expectStatus(admin('POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 200)).json[0], {
+    contractId: id,
+  })
   await expectStatus(admin('GET', `${at}/${uid}/status?org=no-such-account`), 422)
   await expectStatus(as(owner, 'GET', `${at}/${uid}/status?org=${org}`), 403)
   await expectStatus(as(owner, 'POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 403)
 })
 
 test('a contract that the vendor reads can be sent back, and then nothing changes', async (t) => {
-  const { id } = await contract({ emails: { contactPerson: ['ann@example.com'] }, quota: { enabled: true, limit: 5 }, restrictions: '{"a":1}' })
+  const { id } = await contract({
+    emails: { contactPerson: ['ann@example.com'] },
+    quota: { enabled: true, limit: 5 },
+    restrictions: '{"a":1}',
+  })
   const read = await expectStatus(admin('GET', `/api/v1/contracts/${id}`), 200)
   const sent = await expectStatus(admin('PUT', `/api/v1/contracts/${id}`, read.json), 200)
   t.deepEqual(sent.json, read.json)

@@ -21,9 +21,20 @@ const uid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 const call = { principal: { userId: 1, login: 'ann' } } as unknown as SignedInCall<IssuedLicense>
 const contractOf = (changes: Partial<Contract> = {}): Contract =>
   ({
-    id: 42, ownerId: 7, ownerName: 'acme', product: 'db', features: ['db-basic'], emails: { licenseUsers: ['ü@example.com', 'ops@example.com'], contactPerson: [] },
-    quota: { enabled: true, limit: 10, disableLicenseOnLimitReached: true }, startsAt: new Date(now.getTime() - day), endsAt: new Date(now.getTime() + 30 * day),
-    allowsOffline: true, restrictions: '', revokedAt: undefined, version: 1, ...changes,
+    id: 42,
+    ownerId: 7,
+    ownerName: 'acme',
+    product: 'db',
+    features: ['db-basic'],
+    emails: { licenseUsers: ['ü@example.com', 'ops@example.com'], contactPerson: [] },
+    quota: { enabled: true, limit: 10, disableLicenseOnLimitReached: true },
+    startsAt: new Date(now.getTime() - day),
+    endsAt: new Date(now.getTime() + 30 * day),
+    allowsOffline: true,
+    restrictions: '',
+    revokedAt: undefined,
+    version: 1,
+    ...changes,
   }) as unknown as Contract
 const binding = { id: 3, contractId: 42, ownerId: 7, clusterUid: uid } as unknown as BoundCluster
 const key = { ownerId: 7 as AccountId, id: 42 as ContractId, clusterId: 3 as ContractClusterId }
@@ -36,15 +47,31 @@ interface World {
 }
 const world = ({ contract = contractOf(), used = 0, locked = [] }: World) => {
   const [stored, licensees, versions]: [License[], string[], Contract[]] = [[], [], [...locked]]
-  const authority: OpenAuthority = { id: 1, certificatePem: '', key: secret(''), notBefore: new Date(0), notAfter: new Date(now.getTime() + 365 * day) }
+  const authority: OpenAuthority = {
+    id: 1,
+    certificatePem: '',
+    key: secret(''),
+    notBefore: new Date(0),
+    notAfter: new Date(now.getTime() + 365 * day),
+  }
   let current = contract
-  const licenses = { findNewest: async () => stored.at(-1), insert: async (license: License) => void stored.push(license) }
+  const licenses = {
+    findNewest: async () => stored.at(-1),
+    insert: async (license: License) => void stored.push(license),
+  }
   const stores = {
     contracts: { lock: async () => [(current = versions.shift() ?? current)] },
-    bindings: { find: async () => binding }, licenses, events: { record: async () => undefined }, audit: { record: async () => undefined },
+    bindings: { find: async () => binding },
+    licenses,
+    events: { record: async () => undefined },
+    audit: { record: async () => undefined },
   } as unknown as ContractStores
   const deps = {
-    authorities: { current: async () => right(authority) }, bindings: { find: async () => binding }, clock: { now: () => now }, contracts: { get: async () => current }, licenses,
+    authorities: { current: async () => right(authority) },
+    bindings: { find: async () => binding },
+    clock: { now: () => now },
+    contracts: { get: async () => current },
+    licenses,
     quotaUsage: { usedThisMonth: async () => used },
     signer: {
       contentKey: () => 'same',
@@ -53,7 +80,8 @@ const world = ({ contract = contractOf(), used = 0, locked = [] }: World) => {
         return { serial: String(licensees.length), certificatePem: '' }
       },
     },
-    unitOfWork: { run: async (_: unknown, work: (given: ContractStores) => unknown) => work(stores) }, users: { byId: async () => undefined },
+    unitOfWork: { run: async (_: unknown, work: (given: ContractStores) => unknown) => work(stores) },
+    users: { byId: async () => undefined },
   } as unknown as IssueDeps
   return { stored, licensees, issue: makeIssueLicense(deps) }
 }
@@ -67,7 +95,13 @@ test('the state of the contract is refused before its quota, and the quota at it
   t.is(await tagOf({ contract: contractOf({ allowsOffline: false }), used: 10 }), 'LicenseProhibited')
   t.is(await tagOf({ contract: contractOf({ allowsOffline: false }), used: 10 }, 'online'), 'QuotaReached')
   t.deepEqual([await tagOf({ used: 9.999 }), await tagOf({ used: 10 })], ['issued', 'QuotaReached'])
-  t.is(await tagOf({ used: 10, contract: contractOf({ quota: { ...contractOf().quota, disableLicenseOnLimitReached: false } }) }), 'issued')
+  t.is(
+    await tagOf({
+      used: 10,
+      contract: contractOf({ quota: { ...contractOf().quota, disableLicenseOnLimitReached: false } }),
+    }),
+    'issued',
+  )
 })
 
 test('a contract is in force from the second of its start to the one before its end, also at the end of a leap day', async (t) => {
@@ -91,16 +125,23 @@ test('a contract that changes during the request is read again; a revoked one is
 })
 
 test('a program gets the license of the next contract when the quota of the first is reached, and none of a foreign one', async (t) => {
-  const of = (id: number, ownerName = 'acme') => ({ contract: contractOf({ id: id as ContractId, ownerName }), clusterId: id as ContractClusterId })
+  const of = (id: number, ownerName = 'acme') => ({
+    contract: contractOf({ id: id as ContractId, ownerName }),
+    clusterId: id as ContractClusterId,
+  })
   const ask = async (full: readonly number[]): Promise<readonly (number | string)[]> => {
     const asked: (number | string)[] = []
     const issue = makeIssueForMachine({
-      authorizer: { authorize: async (_, { account }) => (account === 'acme' ? right({} as AccessGrant) : left(AccessDenied('no'))) },
+      authorizer: {
+        authorize: async (_, { account }) => (account === 'acme' ? right({} as AccessGrant) : left(AccessDenied('no'))),
+      },
       bindings: { listContractsOf: async () => [of(9, 'foreign'), of(1), of(2)] },
       clock: { now: () => now },
       issue: async (_, { id }) => {
         asked.push(id)
-        return full.includes(id) ? left(QuotaReached('full')) : right({ contract: of(id).contract, license: {} as License })
+        return full.includes(id)
+          ? left(QuotaReached('full'))
+          : right({ contract: of(id).contract, license: {} as License })
       },
     })
     const outcome = await issue(call, { cluster: uid, features: ['db-basic'] })

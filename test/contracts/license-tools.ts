@@ -8,7 +8,10 @@ import { unwrap } from '../support/outcome.ts'
 import type { TestService } from '../support/service.ts'
 
 /** Adds an authority as `moorage licenses init` does. */
-export const addAuthority = async ({ running }: TestService, { organization, rotate = false }: { readonly organization?: string; readonly rotate?: boolean } = {}): Promise<void> => {
+export const addAuthority = async (
+  { running }: TestService,
+  { organization, rotate = false }: { readonly organization?: string; readonly rotate?: boolean } = {},
+): Promise<void> => {
   const { resolve } = running.container
   const add = makeAddAuthority({
     authorities: resolve(AuthorityStoreToken),

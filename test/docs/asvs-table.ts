@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** A test that shows what a line claims. */
-export interface NamedTest {
+interface NamedTest {
   /** From the root of the repository. */
   readonly file: string
   /** As declared; a title that is declared for each database stands without its name. */
@@ -41,14 +41,18 @@ export const tableProblems = (table: AsvsTable, read: (path: string) => string |
   return [
     ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `${id} is repeated`),
     ...lines.flatMap((line) => [
-      ...(isBacked(line) && (line.tests ?? []).length + (line.documents ?? []).length === 0 ? [`${line.id} names neither test nor document`] : []),
+      ...(isBacked(line) && (line.tests ?? []).length + (line.documents ?? []).length === 0
+        ? [`${line.id} names neither test nor document`]
+        : []),
       ...(line.state !== 'claimed' && (line.why ?? '') === '' ? [`${line.id} does not say why`] : []),
       ...(line.tests ?? []).flatMap(({ file, title }) => {
         const text = read(file)
         if (text === undefined) return [`${line.id}: there is no ${file}`]
         return text.includes(title) ? [] : [`${line.id}: ${file} declares no test "${title}"`]
       }),
-      ...(line.documents ?? []).flatMap((file) => (read(file) === undefined ? [`${line.id}: there is no ${file}`] : [])),
+      ...(line.documents ?? []).flatMap((file) =>
+        read(file) === undefined ? [`${line.id}: there is no ${file}`] : [],
+      ),
     ]),
   ]
 }
@@ -57,7 +61,9 @@ export const tableProblems = (table: AsvsTable, read: (path: string) => string |
 export const unprovenLines = (table: AsvsTable, passedTitles: readonly string[]): readonly string[] => {
   const passed = new Set(passedTitles.flatMap(spellings))
   return linesOf(table).flatMap((line) =>
-    (line.tests ?? []).filter(({ title }) => !passed.has(title)).map(({ file, title }) => `ASVS ${line.id}: no test "${title}" of ${file} passed`),
+    (line.tests ?? [])
+      .filter(({ title }) => !passed.has(title))
+      .map(({ file, title }) => `ASVS ${line.id}: no test "${title}" of ${file} passed`),
   )
 }
 
@@ -74,7 +80,9 @@ const proofOf = (line: AsvsLine): string =>
   [
     ...(line.why === undefined ? [] : [line.why]),
     ...(line.tests ?? []).map(({ file, title }) => `\`${file}\`: ${title}`),
-    ...(line.documents ?? []).map((file) => `[${file}](${file.startsWith('docs/') ? file.slice('docs/'.length) : `../${file}`})`),
+    ...(line.documents ?? []).map(
+      (file) => `[${file}](${file.startsWith('docs/') ? file.slice('docs/'.length) : `../${file}`})`,
+    ),
   ].join('<br>')
 
 /** The table for people. */
@@ -82,7 +90,15 @@ export const asvsMarkdown = (table: AsvsTable): string => {
   const lines = linesOf(table)
   const count = (state: AsvsLine['state']): number => lines.filter((line) => line.state === state).length
   const chapters = table.chapters.map(({ name, lines: own }) =>
-    [`## ${name}`, '', '| line | level | what | state | shown by, or why not |', '| --- | --- | --- | --- | --- |', ...own.map((line) => `| ${line.id} | ${line.level} | ${cell(line.what)} | ${line.state} | ${cell(proofOf(line))} |`)].join('\n'),
+    [
+      `## ${name}`,
+      '',
+      '| line | level | what | state | shown by, or why not |',
+      '| --- | --- | --- | --- | --- |',
+      ...own.map(
+        (line) => `| ${line.id} | ${line.level} | ${cell(line.what)} | ${line.state} | ${cell(proofOf(line))} |`,
+      ),
+    ].join('\n'),
   )
   return [
     `# What Moorage claims of the OWASP ASVS ${table.version}`,

@@ -35,7 +35,11 @@ const card = (plugin: Pick<AnyPlugin, 'id' | 'summary' | 'gate'>, index: number,
 }
 
 const layer = (y: number, h: number, title: string, text: string): string =>
-  [box(left, y, width - 2 * left, h, 'layer'), label(left + 24, y + 28, title, 'title'), label(left + 24, y + 48, text, 'small')].join('\n')
+  [
+    box(left, y, width - 2 * left, h, 'layer'),
+    label(left + 24, y + 28, title, 'title'),
+    label(left + 24, y + 48, text, 'small'),
+  ].join('\n')
 
 const arrow = (y: number, text: string): string =>
   [arrowAlong(`M ${width / 2} ${y} v 26`), label(width / 2 + 14, y + 19, text, 'small')].join('\n')
@@ -51,17 +55,38 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
   return picture(width, height, 'Architecture of Moorage', [
     label(width / 2, 30, 'API clients, browsers, kubectl, load balancers', 'title', 'middle'),
     arrow(38, 'HTTP and HTTPS on one port'),
-    layer(72, 66, 'composition', 'configuration, container, assembly; restify listeners: guard, authenticate, authorize, decode, encode, access log; operations listener'),
+    layer(
+      72,
+      66,
+      'composition',
+      'configuration, container, assembly; restify listeners: guard, authenticate, authorize, decode, encode, access log; operations listener',
+    ),
     arrow(142, 'binds each declared route of every open plugin'),
     box(left, pluginsTop, width - 2 * left, pluginsHeight, 'layer'),
     label(left + 24, pluginsTop + 28, 'plugins', 'title'),
-    label(left + 24, pluginsTop + 48, 'route declarations, wire codecs, handlers; each part of the service is one plugin', 'small'),
+    label(
+      left + 24,
+      pluginsTop + 48,
+      'route declarations, wire codecs, handlers; each part of the service is one plugin',
+      'small',
+    ),
     ...list.map((plugin, index) => card(plugin, index, pluginsTop + 62)),
     arrow(pluginsTop + pluginsHeight + 4, 'calls use cases'),
     layer(coreTop, 66, 'core', 'rules, use cases and ports; no HTTP, no SQL, no framework'),
     arrow(coreTop + 70, 'ports, kept by'),
-    layer(adaptersTop, 66, 'adapters', 'sql (SQLite, MySQL, MariaDB) · kubernetes (undici) · helm, charts, editors · bus (NATS) · outbound (egress policy) · security · logging · system'),
-    label(width / 2, adaptersTop + 100, 'databases · Kubernetes API servers · chart repositories · helm · NATS · clock, entropy, files', 'title', 'middle'),
+    layer(
+      adaptersTop,
+      66,
+      'adapters',
+      'sql (SQLite, MySQL, MariaDB) · kubernetes (undici) · helm, charts, editors · bus (NATS) · outbound (egress policy) · security · logging · system',
+    ),
+    label(
+      width / 2,
+      adaptersTop + 100,
+      'databases · Kubernetes API servers · chart repositories · helm · NATS · clock, entropy, files',
+      'title',
+      'middle',
+    ),
   ])
 }
 
@@ -73,5 +98,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(drawingPath, drawArchitecture(plugins))
   writeFileSync(clustersDrawingPath, drawClusters())
   writeFileSync(usageDrawingPath, drawUsage())
-  process.stdout.write(`docs/clusters.svg and docs/usage.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`)
+  process.stdout.write(
+    `docs/clusters.svg and docs/usage.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`,
+  )
 }

@@ -3,7 +3,11 @@ import { arrowAlong, box, label, picture } from './svg-parts.ts'
 const [width, height] = [1080, 660]
 
 const card = (x: number, y: number, w: number, h: number, name: string, lines: readonly string[]): string =>
-  [box(x, y, w, h, 'card'), label(x + 14, y + 23, name, 'name'), ...lines.map((text, line) => label(x + 14, y + 42 + line * 16, text, 'small'))].join('\n')
+  [
+    box(x, y, w, h, 'card'),
+    label(x + 14, y + 23, name, 'name'),
+    ...lines.map((text, line) => label(x + 14, y + 42 + line * 16, text, 'small')),
+  ].join('\n')
 
 const layer = (x: number, y: number, w: number, h: number, title: string, text: string): string =>
   [box(x, y, w, h, 'layer'), label(x + 20, y + 28, title, 'title'), label(x + 20, y + 48, text, 'small')].join('\n')
@@ -18,15 +22,39 @@ export const drawClusters = (): string =>
     label(164, 74, 'access token', 'small'),
     layer(40, 96, 230, 374, 'Moorage', 'a record for each cluster'),
     card(56, 162, 198, 76, 'record of the hub', ['its access config']),
-    card(56, 262, 198, 92, 'spoke-2 and spoke-3', ['no access config; the UID', 'of the hub, and the name', 'of the spoke there']),
+    card(56, 262, 198, 92, 'spoke-2 and spoke-3', [
+      'no access config; the UID',
+      'of the hub, and the name',
+      'of the spoke there',
+    ]),
     card(56, 378, 198, 76, 'record of spoke-1', ['an access config of its own']),
 
     layer(420, 40, 620, 430, 'hub', 'a Kubernetes API server with the controllers of Open Cluster Management'),
-    card(436, 108, 286, 92, 'ManagedCluster', ['one for each spoke: accepted or not,', 'its cluster set, its claims; available', 'while the agent renews its lease']),
-    card(738, 108, 286, 92, 'CertificateSigningRequest', ['the request of an agent to join;', 'accept-spoke approves it if it comes', 'from the agent that it names']),
-    card(436, 216, 286, 92, 'cluster set: spoke-1, spoke-2', ['its profile has the features to install;', 'namespaces that are bound to it', 'may place workloads on its spokes']),
-    card(738, 216, 286, 92, 'cluster set: spoke-3', ['by its label, a spoke is in one set;', 'sets that select by other labels', 'have the spokes with these']),
-    card(436, 324, 286, 108, 'cluster gateway', ['forwards requests to spokes as the user', 'ace.user.<id>; sync-accounts writes', 'the Accounts that it looks up']),
+    card(436, 108, 286, 92, 'ManagedCluster', [
+      'one for each spoke: accepted or not,',
+      'its cluster set, its claims; available',
+      'while the agent renews its lease',
+    ]),
+    card(738, 108, 286, 92, 'CertificateSigningRequest', [
+      'the request of an agent to join;',
+      'accept-spoke approves it if it comes',
+      'from the agent that it names',
+    ]),
+    card(436, 216, 286, 92, 'cluster set: spoke-1, spoke-2', [
+      'its profile has the features to install;',
+      'namespaces that are bound to it',
+      'may place workloads on its spokes',
+    ]),
+    card(738, 216, 286, 92, 'cluster set: spoke-3', [
+      'by its label, a spoke is in one set;',
+      'sets that select by other labels',
+      'have the spokes with these',
+    ]),
+    card(436, 324, 286, 108, 'cluster gateway', [
+      'forwards requests to spokes as the user',
+      'ace.user.<id>; sync-accounts writes',
+      'the Accounts that it looks up',
+    ]),
     card(738, 324, 286, 108, 'a namespace for each spoke', ['its ManifestWorks, add-ons and lease']),
 
     arrowAlong('M 254 186 H 432'),

@@ -3,7 +3,11 @@ import { arrowAlong, box, label, picture } from './svg-parts.ts'
 const [width, height] = [1080, 430]
 
 const card = (x: number, y: number, w: number, h: number, name: string, lines: readonly string[]): string =>
-  [box(x, y, w, h, 'card'), label(x + 14, y + 23, name, 'name'), ...lines.map((text, line) => label(x + 14, y + 42 + line * 16, text, 'small'))].join('\n')
+  [
+    box(x, y, w, h, 'card'),
+    label(x + 14, y + 23, name, 'name'),
+    ...lines.map((text, line) => label(x + 14, y + 42 + line * 16, text, 'small')),
+  ].join('\n')
 
 const layer = (x: number, y: number, w: number, h: number, title: string, text: string): string =>
   [box(x, y, w, h, 'layer'), label(x + 20, y + 28, title, 'title'), label(x + 20, y + 48, text, 'small')].join('\n')

@@ -8,7 +8,8 @@ import { clustersDrawingPath, drawArchitecture, drawingPath, usageDrawingPath } 
 import { drawClusters } from './draw-clusters.ts'
 import { drawUsage } from './draw-usage.ts'
 
-const read = (path: string): string | undefined => (existsSync(fromRoot(path)) ? readFileSync(fromRoot(path), 'utf8') : undefined)
+const read = (path: string): string | undefined =>
+  existsSync(fromRoot(path)) ? readFileSync(fromRoot(path), 'utf8') : undefined
 
 test('each claimed line of the ASVS table names tests and documents that are there', (t) => {
   const table = readAsvsTable()
@@ -28,7 +29,13 @@ const sample = (line: Partial<AsvsTable['chapters'][number]['lines'][number]>): 
 test('a claim without proof, with a test that is not there, or twice, is found', (t) => {
   const files = (path: string) => (path === 'a.test.ts' ? "test('it holds', ...)" : undefined)
   t.deepEqual(tableProblems(sample({ tests: [{ file: 'a.test.ts', title: 'it holds' }] }), files), [])
-  for (const wrong of [{}, { tests: [{ file: 'a.test.ts', title: 'it does not' }] }, { tests: [{ file: 'b.test.ts', title: 'it holds' }] }, { documents: ['none.md'] }, { state: 'not claimed' as const }]) {
+  for (const wrong of [
+    {},
+    { tests: [{ file: 'a.test.ts', title: 'it does not' }] },
+    { tests: [{ file: 'b.test.ts', title: 'it holds' }] },
+    { documents: ['none.md'] },
+    { state: 'not claimed' as const },
+  ]) {
     t.is(tableProblems(sample(wrong), files).length, 1, JSON.stringify(wrong))
   }
 })

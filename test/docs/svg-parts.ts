@@ -7,7 +7,8 @@ export const box = (x: number, y: number, w: number, h: number, style: string): 
   `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="10" class="${style}"/>`
 
 /** An arrow along a path; the path is SVG path data. */
-export const arrowAlong = (path: string, style = 'arrow'): string => `<path d="${path}" class="${style}" marker-end="url(#tip)"/>`
+export const arrowAlong = (path: string, style = 'arrow'): string =>
+  `<path d="${path}" class="${style}" marker-end="url(#tip)"/>`
 
 const style = `
 svg { font-family: system-ui, sans-serif; }

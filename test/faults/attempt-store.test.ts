@@ -25,7 +25,9 @@ if (!isSwitchedOff('mariadb')) {
     const near = throttleOver(makeSqlAttemptCounters(broken), Date.now)
     const far = throttleOver(makeSqlAttemptCounters(direct), Date.now)
     const guess = async (throttle: typeof near, subject: UserId, isRight: boolean): Promise<string> => {
-      const guarded = await throttle.guard({ kind: 'password', subject, sourceIp: '198.51.100.7' }, async () => right(isRight ? 'it' : undefined))
+      const guarded = await throttle.guard({ kind: 'password', subject, sourceIp: '198.51.100.7' }, async () =>
+        right(isRight ? 'it' : undefined),
+      )
       return guarded.kind === 'judged' ? 'right' : guarded.kind
     }
     const [ada, bob] = [1 as UserId, 2 as UserId]

@@ -11,8 +11,15 @@ const test = needing('mariadb')
 
 /** Every answer was yes or 503 with a time to come again, and the database bears them all out. */
 const assertNoLie = async (t: ExecutionContext, ledger: WriteLedger, direct: SqlDatabase): Promise<void> => {
-  const strange = ledger.attempts.filter((attempt) => !isAcknowledged(attempt) && (attempt.answer?.status !== 503 || attempt.answer.headers['retry-after'] === undefined))
-  t.deepEqual(strange.map(({ kind, name, answer }) => `${kind} ${name}: ${answer?.status ?? 'no answer'} ${answer?.text ?? ''}`), [])
+  const strange = ledger.attempts.filter(
+    (attempt) =>
+      !isAcknowledged(attempt) &&
+      (attempt.answer?.status !== 503 || attempt.answer.headers['retry-after'] === undefined),
+  )
+  t.deepEqual(
+    strange.map(({ kind, name, answer }) => `${kind} ${name}: ${answer?.status ?? 'no answer'} ${answer?.text ?? ''}`),
+    [],
+  )
   t.deepEqual(await findings(direct, ledger.attempts), [])
 }
 
@@ -20,13 +27,15 @@ const assertNoLie = async (t: ExecutionContext, ledger: WriteLedger, direct: Sql
 const assertOnceAfterRetry = async (t: ExecutionContext, ledger: WriteLedger, direct: SqlDatabase): Promise<void> => {
   // Where the link was down, the begun record could not be taken back: the service does so once it can.
   const refused = ledger.attempts.filter((each) => each.key !== undefined && !isAcknowledged(each))
-  await Promise.all(refused.map(async (attempt) => {
-    const again = await ledger.settle(attempt)
-    const told = `${attempt.kind} ${attempt.name}: ${again.status} ${again.text}`
-    t.true(again.status === 201 || again.status === 200, told)
-    t.is(again.json?.id, await idOf(direct, attempt), told)
-    t.deepEqual(await effectsOf(direct, attempt), { rows: 1, audited: 1 }, told)
-  }))
+  await Promise.all(
+    refused.map(async (attempt) => {
+      const again = await ledger.settle(attempt)
+      const told = `${attempt.kind} ${attempt.name}: ${again.status} ${again.text}`
+      t.true(again.status === 201 || again.status === 200, told)
+      t.is(again.json?.id, await idOf(direct, attempt), told)
+      t.deepEqual(await effectsOf(direct, attempt), { rows: 1, audited: 1 }, told)
+    }),
+  )
 }
 
 test('the database link breaks in every way under load: yes or 503, never a lie, and it recovers by itself', async (t) => {
@@ -50,7 +59,10 @@ test('the database link breaks in every way under load: yes or 503, never a lie,
   }
   await ledger.untilAcknowledged(12)
   await stream.stop()
-  t.true(ledger.attempts.some(({ answer }) => answer?.status === 503), 'the faults were felt')
+  t.true(
+    ledger.attempts.some(({ answer }) => answer?.status === 503),
+    'the faults were felt',
+  )
   await assertNoLie(t, ledger, direct)
   await assertOnceAfterRetry(t, ledger, direct)
   await untilReadiness(service.opsUrl, 200)
@@ -63,14 +75,25 @@ test('a half-open link: every request ends with 503 in time, readiness says so, 
   t.teardown(() => stream.stop())
   await ledger.untilAcknowledged(8)
   link.pause()
-  const asked = ['/api/v1/user', '/api/v1/orgs/home/teams', '/api/v1/users/search?q=a'].map((path) => service.send('GET', path, { token: service.adminToken }))
-  const changing = service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' }, headers: { 'Idempotency-Key': 'meanwhile' } })
-  const signingIn = service.send('POST', '/api/v1/user/signin', { body: { username: adminLogin, password: adminPassword } })
+  const asked = ['/api/v1/user', '/api/v1/orgs/home/teams', '/api/v1/users/search?q=a'].map((path) =>
+    service.send('GET', path, { token: service.adminToken }),
+  )
+  const changing = service.send('POST', '/api/v1/orgs', {
+    token: service.adminToken,
+    body: { username: 'meanwhile' },
+    headers: { 'Idempotency-Key': 'meanwhile' },
+  })
+  const signingIn = service.send('POST', '/api/v1/user/signin', {
+    body: { username: adminLogin, password: adminPassword },
+  })
   await untilReadiness(service.opsUrl, 503)
   t.is((await service.send('GET', '/api/v1/version')).status, 200)
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200)
   const answers = await inTime('a request over a half-open link', Promise.all([...asked, changing, signingIn]))
-  t.deepEqual(answers.map(({ status }) => status), answers.map(() => 503))
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    answers.map(() => 503),
+  )
   for (const { json, headers } of answers) {
     t.is(json.code, 'Unavailable')
     t.regex(String(headers['retry-after']), /^[1-9]\d*$/)
@@ -81,7 +104,11 @@ test('a half-open link: every request ends with 503 in time, readiness says so, 
   await stream.stop()
   await assertNoLie(t, ledger, direct)
   await assertOnceAfterRetry(t, ledger, direct)
-  t.is((await service.send('POST', '/api/v1/user/signin', { body: { username: adminLogin, password: adminPassword } })).status, 200)
+  t.is(
+    (await service.send('POST', '/api/v1/user/signin', { body: { username: adminLogin, password: adminPassword } }))
+      .status,
+    200,
+  )
   t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).json.login, adminLogin)
 })
 
@@ -89,7 +116,8 @@ test('a commit whose answer is lost: told as done under an Idempotency-Key, as 5
   const { service, link, direct } = await startLinkedService(t)
   const create = (name: string, headers: Record<string, string> = {}) =>
     service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: name }, headers })
-  const countOf = async (name: string) => effectsOf(direct, { kind: 'organization', name, key: undefined, answer: undefined })
+  const countOf = async (name: string) =>
+    effectsOf(direct, { kind: 'organization', name, key: undefined, answer: undefined })
 
   const keyedCut = link.cutAfterClientBytesMatching('commit')
   const keyed = await create('keyed', { 'Idempotency-Key': 'one' })

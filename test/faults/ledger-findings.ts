@@ -2,7 +2,9 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { isAcknowledged, type Attempt, type CreatedKind } from './write-ledger.ts'
 
 /** Where a thing of each kind is kept, under which name, and what its audit row says. */
-const places: Readonly<Record<CreatedKind, { readonly table: string; readonly column: string; readonly action: string }>> = {
+const places: Readonly<
+  Record<CreatedKind, { readonly table: string; readonly column: string; readonly action: string }>
+> = {
   user: { table: 'accounts', column: 'name', action: 'user.created' },
   organization: { table: 'accounts', column: 'name', action: 'organization.created' },
   team: { table: 'teams', column: 'name', action: 'team.created' },
@@ -10,7 +12,11 @@ const places: Readonly<Record<CreatedKind, { readonly table: string; readonly co
   role: { table: 'roles', column: 'name', action: 'role.created' },
 }
 
-const countOf = async (database: SqlDatabase, table: string, where: Readonly<Record<string, string>>): Promise<number> => {
+const countOf = async (
+  database: SqlDatabase,
+  table: string,
+  where: Readonly<Record<string, string>>,
+): Promise<number> => {
   const [row] = await database.query<{ n: number }>((k) => k(table).where(where).count({ n: '*' }))
   return Number(row?.n)
 }
@@ -18,19 +24,30 @@ const countOf = async (database: SqlDatabase, table: string, where: Readonly<Rec
 /** The id of a thing that is there once. */
 export const idOf = async (database: SqlDatabase, { kind, name }: Attempt): Promise<number> => {
   const { table, column } = places[kind]
-  const [row] = await database.query<{ id: number }>((k) => k(table).where({ [column]: name }).select('id'))
+  const [row] = await database.query<{ id: number }>((k) =>
+    k(table)
+      .where({ [column]: name })
+      .select('id'),
+  )
   return Number(row?.id)
 }
 
 /** How often a thing is there, and how many audit rows tell of its making. */
-export const effectsOf = async (database: SqlDatabase, { kind, name }: Attempt): Promise<{ readonly rows: number; readonly audited: number }> => {
+export const effectsOf = async (
+  database: SqlDatabase,
+  { kind, name }: Attempt,
+): Promise<{ readonly rows: number; readonly audited: number }> => {
   const { table, column, action } = places[kind]
-  return { rows: await countOf(database, table, { [column]: name }), audited: await countOf(database, 'audit_events', { action, object_name: name, result: 'done' }) }
+  return {
+    rows: await countOf(database, table, { [column]: name }),
+    audited: await countOf(database, 'audit_events', { action, object_name: name, result: 'done' }),
+  }
 }
 
 /**
  * What is wrong with the database as seen from what clients were told, in words: an acknowledged change that is not
- * there once with one audit row under the answer's own request id, a half change, a change of a request that was refused.
+ * there once with one audit row under the answer's own request id, a half change, a change of a request that was
+ * refused.
  */
 export const findings = async (database: SqlDatabase, attempts: readonly Attempt[]): Promise<readonly string[]> => {
   const found: string[] = []
@@ -45,8 +62,13 @@ export const findings = async (database: SqlDatabase, attempts: readonly Attempt
     }
     if (rows !== 1) found.push(`${told}: there are ${rows}`)
     const requestId = String(attempt.answer?.headers['x-request-id'])
-    const ofRequest = await countOf(database, 'audit_events', { request_id: requestId, object_name: attempt.name, result: 'done' })
-    if (ofRequest !== 1 && attempt.answer?.headers['idempotency-replayed'] === undefined) found.push(`${told}: ${ofRequest} audit rows of request ${requestId}`)
+    const ofRequest = await countOf(database, 'audit_events', {
+      request_id: requestId,
+      object_name: attempt.name,
+      result: 'done',
+    })
+    if (ofRequest !== 1 && attempt.answer?.headers['idempotency-replayed'] === undefined)
+      found.push(`${told}: ${ofRequest} audit rows of request ${requestId}`)
   }
   return found
 }

@@ -20,7 +20,9 @@ export const startLinkedService = async (t: ExecutionContext): Promise<LinkedSer
   const direct = await openDatabase(url.href, { mysql: patient })
   const link = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
   url.port = String(link.port)
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url.href, MOORAGE_DATABASE_TIMEOUT_SECONDS: '5', MOORAGE_TLS: 'false' } })
+  const service = await startService({
+    settings: { MOORAGE_DATABASE_URL: url.href, MOORAGE_DATABASE_TIMEOUT_SECONDS: '5', MOORAGE_TLS: 'false' },
+  })
   t.teardown(async () => {
     link.resume()
     await service.stop()

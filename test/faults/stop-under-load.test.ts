@@ -18,23 +18,36 @@ import { makeWriteLedger } from './write-ledger.ts'
 const lastAnswerPlugin = fileURLToPath(new URL('fixtures/last-answer-plugin.ts', import.meta.url))
 
 /** Opens a watch through the proxy; `ended` tells how its stream ended. */
-const openWatch = async (service: ServiceProcess, path: string, token: string): Promise<{ readonly status: number; readonly ended: Promise<'whole' | 'cut'> }> => {
+const openWatch = async (
+  service: ServiceProcess,
+  path: string,
+  token: string,
+): Promise<{ readonly status: number; readonly ended: Promise<'whole' | 'cut'> }> => {
   const asking = request(new URL(path, service.baseUrl), { headers: { authorization: `Bearer ${token}` } })
   asking.on('error', () => undefined)
   asking.end()
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   answer.on('error', () => undefined)
   answer.resume()
-  return { status: answer.statusCode ?? 0, ended: new Promise((resolve) => answer.once('close', () => resolve(answer.complete ? 'whole' : 'cut'))) }
+  return {
+    status: answer.statusCode ?? 0,
+    ended: new Promise((resolve) => answer.once('close', () => resolve(answer.complete ? 'whole' : 'cut'))),
+  }
 }
 
 /** Opens a tunnel through the proxy and proves that bytes pass; `closed` resolves when its connection is over. */
-const openTunnel = async (service: ServiceProcess, path: string, token: string): Promise<{ readonly echoed: string; readonly closed: Promise<unknown> }> => {
+const openTunnel = async (
+  service: ServiceProcess,
+  path: string,
+  token: string,
+): Promise<{ readonly echoed: string; readonly closed: Promise<unknown> }> => {
   const { hostname, port, host } = new URL(service.baseUrl)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => undefined)
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`)
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
   let text = ''
   const echoed = new Promise<string>((resolve) => {
     socket.on('data', (bytes) => {
@@ -47,7 +60,10 @@ const openTunnel = async (service: ServiceProcess, path: string, token: string):
 }
 
 const prepare = async (service: ServiceProcess, kubeconfig: string): Promise<string> => {
-  const made = await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'ledger', scopes: ['all'] } })
+  const made = await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+    basic: [adminLogin, adminPassword],
+    body: { name: 'ledger', scopes: ['all'] },
+  })
   const token = made.json.sha1 as string
   await expectStatus(service.send('POST', '/api/v1/orgs', { token, body: { username: 'home' } }), 201)
   await expectStatus(importCluster(service.send, token, 'home', 'pier', kubeconfig), 200)
@@ -58,11 +74,20 @@ test('SIGTERM with requests, a watch and a tunnel open: not ready at once, all i
   const fake = await startFakeKubernetes()
   fake.onUpgrade((_req, socket) => {
     socket.on('error', () => undefined)
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n')
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n',
+    )
     socket.pipe(socket)
   })
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startServiceProcess({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_PLUGINS: lastAnswerPlugin, MOORAGE_TLS: 'false', MOORAGE_DRAIN_SECONDS: '5' } })
+  const service = await startServiceProcess({
+    settings: {
+      MOORAGE_DATABASE_URL: url,
+      MOORAGE_PLUGINS: lastAnswerPlugin,
+      MOORAGE_TLS: 'false',
+      MOORAGE_DRAIN_SECONDS: '5',
+    },
+  })
   const database = await openDatabase(url)
   t.teardown(async () => {
     await service.stop()
@@ -87,37 +112,80 @@ test('SIGTERM with requests, a watch and a tunnel open: not ready at once, all i
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200)
   // A load balancer that has seen it sends nothing more.
   await stream.stop()
-  await until('nothing new is accepted', () => fetch(`${service.baseUrl}/api/v1/version`).then(() => undefined, () => true))
+  await until('nothing new is accepted', () =>
+    fetch(`${service.baseUrl}/api/v1/version`).then(
+      () => undefined,
+      () => true,
+    ),
+  )
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200, 'requests are in flight, and probes are answered')
   service.signal('SIGUSR2')
-  t.deepEqual((await last).map(({ status, json }) => [status, json.text]), [[200, 'the last'], [200, 'the last']])
+  t.deepEqual(
+    (await last).map(({ status, json }) => [status, json.text]),
+    [
+      [200, 'the last'],
+      [200, 'the last'],
+    ],
+  )
   t.is(await inTime('the process', service.exited), 0)
   t.is(await inTime('the watch', watch.ended), 'whole')
   await inTime('the tunnel', tunnel.closed)
 
-  t.deepEqual(ledger.attempts.filter(({ answer }) => answer !== undefined && answer.status >= 300).map(({ answer }) => answer?.text), [])
+  t.deepEqual(
+    ledger.attempts
+      .filter(({ answer }) => answer !== undefined && answer.status >= 300)
+      .map(({ answer }) => answer?.text),
+    [],
+  )
   t.deepEqual(await findings(database, ledger.attempts), [])
-  t.deepEqual(ledger.attempts.filter(({ answer }) => answer === undefined).map(({ name }) => name), [], 'each request was answered')
+  t.deepEqual(
+    ledger.attempts.filter(({ answer }) => answer === undefined).map(({ name }) => name),
+    [],
+    'each request was answered',
+  )
 })
 
 /** What became of one request of a writer. */
 type Fate = { readonly status: number; readonly saysClose: boolean; readonly begunWhenNotReady: boolean } | string
 
-/** Clients of a load balancer: they keep their connections, send bodies in two parts, and go elsewhere when they are told. */
+/**
+ * Clients of a load balancer: they keep their connections, send bodies in two parts, and go elsewhere when they are
+ * told.
+ */
 const startWriters = (service: ServiceProcess, token: string, many: number) => {
   const { protocol, hostname, port } = new URL(service.baseUrl)
   const isSecure = protocol === 'https:'
-  const agent = isSecure ? new SecureAgent({ keepAlive: true, rejectUnauthorized: false }) : new Agent({ keepAlive: true })
+  const agent = isSecure
+    ? new SecureAgent({ keepAlive: true, rejectUnauthorized: false })
+    : new Agent({ keepAlive: true })
   const state = { isNotReady: false, isElsewhere: false }
   const fates: Fate[][] = Array.from({ length: many }, () => [])
   const send = (body: string): Promise<Fate> =>
     new Promise((resolve) => {
       const begunWhenNotReady = state.isNotReady
-      const headers = { authorization: `token ${token}`, 'content-type': 'application/json', 'content-length': body.length }
-      const options = { agent, hostname, port, method: 'PATCH', path: '/api/v1/user/settings', headers, ...(isSecure ? { rejectUnauthorized: false } : {}) }
+      const headers = {
+        authorization: `token ${token}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+      }
+      const options = {
+        agent,
+        hostname,
+        port,
+        method: 'PATCH',
+        path: '/api/v1/user/settings',
+        headers,
+        ...(isSecure ? { rejectUnauthorized: false } : {}),
+      }
       const asked = (isSecure ? secureRequest : request)(options, (answer) => {
         answer.resume()
-        answer.on('close', () => resolve(answer.complete ? { status: answer.statusCode ?? 0, saysClose: answer.headers.connection === 'close', begunWhenNotReady } : 'truncated'))
+        answer.on('close', () =>
+          resolve(
+            answer.complete
+              ? { status: answer.statusCode ?? 0, saysClose: answer.headers.connection === 'close', begunWhenNotReady }
+              : 'truncated',
+          ),
+        )
       })
       asked.on('error', (error: NodeJS.ErrnoException) => resolve(`${error.code ?? ''} ${error.message}`))
       asked.write(body.slice(0, 10), () => asked.end(body.slice(10)))
@@ -142,10 +210,15 @@ for (const scheme of ['http', 'https'] as const) {
     const plain = await startServiceProcess({ settings: { MOORAGE_DRAIN_SECONDS: '15' } })
     t.teardown(() => plain.stop())
     const service = { ...plain, baseUrl: plain.baseUrl.replace(/^http:/, `${scheme}:`) }
-    const made = await plain.send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'writer', scopes: ['all'] } })
+    const made = await plain.send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+      basic: [adminLogin, adminPassword],
+      body: { name: 'writer', scopes: ['all'] },
+    })
     const writers = startWriters(service, made.json.sha1 as string, 40)
     const untilEach = (count: number, what: (fate: Fate) => boolean) =>
-      until('each writer was answered', () => (writers.fates.every((own) => own.filter(what).length >= count) ? true : undefined))
+      until('each writer was answered', () =>
+        writers.fates.every((own) => own.filter(what).length >= count) ? true : undefined,
+      )
     await untilEach(2, () => true)
     service.signal('SIGTERM')
     await untilReadiness(service.opsUrl, 503, /not stopping/)
@@ -153,8 +226,14 @@ for (const scheme of ['http', 'https'] as const) {
     await untilEach(1, (fate) => typeof fate !== 'string' && fate.begunWhenNotReady)
     await writers.goElsewhere()
     const fates = writers.fates.flat()
-    t.deepEqual(fates.filter((fate) => typeof fate === 'string' || fate.status !== 200), [])
-    t.deepEqual(fates.filter((fate) => typeof fate !== 'string' && fate.begunWhenNotReady && !fate.saysClose), [])
+    t.deepEqual(
+      fates.filter((fate) => typeof fate === 'string' || fate.status !== 200),
+      [],
+    )
+    t.deepEqual(
+      fates.filter((fate) => typeof fate !== 'string' && fate.begunWhenNotReady && !fate.saysClose),
+      [],
+    )
     // The rest of the time to drain needs no waiting for.
     service.signal('SIGTERM')
     await service.exited

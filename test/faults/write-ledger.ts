@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 
 /** What the stream of changes creates. */
-export const createdKinds = ['user', 'organization', 'team', 'token', 'role'] as const
+const createdKinds = ['user', 'organization', 'team', 'token', 'role'] as const
 export type CreatedKind = (typeof createdKinds)[number]
 
 /** One request of the stream: what it asked for and what it was told. */
@@ -17,17 +17,26 @@ export interface Attempt {
 }
 
 /** Where requests go now; a test that restarts its service points it elsewhere. */
-export interface Target {
+interface Target {
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
 }
 
-export const isAcknowledged = ({ answer }: Pick<Attempt, 'answer'>): boolean => answer !== undefined && answer.status >= 200 && answer.status < 300
+export const isAcknowledged = ({ answer }: Pick<Attempt, 'answer'>): boolean =>
+  answer !== undefined && answer.status >= 200 && answer.status < 300
 
 /** The path below `/api/v1` and the body that create a thing of a kind, within the organization `home`. */
 const creation = (kind: CreatedKind, name: string, home: string): readonly [string, object] => {
   switch (kind) {
     case 'user':
-      return ['/admin/users', { username: name, email: `${name}@example.com`, password: 'quiet-lantern-over-water-17', must_change_password: false }]
+      return [
+        '/admin/users',
+        {
+          username: name,
+          email: `${name}@example.com`,
+          password: 'quiet-lantern-over-water-17',
+          must_change_password: false,
+        },
+      ]
     case 'organization':
       return ['/orgs', { username: name }]
     case 'team':
@@ -35,7 +44,10 @@ const creation = (kind: CreatedKind, name: string, home: string): readonly [stri
     case 'token':
       return ['/user/settings/tokens/access-tokens', { name }]
     case 'role':
-      return [`/authz/roles?org=${home}`, { name, permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] }]
+      return [
+        `/authz/roles?org=${home}`,
+        { name, permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] },
+      ]
   }
 }
 
@@ -59,7 +71,10 @@ export interface WriteLedger {
   acknowledged(): number
   /** Sends the same request again, with the same key. */
   repeat(attempt: Attempt): Promise<ServiceAnswer>
-  /** Sends it again for as long as it is told to wait. Rejects when that takes a minute, or the time to wait is not told. */
+  /**
+   * Sends it again for as long as it is told to wait. Rejects when that takes a minute, or the time to wait is not
+   * told.
+   */
   settle(attempt: Attempt): Promise<ServiceAnswer>
   /** `workers` senders, each one request after the other, until told to stop; resolves when the last has its answer. */
   run(workers: number): { stop(): Promise<void> }
@@ -72,7 +87,11 @@ export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }:
   let made = 0
   const post = (kind: CreatedKind, name: string, key: string | undefined): Promise<ServiceAnswer> => {
     const [path, body] = creation(kind, name, home)
-    return target.send('POST', `/api/v1${path}`, { token, body, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) })
+    return target.send('POST', `/api/v1${path}`, {
+      token,
+      body,
+      ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }),
+    })
   }
   const acknowledged = (): number => attempts.filter(isAcknowledged).length
   const sendNext = async (): Promise<void> => {
@@ -98,8 +117,10 @@ export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }:
         const isToWait = answer.status === 503 || (answer.status === 409 && answer.json?.code === 'RequestInProgress')
         if (!isToWait) return answer
         const seconds = Number(answer.headers['retry-after'])
-        if (!(seconds >= 1 && seconds <= 10)) throw new Error(`${attempt.name} got Retry-After ${answer.headers['retry-after']}`)
-        if (Date.now() > deadline) throw new Error(`${attempt.name} is refused for too long: ${answer.status} ${answer.text}`)
+        if (!(seconds >= 1 && seconds <= 10))
+          throw new Error(`${attempt.name} got Retry-After ${answer.headers['retry-after']}`)
+        if (Date.now() > deadline)
+          throw new Error(`${attempt.name} is refused for too long: ${answer.status} ${answer.text}`)
         await sleep(seconds * 1000)
       }
     },
@@ -120,7 +141,10 @@ export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }:
       const enough = acknowledged() + more
       const deadline = Date.now() + 60_000
       while (acknowledged() < enough) {
-        if (Date.now() > deadline) throw new Error(`only ${acknowledged()} of ${enough} changes were acknowledged; the last answer was ${attempts.at(-1)?.answer?.text ?? 'none'}`)
+        if (Date.now() > deadline)
+          throw new Error(
+            `only ${acknowledged()} of ${enough} changes were acknowledged; the last answer was ${attempts.at(-1)?.answer?.text ?? 'none'}`,
+          )
         await sleep(5)
       }
     },

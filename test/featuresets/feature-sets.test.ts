@@ -4,9 +4,9 @@ import type { ServiceAnswer } from '../support/send-json.ts'
 import { appliedStatus, chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
 
 /**
- * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the definitions of OCM. The
- * core features have fixed names on a hub: this file alone has its hub on the API server of spokes, and the tests about them run first, one after the
- * other.
+ * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the
+ * definitions of OCM. The core features have fixed names on a hub: this file alone has its hub on the API server of
+ * spokes, and the tests about them run first, one after the other.
  */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
@@ -18,75 +18,167 @@ test.after.always(() => world?.stop())
 
 const [suite, server] = ['opscenter-features', 'kube-ui-server']
 const core = 'opscenter-core'
-type Features = Readonly<Record<string, { readonly featureSet: string; readonly chart: { readonly name: string; readonly version?: string }; readonly values?: Readonly<Record<string, unknown>> }>>
-const installed = async (set: string): Promise<Features> => ((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] ?? {}) as Features
-const install = (set: string, model: unknown, person?: Person, at?: string): Promise<ServiceAnswer> => world.ofSet('POST', set, '/install-featureset', model, person, at)
-const disable = (set: string, featureSet: string, features?: readonly string[], person?: Person, at?: string): Promise<ServiceAnswer> =>
+type Features = Readonly<
+  Record<
+    string,
+    {
+      readonly featureSet: string
+      readonly chart: { readonly name: string; readonly version?: string }
+      readonly values?: Readonly<Record<string, unknown>>
+    }
+  >
+>
+const installed = async (set: string): Promise<Features> =>
+  ((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] ?? {}) as Features
+const install = (set: string, model: unknown, person?: Person, at?: string): Promise<ServiceAnswer> =>
+  world.ofSet('POST', set, '/install-featureset', model, person, at)
+const disable = (
+  set: string,
+  featureSet: string,
+  features?: readonly string[],
+  person?: Person,
+  at?: string,
+): Promise<ServiceAnswer> =>
   world.ofSet('POST', set, '/disable-featureset', { clusterSet: set, featureSet, features }, person, at)
-const update = (set: string, spoke: string, model: unknown, person?: Person, at?: string): Promise<ServiceAnswer> => world.ofSet('POST', set, `/${spoke}/update-featureset`, model, person, at)
+const update = (set: string, spoke: string, model: unknown, person?: Person, at?: string): Promise<ServiceAnswer> =>
+  world.ofSet('POST', set, `/${spoke}/update-featureset`, model, person, at)
 
 /** A feature set with features, and a cluster set. */
 const fresh = async (features = 1) => {
   const [set, featureSet] = [await world.set(), await world.featureSet()]
-  return { set, featureSet, names: await Promise.all(Array.from({ length: features }, () => world.feature(featureSet))) as [string, ...string[]] }
+  return {
+    set,
+    featureSet,
+    names: (await Promise.all(Array.from({ length: features }, () => world.feature(featureSet)))) as [
+      string,
+      ...string[],
+    ],
+  }
 }
 /** A spoke of a set with the binding that the controller of its hub makes. */
 const boundSpoke = async (set: string, features?: object): Promise<string> => {
   const spoke = await world.spoke(set, undefined)
   await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
-  await world.plant('managedclusterprofilebindings', { namespace: spoke, name: spoke }, { profileRef: { name: set }, clusterMetadata: { uid: 'u', name: spoke, clusterManagers: ['OCMSpoke'] }, features })
+  await world.plant(
+    'managedclusterprofilebindings',
+    { namespace: spoke, name: spoke },
+    { profileRef: { name: set }, clusterMetadata: { uid: 'u', name: spoke, clusterManagers: ['OCMSpoke'] }, features },
+  )
   return spoke
 }
 
 test('install makes the profile, a repeated request changes nothing, new values replace the former ones; each change is recorded', async (t) => {
-  const { set, featureSet, names: [name, other] } = await fresh(2)
+  const {
+    set,
+    featureSet,
+    names: [name, other],
+  } = await fresh(2)
   const first = { replicas: 2, nested: { kept: true, big: 5 }, list: [1.5] }
-  for (const _ of [1, 2]) t.deepEqual((await expectStatus(install(set, modelOf(featureSet, { [name]: first })), 200)).json, { unservedClusters: [] })
-  t.deepEqual((await installed(set))[name], { featureSet, chart: { name, version: '1.0.0', sourceRef: { kind: 'HelmRepository', name: 'charts' } }, values: first } as never)
+  for (const _ of [1, 2])
+    t.deepEqual((await expectStatus(install(set, modelOf(featureSet, { [name]: first })), 200)).json, {
+      unservedClusters: [],
+    })
+  t.deepEqual((await installed(set))[name], {
+    featureSet,
+    chart: { name, version: '1.0.0', sourceRef: { kind: 'HelmRepository', name: 'charts' } },
+    values: first,
+  } as never)
   await expectStatus(install(set, modelOf(featureSet, { [name]: { nested: {} }, [other!]: undefined })), 200)
   t.deepEqual((await installed(set))[name]?.values, { nested: {} })
   t.deepEqual(Object.keys(await installed(set)).sort(), [name, other].sort())
   t.deepEqual((await world.auditOf(set)).toReversed(), [
     { action: 'cluster.featureset_installed', changes: { clusterSet: set, featureSet, features: [name] } },
-    { action: 'cluster.featureset_installed', changes: { clusterSet: set, featureSet, features: [name, other!].sort() } },
+    {
+      action: 'cluster.featureset_installed',
+      changes: { clusterSet: set, featureSet, features: [name, other!].sort() },
+    },
   ] as never)
 })
 
 test('what a feature needs is installed with it, as the catalogue has it, and what they need in turn', async (t) => {
-  const { set, featureSet, names: [deepest] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [deepest],
+  } = await fresh()
   const elsewhere = await world.featureSet()
-  const middle = await world.feature(elsewhere, { requirements: { features: [deepest] }, values: { from: 'catalogue' } })
+  const middle = await world.feature(elsewhere, {
+    requirements: { features: [deepest] },
+    values: { from: 'catalogue' },
+  })
   const top = await world.feature(featureSet, { requirements: { features: [middle] } })
   await expectStatus(install(set, modelOf(featureSet, { [top]: { own: true } })), 200)
   const now = await installed(set)
   t.deepEqual(Object.keys(now).sort(), [deepest, middle, top].sort())
-  t.like(now[middle], { featureSet: elsewhere, chart: { name: middle, version: '1.0.0' }, values: { from: 'catalogue' } })
+  t.like(now[middle], {
+    featureSet: elsewhere,
+    chart: { name: middle, version: '1.0.0' },
+    values: { from: 'catalogue' },
+  })
   t.deepEqual((await world.auditOf(set))[0]?.changes['features'], [deepest, middle, top].sort())
 })
 
 test('a model that cannot be installed is 422 with all reasons, and changes nothing', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   const [elsewhere, off] = [await world.featureSet(), await world.featureSet({ disabled: true })]
-  const [foreign, disabled, ofOff] = [await world.feature(elsewhere), await world.feature(featureSet, { disabled: true }), await world.feature(off)]
+  const [foreign, disabled, ofOff] = [
+    await world.feature(elsewhere),
+    await world.feature(featureSet, { disabled: true }),
+    await world.feature(off),
+  ]
   const needy = await world.feature(featureSet, { requirements: { features: ['never-heard-of'] } })
   const needsDisabled = await world.feature(featureSet, { requirements: { features: [disabled] } })
   const strict = await world.featureSet()
   const [required, optional] = [await world.feature(strict), await world.feature(strict)]
   await world.replaceSpec('featuresets', { name: strict }, { requiredFeatures: [required] })
   const group = unique('group')
-  const [left, right] = [await world.feature(featureSet, { featureExclusionGroup: group }), await world.feature(featureSet, { featureExclusionGroup: group })]
+  const [left, right] = [
+    await world.feature(featureSet, { featureExclusionGroup: group }),
+    await world.feature(featureSet, { featureExclusionGroup: group }),
+  ]
   const key = (feature: string): string => `helmToolkitFluxcdIoHelmRelease_${feature.replaceAll('-', '_')}`
   const refusals: readonly (readonly [model: object, reasons: readonly RegExp[]])[] = [
     [{}, [/metadata\.release\.name is missing/, /resources is missing or empty/]],
     [modelOf(featureSet, {}), [/resources is missing or empty/]],
-    [{ metadata: { release: { name: featureSet } }, resources: { other: {}, [key(name)]: {} } }, [/resources\.other is not a release/, /spec must be an object/]],
-    [{ metadata: { release: { name: featureSet } }, resources: { [key(name)]: { spec: { values: [], valuesFrom: 1 } } } }, [/chart\.spec\.chart is missing/, /sourceRef\.name is missing/, /values must be an object/, /valuesFrom must be a list/]],
+    [
+      { metadata: { release: { name: featureSet } }, resources: { other: {}, [key(name)]: {} } },
+      [/resources\.other is not a release/, /spec must be an object/],
+    ],
+    [
+      {
+        metadata: { release: { name: featureSet } },
+        resources: { [key(name)]: { spec: { values: [], valuesFrom: 1 } } },
+      },
+      [
+        /chart\.spec\.chart is missing/,
+        /sourceRef\.name is missing/,
+        /values must be an object/,
+        /valuesFrom must be a list/,
+      ],
+    ],
     [modelOf('no-such-set', { [name]: {} }), [/no feature set no-such-set/]],
     [modelOf(off, { [ofOff]: {} }), [/is disabled/]],
-    [modelOf(featureSet, { unknown: {}, [foreign]: {}, [disabled]: {} }), [/no feature unknown/, new RegExp(`${foreign} belongs to the feature set ${elsewhere}`), new RegExp(`${disabled} is disabled`)]],
+    [
+      modelOf(featureSet, { unknown: {}, [foreign]: {}, [disabled]: {} }),
+      [
+        /no feature unknown/,
+        new RegExp(`${foreign} belongs to the feature set ${elsewhere}`),
+        new RegExp(`${disabled} is disabled`),
+      ],
+    ],
     [modelOf(strict, { [optional]: {} }), [new RegExp(`needs these features: ${required}`)]],
-    [modelOf(featureSet, { [needy]: {}, [needsDisabled]: {} }), [/never-heard-of/, new RegExp(`${needsDisabled} needs ${disabled}`)]],
-    [modelOf(featureSet, { [left]: {}, [right]: {} }), [new RegExp(`Only one of these features can be installed: ${[left, right].sort().join(', ')}`)]],
+    [
+      modelOf(featureSet, { [needy]: {}, [needsDisabled]: {} }),
+      [/never-heard-of/, new RegExp(`${needsDisabled} needs ${disabled}`)],
+    ],
+    [
+      modelOf(featureSet, { [left]: {}, [right]: {} }),
+      [new RegExp(`Only one of these features can be installed: ${[left, right].sort().join(', ')}`)],
+    ],
   ]
   for (const [model, reasons] of refusals) {
     const answer = await install(set, model)
@@ -103,9 +195,21 @@ test('a model that cannot be installed is 422 with all reasons, and changes noth
 })
 
 test('what the API of the hub finds invalid is 422 with its message; what is too large is 422, or 413 for one request', async (t) => {
-  const { set, featureSet, names: [name, other] } = await fresh(2)
+  const {
+    set,
+    featureSet,
+    names: [name, other],
+  } = await fresh(2)
   const model = modelOf(featureSet, { [name]: {} }) as { resources: Record<string, { spec: Record<string, unknown> }> }
-  const odd = { ...model, resources: Object.fromEntries(Object.entries(model.resources).map(([key, { spec }]) => [key, { spec: { ...spec, valuesFrom: [{ kind: 'Pod', name: 'x' }] } }])) }
+  const odd = {
+    ...model,
+    resources: Object.fromEntries(
+      Object.entries(model.resources).map(([key, { spec }]) => [
+        key,
+        { spec: { ...spec, valuesFrom: [{ kind: 'Pod', name: 'x' }] } },
+      ]),
+    ),
+  }
   const invalid = await install(set, odd)
   t.like(invalid, { status: 422, json: { code: 'HubRefused' } })
   t.regex(invalid.json.message, /valuesFrom/)
@@ -123,23 +227,39 @@ test('disable removes the named features or all of the set, and succeeds for wha
   const [first, second, third] = names as readonly string[] as readonly [string, string, string]
   const foreignSet = await world.featureSet()
   const foreign = await world.feature(foreignSet)
-  await world.profile(set, Object.fromEntries([...[first, second].map((name) => [name, { featureSet, chart: chartOf(name) }]), [foreign, { featureSet: foreignSet }]]) as never)
+  await world.profile(
+    set,
+    Object.fromEntries([
+      ...[first, second].map((name) => [name, { featureSet, chart: chartOf(name) }]),
+      [foreign, { featureSet: foreignSet }],
+    ]) as never,
+  )
   for (const _ of [1, 2]) t.is((await expectStatus(disable(set, featureSet, [first]), 200)).text, '')
   t.deepEqual(Object.keys(await installed(set)).sort(), [second, foreign].sort())
   await expectStatus(disable(set, featureSet, [third]), 200)
   for (const features of [undefined, []]) await expectStatus(disable(set, featureSet, features), 200)
   t.deepEqual(Object.keys(await installed(set)), [foreign])
-  t.deepEqual((await world.auditOf(set)).map(({ changes }) => changes['features']), [[second], [first]])
+  t.deepEqual(
+    (await world.auditOf(set)).map(({ changes }) => changes['features']),
+    [[second], [first]],
+  )
   await expectStatus(disable(await world.set(), featureSet), 200)
 })
 
 test('disable is 422 for another set, an unknown feature, and a feature that another one needs', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   const elsewhere = await world.featureSet()
   const user = await world.feature(elsewhere, { requirements: { features: [name] } })
   await world.profile(set, { [name]: { featureSet }, [user]: { featureSet: elsewhere } })
   const refusals: readonly (readonly [answer: ServiceAnswer, reason: RegExp])[] = [
-    [await world.ofSet('POST', set, '/disable-featureset', { clusterSet: 'another', featureSet }), /the path names the cluster set/],
+    [
+      await world.ofSet('POST', set, '/disable-featureset', { clusterSet: 'another', featureSet }),
+      /the path names the cluster set/,
+    ],
     [await disable(set, 'no-such-set'), /no feature set no-such-set/],
     [await disable(set, featureSet, [user]), /does not belong to the feature set/],
     [await disable(set, featureSet, ['never-heard-of']), /does not belong to the feature set/],
@@ -150,7 +270,15 @@ test('disable is 422 for another set, an unknown feature, and a feature that ano
     t.like(answer, { status: 422, json: { code: 'FeaturesRefused' } })
     t.regex(answer.json.message, reason)
   }
-  for (const body of [{}, { clusterSet: set }, { featureSet }, { clusterSet: 'A', featureSet }, { clusterSet: set, featureSet: '' }, { clusterSet: set, featureSet, features: 'x' }, { clusterSet: set, featureSet, features: [7] }])
+  for (const body of [
+    {},
+    { clusterSet: set },
+    { featureSet },
+    { clusterSet: 'A', featureSet },
+    { clusterSet: set, featureSet: '' },
+    { clusterSet: set, featureSet, features: 'x' },
+    { clusterSet: set, featureSet, features: [7] },
+  ])
     t.is((await world.ofSet('POST', set, '/disable-featureset', body)).status, 422, JSON.stringify(body))
   t.deepEqual(Object.keys(await installed(set)).sort(), [name, user].sort())
   await expectStatus(disable(set, elsewhere), 200)
@@ -159,27 +287,48 @@ test('disable is 422 for another set, an unknown feature, and a feature that ano
 })
 
 test('update sets the values of one spoke, replaces them as a whole, and leaves the set as it is', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   await world.profile(set, { [name]: { featureSet, chart: chartOf(name), values: { ofSet: true } } })
   const spoke = await boundSpoke(set)
-  for (const values of [{ a: { b: 1 } }, { a: { c: 2 } }, { a: { c: 2 } }]) await expectStatus(update(set, spoke, modelOf(featureSet, { [name]: values })), 200)
+  for (const values of [{ a: { b: 1 } }, { a: { c: 2 } }, { a: { c: 2 } }])
+    await expectStatus(update(set, spoke, modelOf(featureSet, { [name]: values })), 200)
   const spec = await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke })
   t.like(spec?.['features'], { [name]: { featureSet, values: { a: { c: 2 } } } })
   t.deepEqual((spec?.['features'] as Features)[name]?.values, { a: { c: 2 } })
   t.like(spec, { profileRef: { name: set } })
   t.deepEqual((await installed(set))[name]?.values, { ofSet: true })
   const rows = await world.auditOf(set)
-  t.deepEqual(rows.map(({ action }) => action), ['cluster.featureset_updated', 'cluster.featureset_updated'])
+  t.deepEqual(
+    rows.map(({ action }) => action),
+    ['cluster.featureset_updated', 'cluster.featureset_updated'],
+  )
   t.like(rows[0]?.changes, { spoke, featureSet, features: [name] })
 })
 
 test('update is 404 for an unknown spoke, and 422 for one of another set, without a binding, or against the rules', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   const model = modelOf(featureSet, { [name]: {} })
-  const [stranger, unbound, bound] = [await boundSpoke(await world.set()), await world.spoke(set, undefined), await boundSpoke(set)]
+  const [stranger, unbound, bound] = [
+    await boundSpoke(await world.set()),
+    await world.spoke(set, undefined),
+    await boundSpoke(set),
+  ]
   t.like(await update(set, unique('none'), model), { status: 404, json: { code: 'SpokeMissing' } })
   t.is((await update(set, 'No_Spoke', model)).status, 404)
-  for (const [spoke, sent, reason] of [[stranger, model, /is not in the cluster set/], [unbound, model, /has no profile yet/], [bound, modelOf(featureSet, { unknown: {} }), /no feature unknown/], [bound, {}, /resources is missing/]] as const) {
+  for (const [spoke, sent, reason] of [
+    [stranger, model, /is not in the cluster set/],
+    [unbound, model, /has no profile yet/],
+    [bound, modelOf(featureSet, { unknown: {} }), /no feature unknown/],
+    [bound, {}, /resources is missing/],
+  ] as const) {
     const answer = await update(set, spoke, sent)
     t.like(answer, { status: 422, json: { code: 'FeaturesRefused' } })
     t.regex(answer.json.message, reason)
@@ -200,17 +349,27 @@ test('of concurrent installs of features that exclude each other one wins', asyn
 test('concurrent installs of different features all take effect', async (t) => {
   const { set, featureSet, names } = await fresh(4)
   const answers = await Promise.all(names.map((name) => install(set, modelOf(featureSet, { [name]: {} }))))
-  t.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200])
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
   t.deepEqual(Object.keys(await installed(set)).sort(), [...names].sort())
 })
 
 test('of an install and a disable at once neither leaves a feature without what it needs', async (t) => {
   for (const _ of [1, 2, 3]) {
-    const { set, featureSet, names: [needed] } = await fresh()
+    const {
+      set,
+      featureSet,
+      names: [needed],
+    } = await fresh()
     const elsewhere = await world.featureSet()
     const user = await world.feature(elsewhere, { requirements: { features: [needed] } })
     await world.profile(set, { [needed]: { featureSet, chart: chartOf(needed) } })
-    const [installing, disabling] = await Promise.all([install(set, modelOf(elsewhere, { [user]: {} })), disable(set, featureSet, [needed])])
+    const [installing, disabling] = await Promise.all([
+      install(set, modelOf(elsewhere, { [user]: {} })),
+      disable(set, featureSet, [needed]),
+    ])
     t.is(installing.status, 200)
     t.true([200, 422].includes(disabling.status), disabling.text)
     t.deepEqual(Object.keys(await installed(set)).sort(), [needed, user].sort())
@@ -219,60 +378,113 @@ test('of an install and a disable at once neither leaves a feature without what 
 
 test('a change needs the right to manage feature sets; a missing set is 404; for another organization the cluster does not exist', async (t) => {
   const { people, owner, org } = world
-  const [reader, manager, stranger] = [await people.person('reader'), await people.person('manager'), await people.person('stranger')]
+  const [reader, manager, stranger] = [
+    await people.person('reader'),
+    await people.person('manager'),
+    await people.person('stranger'),
+  ]
   const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
   await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs', 'manage cluster sets'))
   await people.teamWithRole(owner, org, [manager], held('view clusters', 'view hubs', 'manage feature sets'))
   await people.organization(stranger)
-  const { featureSet, names: [name] } = await fresh()
+  const {
+    featureSet,
+    names: [name],
+  } = await fresh()
   const model = modelOf(featureSet, { [name]: {} })
   const absent = unique('none')
-  for (const change of [(person: Person) => install(absent, model, person), (person: Person) => disable(absent, featureSet, [], person), (person: Person) => update(absent, 'spoke', model, person), (person: Person) => world.ofSet('POST', absent, '/auto-update', undefined, person)])
-    t.deepEqual(await Promise.all([reader, manager, stranger].map(async (person) => (await change(person)).status)), [403, 404, 404])
+  for (const change of [
+    (person: Person) => install(absent, model, person),
+    (person: Person) => disable(absent, featureSet, [], person),
+    (person: Person) => update(absent, 'spoke', model, person),
+    (person: Person) => world.ofSet('POST', absent, '/auto-update', undefined, person),
+  ])
+    t.deepEqual(
+      await Promise.all([reader, manager, stranger].map(async (person) => (await change(person)).status)),
+      [403, 404, 404],
+    )
 })
 
 const spokeAt = async (set: string, pinned: string, observed: string): Promise<string> => {
   const spoke = await world.spoke(set, undefined)
   await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
-  const spec = { profileRef: { name: set }, clusterMetadata: { uid: 'u', name: spoke, clusterManagers: [] }, opscenterFeaturesVersion: pinned }
-  return world.plant('managedclusterprofilebindings', { namespace: spoke, name: spoke }, spec, { observedOpscenterFeaturesVersion: observed })
+  const spec = {
+    profileRef: { name: set },
+    clusterMetadata: { uid: 'u', name: spoke, clusterManagers: [] },
+    opscenterFeaturesVersion: pinned,
+  }
+  return world.plant('managedclusterprofilebindings', { namespace: spoke, name: spoke }, spec, {
+    observedOpscenterFeaturesVersion: observed,
+  })
 }
-const pinnedVersion = async (spoke: string): Promise<unknown> => (await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke }))?.['opscenterFeaturesVersion']
-const setVersion = async (set: string): Promise<string> => (await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json.clusterSetVersion
-const isPossible = async (set: string): Promise<boolean> => (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json.possible
-const withSuite = (version: string) => ({ [suite]: { featureSet: core, chart: { name: suite, version, sourceRef: { name: 'charts' } } } })
+const pinnedVersion = async (spoke: string): Promise<unknown> =>
+  (await world.specOf('managedclusterprofilebindings', { namespace: spoke, name: spoke }))?.['opscenterFeaturesVersion']
+const setVersion = async (set: string): Promise<string> =>
+  (await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json.clusterSetVersion
+const isPossible = async (set: string): Promise<boolean> =>
+  (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json.possible
+const withSuite = (version: string) => ({
+  [suite]: { featureSet: core, chart: { name: suite, version, sourceRef: { name: 'charts' } } },
+})
 
 test.serial('without a known version on the hub, no update is possible', async (t) => {
   const set = await world.set()
   await world.profile(set, withSuite('v1.0.0'))
   const spoke = await spokeAt(set, 'v1.0.0', 'v1.0.0')
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusterSetVersion: 'v1.0.0', clusters: [{ name: spoke, version: 'v1.0.0' }] })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+    clusterSetVersion: 'v1.0.0',
+    clusters: [{ name: spoke, version: 'v1.0.0' }],
+  })
   t.false(await isPossible(set))
   t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /does not report which version/)
 })
 
-test.serial('the spokes of a set follow it once all of them have the version of the hub; a repeated request changes nothing', async (t) => {
-  await world.featureSet()
-  await world.plant('featuresets', { name: core }, { title: 'Core', description: 'Core', requiredFeatures: [suite, server], chart: { name: 'core', version: '1', sourceRef: { name: 'charts' } } })
-  await world.feature(core, { chart: { name: suite, version: 'v2.0.0', sourceRef: { name: 'charts' } } }, undefined, suite)
-  await world.feature(core, {}, undefined, server)
-  const set = await world.set()
-  await world.profile(set, withSuite('v1.0.0'))
-  const [first, second] = [await spokeAt(set, 'v2.0.0', '2.0.0'), await spokeAt(set, 'v2.0.0', 'v1.0.0')]
-  t.false(await isPossible(set))
-  const refused = await world.ofSet('POST', set, '/auto-update')
-  t.like(refused, { status: 400, json: { code: 'AutoUpdateImpossible' } })
-  t.regex(refused.json.message, new RegExp(`not on the latest version v2.0.0 of the suite: ${second}\\.`))
-  t.is(await setVersion(set), 'v1.0.0')
-  await world.server.request('PATCH', `/apis/profile.k8s.appscode.com/v1alpha1/namespaces/${second}/managedclusterprofilebindings/${second}/status`, { status: { observedOpscenterFeaturesVersion: 'v2.0.0' } }, { contentType: 'application/merge-patch+json' })
-  t.true(await isPossible(set))
-  for (const _ of [1, 2]) t.is((await expectStatus(world.ofSet('POST', set, '/auto-update'), 200)).text, '')
-  t.is(await setVersion(set), 'v2.0.0')
-  t.deepEqual([await pinnedVersion(first), await pinnedVersion(second)], ['', ''])
-  t.deepEqual(await world.auditOf(set), [{ action: 'cluster.auto_update_started', changes: { clusterSet: set, version: 'v2.0.0' } }])
-  await world.spoke(set, undefined)
-  t.false(await isPossible(set))
-})
+test.serial(
+  'the spokes of a set follow it once all of them have the version of the hub; a repeated request changes nothing',
+  async (t) => {
+    await world.featureSet()
+    await world.plant(
+      'featuresets',
+      { name: core },
+      {
+        title: 'Core',
+        description: 'Core',
+        requiredFeatures: [suite, server],
+        chart: { name: 'core', version: '1', sourceRef: { name: 'charts' } },
+      },
+    )
+    await world.feature(
+      core,
+      { chart: { name: suite, version: 'v2.0.0', sourceRef: { name: 'charts' } } },
+      undefined,
+      suite,
+    )
+    await world.feature(core, {}, undefined, server)
+    const set = await world.set()
+    await world.profile(set, withSuite('v1.0.0'))
+    const [first, second] = [await spokeAt(set, 'v2.0.0', '2.0.0'), await spokeAt(set, 'v2.0.0', 'v1.0.0')]
+    t.false(await isPossible(set))
+    const refused = await world.ofSet('POST', set, '/auto-update')
+    t.like(refused, { status: 400, json: { code: 'AutoUpdateImpossible' } })
+    t.regex(refused.json.message, new RegExp(`not on the latest version v2.0.0 of the suite: ${second}\\.`))
+    t.is(await setVersion(set), 'v1.0.0')
+    await world.server.request(
+      'PATCH',
+      `/apis/profile.k8s.appscode.com/v1alpha1/namespaces/${second}/managedclusterprofilebindings/${second}/status`,
+      { status: { observedOpscenterFeaturesVersion: 'v2.0.0' } },
+      { contentType: 'application/merge-patch+json' },
+    )
+    t.true(await isPossible(set))
+    for (const _ of [1, 2]) t.is((await expectStatus(world.ofSet('POST', set, '/auto-update'), 200)).text, '')
+    t.is(await setVersion(set), 'v2.0.0')
+    t.deepEqual([await pinnedVersion(first), await pinnedVersion(second)], ['', ''])
+    t.deepEqual(await world.auditOf(set), [
+      { action: 'cluster.auto_update_started', changes: { clusterSet: set, version: 'v2.0.0' } },
+    ])
+    await world.spoke(set, undefined)
+    t.false(await isPossible(set))
+  },
+)
 
 test.serial('a set without spokes, or without the suite, is 400', async (t) => {
   const empty = await world.set()
@@ -289,9 +501,28 @@ test.serial('the version that a release on the hub has deployed is the latest', 
   await spokeAt(set, '', 'v3.0.0')
   t.false(await isPossible(set))
   const namespace = await world.server.createNamespace()
-  const spec = { interval: '5m', chart: { spec: { chart: suite, version: '*', sourceRef: { kind: 'HelmRepository', name: 'charts' } } } }
-  const entry = { chartName: suite, chartVersion: 'v3.0.0', configDigest: 'sha256:0', digest: 'sha256:0', firstDeployed: '2026-01-01T00:00:00Z', lastDeployed: '2026-01-01T00:00:00Z', name: suite, namespace, status: 'deployed', version: 1 }
-  await world.plant('helmreleases', { name: suite, namespace, labels: { 'app.kubernetes.io/component': suite } }, spec, { history: [entry] })
+  const spec = {
+    interval: '5m',
+    chart: { spec: { chart: suite, version: '*', sourceRef: { kind: 'HelmRepository', name: 'charts' } } },
+  }
+  const entry = {
+    chartName: suite,
+    chartVersion: 'v3.0.0',
+    configDigest: 'sha256:0',
+    digest: 'sha256:0',
+    firstDeployed: '2026-01-01T00:00:00Z',
+    lastDeployed: '2026-01-01T00:00:00Z',
+    name: suite,
+    namespace,
+    status: 'deployed',
+    version: 1,
+  }
+  await world.plant(
+    'helmreleases',
+    { name: suite, namespace, labels: { 'app.kubernetes.io/component': suite } },
+    spec,
+    { history: [entry] },
+  )
   t.true(await isPossible(set))
   await world.server.request('DELETE', `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases/${suite}`)
   t.false(await isPossible(set))
@@ -301,35 +532,68 @@ test.serial('the first install on a set adds the core features; they cannot be d
   const [set, featureSet] = [await world.set(), await world.featureSet()]
   const name = await world.feature(featureSet)
   await expectStatus(world.ofSet('POST', set, '/install-featureset', modelOf(featureSet, { [name]: {} })), 200)
-  t.deepEqual(Object.keys((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] as object).sort(), [name, suite, server].sort())
+  t.deepEqual(
+    Object.keys((await world.specOf('managedclustersetprofiles', { name: set }))?.['features'] as object).sort(),
+    [name, suite, server].sort(),
+  )
   t.is(await setVersion(set), 'v2.0.0')
   for (const features of [[server], []]) {
-    const answer = await world.ofSet('POST', set, '/disable-featureset', { clusterSet: set, featureSet: core, features })
+    const answer = await world.ofSet('POST', set, '/disable-featureset', {
+      clusterSet: set,
+      featureSet: core,
+      features,
+    })
     t.is(answer.status, 422)
-    t.regex(answer.json.message, new RegExp(`${server} is required and cannot be disabled while others are installed: .*${name}`))
+    t.regex(
+      answer.json.message,
+      new RegExp(`${server} is required and cannot be disabled while others are installed: .*${name}`),
+    )
   }
 })
 
-test.serial('the core features go last, and with them the profile of the set, also of one that the hub makes itself', async (t) => {
-  await world.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', { apiVersion: 'cluster.open-cluster-management.io/v1beta2', kind: 'ManagedClusterSet', metadata: { name: 'default' }, spec: {} })
-  for (const set of [await world.set(), 'default']) {
-    await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
-    t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
-    await expectStatus(disable(set, core), 200)
-    t.is(await world.specOf('managedclustersetprofiles', { name: set }), undefined)
-    await expectStatus(disable(set, core), 200)
-  }
-})
+test.serial(
+  'the core features go last, and with them the profile of the set, also of one that the hub makes itself',
+  async (t) => {
+    await world.server.request('POST', '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets', {
+      apiVersion: 'cluster.open-cluster-management.io/v1beta2',
+      kind: 'ManagedClusterSet',
+      metadata: { name: 'default' },
+      spec: {},
+    })
+    for (const set of [await world.set(), 'default']) {
+      await expectStatus(install(set, modelOf(core, { [suite]: {}, [server]: {} })), 200)
+      t.is((await disable(set, core, [suite])).status, 422, 'the controllers do nothing with one of them')
+      await expectStatus(disable(set, core), 200)
+      t.is(await world.specOf('managedclustersetprofiles', { name: set }), undefined)
+      await expectStatus(disable(set, core), 200)
+    }
+  },
+)
 
 test('a work of a feature set that has no feature left is deleted, unless the spoke has one of its own', async (t) => {
-  const { set, featureSet, names: [name, other] } = await fresh(2)
+  const {
+    set,
+    featureSet,
+    names: [name, other],
+  } = await fresh(2)
   const kept = await world.feature(await world.featureSet())
   await world.profile(set, { [name]: { featureSet }, [other!]: { featureSet }, [kept]: { featureSet: 'another' } })
   const [plain, own] = [await boundSpoke(set), await boundSpoke(set, { [name]: { featureSet, chart: chartOf(name) } })]
   const labels = { 'cluster.appscode.com/profile': set }
-  for (const namespace of [plain, own]) for (const work of [featureSet, 'another']) await world.plant('manifestworks', { name: work, namespace, labels }, { workload: { manifests: [] } })
+  for (const namespace of [plain, own])
+    for (const work of [featureSet, 'another'])
+      await world.plant('manifestworks', { name: work, namespace, labels }, { workload: { manifests: [] } })
   const works = (): Promise<readonly boolean[]> =>
-    Promise.all([[plain, featureSet], [plain, 'another'], [own, featureSet]].map(async ([namespace, work]) => (await world.specOf('manifestworks', { namespace: namespace!, name: work! })) !== undefined))
+    Promise.all(
+      [
+        [plain, featureSet],
+        [plain, 'another'],
+        [own, featureSet],
+      ].map(
+        async ([namespace, work]) =>
+          (await world.specOf('manifestworks', { namespace: namespace!, name: work! })) !== undefined,
+      ),
+    )
   await expectStatus(disable(set, featureSet, [name]), 200)
   t.deepEqual(await works(), [true, true, true])
   await expectStatus(disable(set, featureSet), 200)
@@ -337,52 +601,106 @@ test('a work of a feature set that has no feature left is deleted, unless the sp
 })
 
 test('a cluster has the features of one set: a second set with it gets none, whichever has them first', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   const team = unique('team')
-  const wide = await world.set({ clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchLabels: { team } } } })
-  const spoke = await world.plant('managedclusters', { name: unique('spoke'), labels: { team, 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true })
-  const outside = await world.plant('managedclusters', { name: unique('spoke'), labels: { team } }, { hubAcceptsClient: true })
+  const wide = await world.set({
+    clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchLabels: { team } } },
+  })
+  const spoke = await world.plant(
+    'managedclusters',
+    { name: unique('spoke'), labels: { team, 'cluster.open-cluster-management.io/clusterset': set } },
+    { hubAcceptsClient: true },
+  )
+  const outside = await world.plant(
+    'managedclusters',
+    { name: unique('spoke'), labels: { team } },
+    { hubAcceptsClient: true },
+  )
   const model = modelOf(featureSet, { [name]: {} })
   await expectStatus(install(wide, model), 200)
   const second = await install(set, model)
   t.like(second, { status: 422, json: { code: 'FeaturesRefused' } })
-  t.is(second.json.message, `${spoke} is in the set ${wide} too, which has features. A cluster has those of one set: disable them there first.`)
+  t.is(
+    second.json.message,
+    `${spoke} is in the set ${wide} too, which has features. A cluster has those of one set: disable them there first.`,
+  )
   await expectStatus(disable(wide, featureSet), 200)
   await expectStatus(install(set, model), 200)
   t.is((await install(wide, model)).status, 422)
   await world.plant('managedclustersetprofiles', { name: wide }, { features: { [name]: { featureSet } } })
-  const added = await world.service.send('POST', `/api/v1/clusters/${world.org}/hub/clustersets/add`, { token: world.owner.token, body: { clusterSet: set, clusters: [outside] } })
+  const added = await world.service.send('POST', `/api/v1/clusters/${world.org}/hub/clustersets/add`, {
+    token: world.owner.token,
+    body: { clusterSet: set, clusters: [outside] },
+  })
   t.like(added, { status: 422, json: { code: 'ClusterSetRefused' } })
   t.regex(added.json.message, new RegExp(`is in the set ${wide} too`))
 })
 
 test('a spoke that the hub does not know the identity of is named in the answer', async (t) => {
-  const { set, featureSet, names: [name] } = await fresh()
+  const {
+    set,
+    featureSet,
+    names: [name],
+  } = await fresh()
   const known = await world.spoke(set, undefined)
-  const unknown = await world.plant('managedclusters', { name: unique('spoke'), labels: { 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true })
+  const unknown = await world.plant(
+    'managedclusters',
+    { name: unique('spoke'), labels: { 'cluster.open-cluster-management.io/clusterset': set } },
+    { hubAcceptsClient: true },
+  )
   const { json } = await expectStatus(install(set, modelOf(featureSet, { [name]: {} })), 200)
-  t.deepEqual((json as { unservedClusters: { name: string }[] }).unservedClusters.map((each) => each.name), [unknown])
+  t.deepEqual(
+    (json as { unservedClusters: { name: string }[] }).unservedClusters.map((each) => each.name),
+    [unknown],
+  )
   t.regex(JSON.stringify(json), /does not report the claim cluster\.ace\.info/)
-  const status = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json as { reasons: Record<string, string> }
+  const status = (await expectStatus(world.ofSet('GET', set, `/sync-status/${name}`), 200)).json as {
+    reasons: Record<string, string>
+  }
   t.regex(status.reasons[unknown] ?? '', /claim cluster\.ace\.info.*Its state is not known/)
   t.regex(status.reasons[known] ?? '', /^Its agent does not report its features/)
 })
 
-test.serial('a spoke that has not applied the work with the suite, or is away, does not have its version', async (t) => {
-  const set = await world.set()
-  await world.profile(set, withSuite('v2.0.0'))
-  const spoke = await spokeAt(set, '', 'v2.0.0')
-  const check = async () => (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json as { possible: boolean; reason?: string }
-  t.deepEqual(await check(), { possible: true })
-  await world.plant('manifestworks', { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, appliedStatus(false, 'helmreleases is forbidden'))
-  const failed = await check()
-  t.false(failed.possible)
-  t.regex(failed.reason ?? '', new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`))
-  t.like((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusters: [{ name: spoke, version: '' }] })
-  t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
-})
+test.serial(
+  'a spoke that has not applied the work with the suite, or is away, does not have its version',
+  async (t) => {
+    const set = await world.set()
+    await world.profile(set, withSuite('v2.0.0'))
+    const spoke = await spokeAt(set, '', 'v2.0.0')
+    const check = async () =>
+      (await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json as {
+        possible: boolean
+        reason?: string
+      }
+    t.deepEqual(await check(), { possible: true })
+    await world.plant(
+      'manifestworks',
+      { name: core, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
+      { workload: { manifests: [] } },
+      appliedStatus(false, 'helmreleases is forbidden'),
+    )
+    const failed = await check()
+    t.false(failed.possible)
+    t.regex(
+      failed.reason ?? '',
+      new RegExp(`${spoke}: Its agent could not apply what the hub has sent last\\. helmreleases is forbidden`),
+    )
+    t.like((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+      clusters: [{ name: spoke, version: '' }],
+    })
+    t.regex((await world.ofSet('POST', set, '/auto-update')).json.message, /could not apply/)
+  },
+)
 
 test.serial('the core features leave the hub, so that other tests have a catalogue without them', async (t) => {
-  const remove = async (path: string): Promise<number> => (await world.server.request('DELETE', `/apis/ui.k8s.appscode.com/v1alpha1/${path}`)).status
-  t.deepEqual(await Promise.all([remove(`featuresets/${core}`), remove(`features/${suite}`), remove(`features/${server}`)]), [200, 200, 200])
+  const remove = async (path: string): Promise<number> =>
+    (await world.server.request('DELETE', `/apis/ui.k8s.appscode.com/v1alpha1/${path}`)).status
+  t.deepEqual(
+    await Promise.all([remove(`featuresets/${core}`), remove(`features/${suite}`), remove(`features/${server}`)]),
+    [200, 200, 200],
+  )
 })

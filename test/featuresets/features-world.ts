@@ -37,16 +37,27 @@ export type Content = { readonly featureSet: string; readonly chart?: Chart; rea
 
 export const unique = (prefix: string): string => `${prefix}-${randomBytes(5).toString('hex')}`
 export const chartOf = (name: string, version = '1.0.0'): Chart => ({ name, version, sourceRef: { name: 'charts' } })
-const condition = (type: string, status: string, message = '') => ({ type, status, reason: 'Test', message, lastTransitionTime: '2026-01-01T00:00:00Z' })
+const condition = (type: string, status: string, message = '') => ({
+  type,
+  status,
+  reason: 'Test',
+  message,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+})
 
 /** The status of a spoke whose agent reports. Undefined: it makes no claim on its features. */
 export const claimsOf = (yaml: string | undefined): object => ({
   conditions: [condition('ManagedClusterConditionAvailable', 'True')],
-  clusterClaims: [{ name: 'cluster.ace.info', value: 'clusterMetadata: {}' }, ...(yaml === undefined ? [] : [{ name: 'features.ace.info', value: yaml }])],
+  clusterClaims: [
+    { name: 'cluster.ace.info', value: 'clusterMetadata: {}' },
+    ...(yaml === undefined ? [] : [{ name: 'features.ace.info', value: yaml }]),
+  ],
 })
 
 /** The status of a work whose present content is applied, or is not. */
-export const appliedStatus = (isApplied: boolean, message = '', generation = 1) => ({ conditions: [{ ...condition('Applied', isApplied ? 'True' : 'False', message), observedGeneration: generation }] })
+export const appliedStatus = (isApplied: boolean, message = '', generation = 1) => ({
+  conditions: [{ ...condition('Applied', isApplied ? 'True' : 'False', message), observedGeneration: generation }],
+})
 
 /** The values of the editor of a feature set, with a release for each feature. */
 export const modelOf = (featureSet: string, releases: Readonly<Record<string, object | undefined>>): object => ({
@@ -54,14 +65,19 @@ export const modelOf = (featureSet: string, releases: Readonly<Record<string, ob
   resources: Object.fromEntries(
     Object.entries(releases).map(([feature, values]) => [
       `helmToolkitFluxcdIoHelmRelease_${feature.replaceAll('-', '_')}`,
-      { spec: { chart: { spec: { chart: feature, version: '1.0.0', sourceRef: { kind: 'HelmRepository', name: 'charts' } } }, values } },
+      {
+        spec: {
+          chart: { spec: { chart: feature, version: '1.0.0', sourceRef: { kind: 'HelmRepository', name: 'charts' } } },
+          values,
+        },
+      },
     ]),
   ),
 })
 
 /**
- * A service with a hub on a real API server, and an organization whose owner may do everything. With `hasFixedNames` it is the
- * API server of spokes, which is the hub of no other test file, so objects may have fixed names.
+ * A service with a hub on a real API server, and an organization whose owner may do everything. With `hasFixedNames` it
+ * is the API server of spokes, which is the hub of no other test file, so objects may have fixed names.
  */
 export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly hasFixedNames?: boolean } = {}) => {
   const server = (await (hasFixedNames ? spokeKubernetes() : kubernetes()))!
@@ -78,12 +94,25 @@ export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly ha
     const answer = await server.request(method, path, body, { contentType })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
   }
-  const plant = async (plural: PlantedKind, { name, ...metadata }: Metadata, spec: object, status?: object): Promise<string> => {
+  const plant = async (
+    plural: PlantedKind,
+    { name, ...metadata }: Metadata,
+    spec: object,
+    status?: object,
+  ): Promise<string> => {
     await must('POST', pathOf(plural, { ...metadata }), { ...kinds[plural], metadata: { name, ...metadata }, spec })
-    if (status !== undefined) await must('PATCH', `${pathOf(plural, { name, ...metadata })}/status`, { status }, 'application/merge-patch+json')
+    if (status !== undefined)
+      await must('PATCH', `${pathOf(plural, { name, ...metadata })}/status`, { status }, 'application/merge-patch+json')
     return name
   }
-  const under = async (prefix: string, method: 'GET' | 'POST', path: string, body: unknown, person: Person, at: string): Promise<ServiceAnswer> =>
+  const under = async (
+    prefix: string,
+    method: 'GET' | 'POST',
+    path: string,
+    body: unknown,
+    person: Person,
+    at: string,
+  ): Promise<ServiceAnswer> =>
     service.send(method, `/api/v1/clusters/${at}${prefix}${path}`, { token: person.token, body })
 
   return {
@@ -99,21 +128,51 @@ export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly ha
     /** The spec of an object of the hub; undefined if it does not exist. */
     specOf: async (plural: PlantedKind, key: Metadata): Promise<Record<string, unknown> | undefined> =>
       ((await server.request('GET', pathOf(plural, key))).body as { spec?: Record<string, unknown> }).spec,
-    replaceSpec: (plural: PlantedKind, key: Metadata, spec: object): Promise<void> => must('PATCH', pathOf(plural, key), { spec }, 'application/merge-patch+json'),
+    replaceSpec: (plural: PlantedKind, key: Metadata, spec: object): Promise<void> =>
+      must('PATCH', pathOf(plural, key), { spec }, 'application/merge-patch+json'),
     set: (spec: object = {}): Promise<string> => plant('managedclustersets', { name: unique('set') }, spec),
     /** A spoke of a set. Undefined: it makes no claim on its features. */
     spoke: async (set: string, claim: string | undefined, prefix = 'spoke'): Promise<string> =>
-      plant('managedclusters', { name: unique(prefix), labels: { 'cluster.open-cluster-management.io/clusterset': set } }, { hubAcceptsClient: true }, claimsOf(claim)),
-    featureSet: (spec: object = {}): Promise<string> => plant('featuresets', { name: unique('fs') }, { title: 'A set', description: 'Features', chart: { ...chartOf('set') }, ...spec }),
+      plant(
+        'managedclusters',
+        { name: unique(prefix), labels: { 'cluster.open-cluster-management.io/clusterset': set } },
+        { hubAcceptsClient: true },
+        claimsOf(claim),
+      ),
+    featureSet: (spec: object = {}): Promise<string> =>
+      plant(
+        'featuresets',
+        { name: unique('fs') },
+        { title: 'A set', description: 'Features', chart: { ...chartOf('set') }, ...spec },
+      ),
     feature: (featureSet: string, spec: object = {}, status?: object, name = unique('feature')): Promise<string> =>
-      plant('features', { name }, { title: 'A feature', description: 'Does things', featureSet, chart: chartOf(name), ...spec }, status),
-    profile: (set: string, features: Readonly<Record<string, Content>>): Promise<string> => plant('managedclustersetprofiles', { name: set }, { features }),
-    ofSet: (method: 'GET' | 'POST', set: string, path: string, body?: unknown, person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> =>
-      under(`/clustersets/${set}`, method, path, body, person, at),
+      plant(
+        'features',
+        { name },
+        { title: 'A feature', description: 'Does things', featureSet, chart: chartOf(name), ...spec },
+        status,
+      ),
+    profile: (set: string, features: Readonly<Record<string, Content>>): Promise<string> =>
+      plant('managedclustersetprofiles', { name: set }, { features }),
+    ofSet: (
+      method: 'GET' | 'POST',
+      set: string,
+      path: string,
+      body?: unknown,
+      person: Person = owner,
+      at = `${org}/hub`,
+    ): Promise<ServiceAnswer> => under(`/clustersets/${set}`, method, path, body, person, at),
     /** The rows of the audit log about a cluster set, newest first. */
-    auditOf: async (set: string): Promise<readonly { readonly action: string; readonly changes: Readonly<Record<string, unknown>> }[]> => {
-      const log = await expectStatus(service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }), 200)
-      return (log.json as { action: string; changes?: Record<string, unknown> }[]).flatMap(({ action, changes }) => (changes?.['clusterSet'] === set ? [{ action, changes }] : []))
+    auditOf: async (
+      set: string,
+    ): Promise<readonly { readonly action: string; readonly changes: Readonly<Record<string, unknown>> }[]> => {
+      const log = await expectStatus(
+        service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }),
+        200,
+      )
+      return (log.json as { action: string; changes?: Record<string, unknown> }[]).flatMap(({ action, changes }) =>
+        changes?.['clusterSet'] === set ? [{ action, changes }] : [],
+      )
     },
   }
 }

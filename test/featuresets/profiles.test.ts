@@ -15,7 +15,10 @@ test.before(async () => {
 })
 test.after.always(() => world?.service.stop())
 
-const validate = (query = '', cluster = 'hub', person = world.owner) => world.service.send('GET', `/api/v1/clusters/${world.org}/${cluster}/validate-profile${query}`, { token: person.token })
+const validate = (query = '', cluster = 'hub', person = world.owner) =>
+  world.service.send('GET', `/api/v1/clusters/${world.org}/${cluster}/validate-profile${query}`, {
+    token: person.token,
+  })
 
 test('a cluster is valid for a profile if its features are enabled, disabled, or replaced by another of their group', async (t) => {
   const [featureSet, group] = [await world.featureSet(), unique('group')]
@@ -25,16 +28,28 @@ test('a cluster is valid for a profile if its features are enabled, disabled, or
   await world.feature(featureSet, { featureExclusionGroup: group }, { enabled: true })
   const replaced = await world.feature(featureSet, { featureExclusionGroup: group })
   const missing = await world.feature(featureSet)
-  const profile = await world.plant('clusterprofiles', { name: unique('profile') }, { title: 'P', description: 'P', requiredFeatureSets: { [featureSet]: [managed, external, off, replaced] } })
+  const profile = await world.plant(
+    'clusterprofiles',
+    { name: unique('profile') },
+    { title: 'P', description: 'P', requiredFeatureSets: { [featureSet]: [managed, external, off, replaced] } },
+  )
   t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, { valid: 'true' })
-  await world.replaceSpec('clusterprofiles', { name: profile }, { requiredFeatureSets: { [featureSet]: [missing, 'absent', managed] } })
-  t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, { valid: 'false', 'recommended-features': ['absent', missing] })
+  await world.replaceSpec(
+    'clusterprofiles',
+    { name: profile },
+    { requiredFeatureSets: { [featureSet]: [missing, 'absent', managed] } },
+  )
+  t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, {
+    valid: 'false',
+    'recommended-features': ['absent', missing],
+  })
   const usual = await expectStatus(validate(), 200)
   t.is(usual.json.valid, 'false')
   t.is((usual.json['recommended-features'] as string[]).length, 21)
   t.deepEqual((await validate('?profile=dbaas-generic')).json, usual.json)
   t.like(await validate('?profile=never-heard-of'), { status: 404, json: { code: 'ProfileMissing' } })
-  for (const bad of ['A', 'a/b', '..', 'x'.repeat(254)]) t.is((await validate(`?profile=${encodeURIComponent(bad)}`)).status, 400, bad)
+  for (const bad of ['A', 'a/b', '..', 'x'.repeat(254)])
+    t.is((await validate(`?profile=${encodeURIComponent(bad)}`)).status, 400, bad)
 })
 
 interface Managed {
@@ -44,17 +59,27 @@ interface Managed {
   readonly as?: string
 }
 /** A spoke that serves nothing of features, recorded as managed by the hub, which has this claim of it. */
-const spokeWithClaim = async (t: { teardown(end: () => unknown): void }, claim: string | undefined, { uid, as }: Managed = {}): Promise<string> => {
+const spokeWithClaim = async (
+  t: { teardown(end: () => unknown): void },
+  claim: string | undefined,
+  { uid, as }: Managed = {},
+): Promise<string> => {
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
   fake.uid = randomUUID()
   const name = `spoke-${randomBytes(4).toString('hex')}`
   await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, fake.kubeconfig()), 200)
   const clusters = world.service.running.container.resolve(ClusterStoreToken)
-  const hub = (await world.server.request('GET', '/api/v1/namespaces/kube-system')).body as { metadata: { uid: string } }
-  const org = (await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)).json.id
+  const hub = (await world.server.request('GET', '/api/v1/namespaces/kube-system')).body as {
+    metadata: { uid: string }
+  }
+  const org = (
+    await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)
+  ).json.id
   const record = (await clusters.find(org, name))!
-  unwrap(await clusters.change(record.id, record.version, { hubClusterUid: hub.metadata.uid, managedClusterName: name }))
+  unwrap(
+    await clusters.change(record.id, record.version, { hubClusterUid: hub.metadata.uid, managedClusterName: name }),
+  )
   const identity = uid === '' ? [] : [{ name: 'id.k8s.io', value: uid ?? fake.uid }]
   const claims = [...identity, ...(claim === undefined ? [] : [{ name: 'features.ace.info', value: claim }])]
   await world.plant('managedclusters', { name: as ?? name }, { hubAcceptsClient: true }, { clusterClaims: claims })
@@ -69,7 +94,10 @@ test('a spoke without objects of features is judged by its claim on the hub', as
   const disabled = await spokeWithClaim(t, 'disabledFeatures: [license-proxyserver]\n')
   t.deepEqual((await expectStatus(validate('?profile=generic', disabled), 200)).json, { valid: 'true' })
   const silent = await spokeWithClaim(t, undefined)
-  t.deepEqual((await expectStatus(validate('?profile=generic', silent), 200)).json, { valid: 'false', 'recommended-features': ['license-proxyserver'] })
+  t.deepEqual((await expectStatus(validate('?profile=generic', silent), 200)).json, {
+    valid: 'false',
+    'recommended-features': ['license-proxyserver'],
+  })
 })
 
 test('a spoke that claims no UID is known by the name under which the hub manages it; another cluster of that name is not', async (t) => {
@@ -94,10 +122,17 @@ test('a claim that cannot be read is 500; its text is not repeated', async (t) =
 
 test('the check needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
   const { people, owner, org } = world
-  const [connector, reader, stranger] = [await people.person('none'), await people.person('reader'), await people.person('stranger')]
+  const [connector, reader, stranger] = [
+    await people.person('none'),
+    await people.person('reader'),
+    await people.person('stranger'),
+  ]
   const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
   await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
   await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
   await people.organization(stranger)
-  t.deepEqual(await Promise.all([connector, reader, stranger].map(async (person) => (await validate('', 'hub', person)).status)), [403, 200, 404])
+  t.deepEqual(
+    await Promise.all([connector, reader, stranger].map(async (person) => (await validate('', 'hub', person)).status)),
+    [403, 200, 404],
+  )
 })

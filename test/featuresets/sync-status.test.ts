@@ -14,32 +14,71 @@ test.after.always(() => world?.service.stop())
 /** A set with two installed features, one of them at a version, and a third feature of the catalogue. */
 const setWithFeatures = async () => {
   const [set, featureSet] = [await world.set(), await world.featureSet()]
-  const [pinned, loose, other] = [await world.feature(featureSet), await world.feature(featureSet), await world.feature(featureSet)]
+  const [pinned, loose, other] = [
+    await world.feature(featureSet),
+    await world.feature(featureSet),
+    await world.feature(featureSet),
+  ]
   await world.profile(set, { [pinned]: { featureSet, chart: chartOf(pinned, '1.2.0') }, [loose]: { featureSet } })
   return { set, featureSet, pinned, loose, other }
 }
 
 test('feature sets are listed with what is installed; a set is installed if all its required features are', async (t) => {
   const set = await world.set()
-  const [whole, half, free] = [await world.featureSet(), await world.featureSet({ requiredFeatures: [] }), await world.featureSet()]
+  const [whole, half, free] = [
+    await world.featureSet(),
+    await world.featureSet({ requiredFeatures: [] }),
+    await world.featureSet(),
+  ]
   const [a, b] = [await world.feature(whole, { recommended: true, featureBlock: 'Block' }), await world.feature(half)]
-  const [c, hidden, d] = [await world.feature(half), await world.feature(half, { disabled: true }), await world.feature(free)]
+  const [c, hidden, d] = [
+    await world.feature(half),
+    await world.feature(half, { disabled: true }),
+    await world.feature(free),
+  ]
   await world.replaceSpec('featuresets', { name: whole }, { requiredFeatures: [a] })
   await world.replaceSpec('featuresets', { name: half }, { requiredFeatures: [b, c] })
   const off = await world.featureSet({ disabled: true })
-  const list = async (): Promise<readonly { name: string; installed: boolean; requiredFeatures: string[]; features: { name: string }[] }[]> => (await expectStatus(world.ofSet('GET', set, '/featuresets'), 200)).json
-  const installed = async () => Object.fromEntries((await list()).filter(({ name }) => [whole, half, free, off].includes(name)).map((each) => [each.name, each.installed]))
+  const list = async (): Promise<
+    readonly { name: string; installed: boolean; requiredFeatures: string[]; features: { name: string }[] }[]
+  > => (await expectStatus(world.ofSet('GET', set, '/featuresets'), 200)).json
+  const installed = async () =>
+    Object.fromEntries(
+      (await list())
+        .filter(({ name }) => [whole, half, free, off].includes(name))
+        .map((each) => [each.name, each.installed]),
+    )
   t.deepEqual(await installed(), { [whole]: false, [half]: false, [free]: false })
   await world.profile(set, { [a]: { featureSet: whole }, [b]: { featureSet: half }, [d]: { featureSet: free } })
   t.deepEqual(await installed(), { [whole]: true, [half]: false, [free]: true })
   const shown = (await list()).find(({ name }) => name === half)
-  t.deepEqual(shown?.features.map(({ name }) => name), [b, c].sort())
+  t.deepEqual(
+    shown?.features.map(({ name }) => name),
+    [b, c].sort(),
+  )
   t.deepEqual(shown?.requiredFeatures, [b, c].sort())
   t.false(JSON.stringify(await list()).includes(hidden))
-  t.deepEqual((await list()).find(({ name }) => name === whole), {
-    name: whole, title: 'A set', description: 'Features', recommended: false, installed: true, requiredFeatures: [a],
-    features: [{ name: a, title: 'A feature', description: 'Does things', recommended: true, installed: true, featureBlock: 'Block' }],
-  })
+  t.deepEqual(
+    (await list()).find(({ name }) => name === whole),
+    {
+      name: whole,
+      title: 'A set',
+      description: 'Features',
+      recommended: false,
+      installed: true,
+      requiredFeatures: [a],
+      features: [
+        {
+          name: a,
+          title: 'A feature',
+          description: 'Does things',
+          recommended: true,
+          installed: true,
+          featureBlock: 'Block',
+        },
+      ],
+    },
+  )
 })
 
 test('a spoke is in sync if it has the installed feature in the installed version, by either form of its claim', async (t) => {
@@ -47,28 +86,55 @@ test('a spoke is in sync if it has the installed feature in the installed versio
   const same = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.2.0\n  ${loose}: 9.9.9\n`, 'a')
   const older = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.1.0\n`, 'b')
   const list = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'c')
-  const external = await world.spoke(set, `enabledFeatures: [${pinned}]\nexternallyManagedFeatures: [${pinned}]\ndisabledFeatures: [${loose}]\n`, 'd')
+  const external = await world.spoke(
+    set,
+    `enabledFeatures: [${pinned}]\nexternallyManagedFeatures: [${pinned}]\ndisabledFeatures: [${loose}]\n`,
+    'd',
+  )
   const silent = await world.spoke(set, undefined, 'e')
   const broken = await world.spoke(set, 'enabledFeatures: {a: [\n', 'f')
   const wrong = await world.spoke(set, 'enabledFeatures: 7\n', 'g')
   await world.spoke(await world.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
-  const unreported = Object.fromEntries([silent, broken, wrong].map((name) => [name, 'Its agent does not report its features, or not in a form that can be read.']))
+  const unreported = Object.fromEntries(
+    [silent, broken, wrong].map((name) => [
+      name,
+      'Its agent does not report its features, or not in a form that can be read.',
+    ]),
+  )
   const lists = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
-  const ofPinned = { ...lists, reasons: { ...unreported, [older]: 'It has version 1.1.0, and the cluster set 1.2.0.', [external]: 'The feature was installed on it by other means.' } }
-  const ofLoose = { ...lists, reasons: { ...unreported, [older]: 'It does not have the feature.', [external]: 'It does not have the feature.' } }
+  const ofPinned = {
+    ...lists,
+    reasons: {
+      ...unreported,
+      [older]: 'It has version 1.1.0, and the cluster set 1.2.0.',
+      [external]: 'The feature was installed on it by other means.',
+    },
+  }
+  const ofLoose = {
+    ...lists,
+    reasons: { ...unreported, [older]: 'It does not have the feature.', [external]: 'It does not have the feature.' },
+  }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: ofPinned, [loose]: ofLoose } })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {
+    [featureSet]: { [pinned]: ofPinned, [loose]: ofLoose },
+  })
 })
 
 test('a spoke that has a feature which is not installed on the set is out of sync, and shown with all features', async (t) => {
   const { set, featureSet, pinned, loose, other } = await setWithFeatures()
   const inStep = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
   const stray = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
-  const ofOther = { insyncClusters: [], outOfSyncClusters: [stray], reasons: { [stray]: 'It has the feature, which is not installed on the cluster set.' } }
+  const ofOther = {
+    insyncClusters: [],
+    outOfSyncClusters: [stray],
+    reasons: { [stray]: 'It has the feature, which is not installed on the cluster set.' },
+  }
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
   const both = { insyncClusters: [inStep, stray], outOfSyncClusters: [] }
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: both, [loose]: both, [other]: ofOther } })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {
+    [featureSet]: { [pinned]: both, [loose]: both, [other]: ofOther },
+  })
 })
 
 test('a release that is reported as not ready is out of sync, as the work of its set says', async (t) => {
@@ -80,29 +146,66 @@ test('a release that is reported as not ready is out of sync, as the work of its
     conditions: [],
     statusFeedback: { values: [{ name: 'Ready', fieldValue: { type: 'String', string: ready } }] },
   })
-  const status = { ...appliedStatus(true), resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] } }
-  await world.plant('manifestworks', { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, status)
-  const [ready, unready] = [{ insyncClusters: [spoke], outOfSyncClusters: [] }, { insyncClusters: [], outOfSyncClusters: [spoke], reasons: { [spoke]: 'The release of the feature is not ready.' } }]
+  const status = {
+    ...appliedStatus(true),
+    resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] },
+  }
+  await world.plant(
+    'manifestworks',
+    { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
+    { workload: { manifests: [] } },
+    status,
+  )
+  const [ready, unready] = [
+    { insyncClusters: [spoke], outOfSyncClusters: [] },
+    {
+      insyncClusters: [],
+      outOfSyncClusters: [spoke],
+      reasons: { [spoke]: 'The release of the feature is not ready.' },
+    },
+  ]
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, unready)
   t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ready)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], { [pinned]: unready, [loose]: ready })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], {
+    [pinned]: unready,
+    [loose]: ready,
+  })
 })
 
 test('a set that selects by labels has the clusters that it selects', async (t) => {
   const team = unique('team')
-  const set = await world.set({ clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: [team] }] } } })
+  const set = await world.set({
+    clusterSelector: {
+      selectorType: 'LabelSelector',
+      labelSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: [team] }] },
+    },
+  })
   const feature = await world.feature(await world.featureSet())
   await world.profile(set, { [feature]: { featureSet: 'any' } })
-  const name = await world.plant('managedclusters', { name: unique('spoke'), labels: { team } }, { hubAcceptsClient: true }, claimsOf(`enabledFeatures: [${feature}]`))
+  const name = await world.plant(
+    'managedclusters',
+    { name: unique('spoke'), labels: { team } },
+    { hubAcceptsClient: true },
+    claimsOf(`enabledFeatures: [${feature}]`),
+  )
   await world.spoke(set, `enabledFeatures: [${feature}]`)
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json, { insyncClusters: [name], outOfSyncClusters: [] })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json, {
+    insyncClusters: [name],
+    outOfSyncClusters: [],
+  })
 })
 
 test('a set without a profile, without spokes and without features of its own has nothing to show', async (t) => {
   const set = await world.set()
   t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusterSetVersion: '', clusters: [] })
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, { possible: false, reason: 'The cluster set has no spokes.' })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, {
+    clusterSetVersion: '',
+    clusters: [],
+  })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, {
+    possible: false,
+    reason: 'The cluster set has no spokes.',
+  })
 })
 
 test('a work that is not applied at its generation is out of sync, with any feedback of an earlier one', async (t) => {
@@ -110,55 +213,129 @@ test('a work that is not applied at its generation is out of sync, with any feed
   const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
   await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
   const feedback = {
-    resourceMeta: { ordinal: 0, group: 'helm.toolkit.fluxcd.io', kind: 'HelmRelease', resource: 'helmreleases', name: pinned },
+    resourceMeta: {
+      ordinal: 0,
+      group: 'helm.toolkit.fluxcd.io',
+      kind: 'HelmRelease',
+      resource: 'helmreleases',
+      name: pinned,
+    },
     conditions: [],
     statusFeedback: { values: [{ name: 'Ready', fieldValue: { type: 'String', string: 'True' } }] },
   }
   const path = `/apis/work.open-cluster-management.io/v1/namespaces/${spoke}/manifestworks/${featureSet}`
-  const report = async (status: object) => world.server.request('PATCH', `${path}/status`, { status: { ...status, resourceStatus: { manifests: [feedback] } } }, { contentType: 'application/merge-patch+json' })
-  const shown = async () => (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as { insyncClusters: string[]; reasons?: Record<string, string> }
-  await world.plant('manifestworks', { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, { resourceStatus: { manifests: [feedback] } })
+  const report = async (status: object) =>
+    world.server.request(
+      'PATCH',
+      `${path}/status`,
+      { status: { ...status, resourceStatus: { manifests: [feedback] } } },
+      { contentType: 'application/merge-patch+json' },
+    )
+  const shown = async () =>
+    (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
+      insyncClusters: string[]
+      reasons?: Record<string, string>
+    }
+  await world.plant(
+    'manifestworks',
+    { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } },
+    { workload: { manifests: [] } },
+    { resourceStatus: { manifests: [feedback] } },
+  )
   t.is((await shown()).reasons?.[spoke], 'Its agent has not applied what the hub has sent last.')
   await report(appliedStatus(true))
   t.deepEqual(await shown(), { insyncClusters: [spoke], outOfSyncClusters: [] } as never)
   await report(appliedStatus(false, 'Failed to apply manifest work'))
-  t.is((await shown()).reasons?.[spoke], 'Its agent could not apply what the hub has sent last. Failed to apply manifest work')
+  t.is(
+    (await shown()).reasons?.[spoke],
+    'Its agent could not apply what the hub has sent last. Failed to apply manifest work',
+  )
   await report(appliedStatus(true, '', 0))
   t.deepEqual((await shown()).insyncClusters, [])
-  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][pinned], await shown())
+  t.deepEqual(
+    (await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet][pinned],
+    await shown(),
+  )
 })
 
 test('a spoke that its hub does not see as available is unknown, and not in sync', async (t) => {
   const { set, pinned } = await setWithFeatures()
   const spoke = await world.spoke(set, `enabledFeatures: [${pinned}]\n`)
-  const shown = async () => (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as { insyncClusters: string[]; reasons?: Record<string, string> }
+  const shown = async () =>
+    (await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json as {
+      insyncClusters: string[]
+      reasons?: Record<string, string>
+    }
   t.deepEqual((await shown()).insyncClusters, [spoke])
-  const gone = { type: 'ManagedClusterConditionAvailable', status: 'Unknown', reason: 'ManagedClusterLeaseUpdateStopped', message: 'Registration agent stopped updating its lease.', lastTransitionTime: '2026-01-01T00:00:00Z' }
-  await world.server.request('PATCH', `/apis/cluster.open-cluster-management.io/v1/managedclusters/${spoke}/status`, { status: { conditions: [gone] } }, { contentType: 'application/merge-patch+json' })
-  t.deepEqual(await shown(), { insyncClusters: [], outOfSyncClusters: [spoke], reasons: { [spoke]: 'Its state is not known: the hub does not see it as available. Registration agent stopped updating its lease.' } } as never)
+  const gone = {
+    type: 'ManagedClusterConditionAvailable',
+    status: 'Unknown',
+    reason: 'ManagedClusterLeaseUpdateStopped',
+    message: 'Registration agent stopped updating its lease.',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  await world.server.request(
+    'PATCH',
+    `/apis/cluster.open-cluster-management.io/v1/managedclusters/${spoke}/status`,
+    { status: { conditions: [gone] } },
+    { contentType: 'application/merge-patch+json' },
+  )
+  t.deepEqual(await shown(), {
+    insyncClusters: [],
+    outOfSyncClusters: [spoke],
+    reasons: {
+      [spoke]:
+        'Its state is not known: the hub does not see it as available. Registration agent stopped updating its lease.',
+    },
+  } as never)
 })
 
-
 test('a set, a feature or a name that cannot exist is 404', async (t) => {
-  const reads = ['/featuresets', '/sync-status/all-features', '/sync-status/suite-features-version', '/sync-status/backup', '/auto-update/check']
+  const reads = [
+    '/featuresets',
+    '/sync-status/all-features',
+    '/sync-status/suite-features-version',
+    '/sync-status/backup',
+    '/auto-update/check',
+  ]
   for (const path of reads) {
     t.like(await world.ofSet('GET', 'no-such-set', path), { status: 404, json: { code: 'ClusterSetMissing' } }, path)
     t.is((await world.ofSet('GET', 'No_Such.Set', path)).status, 404, path)
   }
   const set = await world.set()
-  t.like(await world.ofSet('GET', set, `/sync-status/${unique('none')}`), { status: 404, json: { code: 'FeatureMissing' } })
+  t.like(await world.ofSet('GET', set, `/sync-status/${unique('none')}`), {
+    status: 404,
+    json: { code: 'FeatureMissing' },
+  })
   t.is((await world.ofSet('GET', set, '/sync-status/No_Such_Feature')).status, 404)
 })
 
 test('reading needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
   const { people, owner, org } = world
-  const [connector, reader, stranger] = [await people.person('none'), await people.person('reader'), await people.person('stranger')]
+  const [connector, reader, stranger] = [
+    await people.person('none'),
+    await people.person('reader'),
+    await people.person('stranger'),
+  ]
   const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
   await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
   await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
   await people.organization(stranger)
   const set = await world.set()
-  for (const path of ['/featuresets', '/sync-status/all-features', '/sync-status/suite-features-version', '/auto-update/check']) {
-    t.deepEqual(await Promise.all([connector, reader, stranger].map(async (person) => (await world.ofSet('GET', set, path, undefined, person)).status)), [403, 200, 404], path)
+  for (const path of [
+    '/featuresets',
+    '/sync-status/all-features',
+    '/sync-status/suite-features-version',
+    '/auto-update/check',
+  ]) {
+    t.deepEqual(
+      await Promise.all(
+        [connector, reader, stranger].map(
+          async (person) => (await world.ofSet('GET', set, path, undefined, person)).status,
+        ),
+      ),
+      [403, 200, 404],
+      path,
+    )
   }
 })

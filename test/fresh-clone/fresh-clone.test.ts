@@ -15,14 +15,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** A stranger's environment: nothing of the product's, and no node of this checkout on the path. */
 const strangerEnvironment = (more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => ({
-  PATH: (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules')).join(':'),
+  PATH: (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(':'),
   HOME: process.env['HOME'] ?? '',
   ...more,
 })
 
 /**
- * This run was started with what `npm ci` installed for development. The clone gets the other half alone, all that the service may load:
- * unpacking both takes twice as long. The slow files install both.
+ * This run was started with what `npm ci` installed for development. The clone gets the other half alone, all that the
+ * service may load: unpacking both takes twice as long. The slow files install both.
  */
 const packages: Readonly<Record<string, string>> = isThorough ? {} : { npm_config_omit: 'dev' }
 
@@ -37,12 +40,27 @@ test('a fresh clone, its two commands, and it answers', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await run('git', ['clone', '--quiet', '--no-hardlinks', root, 'moorage'], { cwd: folder, env: strangerEnvironment() })
   const clone = join(folder, 'moorage')
-  const install = (...words: readonly string[]) => run('npm', ['ci', ...words, '--no-audit', '--no-fund'], { cwd: clone, env: strangerEnvironment(packages), maxBuffer: 16_000_000 })
+  const install = (...words: readonly string[]) =>
+    run('npm', ['ci', ...words, '--no-audit', '--no-fund'], {
+      cwd: clone,
+      env: strangerEnvironment(packages),
+      maxBuffer: 16_000_000,
+    })
   await install('--offline').catch(() => install('--prefer-offline'))
-  const listeners = { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_MARKETPLACE_LISTEN: '127.0.0.1:0' }
-  const service = spawn('npm', ['start'], { cwd: clone, env: strangerEnvironment(listeners), stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const listeners = {
+    MOORAGE_LISTEN: '127.0.0.1:0',
+    MOORAGE_OPS_LISTEN: '127.0.0.1:0',
+    MOORAGE_MARKETPLACE_LISTEN: '127.0.0.1:0',
+  }
+  const service = spawn('npm', ['start'], {
+    cwd: clone,
+    env: strangerEnvironment(listeners),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
   const said: string[] = []
-  for (const stream of [service.stdout, service.stderr]) stream.setEncoding('utf8').on('data', (text: string) => said.push(text))
+  for (const stream of [service.stdout, service.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => said.push(text))
   const ended = new Promise((resolve) => service.once('exit', resolve))
   t.teardown(async () => {
     if (service.pid !== undefined && service.exitCode === null) process.kill(-service.pid, 'SIGTERM')

@@ -48,7 +48,12 @@ test.after.always(() => world.service.stop())
 let keys = 0
 
 /** Sends a change under a key of its own, then once more, and compares. Answers the first answer. */
-const sendTwice = async (service: PopulatedService, method: string, path: string, options: SendOptions): Promise<{ readonly first: ServiceAnswer; readonly second: ServiceAnswer }> => {
+const sendTwice = async (
+  service: PopulatedService,
+  method: string,
+  path: string,
+  options: SendOptions,
+): Promise<{ readonly first: ServiceAnswer; readonly second: ServiceAnswer }> => {
   const keyed = { ...options, headers: { ...options.headers, 'Idempotency-Key': `kept-${(keys += 1)}` } }
   return { first: await service.send(method, path, keyed), second: await service.send(method, path, keyed) }
 }
@@ -65,7 +70,11 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
   ['identity.changePageSizes', 'alice', { productUI: 20 }],
   ['identity.revokeOtherSessions', 'alice', undefined],
   ['identity.deleteSettingsTokens', 'alice', { tokenIDs: [999_999] }],
-  ['identity.adminCreateUser', 'admin', { username: 'kim', email: 'kim@example.com', password, must_change_password: false }],
+  [
+    'identity.adminCreateUser',
+    'admin',
+    { username: 'kim', email: 'kim@example.com', password, must_change_password: false },
+  ],
   ['identity.adminEditUser', 'admin', { location: 'Pier 5' }],
   ['identity.adminUpdateProfile', 'admin', { location: 'Pier 6' }],
   ['identity.consoleCreateUser', 'admin', { userName: 'kai', email: 'kai@example.com', password }],
@@ -82,8 +91,16 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
   ['organizations.createRobotToken', 'alice', { name: 'kept' }],
   ['organizations.editPolicies', 'alice', { two_factor_grace_days: 5 }],
   ['organizations.setAvatar', 'alice', { image: picture }],
-  ['authz.createRole', 'alice', { name: 'keeper', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] }],
-  ['authz.updateRole', 'alice', { name: 'lookout', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] }],
+  [
+    'authz.createRole',
+    'alice',
+    { name: 'keeper', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] },
+  ],
+  [
+    'authz.updateRole',
+    'alice',
+    { name: 'lookout', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] },
+  ],
   ['chart-repositories.createNamed', 'alice', { name: 'cellar', url: 'https://127.0.0.1:1/cellar' }],
   ['chart-repositories.editNamed', 'alice', { description: 'kept' }],
   ['clusters.updateCluster', 'alice', { displayName: 'Kept pier', provider: '', accessConfig: '' }],
@@ -92,49 +109,71 @@ const changes: readonly (readonly [id: string, who: 'alice' | 'admin' | 'passwor
   ['organizations.addTeamMember', 'alice', undefined],
 ]
 
-test.serial('changes of every kind store their answer with the change, and a retry gets it to the letter', async (t) => {
-  const { service, alice, storedAfter } = world
-  const credentials = { alice: { token: alice }, admin: { token: service.adminToken }, password: { basic: ['alice', password] as const } }
-  const wrong: string[] = []
-  for (const [id, who, body] of changes) {
-    const route = service.running.assembly.routes.find(({ bound }) => bound.route.id === id)
-    if (route === undefined) throw new Error(`There is no route ${id}`)
-    const target = targetOf(route, service.world).replace('/users/vera/tokens', '/users/alice/tokens')
-    storedAfter.length = 0
-    const { first, second } = await sendTwice(service, route.methods[0] ?? '', target, { ...credentials[who], ...(body === undefined ? {} : { body }) })
-    const told = `${id}: ${first.status} ${first.text}`
-    if (first.status >= 300) wrong.push(told)
-    if (storedAfter.length > 0) wrong.push(`${told} was stored after its change`)
-    const isSame = second.status === first.status && second.text === first.text && second.headers['etag'] === first.headers['etag']
-    if (!isSame || second.headers['idempotency-replayed'] !== 'true') wrong.push(`${told}, then ${second.status} ${second.text}`)
-  }
-  t.deepEqual(wrong, [])
-})
+test.serial(
+  'changes of every kind store their answer with the change, and a retry gets it to the letter',
+  async (t) => {
+    const { service, alice, storedAfter } = world
+    const credentials = {
+      alice: { token: alice },
+      admin: { token: service.adminToken },
+      password: { basic: ['alice', password] as const },
+    }
+    const wrong: string[] = []
+    for (const [id, who, body] of changes) {
+      const route = service.running.assembly.routes.find(({ bound }) => bound.route.id === id)
+      if (route === undefined) throw new Error(`There is no route ${id}`)
+      const target = targetOf(route, service.world).replace('/users/vera/tokens', '/users/alice/tokens')
+      storedAfter.length = 0
+      const { first, second } = await sendTwice(service, route.methods[0] ?? '', target, {
+        ...credentials[who],
+        ...(body === undefined ? {} : { body }),
+      })
+      const told = `${id}: ${first.status} ${first.text}`
+      if (first.status >= 300) wrong.push(told)
+      if (storedAfter.length > 0) wrong.push(`${told} was stored after its change`)
+      const isSame =
+        second.status === first.status && second.text === first.text && second.headers['etag'] === first.headers['etag']
+      if (!isSame || second.headers['idempotency-replayed'] !== 'true')
+        wrong.push(`${told}, then ${second.status} ${second.text}`)
+    }
+    t.deepEqual(wrong, [])
+  },
+)
 
-test.serial('a retry of what removed or renamed its own object gets the first answer, and nothing else does', async (t) => {
-  const { service, alice } = world
-  const as = { token: alice }
-  const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
-  t.is(made.status, 201)
-  const renamed = await sendTwice(service, 'POST', '/api/v1/orgs/shoal/rename', { ...as, body: { new_name: 'reef' } })
-  t.deepEqual([renamed.first.status, renamed.second.status], [204, 204], renamed.second.text)
-  const headers = { 'Idempotency-Key': 'end-of-the-reef' }
-  const remove = (options: SendOptions, query = '') => service.send('DELETE', `/api/v1/orgs/reef${query}`, options)
-  t.is((await remove({ ...as, headers })).status, 204)
-  const again = await remove({ ...as, headers })
-  t.deepEqual([again.status, again.headers['idempotency-replayed'], again.text], [204, 'true', ''])
-  t.is((await remove(as)).status, 404)
-  t.is((await remove({ ...as, headers: { 'Idempotency-Key': 'another' } })).status, 404)
-  t.is((await remove({ ...as, headers }, '?another=request')).status, 404)
-  t.is((await remove({ token: await service.tokenFor('olga'), headers })).status, 404)
-  t.is((await service.send('GET', '/api/v1/orgs/reef', { ...as, headers })).status, 404)
-})
+test.serial(
+  'a retry of what removed or renamed its own object gets the first answer, and nothing else does',
+  async (t) => {
+    const { service, alice } = world
+    const as = { token: alice }
+    const made = await service.send('POST', '/api/v1/orgs', { ...as, body: { username: 'shoal' } })
+    t.is(made.status, 201)
+    const renamed = await sendTwice(service, 'POST', '/api/v1/orgs/shoal/rename', { ...as, body: { new_name: 'reef' } })
+    t.deepEqual([renamed.first.status, renamed.second.status], [204, 204], renamed.second.text)
+    const headers = { 'Idempotency-Key': 'end-of-the-reef' }
+    const remove = (options: SendOptions, query = '') => service.send('DELETE', `/api/v1/orgs/reef${query}`, options)
+    t.is((await remove({ ...as, headers })).status, 204)
+    const again = await remove({ ...as, headers })
+    t.deepEqual([again.status, again.headers['idempotency-replayed'], again.text], [204, 'true', ''])
+    t.is((await remove(as)).status, 404)
+    t.is((await remove({ ...as, headers: { 'Idempotency-Key': 'another' } })).status, 404)
+    t.is((await remove({ ...as, headers }, '?another=request')).status, 404)
+    t.is((await remove({ token: await service.tokenFor('olga'), headers })).status, 404)
+    t.is((await service.send('GET', '/api/v1/orgs/reef', { ...as, headers })).status, 404)
+  },
+)
 
 test.serial('an answer with a body is replayed only to one who may still send the request', async (t) => {
   const { service, alice } = world
   const dora = await service.tokenFor('dora')
-  t.is((await service.send('PUT', `/api/v1/teams/${service.world.teamIds.Owners}/members/dora`, { token: alice })).status, 204)
-  const invite = { token: dora, body: { email: 'pilot@example.com', role: 'member' }, headers: { 'Idempotency-Key': 'pilot' } }
+  t.is(
+    (await service.send('PUT', `/api/v1/teams/${service.world.teamIds.Owners}/members/dora`, { token: alice })).status,
+    204,
+  )
+  const invite = {
+    token: dora,
+    body: { email: 'pilot@example.com', role: 'member' },
+    headers: { 'Idempotency-Key': 'pilot' },
+  }
   t.is((await service.send('POST', '/api/v1/orgs/harbour/invitations', invite)).status, 201)
   t.is((await service.send('DELETE', '/api/v1/orgs/harbour/members/dora', { token: alice })).status, 204)
   const refused = await service.send('POST', '/api/v1/orgs/harbour/invitations', invite)
@@ -209,7 +248,8 @@ test('the answer is what a browser reads, and begins where its reader was', asyn
 test('a refusal is an ordinary answer; a wrong place to begin is 400', async (a) => {
   const server = await startStubServer([handle(watchTide, async () => left(Gone('There is no tide.')))])
   a.teardown(() => server.stop())
-  const ask = async (headers: Record<string, string>) => httpSend(server.baseUrl)({ method: 'GET', path: '/api/v1/tide', headers, body: undefined })
+  const ask = async (headers: Record<string, string>) =>
+    httpSend(server.baseUrl)({ method: 'GET', path: '/api/v1/tide', headers, body: undefined })
   a.is((await ask({ accept: 'text/event-stream' })).status, 401)
   const gone = await ask({ accept: 'text/event-stream', authorization: 'Bearer good' })
   a.is(gone.status, 404)
@@ -217,7 +257,18 @@ test('a refusal is an ordinary answer; a wrong place to begin is 400', async (a)
   const other = await startStubServer([handle(watchTide, async () => right(slowTide()))])
   a.teardown(() => other.stop())
   for (const id of ['x', '-1', '1e3', '9'.repeat(30)]) {
-    a.is((await httpSend(other.baseUrl)({ method: 'GET', path: '/api/v1/tide', headers: { authorization: 'Bearer good', 'last-event-id': id }, body: undefined })).status, 400, id)
+    a.is(
+      (
+        await httpSend(other.baseUrl)({
+          method: 'GET',
+          path: '/api/v1/tide',
+          headers: { authorization: 'Bearer good', 'last-event-id': id },
+          body: undefined,
+        })
+      ).status,
+      400,
+      id,
+    )
   }
 })
 
@@ -257,11 +308,13 @@ test('a feed that breaks is cut, so that a client does not take it for complete'
 test('a caller who loses the right is cut off; a busy store cuts no caller off', async (a) => {
   let asked = 0
   const server = await startStubServer(
-    [handle(watchTide, async () => {
-      asked += 1
-      if (asked === 2) throw new Error('the store is busy')
-      return asked < 4 ? right(slowTide()) : left(Gone('Not any more.'))
-    })],
+    [
+      handle(watchTide, async () => {
+        asked += 1
+        if (asked === 2) throw new Error('the store is busy')
+        return asked < 4 ? right(slowTide()) : left(Gone('Not any more.'))
+      }),
+    ],
     { feedTimes: { recheck: 20 } },
   )
   a.teardown(() => server.stop())
@@ -272,10 +325,19 @@ test('a caller who loses the right is cut off; a busy store cuts no caller off',
 })
 
 test('a silent feed sends comments', async (a) => {
-  const server = await startStubServer([handle(watchTide, async () => right(slowTide()))], { feedTimes: { heartbeat: 10 } })
+  const server = await startStubServer([handle(watchTide, async () => right(slowTide()))], {
+    feedTimes: { heartbeat: 10 },
+  })
   a.teardown(() => server.stop())
   const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
-  await until('some beats', () => (open.text().split('\n\n').filter((block) => block === ':').length >= 3 ? true : undefined))
+  await until('some beats', () =>
+    open
+      .text()
+      .split('\n\n')
+      .filter((block) => block === ':').length >= 3
+      ? true
+      : undefined,
+  )
   a.is(open.events.length, 3)
   open.cut()
 })
@@ -296,7 +358,9 @@ test('a reader that takes nothing is not read ahead for', async (a) => {
   a.teardown(() => server.stop({ requests: 100 }))
   const socket = connect(server.port, '127.0.0.1')
   a.teardown(() => void socket.destroy())
-  socket.write('GET /api/v1/tide HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer good\r\naccept: text/event-stream\r\n\r\n')
+  socket.write(
+    'GET /api/v1/tide HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer good\r\naccept: text/event-stream\r\n\r\n',
+  )
   socket.pause()
   let last = -1
   await until('it waits', async () => {

@@ -24,7 +24,8 @@ const auth = { authorization: 'token good' }
 const jsonHeaders = { ...auth, 'content-type': 'application/json' }
 const send = (server: StubServer, path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${server.baseUrl}/api/v1${path}`, { headers: auth, redirect: 'manual', ...init })
-const bodyOf = async (reply: Response): Promise<Record<string, unknown>> => (await reply.json()) as Record<string, unknown>
+const bodyOf = async (reply: Response): Promise<Record<string, unknown>> =>
+  (await reply.json()) as Record<string, unknown>
 
 const errorCases: readonly [name: string, path: string, init: RequestInit, status: number, code: string][] = [
   ['no credential', '/things/1', { headers: {} }, 401, 'NotAuthenticated'],
@@ -33,8 +34,20 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['an empty Authorization', '/things/1', { headers: { authorization: ' ' } }, 401, 'NotAuthenticated'],
   ['Basic without colon', '/things/1', { headers: { authorization: `Basic ${btoa('ada')}` } }, 401, 'NotAuthenticated'],
   ['two different credentials', '/things/1?token=reader', {}, 401, 'NotAuthenticated'],
-  ['a wrong credential on a public route', '/things', { headers: { authorization: 'token nope' } }, 401, 'NotAuthenticated'],
-  ['a scope that the token lacks', '/things', { method: 'POST', headers: { ...jsonHeaders, authorization: 'token reader' }, body: '{"name":"x"}' }, 403, 'ScopeMissing'],
+  [
+    'a wrong credential on a public route',
+    '/things',
+    { headers: { authorization: 'token nope' } },
+    401,
+    'NotAuthenticated',
+  ],
+  [
+    'a scope that the token lacks',
+    '/things',
+    { method: 'POST', headers: { ...jsonHeaders, authorization: 'token reader' }, body: '{"name":"x"}' },
+    403,
+    'ScopeMissing',
+  ],
   ['not a site admin', '/admin/x', {}, 403, 'AccessDenied'],
   ['a token where a password is due', '/password', { method: 'POST' }, 401, 'NotAuthenticated'],
   ['an id that is none', '/things/abc', {}, 404, 'NotFound'],
@@ -52,23 +65,107 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['a method that the path lacks', '/things/1', { method: 'DELETE' }, 405, 'MethodNotAllowed'],
   ['no body', '/things', { method: 'POST' }, 422, 'InvalidBody'],
   ['a body that is no JSON', '/things', { method: 'POST', headers: jsonHeaders, body: '{' }, 400, 'MalformedBody'],
-  ['a body that does not decode', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":5}' }, 422, 'InvalidBody'],
-  ['an id written as 1.0', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' }, 422, 'InvalidBody'],
-  ['a repeated key', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
-  ['a dry run that the route does not have', '/things?dryRun=All', { method: 'POST', headers: jsonHeaders, body: '{"name":"x"}' }, 400, 'InvalidQuery'],
-  ['a dry run in the body', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dry_run":true}' }, 422, 'InvalidBody'],
-  ['preconditions that the route does not have', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","preconditions":{"uid":"u"}}' }, 422, 'InvalidBody'],
-  ['a change that depends on If-None-Match', '/things/1', { method: 'PUT', headers: { ...auth, 'if-none-match': '*' } }, 412, 'StaleVersion'],
-  ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
-  ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
-  ['UTF-16', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
-  ['a compressed body', '/things', { method: 'POST', headers: { ...jsonHeaders, 'content-encoding': 'gzip' }, body: 'not gzip' }, 415, 'UnsupportedEncoding'],
-  ['invalid UTF-8', '/things', { method: 'POST', headers: jsonHeaders, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'MalformedBody'],
-  ['a body over the limit', '/things', { method: 'POST', headers: jsonHeaders, body: JSON.stringify({ name: 'x'.repeat(1000) }) }, 413, 'BodyTooLarge'],
+  [
+    'a body that does not decode',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":5}' },
+    422,
+    'InvalidBody',
+  ],
+  [
+    'an id written as 1.0',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' },
+    422,
+    'InvalidBody',
+  ],
+  [
+    'a repeated key',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' },
+    422,
+    'InvalidBody',
+  ],
+  [
+    'a dry run that the route does not have',
+    '/things?dryRun=All',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":"x"}' },
+    400,
+    'InvalidQuery',
+  ],
+  [
+    'a dry run in the body',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dry_run":true}' },
+    422,
+    'InvalidBody',
+  ],
+  [
+    'preconditions that the route does not have',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: '{"name":"x","preconditions":{"uid":"u"}}' },
+    422,
+    'InvalidBody',
+  ],
+  [
+    'a change that depends on If-None-Match',
+    '/things/1',
+    { method: 'PUT', headers: { ...auth, 'if-none-match': '*' } },
+    412,
+    'StaleVersion',
+  ],
+  [
+    'a form',
+    '/things',
+    { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' },
+    415,
+    'UnsupportedMediaType',
+  ],
+  [
+    'text that is JSON',
+    '/things',
+    { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' },
+    415,
+    'UnsupportedMediaType',
+  ],
+  [
+    'UTF-16',
+    '/things',
+    { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' },
+    415,
+    'UnsupportedMediaType',
+  ],
+  [
+    'a compressed body',
+    '/things',
+    { method: 'POST', headers: { ...jsonHeaders, 'content-encoding': 'gzip' }, body: 'not gzip' },
+    415,
+    'UnsupportedEncoding',
+  ],
+  [
+    'invalid UTF-8',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: new Uint8Array([0x22, 0xff, 0x22]) },
+    400,
+    'MalformedBody',
+  ],
+  [
+    'a body over the limit',
+    '/things',
+    { method: 'POST', headers: jsonHeaders, body: JSON.stringify({ name: 'x'.repeat(1000) }) },
+    413,
+    'BodyTooLarge',
+  ],
   ['a synchronous throw', '/throw', {}, 500, 'InternalError'],
   ['a component that is away', '/away', {}, 503, 'Unavailable'],
   ['two users to act as', '/things/1?sudo=eve', { headers: { ...auth, sudo: 'mallory' } }, 400, 'ContradictingSudo'],
-  ['a bad idempotency key', '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': 'k'.repeat(256) }, body: '{"name":"x"}' }, 400, 'BadIdempotencyKey'],
+  [
+    'a bad idempotency key',
+    '/count',
+    { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': 'k'.repeat(256) }, body: '{"name":"x"}' },
+    400,
+    'BadIdempotencyKey',
+  ],
 ]
 
 for (const [name, path, init, status, code] of errorCases) {
@@ -87,7 +184,16 @@ for (const [name, path, init, status, code] of errorCases) {
 }
 
 test('a dry run that is switched off is none, and a read has nothing to try', async (t) => {
-  t.is((await send(server, '/things?dryRun=false', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","dryRun":false,"dry_run":null}' })).status, 201)
+  t.is(
+    (
+      await send(server, '/things?dryRun=false', {
+        method: 'POST',
+        headers: jsonHeaders,
+        body: '{"name":"x","dryRun":false,"dry_run":null}',
+      })
+    ).status,
+    201,
+  )
   t.is((await send(server, '/things/1?dryRun=All')).status, 200)
 })
 
@@ -102,7 +208,9 @@ test('a refusal leads to the page of its operation, and to the whole documentati
 })
 
 test('an unknown path and an invalid parameter get the same message', async (t) => {
-  const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(server, path)))['message']))
+  const messages = await Promise.all(
+    ['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(server, path)))['message']),
+  )
   t.deepEqual(messages, Array(3).fill('The path does not exist.'))
 })
 
@@ -116,19 +224,36 @@ test('neither OPTIONS nor 405 names a method that would then find nothing at the
 })
 
 test('every answer tells a browser neither to guess nor to frame, run, keep or pass on anything', async (t) => {
-  for (const [path, status] of [['/things/1', 200], ['/nowhere', 404], ['/throw', 500], ['/things?limit=x', 200], ['/admin/x', 403]] as const) {
+  for (const [path, status] of [
+    ['/things/1', 200],
+    ['/nowhere', 404],
+    ['/throw', 500],
+    ['/things?limit=x', 200],
+    ['/admin/x', 403],
+  ] as const) {
     const reply = await send(server, path)
     t.is(reply.status, status, path)
     const of = (name: string): string | null => reply.headers.get(name)
     t.deepEqual([of('x-content-type-options'), of('referrer-policy')], ['nosniff', 'no-referrer'], path)
-    t.is(of('content-security-policy'), "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", path)
-    t.deepEqual([of('cache-control'), of('content-type'), of('access-control-allow-origin')], ['no-store', 'application/json; charset=utf-8', null], path)
+    t.is(
+      of('content-security-policy'),
+      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      path,
+    )
+    t.deepEqual(
+      [of('cache-control'), of('content-type'), of('access-control-allow-origin')],
+      ['no-store', 'application/json; charset=utf-8', null],
+      path,
+    )
   }
 })
 
 test('an internal error is logged, tells the caller no internals, and the service continues', async (t) => {
   const server = await startStubServer(stubRoutes)
-  for (const [path, status] of [['/throw', 500], ['/away', 503]] as const) {
+  for (const [path, status] of [
+    ['/throw', 500],
+    ['/away', 503],
+  ] as const) {
     const reply = await send(server, path)
     t.is(reply.status, status)
     t.notRegex(await reply.text(), /hunter2|mysql|Error:|\.ts/)
@@ -136,7 +261,14 @@ test('an internal error is logged, tells the caller no internals, and the servic
   t.is((await send(server, '/things/1')).status, 200)
   await server.stop()
   const told = server.lines.filter(({ level }) => level === 'error')
-  t.deepEqual(told.map(({ message, fields }) => [message, fields['error'] instanceof Error]), [['request failed', true], ['a component is away', true]], 'the error itself, so that the log chooses what of it is written')
+  t.deepEqual(
+    told.map(({ message, fields }) => [message, fields['error'] instanceof Error]),
+    [
+      ['request failed', true],
+      ['a component is away', true],
+    ],
+    'the error itself, so that the log chooses what of it is written',
+  )
 })
 
 test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
@@ -159,12 +291,14 @@ const carriers: Readonly<Record<string, { path?: string; headers?: Record<string
   'a session cookie': { headers: { cookie: 'a=b; moorage_session=session-key' } },
 }
 for (const [name, { path = '', headers = {} }] of Object.entries(carriers)) {
-  test(`${name} proves the caller`, async (t) => t.is((await send(server, `/things/1${path}`, { headers })).status, 200))
+  test(`${name} proves the caller`, async (t) =>
+    t.is((await send(server, `/things/1${path}`, { headers })).status, 200))
 }
 
 test('a session cookie needs the CSRF token for a change, and its own site', async (t) => {
   const cookie = { cookie: 'moorage_session=session-key', 'content-type': 'application/json' }
-  const post = (headers: Record<string, string>) => send(server, '/things', { method: 'POST', headers: { ...cookie, ...headers }, body: '{"name":"x"}' })
+  const post = (headers: Record<string, string>) =>
+    send(server, '/things', { method: 'POST', headers: { ...cookie, ...headers }, body: '{"name":"x"}' })
   t.is((await post({})).status, 403)
   t.is((await post({ 'x-csrf-token': 'csrf-of-other' })).status, 403)
   t.is((await post({ 'x-csrf-token': 'csrf-of-session-key' })).status, 201)
@@ -204,7 +338,8 @@ test('a list carries its total and absolute links, no credential among them', as
   t.false(link.includes('good'))
 })
 
-const made = (path: string, value: unknown) => send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
+const made = (path: string, value: unknown) =>
+  send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
 
 test('fields that are ignored are named by a header, and refused where the request is strict', async (t) => {
   const body = { name: 'x', colour: 'red', parts: [{ teamIDs: [1] }, { 'é,': 1 }, { 'é,': 2 }] }
@@ -223,13 +358,23 @@ test('a misspelt field is refused with the right name, also inside', async (t) =
   for (const [value, error] of [
     [{ name: 'x', visibilty: 'private' }, 'visibilty is not a known field; did you mean visibility?'],
     [{ name: 'x', Visibility: 'private' }, 'Visibility is not a known field; did you mean visibility?'],
-    [{ name: 'x', parts: [{ teamIDs: [] }, { team_ids: [1] }] }, 'parts.1.team_ids is not a known field; did you mean teamIDs?'],
+    [
+      { name: 'x', parts: [{ teamIDs: [] }, { team_ids: [1] }] },
+      'parts.1.team_ids is not a known field; did you mean teamIDs?',
+    ],
   ] as const) {
     const refused = await made('/things', value)
     t.deepEqual([refused.status, (await bodyOf(refused))['errors']], [422, [error]])
   }
-  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], ['visibilty is not a known field; did you mean visibility?', 'name is missing; expected one line of 0 to 10 characters, without control characters'])
-  t.is((await made('/things', { name: 'x', visibilty: 'private', visibility: 'public' })).status, 201, 'the known field is there')
+  t.deepEqual((await bodyOf(await made('/things', { nam: 'x', visibilty: 'private' })))['errors'], [
+    'visibilty is not a known field; did you mean visibility?',
+    'name is missing; expected one line of 0 to 10 characters, without control characters',
+  ])
+  t.is(
+    (await made('/things', { name: 'x', visibilty: 'private', visibility: 'public' })).status,
+    201,
+    'the known field is there',
+  )
 })
 
 test('a list is whole without page and limit; one that is paged always begins with its first page', async (t) => {
@@ -237,32 +382,77 @@ test('a list is whole without page and limit; one that is paged always begins wi
     const reply = await send(server, path)
     const rows = (await reply.json()) as { readonly name: string }[]
     const [total, size, links] = ['x-total-count', 'x-per-page', 'link'].map((name) => reply.headers.get(name))
-    return { rows: rows.length, first: rows[0]?.name, total, size, rels: [...(links ?? '').matchAll(/rel="(\w+)"/g)].map((match) => match[1]).join(' ') }
+    return {
+      rows: rows.length,
+      first: rows[0]?.name,
+      total,
+      size,
+      rels: [...(links ?? '').matchAll(/rel="(\w+)"/g)].map((match) => match[1]).join(' '),
+    }
   }
   t.deepEqual(await answer('/things'), { rows: 65, first: 'thing 0', total: '65', size: null, rels: '' })
-  t.deepEqual(await answer('/things?page=1'), { rows: 30, first: 'thing 0', total: '65', size: '30', rels: 'next last' })
+  t.deepEqual(await answer('/things?page=1'), {
+    rows: 30,
+    first: 'thing 0',
+    total: '65',
+    size: '30',
+    rels: 'next last',
+  })
   t.deepEqual(await answer('/pages'), { rows: 30, first: 'thing 0', total: '65', size: '30', rels: 'next last' })
-  t.deepEqual(await answer('/things?limit=1000'), { rows: 50, first: 'thing 0', total: '65', size: '50', rels: 'next last' })
-  t.deepEqual(await answer('/things?limit=1000&page=2'), { rows: 15, first: 'thing 50', total: '65', size: '50', rels: 'first prev' })
-  t.deepEqual(await answer('/things?page=99999999999'), { rows: 0, first: undefined, total: '65', size: '30', rels: 'first prev' })
+  t.deepEqual(await answer('/things?limit=1000'), {
+    rows: 50,
+    first: 'thing 0',
+    total: '65',
+    size: '50',
+    rels: 'next last',
+  })
+  t.deepEqual(await answer('/things?limit=1000&page=2'), {
+    rows: 15,
+    first: 'thing 50',
+    total: '65',
+    size: '50',
+    rels: 'first prev',
+  })
+  t.deepEqual(await answer('/things?page=99999999999'), {
+    rows: 0,
+    first: undefined,
+    total: '65',
+    size: '30',
+    rels: 'first prev',
+  })
 })
 
 test('a long list is sent as one of its text, up to 10,000 items, and the rest is linked', async (t) => {
   const answer = async (length: number) => {
     const reply = await send(server, `/long?length=${length}`)
-    const { ok, data } = (await reply.json()) as { readonly ok: boolean; readonly data: readonly { readonly name: string }[] }
+    const { ok, data } = (await reply.json()) as {
+      readonly ok: boolean
+      readonly data: readonly { readonly name: string }[]
+    }
     t.true(ok)
-    t.deepEqual(data, Array.from({ length: Math.min(length, 10_000) }, (_, index) => ({ name: `"${index}` })))
+    t.deepEqual(
+      data,
+      Array.from({ length: Math.min(length, 10_000) }, (_, index) => ({ name: `"${index}` })),
+    )
     t.is(reply.headers.get('x-total-count'), String(length))
     return reply
   }
   for (const length of [0, 1, 100, 101, 200, 201]) t.is((await answer(length)).headers.get('link'), null)
   const whole = await answer(10_000)
   t.is(whole.headers.get('link'), null)
-  t.is((await send(server, '/long?length=10000', { headers: { ...auth, 'if-none-match': whole.headers.get('etag') ?? '' } })).status, 304)
+  t.is(
+    (
+      await send(server, '/long?length=10000', {
+        headers: { ...auth, 'if-none-match': whole.headers.get('etag') ?? '' },
+      })
+    ).status,
+    304,
+  )
   const next = /<([^>]+)>; rel="next"/.exec((await answer(10_001)).headers.get('link') ?? '')?.[1] ?? ''
   t.regex(next, /length=10001&page=201&limit=50$/)
-  t.deepEqual(((await (await send(server, next.replace(/^.*\/api\/v1/, ''))).json()) as { data: unknown }).data, [{ name: '"10000' }])
+  t.deepEqual(((await (await send(server, next.replace(/^.*\/api\/v1/, ''))).json()) as { data: unknown }).data, [
+    { name: '"10000' },
+  ])
 })
 
 for (const query of ['page=0&limit=0', 'page=-1&limit=-1', 'page=abc&limit=abc', 'page=1000000000&limit=1000000000']) {
@@ -281,18 +471,26 @@ test('a read carries an entity tag, and the client that holds it gets 304', asyn
 })
 
 test('If-Match hands the row version to the handler where versions are kept, and is refused elsewhere', async (t) => {
-  const put = (ifMatch: string) => send(server, '/things/1', { method: 'PUT', headers: { ...auth, 'if-match': ifMatch } })
+  const put = (ifMatch: string) =>
+    send(server, '/things/1', { method: 'PUT', headers: { ...auth, 'if-match': ifMatch } })
   t.deepEqual(await bodyOf(await put('"4-abc"')), { expected: 4 })
   t.deepEqual(await bodyOf(await put('*')), {})
   t.is((await put('W/"4-abc"')).status, 412)
   t.is((await put('garbage')).status, 412)
-  const elsewhere = await send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'if-match': '"4-abc"' }, body: '{"name":"x"}' })
+  const elsewhere = await send(server, '/count', {
+    method: 'POST',
+    headers: { ...jsonHeaders, 'if-match': '"4-abc"' },
+    body: '{"name":"x"}',
+  })
   t.is(elsewhere.status, 412)
 })
 
 test('cookies are set as declared', async (t) => {
   const reply = await send(server, '/signin', { method: 'POST', headers: {} })
-  t.deepEqual(reply.headers.getSetCookie(), ['moorage_session=k; Max-Age=60; Path=/; HttpOnly; SameSite=Lax', '_csrf=c; Path=/; SameSite=Lax'])
+  t.deepEqual(reply.headers.getSetCookie(), [
+    'moorage_session=k; Max-Age=60; Path=/; HttpOnly; SameSite=Lax',
+    '_csrf=c; Path=/; SameSite=Lax',
+  ])
 })
 
 test('behind https the session cookie is pinned to the host', async (t) => {
@@ -303,7 +501,12 @@ test('behind https the session cookie is pinned to the host', async (t) => {
 })
 
 test.serial('a change with an Idempotency-Key happens once, and its answer is replayed', async (t) => {
-  const post = (key: string, name: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
+  const post = (key: string, name: string) =>
+    send(server, '/count', {
+      method: 'POST',
+      headers: { ...jsonHeaders, 'idempotency-key': key },
+      body: JSON.stringify({ name }),
+    })
   const before = counter.runs
   const first = await post('k1', 'x')
   const second = await post('k1', 'x')
@@ -320,7 +523,12 @@ test.serial('a change with an Idempotency-Key happens once, and its answer is re
 })
 
 test.serial('a request that failed on our side may be sent again with its key', async (t) => {
-  const post = (name: string, key: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
+  const post = (name: string, key: string) =>
+    send(server, '/count', {
+      method: 'POST',
+      headers: { ...jsonHeaders, 'idempotency-key': key },
+      body: JSON.stringify({ name }),
+    })
   const before = counter.runs
   t.is((await post('boom', 'k3')).status, 500)
   t.is((await post('boom', 'k3')).status, 500)
@@ -332,13 +540,27 @@ test.serial('a request that failed on our side may be sent again with its key', 
 test('a response that was committed with its change is returned to the retry, even if the handler failed later; an early retry gets Retry-After', async (t) => {
   const idempotency = memoryIdempotency()
   const route = defineRoute({
-    id: 'stub.change', method: 'POST', path: '/change', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
-    ok: versioned(201, io.type({ name: io.string }), { name: 'x' }), failures: [],
+    id: 'stub.change',
+    method: 'POST',
+    path: '/change',
+    summary: 's',
+    tag: 'Miscellaneous',
+    access: signedIn,
+    scope: write('misc'),
+    ok: versioned(201, io.type({ name: io.string }), { name: 'x' }),
+    failures: [],
   })
   const Late = defineFailure('Late', 'Conflict', 'A failure of this test.')
   const refusingRoute = defineRoute({
-    id: 'stub.refusing', method: 'POST', path: '/refusing', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
-    ok: empty(204), failures: [Late],
+    id: 'stub.refusing',
+    method: 'POST',
+    path: '/refusing',
+    summary: 's',
+    tag: 'Miscellaneous',
+    access: signedIn,
+    scope: write('misc'),
+    ok: empty(204),
+    failures: [Late],
   })
   /** What a unit of work does. */
   const commit = async (keyed: KeyedChange<never> | undefined) => {
@@ -358,23 +580,35 @@ test('a response that was committed with its change is returned to the retry, ev
   })
   const server = await startStubServer([change, refusing], { idempotency })
   t.teardown(() => server.stop())
-  const post = (path = '/change') => send(server, path, { method: 'POST', headers: { ...auth, 'idempotency-key': 'k' } })
+  const post = (path = '/change') =>
+    send(server, path, { method: 'POST', headers: { ...auth, 'idempotency-key': 'k' } })
   const first = post()
   await until('the handler runs', () => hold)
   const early = await post()
-  t.deepEqual([early.status, early.headers.get('retry-after'), (await bodyOf(early))['code']], [409, '7', 'RequestInProgress'])
+  t.deepEqual(
+    [early.status, early.headers.get('retry-after'), (await bodyOf(early))['code']],
+    [409, '7', 'RequestInProgress'],
+  )
   hold?.()
   t.is((await first).status, 500)
   const retry = await post()
-  t.deepEqual([retry.status, retry.headers.get('idempotency-replayed'), await bodyOf(retry)], [201, 'true', { name: 'made' }])
+  t.deepEqual(
+    [retry.status, retry.headers.get('idempotency-replayed'), await bodyOf(retry)],
+    [201, 'true', { name: 'made' }],
+  )
   t.regex(retry.headers.get('etag') ?? '', /"/)
   const refused = await post('/refusing')
   const refusedAgain = await post('/refusing')
-  t.deepEqual([refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')], [409, 409, 'true'], 'the same response is returned again')
+  t.deepEqual(
+    [refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')],
+    [409, 409, 'true'],
+    'the same response is returned again',
+  )
 })
 
 test('a request id is kept when it is harmless and replaced when not', async (t) => {
-  const idFor = async (id: string) => (await send(server, '/things/1', { headers: { ...auth, 'x-request-id': id } })).headers.get('x-request-id')
+  const idFor = async (id: string) =>
+    (await send(server, '/things/1', { headers: { ...auth, 'x-request-id': id } })).headers.get('x-request-id')
   t.is(await idFor('abc.DEF-1_2'), 'abc.DEF-1_2')
   t.regex((await idFor('x'.repeat(65))) ?? '', /^[0-9a-f-]{36}$/)
   t.regex((await idFor('a b')) ?? '', /^[0-9a-f-]{36}$/)
@@ -408,7 +642,10 @@ test('over the rate limit: 429 with the time to wait, other callers unharmed', a
   t.is(refused.status, 429)
   t.is(refused.headers.get('retry-after'), '6')
   t.is(refused.headers.get('x-ratelimit-limit'), '10')
-  t.is((await send(server, '/things/1', { headers: { authorization: 'token reader' } })).headers.get('ratelimit-limit'), '10')
+  t.is(
+    (await send(server, '/things/1', { headers: { authorization: 'token reader' } })).headers.get('ratelimit-limit'),
+    '10',
+  )
   await server.stop()
 })
 
@@ -419,7 +656,10 @@ test('the access log has one line a request, by template, and nothing that was s
   await server.stop()
   const requests = server.lines.filter((line) => line.message === 'request')
   t.is(requests.length, 2)
-  t.like(requests[0], { level: 'info', fields: { route: '/things/{id}', operation: 'stub.get', status: 200, userId: 7, via: 'token' } })
+  t.like(requests[0], {
+    level: 'info',
+    fields: { route: '/things/{id}', operation: 'stub.get', status: 200, userId: 7, via: 'token' },
+  })
   t.like(requests[1], { level: 'warn', fields: { status: 503, code: 'Unavailable' } })
   t.notRegex(JSON.stringify(requests), /good|n=5|secret-agent/)
 })

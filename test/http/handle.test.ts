@@ -31,9 +31,28 @@ const BoatSunk = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.'
 type BoatMissing = Failure<'BoatMissing'>
 
 const route = routesOf({ tag: 'Miscellaneous', access: signedIn, scopeCategory: 'misc', failures: [BoatMissing] })
-const listBoats = route({ id: 'stub.listBoats', method: 'GET', path: '/boats', summary: 's', ok: list(BoatWire, example) })
-const getBoat = route({ id: 'stub.getBoat', method: 'GET', path: '/boat', summary: 's', ok: orRedirect(versioned(200, BoatWire, example), 307), failures: [BoatSunk] })
-const changeBoat = route({ id: 'stub.changeBoat', method: 'PUT', path: '/boat', summary: 's', ok: versioned(200, BoatWire, example) })
+const listBoats = route({
+  id: 'stub.listBoats',
+  method: 'GET',
+  path: '/boats',
+  summary: 's',
+  ok: list(BoatWire, example),
+})
+const getBoat = route({
+  id: 'stub.getBoat',
+  method: 'GET',
+  path: '/boat',
+  summary: 's',
+  ok: orRedirect(versioned(200, BoatWire, example), 307),
+  failures: [BoatSunk],
+})
+const changeBoat = route({
+  id: 'stub.changeBoat',
+  method: 'PUT',
+  path: '/boat',
+  summary: 's',
+  ok: versioned(200, BoatWire, example),
+})
 
 const find = async (_call: SignedInCall<never>, name: string): Outcome<BoatMissing, Boat> =>
   name === 'Ada' || name === 'Old' ? right({ ...ada, name }) : left(BoatMissing('There is no such boat.'))
@@ -52,8 +71,13 @@ let wanted = 'Ada'
 test.before(async () => {
   server = await startStubServer(
     [
-      handle(listBoats, async (_call, { page }) => right<never, Page<Boat>>({ items: [ada], total: page.limit }), { reply: boatToWire }),
-      handle(getBoat, find, { input: () => wanted, reply: (boat) => (boat.name === 'Old' ? new Redirect(307, '/boats') : boatToWire(boat)) }),
+      handle(listBoats, async (_call, { page }) => right<never, Page<Boat>>({ items: [ada], total: page.limit }), {
+        reply: boatToWire,
+      }),
+      handle(getBoat, find, {
+        input: () => wanted,
+        reply: (boat) => (boat.name === 'Old' ? new Redirect(307, '/boats') : boatToWire(boat)),
+      }),
       handle(changeBoat, change, { reply: boatToWire }),
     ],
     { idempotency },
@@ -62,7 +86,11 @@ test.before(async () => {
 test.after.always(() => server.stop())
 
 const ask = (server: StubServer, path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`${server.baseUrl}/api/v1${path}`, { redirect: 'manual', ...init, headers: { authorization: 'token good', ...init.headers } })
+  fetch(`${server.baseUrl}/api/v1${path}`, {
+    redirect: 'manual',
+    ...init,
+    headers: { authorization: 'token good', ...init.headers },
+  })
 
 test.serial('the items of a page, the version of a result and its instants are answered', async (t) => {
   const listed = await ask(server, '/boats?limit=7')
@@ -105,14 +133,29 @@ test('groups of one plugin may use one name for different ports', (t) => {
         return []
       },
     })
-  const plugin = definePlugin({ id: 'stub', summary: 's', listener: 'api', gate: 'always', groups: [group(one), group(two)] })
+  const plugin = definePlugin({
+    id: 'stub',
+    summary: 's',
+    listener: 'api',
+    gate: 'always',
+    groups: [group(one), group(two)],
+  })
   t.deepEqual(Object.values(plugin.needs), [one, two])
   plugin.routes(Object.fromEntries(Object.keys(plugin.needs).map((name) => [name, name])))
   t.deepEqual(seen, ['stub.One', 'stub.Two'])
 })
 
 // These must not compile.
-const plain = defineRoute({ id: 'stub.plain', method: 'GET', path: '/plain', summary: 's', tag: 'Miscellaneous', access: signedIn, ok: list(BoatWire, example), failures: [] })
+const plain = defineRoute({
+  id: 'stub.plain',
+  method: 'GET',
+  path: '/plain',
+  summary: 's',
+  tag: 'Miscellaneous',
+  access: signedIn,
+  ok: list(BoatWire, example),
+  failures: [],
+})
 export const refused = () => [
   // @ts-expect-error the route does not declare BoatMissing
   handle(plain, find, { input: () => 'Ada', reply: boatToWire }),

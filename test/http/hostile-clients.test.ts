@@ -25,7 +25,16 @@ import { startStubServer } from './stub-server.ts'
 
 const largeText = 'x'.repeat(32 * 1024 * 1024)
 const largeRoute = handle(
-  defineRoute({ id: 'stub.large', method: 'GET', path: '/large', summary: 's', tag: 'Miscellaneous', access: anyone, ok: json(200, io.string, 'x'), failures: [] }),
+  defineRoute({
+    id: 'stub.large',
+    method: 'GET',
+    path: '/large',
+    summary: 's',
+    tag: 'Miscellaneous',
+    access: anyone,
+    ok: json(200, io.string, 'x'),
+    failures: [],
+  }),
   async () => right(largeText),
 )
 
@@ -35,11 +44,15 @@ test.before(async () => {
 })
 test.after.always(() => server.stop())
 
-const upgradeHead = (path: string, extra = ''): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`
+const upgradeHead = (path: string, extra = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`
 const proxy = '/api/v1/c/acme/prod/proxy'
 const linesOf = async (operation: string, status: number) => {
   for (let i = 0; i < 40; i += 1) {
-    const found = server.lines.find(({ message, fields }) => message === 'request' && fields['operation'] === operation && fields['status'] === status)
+    const found = server.lines.find(
+      ({ message, fields }) =>
+        message === 'request' && fields['operation'] === operation && fields['status'] === status,
+    )
     if (found !== undefined) return found
     await sleep(25)
   }
@@ -60,12 +73,17 @@ test('a connection that leaves HTTP has its line in the access log when it ends,
 
 test('escapes that are no UTF-8 in the path of an upgrade are not found, and are no error of ours', async (t) => {
   t.is((await rawRequest(server.port, upgradeHead('/api/v1/c/%ff/prod/proxy/exec'))).status, 404)
-  t.deepEqual(server.lines.filter(({ level }) => level === 'error'), [])
+  t.deepEqual(
+    server.lines.filter(({ level }) => level === 'error'),
+    [],
+  )
 })
 
 /** A server with the limits of a service, shortened. */
-const hasty = (limits: Partial<HttpLimits>): Promise<StubServer> => startStubServer([...stubRoutes, largeRoute], { limits })
-const isOver = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
+const hasty = (limits: Partial<HttpLimits>): Promise<StubServer> =>
+  startStubServer([...stubRoutes, largeRoute], { limits })
+const isOver = (socket: Socket): Promise<unknown> =>
+  new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
 const flood = 'GET /api/v1/c/acme/prod/proxy/flood HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n'
 const large = 'GET /api/v1/large HTTP/1.1\r\nHost: a\r\n\r\n'
 
@@ -112,7 +130,10 @@ const trickle = (port: number, head: string): { readonly text: () => string; rea
 
 for (const [what, head] of [
   ['headers', 'GET /api/v1/things HTTP/1.1\r\nX-Slow: '],
-  ['a body', 'POST /api/v1/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n'],
+  [
+    'a body',
+    'POST /api/v1/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n',
+  ],
 ] as const) {
   test(`a client that sends ${what} byte by byte is answered 408 and cut, although it continues`, async (t) => {
     const own = await hasty({ headers: 200, request: 400 })
@@ -132,17 +153,44 @@ test('the limits of a service are those that the page on security names', async 
     `${seconds(httpLimits.headers)} for its headers`,
     `${seconds(httpLimits.request)} in all`,
     `reads nothing of its response for ${seconds(httpLimits.unread)} is disconnected`,
-  ]) t.true(page.includes(claim), claim)
+  ])
+    t.true(page.includes(claim), claim)
 })
 
 const typed = (type: string): Promise<boolean> =>
-  readBody({ headers: { 'content-type': type, 'content-length': '2' }, on: () => undefined, off: () => undefined, pause: () => undefined } as unknown as IncomingMessage, 1).then(
-    (read) => !read.ok && read.refusal.status === 413,
-  )
+  readBody(
+    {
+      headers: { 'content-type': type, 'content-length': '2' },
+      on: () => undefined,
+      off: () => undefined,
+      pause: () => undefined,
+    } as unknown as IncomingMessage,
+    1,
+  ).then((read) => !read.ok && read.refusal.status === 413)
 
 test('content types of JSON are taken as clients write them, and none is searched through at length', async (t) => {
-  for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"', 'application/merge-patch+json', 'application/json;', 'application/json;charset=UTF8', 'application/json; charset="utf8"; version=1', 'application/json;odata=verbose']) t.true(await typed(type), type)
-  for (const type of ['', 'text/plain', 'application/json; charset=utf-16', 'application/jsonx', 'application/json, text/plain', 'text/x+json', 'json', `application/json${' '.repeat(240)};`]) t.false(await typed(type), type)
+  for (const type of [
+    'application/json',
+    'Application/JSON; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/merge-patch+json',
+    'application/json;',
+    'application/json;charset=UTF8',
+    'application/json; charset="utf8"; version=1',
+    'application/json;odata=verbose',
+  ])
+    t.true(await typed(type), type)
+  for (const type of [
+    '',
+    'text/plain',
+    'application/json; charset=utf-16',
+    'application/jsonx',
+    'application/json, text/plain',
+    'text/x+json',
+    'json',
+    `application/json${' '.repeat(240)};`,
+  ])
+    t.false(await typed(type), type)
 })
 
 /** Its log has the lines of raw requests only. */
@@ -166,15 +214,31 @@ const cases: readonly [name: string, payload: string | Buffer, statuses: readonl
   ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n`, [405]],
   ['HTTP/2 in the form of HTTP/1', `GET /api/v1/things/1 HTTP/2.0\r\nHost: localhost\r\n${token}\r\n`, [505]],
   ['HTTP/0.9 in the form of HTTP/1', `GET /api/v1/things/1 HTTP/0.9\r\nHost: localhost\r\n${token}\r\n`, [505]],
-  ['a transfer coding in HTTP/1.0', `POST /api/v1/things HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n${token}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`, [400]],
+  [
+    'a transfer coding in HTTP/1.0',
+    `POST /api/v1/things HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n${token}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`,
+    [400],
+  ],
   ['a made-up method', `BREW /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n\r\n`, [400, 405]],
   ['a lower-case method', `get /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n\r\n`, [400, 405]],
-  ['Content-Length and Transfer-Encoding', `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, [400]],
-  ['two Content-Lengths', `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde`, [400]],
+  [
+    'Content-Length and Transfer-Encoding',
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    [400],
+  ],
+  [
+    'two Content-Lengths',
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde`,
+    [400],
+  ],
   ['space before the colon', get(`Host : localhost\r\n${token}`), [400]],
   ['a 20 KB header', get(`Host: localhost\r\nX-Big: ${'x'.repeat(20_000)}\r\n`), [431]],
   ['no HTTP at all', 'hello\r\n\r\n', [400]],
-  ['a gzip body that is none', `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc`, [415]],
+  [
+    'a gzip body that is none',
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc`,
+    [415],
+  ],
 ]
 for (const [name, payload, statuses] of cases) {
   test(`${name} is answered, and the service lives on`, async (t) => {
@@ -188,14 +252,26 @@ for (const [name, payload, statuses] of cases) {
 test('what could be read as two requests, and every method that no route has, is refused', async (t) => {
   const { port } = rawServer
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}`
-  const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding : chunked']
-  for (const headers of smuggled) t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
-  for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL']) t.is((await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status, 405, method)
+  const smuggled = [
+    'Content-Length: 4\r\nTransfer-Encoding: chunked',
+    'Content-Length: 4\r\nContent-Length: 5',
+    'Content-Length: +4',
+    'Transfer-Encoding : chunked',
+  ]
+  for (const headers of smuggled)
+    t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
+  for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL'])
+    t.is(
+      (await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status,
+      405,
+      method,
+    )
 })
 
 test('what follows a request and is not valid takes nothing away from its answer', async (t) => {
   const { port } = rawServer
-  const statuses = (text: string): readonly string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? '')
+  const statuses = (text: string): readonly string[] =>
+    [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? '')
   const made = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: 12\r\n\r\n{"name":"x"}`
   for (const [after, expected] of [
     ['garbage\r\n\r\n', ['201', '201', '400']],
@@ -212,21 +288,48 @@ test('what follows a request and is not valid takes nothing away from its answer
 
 test('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {
   const { port, lines } = rawServer
-  const head = (path: string) => `POST /api/v1/${path} HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\n`
-  for (const coding of ['xchunked', 'gzip, chunked', 'identity', 'gzip', 'chunked, gzip', 'chunked, chunked', 'chunked;q=1', 'identity\r\nTransfer-Encoding: chunked']) {
+  const head = (path: string) =>
+    `POST /api/v1/${path} HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\n`
+  for (const coding of [
+    'xchunked',
+    'gzip, chunked',
+    'identity',
+    'gzip',
+    'chunked, gzip',
+    'chunked, chunked',
+    'chunked;q=1',
+    'identity\r\nTransfer-Encoding: chunked',
+  ]) {
     for (const path of ['things', 'signin', 'nothing']) {
-      const reply = await rawRequest(port, `${head(path)}Transfer-Encoding: ${coding}\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`, 1000)
-      t.deepEqual([reply.status, reply.text.match(/HTTP\/1\.1 /g)?.length, reply.closed], [501, 1, true], `${coding} ${path}: ${reply.text}`)
+      const reply = await rawRequest(
+        port,
+        `${head(path)}Transfer-Encoding: ${coding}\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`,
+        1000,
+      )
+      t.deepEqual(
+        [reply.status, reply.text.match(/HTTP\/1\.1 /g)?.length, reply.closed],
+        [501, 1, true],
+        `${coding} ${path}: ${reply.text}`,
+      )
       t.regex(reply.text, /only \\"chunked\\"/)
     }
   }
-  t.is((await rawRequest(port, `${head('things')}Transfer-Encoding: Chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`)).status, 201)
-  t.false(lines.some(({ fields }) => fields['operation'] === 'stub.signin'), 'nothing of it reached a handler')
+  t.is(
+    (await rawRequest(port, `${head('things')}Transfer-Encoding: Chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`))
+      .status,
+    201,
+  )
+  t.false(
+    lines.some(({ fields }) => fields['operation'] === 'stub.signin'),
+    'nothing of it reached a handler',
+  )
 })
 
 test('of two Authorization headers neither is chosen: they are refused unless they are one', async (t) => {
   const { port } = rawServer
-  const ask = async (...values: string[]) => (await rawRequest(port, get(`Host: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`))).status
+  const ask = async (...values: string[]) =>
+    (await rawRequest(port, get(`Host: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`)))
+      .status
   t.is(await ask('token good', 'token good'), 200)
   t.is(await ask('token good', 'token admin'), 401)
   t.is(await ask('token good', 'token nope'), 401)
@@ -238,7 +341,10 @@ test('of two Authorization headers neither is chosen: they are refused unless th
 test('a request without Host is refused with a body that says so', async (t) => {
   const reply = await rawRequest(rawServer.port, get(token))
   t.is(reply.status, 400)
-  t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/docs' })
+  t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), {
+    code: 'BadRequestTarget',
+    url: 'http://127.0.0.1:3000/api/v1/docs',
+  })
 })
 
 test('an unknown expectation is no reason to refuse', async (t) => {
@@ -258,7 +364,9 @@ test('a chunked body without end is cut at the limit, and the connection closed'
   socket.on('error', () => undefined)
   socket.on('data', (chunk: Buffer) => (reply += chunk.toString()))
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`)
+  socket.write(
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  )
   const chunk = `400\r\n${'a'.repeat(1024)}\r\n`
   while (!socket.destroyed && sent < 50_000_000) {
     if (socket.write(chunk)) await wait(0)
@@ -276,10 +384,14 @@ test('a client that sends a body whole before it reads gets the refusal, not a r
   const failures: string[] = []
   socket.on('error', ({ message }) => failures.push(message))
   socket.pause()
-  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  socket.write(
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
   const pieces = 6
   for (let piece = 0; piece < pieces && !socket.destroyed; piece += 1) {
-    await new Promise((resolve) => socket.write(body.subarray((piece * body.length) / pieces, ((piece + 1) * body.length) / pieces), resolve))
+    await new Promise((resolve) =>
+      socket.write(body.subarray((piece * body.length) / pieces, ((piece + 1) * body.length) / pieces), resolve),
+    )
     await wait(200)
   }
   let reply = ''
@@ -294,11 +406,14 @@ test('a client that sends a body whole before it reads gets the refusal, not a r
 test('a body that ends before its length reaches no handler', async (t) => {
   const { port, lines } = rawServer
   const socket = connect(port, '127.0.0.1')
-  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n`)
+  socket.write(
+    `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n`,
+  )
   // The 100 says that the head has arrived: what is cut before that is no request.
   await once(socket, 'data')
   socket.write('{"name":"', () => socket.destroy())
-  const isLeft = (line: (typeof lines)[number]): boolean => line.fields['operation'] === 'stub.post' && line.fields['status'] === 499
+  const isLeft = (line: (typeof lines)[number]): boolean =>
+    line.fields['operation'] === 'stub.post' && line.fields['status'] === 499
   t.truthy(await until('the log line', () => lines.find(isLeft)))
 })
 
@@ -317,29 +432,52 @@ test('outside the API any GET is the start page, anything else is refused', asyn
   t.is((await fetch(`${baseUrl}/console`, { method: 'POST' })).status, 404)
 })
 
-const waits = defineRoute({ id: 'stub.waits', method: 'GET', path: '/waits', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: read('misc'), failures: [], ok: json(200, t.string, 'x') })
+const waits = defineRoute({
+  id: 'stub.waits',
+  method: 'GET',
+  path: '/waits',
+  summary: 's',
+  tag: 'Miscellaneous',
+  access: signedIn,
+  scope: read('misc'),
+  failures: [],
+  ok: json(200, t.string, 'x'),
+})
 
 /** A request whose client leaves once the handler runs; answers what was logged for it. */
-const leave = async (fail: (signal: AbortSignal) => unknown): Promise<readonly { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[]> => {
+const leave = async (
+  fail: (signal: AbortSignal) => unknown,
+): Promise<readonly { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[]> => {
   const begun = Promise.withResolvers<void>()
   const server = await startStubServer([
-    handle(waits, (call) => new Promise<never>((_, reject) => {
-      call.signal.addEventListener('abort', () => reject(fail(call.signal) as Error))
-      begun.resolve()
-    })),
+    handle(
+      waits,
+      (call) =>
+        new Promise<never>((_, reject) => {
+          call.signal.addEventListener('abort', () => reject(fail(call.signal) as Error))
+          begun.resolve()
+        }),
+    ),
   ])
-  const asked = request(`${server.baseUrl}/api/v1/waits`, { headers: { authorization: 'token good' } }).on('error', () => undefined)
+  const asked = request(`${server.baseUrl}/api/v1/waits`, { headers: { authorization: 'token good' } }).on(
+    'error',
+    () => undefined,
+  )
   asked.end()
   await begun.promise
   asked.destroy()
-  while (!server.lines.some(({ fields }) => JSON.stringify(fields).includes('stub.waits'))) await new Promise((resolve) => setImmediate(resolve))
+  while (!server.lines.some(({ fields }) => JSON.stringify(fields).includes('stub.waits')))
+    await new Promise((resolve) => setImmediate(resolve))
   await server.stop()
   return server.lines
 }
 
 test('work that ends because its client left is no error', async (assert) => {
   const lines = await leave((signal) => signal.reason)
-  assert.deepEqual(lines.filter(({ level }) => level === 'error'), [])
+  assert.deepEqual(
+    lines.filter(({ level }) => level === 'error'),
+    [],
+  )
 })
 
 test('what breaks while a client leaves is one all the same', async (assert) => {

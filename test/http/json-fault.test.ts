@@ -32,9 +32,36 @@ test('the first fault is named by line and column', (t) => {
 })
 
 test('there is a fault exactly where JSON.parse finds one', (t) => {
-  const pieces = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '"\\u00e9"', '\\', '-', '0', '1.5e3', '.', 'true', 'nul', ' ', '\n', '\u0001', 'é')
+  const pieces = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '"a"',
+    '"\\u00e9"',
+    '\\',
+    '-',
+    '0',
+    '1.5e3',
+    '.',
+    'true',
+    'nul',
+    ' ',
+    '\n',
+    '\u0001',
+    'é',
+  )
   fc.assert(
-    fc.property(fc.oneof(fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join('')), fc.json()), (text) => jsonFault(text) === undefined === isJson(text)),
+    fc.property(
+      fc.oneof(
+        fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join('')),
+        fc.json(),
+      ),
+      (text) => (jsonFault(text) === undefined) === isJson(text),
+    ),
     { numRuns: 3_000 },
   )
   t.pass()

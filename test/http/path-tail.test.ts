@@ -13,19 +13,43 @@ import { startStubServer, type StubServer } from './stub-server.ts'
 
 const misc = { summary: 's', tag: 'Miscellaneous', failures: [] as const, access: signedIn, scope: read('misc') }
 const getFile = defineRoute({
-  ...misc, id: 'stub.getFile', method: 'GET', path: '/shelves/{shelf}/files/*',
+  ...misc,
+  id: 'stub.getFile',
+  method: 'GET',
+  path: '/shelves/{shelf}/files/*',
   params: request({ shelf: PathName, path: PathTail }, 'FilePath'),
   body: body(request({ name: freeText(50) }, 'FileOf'), { name: 'x' }, { orQuery: true }),
   ok: binary(['text/plain; charset=utf-8']),
 })
-const listFiles = defineRoute({ ...misc, id: 'stub.listFiles', method: 'GET', path: '/shelves/{shelf}/files', params: request({ shelf: PathName }, 'ShelfPath'), ok: json(200, t.array(t.string), ['a']) })
+const listFiles = defineRoute({
+  ...misc,
+  id: 'stub.listFiles',
+  method: 'GET',
+  path: '/shelves/{shelf}/files',
+  params: request({ shelf: PathName }, 'ShelfPath'),
+  ok: json(200, t.array(t.string), ['a']),
+})
 const getModel = defineRoute({
-  ...misc, id: 'stub.getModel', method: 'GET', path: '/model', query: request({ format: optional(freeText(16)) }, 'ModelQuery'),
+  ...misc,
+  id: 'stub.getModel',
+  method: 'GET',
+  path: '/model',
+  query: request({ format: optional(freeText(16)) }, 'ModelQuery'),
   ok: orYaml(json(200, t.type({ name: t.string }), { name: 'x' })),
 })
-const makeModel = defineRoute({ ...misc, id: 'stub.makeModel', method: 'PUT', path: '/model', ok: orYaml(json(200, t.type({ name: t.string }), { name: 'x' })) })
+const makeModel = defineRoute({
+  ...misc,
+  id: 'stub.makeModel',
+  method: 'PUT',
+  path: '/model',
+  ok: orYaml(json(200, t.type({ name: t.string }), { name: 'x' })),
+})
 const setModel = defineRoute({
-  ...misc, id: 'stub.setModel', method: 'POST', path: '/model', body: body(request({ name: optional(freeText(50)) }, 'ModelOf'), {}),
+  ...misc,
+  id: 'stub.setModel',
+  method: 'POST',
+  path: '/model',
+  body: body(request({ name: optional(freeText(50)) }, 'ModelOf'), {}),
   ok: orNoContent(json(200, t.type({ name: t.string }), { name: 'x' })),
 })
 
@@ -33,10 +57,16 @@ let server: StubServer
 test.before(async () => {
   server = await startStubServer([
     handle(getFile, async (_call, { params, body: { name } }) =>
-      right({ contentType: 'text/plain; charset=utf-8', bytes: new TextEncoder().encode(`${name} of ${params.shelf}: ${params.path}`), headers: { 'Content-Disposition': 'attachment', 'Content-Type': 'text/html' } }),
+      right({
+        contentType: 'text/plain; charset=utf-8',
+        bytes: new TextEncoder().encode(`${name} of ${params.shelf}: ${params.path}`),
+        headers: { 'Content-Disposition': 'attachment', 'Content-Type': 'text/html' },
+      }),
     ),
     handle(listFiles, async () => right(['list'])),
-    handle(getModel, async (_call, { query }) => right(query.format === 'yaml' ? new YamlAnswer('name: x\n') : { name: 'x' })),
+    handle(getModel, async (_call, { query }) =>
+      right(query.format === 'yaml' ? new YamlAnswer('name: x\n') : { name: 'x' }),
+    ),
     handle(makeModel, async (_call: SignedInCall<never>) => right(new YamlAnswer('name: x\n'))),
     handle(setModel, async (_call: SignedInCall<never>, name: string | undefined) => right(name), {
       input: ({ body: { name } }) => name,
@@ -70,8 +100,15 @@ for (const [asked, seen] of tails) {
 }
 
 const refusedTails: readonly (readonly [asked: string, status: number])[] = [
-  ['a%2fb', 400], ['a%5cb', 400], ['a//b', 400], ['%00', 400], ['%0a', 400], ['a%', 400],
-  ['%01', 404], ['%7f', 404], ['x'.repeat(1025), 404],
+  ['a%2fb', 400],
+  ['a%5cb', 400],
+  ['a//b', 400],
+  ['%00', 400],
+  ['%0a', 400],
+  ['a%', 400],
+  ['%01', 404],
+  ['%7f', 404],
+  ['x'.repeat(1025), 404],
 ]
 for (const [asked, status] of refusedTails) {
   test(`the rest of a path is refused with ${status}: ${asked.slice(0, 40)}`, async (each) => {
@@ -82,7 +119,8 @@ for (const [asked, status] of refusedTails) {
 }
 
 test('the path without a rest is another route', async (each) => {
-  for (const path of ['/shelves/top/files', '/shelves/top/files/']) each.deepEqual(await (await ask(server, path)).json(), ['list'])
+  for (const path of ['/shelves/top/files', '/shelves/top/files/'])
+    each.deepEqual(await (await ask(server, path)).json(), ['list'])
 })
 
 test('bytes carry the headers of their answer, and a type of which there is one', async (each) => {

@@ -20,9 +20,15 @@ test.after.always(() => service.stop())
 test('a token is not answered what another credential of its user was answered under the same Idempotency-Key', async (t) => {
   const weak = await service.tokenFor(adminLogin, ['write:user'])
   const request = { body: { name: 'deploy', expTime: 0, scopes: ['write:user'] }, headers: { 'Idempotency-Key': '1' } }
-  const first = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: service.adminToken, ...request })
+  const first = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
+    token: service.adminToken,
+    ...request,
+  })
   t.is(first.status, 201)
-  const same = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: service.adminToken, ...request })
+  const same = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', {
+    token: service.adminToken,
+    ...request,
+  })
   t.is(same.json.token, first.json.token)
   const other = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: weak, ...request })
   t.is(other.headers['idempotency-replayed'], undefined)
@@ -30,10 +36,24 @@ test('a token is not answered what another credential of its user was answered u
 })
 
 test('a site admin who acts as a user is not answered from the user’s own keys, nor the user from the admin’s', async (t) => {
-  const body = { username: 'acted', email: 'acted@example.com', password: 'quiet-harbour-lantern-7', must_change_password: false }
+  const body = {
+    username: 'acted',
+    email: 'acted@example.com',
+    password: 'quiet-harbour-lantern-7',
+    must_change_password: false,
+  }
   t.is((await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })).status, 201)
   const request = { body: { username: 'acted-org' }, headers: { 'Idempotency-Key': '1' } }
-  t.is((await service.send('POST', '/api/v1/orgs', { token: service.adminToken, ...request, headers: { ...request.headers, Sudo: 'acted' } })).status, 201)
+  t.is(
+    (
+      await service.send('POST', '/api/v1/orgs', {
+        token: service.adminToken,
+        ...request,
+        headers: { ...request.headers, Sudo: 'acted' },
+      })
+    ).status,
+    201,
+  )
   const own = await service.send('POST', '/api/v1/orgs', { basic: ['acted', 'quiet-harbour-lantern-7'], ...request })
   t.is(own.headers['idempotency-replayed'], undefined)
 })
@@ -45,7 +65,10 @@ test('a site admin’s token for public objects administers nothing', async (t) 
   t.is((await service.send('POST', '/api/v1/admin/users', { token, body })).status, 403)
 })
 
-for (const [what, credential] of [['tokens', { token: 'a'.repeat(40) }], ['passwords', { basic: [adminLogin, 'wrong'] as const }]] as const) {
+for (const [what, credential] of [
+  ['tokens', { token: 'a'.repeat(40) }],
+  ['passwords', { basic: [adminLogin, 'wrong'] as const }],
+] as const) {
   test(`guessing ${what} meets the rate limit of the address`, async (t) => {
     const limited = await startService({ settings: { MOORAGE_RATE_LIMIT_PER_MINUTE: '5' } })
     t.teardown(() => limited.stop())
@@ -53,7 +76,11 @@ for (const [what, credential] of [['tokens', { token: 'a'.repeat(40) }], ['passw
     for (let i = 0; i < 7; i += 1) statuses.push((await limited.send('GET', '/api/v1/user', credential)).status)
     t.deepEqual(statuses.slice(0, 5), [401, 401, 401, 401, 401])
     t.is(statuses[6], 429)
-    t.is((await limited.send('GET', '/api/v1/user', { token: limited.adminToken })).status, 200, 'who is known is not held up')
+    t.is(
+      (await limited.send('GET', '/api/v1/user', { token: limited.adminToken })).status,
+      200,
+      'who is known is not held up',
+    )
   })
 }
 
@@ -74,9 +101,11 @@ const scriptsOf = (file: string): readonly string[] => {
   return [source, ...[...source.matchAll(/ from '\.\/([^']+)'/g)].flatMap((match) => scriptsOf(match[1] ?? ''))]
 }
 const usedIds = (source: string): readonly string[] => [
-  ...[...source.matchAll(/byId\('([^']+)'\)/g), ...source.matchAll(/onSubmit\('([^']+)'/g)].map((match) => match[1] ?? ''),
-  ...[...source.matchAll(/show(?:Only|Part)\(([^()]*)\)/g), ...source.matchAll(/const parts = \[([^\]]*)\]/g)].flatMap((match) =>
-    [...(match[1] ?? '').matchAll(/'([^']+)'/g)].map((quoted) => quoted[1] ?? ''),
+  ...[...source.matchAll(/byId\('([^']+)'\)/g), ...source.matchAll(/onSubmit\('([^']+)'/g)].map(
+    (match) => match[1] ?? '',
+  ),
+  ...[...source.matchAll(/show(?:Only|Part)\(([^()]*)\)/g), ...source.matchAll(/const parts = \[([^\]]*)\]/g)].flatMap(
+    (match) => [...(match[1] ?? '').matchAll(/'([^']+)'/g)].map((quoted) => quoted[1] ?? ''),
   ),
 ]
 
@@ -88,7 +117,14 @@ for (const name of names) {
     t.is(headers['cache-control'], 'no-store')
     t.is(headers['referrer-policy'], 'no-referrer')
     const policy = String(headers['content-security-policy'])
-    for (const directive of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "form-action 'none'", "frame-ancestors 'none'", "base-uri 'none'"]) {
+    for (const directive of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ]) {
       t.true(policy.split('; ').includes(directive), directive)
     }
     t.false(policy.includes('unsafe'))
@@ -119,8 +155,10 @@ for (const name of names) {
 }
 
 test('each kind of secret tells browsers what it is', async (t) => {
-  const hintsOn = async (name: string) => [...(await get(`/${name}`)).text.matchAll(/ autocomplete="([^"]+)"/g)].map((match) => match[1])
-  for (const hint of ['username', 'current-password', 'new-password', 'one-time-code']) t.true((await hintsOn('sign-in')).includes(hint), hint)
+  const hintsOn = async (name: string) =>
+    [...(await get(`/${name}`)).text.matchAll(/ autocomplete="([^"]+)"/g)].map((match) => match[1])
+  for (const hint of ['username', 'current-password', 'new-password', 'one-time-code'])
+    t.true((await hintsOn('sign-in')).includes(hint), hint)
   t.is((await hintsOn('reset-password')).filter((hint) => hint === 'new-password').length, 2)
 })
 
@@ -176,7 +214,16 @@ const makePerson = async (login: string): Promise<string> => {
 const hold = async (method: string, path: string, token: string, value: object): Promise<() => Promise<number>> => {
   const body = JSON.stringify(value)
   const socket = connect(Number(new URL(heldBodyService.baseUrl).port), '127.0.0.1')
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: localhost', `Authorization: token ${token}`, 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close', '', '']
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: token ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+    '',
+    '',
+  ]
   socket.write(lines.join('\r\n') + body.slice(0, 5))
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -193,7 +240,10 @@ const hold = async (method: string, path: string, token: string, value: object):
 test('a token that is revoked while a body is held back makes no other token', async (t) => {
   const token = await makePerson('holder')
   const other = await heldBodyService.tokenFor('holder')
-  const release = await hold('POST', '/api/v1/user/settings/tokens/access-tokens', token, { name: 'planted', expTime: 0 })
+  const release = await hold('POST', '/api/v1/user/settings/tokens/access-tokens', token, {
+    name: 'planted',
+    expTime: 0,
+  })
   const changed = await heldBodyService.send('POST', '/api/v1/user/settings/account/password', {
     token: other,
     body: { old_password: personPassword, password: 'another-lantern-over-water-18', revoke_tokens: true },
@@ -205,7 +255,8 @@ test('a token that is revoked while a body is held back makes no other token', a
 test('a right that is taken away while a body is held back changes nothing any more', async (t) => {
   const [owner, editor] = [await makePerson('keeper'), await makePerson('former')]
   t.is((await heldBodyService.send('POST', '/api/v1/orgs', { token: owner, body: { username: 'held' } })).status, 201)
-  const role = (name: string) => heldBodyService.send('PUT', '/api/v1/orgs/held/memberships/former', { token: owner, body: { role: name } })
+  const role = (name: string) =>
+    heldBodyService.send('PUT', '/api/v1/orgs/held/memberships/former', { token: owner, body: { role: name } })
   t.is((await role('owner')).status, 200)
   const release = await hold('PATCH', '/api/v1/orgs/held', editor, { description: 'mine' })
   t.is((await role('member')).status, 200)
@@ -234,8 +285,9 @@ test.after.always(() => trusting.close())
 const ask = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
   const reply = await request(url, { headers, dispatcher: trusting })
   const text = await reply.body.text()
+  const json = /^[[{]/.test(text) ? (JSON.parse(text) as object) : undefined
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  return { status: reply.statusCode, headers: reply.headers, text, json: (/^[[{]/.test(text) ? JSON.parse(text) : undefined) as any }
+  return { status: reply.statusCode, headers: reply.headers, text, json: json as any }
 }
 
 test('where the operator says so, no access token is taken from the query string', async (t) => {
@@ -254,7 +306,9 @@ test('where the operator says so, no access token is taken from the query string
 
 test('every response has HSTS if the base URL is https', async (t) => {
   const address = await freeAddress()
-  const service = await startService({ settings: { MOORAGE_BASE_URL: 'https://platform.example', MOORAGE_LISTEN: address } })
+  const service = await startService({
+    settings: { MOORAGE_BASE_URL: 'https://platform.example', MOORAGE_LISTEN: address },
+  })
   const plain = await startService()
   try {
     for (const path of ['/', '/api/v1/version', '/api/v1/user', '/api/v1/nothing']) {
@@ -266,7 +320,11 @@ test('every response has HSTS if the base URL is https', async (t) => {
     for (const origin of [`http://${address}`, `https://${address}`]) {
       const refused = await ask(`${origin}/api/v1/user`, forwarded)
       t.is(refused.json.url, 'https://platform.example/api/v1/docs#operation/identity.getCaller', origin)
-      t.is((await ask(`${origin}/api/v1/openapi.json`, forwarded)).json.servers[0].url, 'https://platform.example/api/v1', origin)
+      t.is(
+        (await ask(`${origin}/api/v1/openapi.json`, forwarded)).json.servers[0].url,
+        'https://platform.example/api/v1',
+        origin,
+      )
     }
   } finally {
     await service.stop()
@@ -277,9 +335,14 @@ test('every response has HSTS if the base URL is https', async (t) => {
 test('without a base URL answers name the address that the request came by, and redirects keep to it', async (t) => {
   const service = await startService({ settings: { MOORAGE_TRUSTED_PROXIES: '127.0.0.1' } })
   const authorization = `token ${service.adminToken}`
-  const post = (path: string, body: object) => service.send('POST', `/api/v1${path}`, { token: service.adminToken, body })
+  const post = (path: string, body: object) =>
+    service.send('POST', `/api/v1${path}`, { token: service.adminToken, body })
   try {
-    const image = (await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } }).png().toBuffer()).toString('base64')
+    const image = (
+      await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+        .png()
+        .toBuffer()
+    ).toString('base64')
     t.is((await post('/user/avatar', { image })).status, 204)
     t.is((await post('/orgs', { username: 'before' })).status, 201)
     t.is((await post('/orgs', { username: 'second' })).status, 201)
@@ -290,8 +353,16 @@ test('without a base URL answers name the address that the request came by, and 
       [`http://${host}`, {}, `http://${host}`],
       [`https://${host}`, {}, `https://${host}`],
       [`https://${host}`, { host: 'Platform.Example:8443' }, 'https://platform.example:8443'],
-      [`http://${host}`, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'platform.example' }, 'https://platform.example'],
-      [`http://${host}`, { 'x-forwarded-proto': 'gopher, HTTPS', 'x-forwarded-host': 'evil.example, platform.example' }, 'https://platform.example'],
+      [
+        `http://${host}`,
+        { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'platform.example' },
+        'https://platform.example',
+      ],
+      [
+        `http://${host}`,
+        { 'x-forwarded-proto': 'gopher, HTTPS', 'x-forwarded-host': 'evil.example, platform.example' },
+        'https://platform.example',
+      ],
       [`https://${host}`, { 'x-forwarded-proto': 'http' }, `http://${host}`],
       [`http://${host}`, { 'x-forwarded-proto': 'gopher', 'x-forwarded-host': 'a/b' }, `http://${host}`],
     ]
@@ -303,8 +374,15 @@ test('without a base URL answers name the address that the request came by, and 
       const user = (await ask(`${origin}/api/v1/user`, headers)).json
       t.true(user.avatar_url.startsWith(`${named}/api/v1/avatars/`), `${what}: ${user.avatar_url}`)
       t.is(user.html_url, `${named}/admin`, what)
-      t.true((await ask(`${origin}/api/v1/orgs/after`, headers)).json.avatar_url.startsWith(`${named}/api/v1/avatars/`), what)
-      t.is((await ask(`${origin}/api/v1/orgs/nothing`, headers)).json.url, `${named}/api/v1/docs#operation/organizations.getOrganization`, what)
+      t.true(
+        (await ask(`${origin}/api/v1/orgs/after`, headers)).json.avatar_url.startsWith(`${named}/api/v1/avatars/`),
+        what,
+      )
+      t.is(
+        (await ask(`${origin}/api/v1/orgs/nothing`, headers)).json.url,
+        `${named}/api/v1/docs#operation/organizations.getOrganization`,
+        what,
+      )
       const moved = await ask(`${origin}/api/v1/orgs/before`, headers)
       t.deepEqual([moved.status, moved.headers['location']], [307, '/api/v1/orgs/after'], what)
       t.is((await ask(`${origin}/api/v1/openapi.json`, headers)).json.servers[0].url, '/api/v1', what)

@@ -63,8 +63,12 @@ test('TLS 1.3 is preferred, 1.2 taken, nothing older, and no suite without forwa
   }
   t.is(await agreed({}), 'TLSv1.3 TLS_AES_256_GCM_SHA384')
   t.is(await agreed({ maxVersion: 'TLSv1.2' }), 'TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384')
-  t.regex(await agreed({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }), /ALERT_PROTOCOL_VERSION/)
-  for (const ciphers of ['AES256-GCM-SHA384', 'ECDHE-ECDSA-AES256-SHA']) t.regex(await agreed({ maxVersion: 'TLSv1.2', ciphers }), /HANDSHAKE_FAILURE/, ciphers)
+  t.regex(
+    await agreed({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+    /ALERT_PROTOCOL_VERSION/,
+  )
+  for (const ciphers of ['AES256-GCM-SHA384', 'ECDHE-ECDSA-AES256-SHA'])
+    t.regex(await agreed({ maxVersion: 'TLSv1.2', ciphers }), /HANDSHAKE_FAILURE/, ciphers)
 })
 
 test('a client without the certificate refuses the connection', async (t) => {
@@ -76,7 +80,9 @@ test('a large body passes whole by HTTPS, and an upgrade too', async (t) => {
   const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem })
   let received = ''
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
-  socket.write('GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Bearer good\r\n\r\n')
+  socket.write(
+    'GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Bearer good\r\n\r\n',
+  )
   const until = async (part: string): Promise<void> => {
     for (let i = 0; i < 200 && !received.includes(part); i++) await wait(10)
   }
@@ -99,7 +105,10 @@ test('bytes that are neither, and a silent connection, do no harm', async (t) =>
   silent.destroy()
 })
 
-for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]]] as const) {
+for (const [what, bytes] of [
+  ['begins', [0x16]],
+  ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]],
+] as const) {
   test(`a handshake that ${what} and never continues is given up`, async (t) => {
     const own = createServer()
     shareWithTls(own, tls, 200)
@@ -119,9 +128,15 @@ for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is
 test('a renewed certificate is used for new connections once both files match, and open ones continue', async (t) => {
   const own = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
   t.teardown(() => rm(own, { recursive: true, force: true }))
-  const [before, after] = [await openSelfSignedIdentity(join(own, 'before'), ['127.0.0.1']), await openSelfSignedIdentity(join(own, 'after'), ['127.0.0.1'])]
+  const [before, after] = [
+    await openSelfSignedIdentity(join(own, 'before'), ['127.0.0.1']),
+    await openSelfSignedIdentity(join(own, 'after'), ['127.0.0.1']),
+  ]
   const [certificatePath, keyPath] = [join(own, 'tls.crt'), join(own, 'tls.key')]
-  const put = async ({ certificatePem }: Pick<TlsIdentity, 'certificatePem'>, { keyPem }: Pick<TlsIdentity, 'keyPem'>): Promise<void> => {
+  const put = async (
+    { certificatePem }: Pick<TlsIdentity, 'certificatePem'>,
+    { keyPem }: Pick<TlsIdentity, 'keyPem'>,
+  ): Promise<void> => {
     await writeFile(certificatePath, certificatePem)
     await writeFile(keyPath, keyPem)
   }
@@ -141,7 +156,10 @@ test('a renewed certificate is used for new connections once both files match, a
   const refusals: string[] = []
   let replacements = 0
   const stop = watchTlsIdentity({
-    certificatePath, keyPath, current: readTlsIdentity(certificatePath, keyPath), everyMs: 5,
+    certificatePath,
+    keyPath,
+    current: readTlsIdentity(certificatePath, keyPath),
+    everyMs: 5,
     replace: (identity) => {
       renewed.replaceTls(identity)
       replacements += 1
@@ -150,13 +168,20 @@ test('a renewed certificate is used for new connections once both files match, a
   })
   t.teardown(stop)
   await put(after, before)
-  await until('a pair that does not match is refused', () => refusals.find((reason) => reason.includes('is not the one of the certificate')))
+  await until('a pair that does not match is refused', () =>
+    refusals.find((reason) => reason.includes('is not the one of the certificate')),
+  )
   t.is(await shown(), before.certificatePem.trim())
-  for (const [from, until_, what] of [[-9, -1, 'has ended'], [1, 9, 'is not valid yet']] as const) {
+  for (const [from, until_, what] of [
+    [-9, -1, 'has ended'],
+    [1, 9, 'is not valid yet'],
+  ] as const) {
     const wrong = await datedCertificate(from, until_)
     const told = refusals.length
     await put(wrong, wrong)
-    await until(`a certificate that ${what} is refused`, () => refusals.slice(told).find((reason) => reason.includes('which is not now')))
+    await until(`a certificate that ${what} is refused`, () =>
+      refusals.slice(told).find((reason) => reason.includes('which is not now')),
+    )
     t.is(await shown(), before.certificatePem.trim(), what)
   }
   await put(after, after)

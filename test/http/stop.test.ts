@@ -29,10 +29,20 @@ test.after.always(() => rm(folder, { recursive: true, force: true }))
 
 const misc = { summary: 's', tag: 'Miscellaneous', access: anyone, failures: [] as const }
 const heldRoute = defineRoute({ ...misc, id: 'stub.held', method: 'GET', path: '/held', ok: json(200, t.string, 'x') })
-const largeRoute = defineRoute({ ...misc, id: 'stub.large', method: 'GET', path: '/large', ok: json(200, t.string, 'x') })
+const largeRoute = defineRoute({
+  ...misc,
+  id: 'stub.large',
+  method: 'GET',
+  path: '/large',
+  ok: json(200, t.string, 'x'),
+})
 const takeRoute = defineRoute({
-  ...misc, id: 'stub.take', method: 'POST', path: '/take',
-  body: body(request({ name: freeText(50) }, 'Taken'), { name: 'x' }), ok: json(201, t.string, 'x'),
+  ...misc,
+  id: 'stub.take',
+  method: 'POST',
+  path: '/take',
+  body: body(request({ name: freeText(50) }, 'Taken'), { name: 'x' }),
+  ok: json(201, t.string, 'x'),
 })
 const largeText = 'x'.repeat(12 * 1024 * 1024)
 
@@ -67,7 +77,9 @@ const clientOf = (socket: Socket): Client => {
     if (text.length < 10_000) text += chunk.toString('latin1')
   })
   socket.on('error', () => void (isReset = true))
-  const ended = new Promise<'in order' | 'reset'>((resolve) => socket.once('close', () => resolve(isReset ? 'reset' : 'in order')))
+  const ended = new Promise<'in order' | 'reset'>((resolve) =>
+    socket.once('close', () => resolve(isReset ? 'reset' : 'in order')),
+  )
   const heads = (): readonly string[] => text.match(/HTTP\/1\.1 [^]*?\r\n\r\n/g) ?? []
   return { socket, text: () => text, bytes: () => bytes, send: (words) => void socket.write(words), heads, ended }
 }
@@ -106,16 +118,25 @@ const openHarbour = async (a: ExecutionContext, secure: boolean): Promise<Harbou
 const get = (path: string): string => `GET /api/v1${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 const post = (name: string): readonly [string, string] => {
   const bytes = JSON.stringify({ name })
-  return [`POST /api/v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n${bytes.slice(0, 4)}`, bytes.slice(4)]
+  return [
+    `POST /api/v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n${bytes.slice(0, 4)}`,
+    bytes.slice(4),
+  ]
 }
 const whole = (name: string): string => post(name).join('')
 const closes = /\r\nConnection: close\r\n/i
-const untilHeads = (client: Client, count: number) => until(`${count} answers, not ${client.text().slice(0, 300)}`, () => (client.heads().length >= count ? true : undefined))
+const untilHeads = (client: Client, count: number) =>
+  until(`${count} answers, not ${client.text().slice(0, 300)}`, () =>
+    client.heads().length >= count ? true : undefined,
+  )
 /** Head, quotes and text. */
 const wholeLarge = (client: Client): number => (client.heads()[0]?.length ?? 0) + largeText.length + 3
 const patient = { requests: 60_000, streams: 1000 }
 
-for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
+for (const [name, secure] of [
+  ['HTTP', false],
+  ['HTTPS', true],
+] as const) {
   test(`${name}: while it drains everything is answered, each answer says that it is the last, and none is reset`, async (a) => {
     const { server, runs, release, connect: open } = await openHarbour(a, secure)
     const [inFlight, idle, fresh] = [open(), open(), open()]
@@ -150,7 +171,14 @@ for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
     await until('the others are carried out', () => (runs.take === 2 ? true : undefined))
     release()
     a.is(await client.ended, 'in order')
-    a.deepEqual(client.heads().map((head) => [head.slice(9, 12), closes.test(head)]), [['200', false], ['201', false], ['201', true]])
+    a.deepEqual(
+      client.heads().map((head) => [head.slice(9, 12), closes.test(head)]),
+      [
+        ['200', false],
+        ['201', false],
+        ['201', true],
+      ],
+    )
   })
 
   test(`${name}: what follows an answer that says that it is the last is not carried out`, async (a) => {
@@ -183,7 +211,8 @@ for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
     await until('they are in flight', () => (runs.held === 1 && runs.large === 1 ? true : undefined))
     // Not a byte was sent on these, and the kernel may still hold them.
     const accepted = Array.from({ length: 30 }, open)
-    if (!secure) await Promise.all(accepted.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
+    if (!secure)
+      await Promise.all(accepted.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
     const stopped = server.stop({ ...patient, quiet: 30_000 })
     for (const [index, client] of accepted.entries()) client.send(whole(`accepted ${index}`))
     await Promise.all(accepted.map((client) => untilHeads(client, 1)))
@@ -196,7 +225,10 @@ for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
     reading.socket.end()
     for (const client of [...accepted, sending, reading, held]) {
       a.is(await client.ended, 'in order')
-      a.deepEqual(client.heads().map((head) => /^HTTP\/1\.1 20[01] /.test(head)), [true])
+      a.deepEqual(
+        client.heads().map((head) => /^HTTP\/1\.1 20[01] /.test(head)),
+        [true],
+      )
     }
     // It was about to send something for as long as the stop allows.
     idle.socket.end()
@@ -214,7 +246,10 @@ for (const [name, secure] of [['HTTP', false], ['HTTPS', true]] as const) {
     a.is(await answered.ended, 'in order')
     fresh.send(whole('fresh'))
     a.is(await fresh.ended, 'in order')
-    a.deepEqual(fresh.heads().map((head) => [head.slice(9, 12), closes.test(head)]), [['201', true]])
+    a.deepEqual(
+      fresh.heads().map((head) => [head.slice(9, 12), closes.test(head)]),
+      [['201', true]],
+    )
     await stopped
   })
 

@@ -21,11 +21,14 @@ const auth = { authorization: 'Bearer good' }
 
 test('bytes pass both ways as they are, and the path below the prefix is forwarded encoded', async (t) => {
   const bytes = new Uint8Array(300_000).map((_, i) => (i * 31) % 256)
-  const reply = await fetch(`${server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/octet-stream' },
-    body: bytes,
-  })
+  const reply = await fetch(
+    `${server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`,
+    {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: bytes,
+    },
+  )
   t.is(reply.status, 201)
   t.is(reply.headers.get('x-seen'), 'PUT /apis/x%3Ay/v1 watch=1&labelSelector=a%3Db')
   t.deepEqual(new Uint8Array(await reply.arrayBuffer()), bytes)
@@ -38,7 +41,10 @@ test('the bare prefix is the root of the proxied API', async (t) => {
 
 for (const path of ['/a/../b', '/a%2fb', '/a%2Fb', '/a%5cb', '/%2e%2e/b', '//a', '/a\\b', '/a%00']) {
   test(`${path} below the prefix is refused before anything is forwarded`, async (t) => {
-    const reply = await rawRequest(server.port, `GET ${proxy}${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`)
+    const reply = await rawRequest(
+      server.port,
+      `GET ${proxy}${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`,
+    )
     t.is(reply.status, 400)
   })
 }
@@ -48,7 +54,13 @@ test('a refusal is a Kubernetes Status with the platform’s keys, so that kubec
   t.is(none.status, 401)
   const hidden = await fetch(`${server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
   t.is(hidden.status, 404)
-  t.like(await hidden.json(), { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404, url: 'http://127.0.0.1:3000/api/v1/docs#operation/stub.stream.get' })
+  t.like(await hidden.json(), {
+    kind: 'Status',
+    status: 'Failure',
+    reason: 'NotFound',
+    code: 404,
+    url: 'http://127.0.0.1:3000/api/v1/docs#operation/stub.stream.get',
+  })
   const scope = await fetch(`${server.baseUrl}${proxy}/api`, { headers: { authorization: 'token reader' } })
   t.is(scope.status, 403)
 })
@@ -64,7 +76,13 @@ test('when the client leaves, the call’s signal says so', async (t) => {
     req.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? undefined : reject(error)))
     req.end()
   })
-  for (let i = 0; i < 100 && !server.lines.some((line) => line.fields['operation'] === 'stub.stream' && line.fields['bytesOut'] === 5); i++) await wait(20)
+  for (
+    let i = 0;
+    i < 100 &&
+    !server.lines.some((line) => line.fields['operation'] === 'stub.stream' && line.fields['bytesOut'] === 5);
+    i++
+  )
+    await wait(20)
   t.true(server.lines.some((line) => line.fields['operation'] === 'stub.stream' && line.fields['bytesOut'] === 5))
 })
 
@@ -91,7 +109,15 @@ test('an upgrade needs a credential, a known path and a checked target, as any r
   t.is((await rawRequest(port, upgradeHead('/api/v1/things/1', 'Authorization: Bearer good\r\n'))).status, 404)
   t.is((await rawRequest(port, upgradeHead(`${proxy}/a%2fb`, 'Authorization: Bearer good\r\n'))).status, 400)
   t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`, 'Authorization: Bearer reader\r\n'))).status, 403)
-  t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n').replace('Host: localhost', 'Host: ['))).status, 400)
+  t.is(
+    (
+      await rawRequest(
+        port,
+        upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n').replace('Host: localhost', 'Host: ['),
+      )
+    ).status,
+    400,
+  )
 })
 
 test('a refused upgrade closes the connection: a second request on it is never read', async (t) => {
@@ -114,7 +140,8 @@ for (const path of ['/breaks', '/regrets']) {
 }
 
 test('an Upgrade header of another protocol is a plain request', async (t) => {
-  const head = 'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'
+  const head =
+    'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'
   t.is((await rawRequest(server.port, head)).status, 200)
 })
 
@@ -133,12 +160,18 @@ test('a stop lets requests in flight end and cuts endless streams', async (t) =>
 })
 
 test('platform parameters leave the query, all else stays byte for byte and in order', (t) => {
-  const pair = fc.tuple(fc.constantFrom('watch', 'token', 'labelSelector', 'org', 'sudo', 'access_token', 'limit', 'a%20b'), fc.constantFrom('', '1', 'x%3Dy', 'a+b'))
+  const pair = fc.tuple(
+    fc.constantFrom('watch', 'token', 'labelSelector', 'org', 'sudo', 'access_token', 'limit', 'a%20b'),
+    fc.constantFrom('', '1', 'x%3Dy', 'a+b'),
+  )
   const own = new Set(['token', 'org', 'sudo', 'access_token'])
   fc.assert(
     fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
       const text = pairs.map(([name, value]) => `${name}=${value}`).join('&')
-      const expected = pairs.filter(([name]) => !own.has(name)).map(([name, value]) => `${name}=${value}`).join('&')
+      const expected = pairs
+        .filter(([name]) => !own.has(name))
+        .map(([name, value]) => `${name}=${value}`)
+        .join('&')
       return forwardedQuery(text) === expected
     }),
   )

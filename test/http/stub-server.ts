@@ -19,7 +19,7 @@ import { NotAuthenticated } from '../../core/identity/ports.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
 
 /** One line of the log as the binder wrote it. */
-export interface LogLine {
+interface LogLine {
   readonly level: string
   readonly message: string
   readonly fields: Readonly<Record<string, unknown>>
@@ -36,12 +36,22 @@ export interface StubServer {
   stop(times?: Partial<StopTimes>): Promise<void>
 }
 
-export const principal: Principal = { userId: 7 as UserId, login: 'ada', isSiteAdmin: false, method: 'token', scopes: fullScope }
+export const principal: Principal = {
+  userId: 7 as UserId,
+  login: 'ada',
+  isSiteAdmin: false,
+  method: 'token',
+  scopes: fullScope,
+}
 
 /** Who each test token is. */
 const principals: Readonly<Record<string, Principal>> = {
   good: principal,
-  reader: { ...principal, userId: 8 as UserId, scopes: { all: false, sudo: false, publicOnly: false, levels: { misc: 'read' } } },
+  reader: {
+    ...principal,
+    userId: 8 as UserId,
+    scopes: { all: false, sudo: false, publicOnly: false, levels: { misc: 'read' } },
+  },
   admin: { ...principal, userId: 1 as UserId, login: 'root', isSiteAdmin: true },
 }
 
@@ -50,15 +60,22 @@ const authenticate: ApiServerDeps['authenticator']['authenticate'] = async (cred
     credential.kind === 'token'
       ? principals[credential.token.reveal()]
       : credential.kind === 'session'
-        ? credential.sessionKey.reveal() === 'session-key' ? { ...principal, method: 'session' as const } : undefined
-        : credential.login === 'ada' && credential.password.reveal() === 'pass:word' ? { ...principal, method: 'password' as const } : undefined
+        ? credential.sessionKey.reveal() === 'session-key'
+          ? { ...principal, method: 'session' as const }
+          : undefined
+        : credential.login === 'ada' && credential.password.reveal() === 'pass:word'
+          ? { ...principal, method: 'password' as const }
+          : undefined
   if (who === undefined) return left(NotAuthenticated('The credential is not valid.'))
-  return right(sudo === undefined ? who : { ...who, login: sudo, impersonator: { userId: who.userId, login: who.login } })
+  return right(
+    sudo === undefined ? who : { ...who, login: sudo, impersonator: { userId: who.userId, login: who.login } },
+  )
 }
 
 const spendCode: ApiServerDeps['authenticator']['spendCode'] = async (proven) => right(proven)
 
-const userOfSession: ApiServerDeps['authenticator']['userOfSession'] = async (key) => (key.reveal() === 'session-key' ? principal.userId : undefined)
+const userOfSession: ApiServerDeps['authenticator']['userOfSession'] = async (key) =>
+  key.reveal() === 'session-key' ? principal.userId : undefined
 
 const grants = async (
   _principal: Principal,
@@ -70,13 +87,23 @@ const grants = async (
   if (relation === 'can_never') return left(AccessDenied('You may not.'))
   const accountId = 1 as AccountId
   const context: AccessGrant['context'] = {
-    accountId, accountKind: 'organization', accountName: name, isOpen: true, isPublic: true, isMember: true, level: 'owner', permissions: new Set(), teamIds: [],
+    accountId,
+    accountKind: 'organization',
+    accountName: name,
+    isOpen: true,
+    isPublic: true,
+    isMember: true,
+    level: 'owner',
+    permissions: new Set(),
+    teamIds: [],
   }
   return right({ objectType: object.type, objectId: 1, objectName: name, ownerId: accountId, context })
 }
 
 /** An idempotency store in memory, to the letter of the port. */
-export const memoryIdempotency = (): IdempotencyStore & { readonly records: Map<string, { id: number; request: string; answer?: StoredAnswer }> } => {
+export const memoryIdempotency = (): IdempotencyStore & {
+  readonly records: Map<string, { id: number; request: string; answer?: StoredAnswer }>
+} => {
   const records = new Map<string, { id: number; request: string; answer?: StoredAnswer }>()
   const byId = (id: number) => [...records.entries()].find(([, record]) => record.id === id)
   let next = 1
@@ -91,11 +118,15 @@ export const memoryIdempotency = (): IdempotencyStore & { readonly records: Map<
         return { kind: 'fresh', id: next++ }
       }
       if (found.request !== request) return { kind: 'mismatch' }
-      return found.answer === undefined ? { kind: 'in-progress', retryAfterSeconds: 7 } : { kind: 'answered', answer: found.answer }
+      return found.answer === undefined
+        ? { kind: 'in-progress', retryAfterSeconds: 7 }
+        : { kind: 'answered', answer: found.answer }
     },
     async find(keyHash) {
       const found = records.get(Buffer.from(keyHash).toString('hex'))
-      return found?.answer === undefined ? undefined : { requestHash: Buffer.from(found.request, 'hex'), answer: found.answer }
+      return found?.answer === undefined
+        ? undefined
+        : { requestHash: Buffer.from(found.request, 'hex'), answer: found.answer }
     },
     settle: () => undefined,
     sweep: async () => undefined,
@@ -114,12 +145,16 @@ export const memoryIdempotency = (): IdempotencyStore & { readonly records: Map<
 }
 
 const logInto = (lines: LogLine[]): Log => {
-  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, fields: fields as Record<string, unknown> })
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: fields as Record<string, unknown> })
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 /** A listener of the real HTTP layer over stub identity and authorization, for the rules that are the layer's own. */
-export const startStubServer = async (routes: readonly AnyBoundRoute[], overrides: Partial<ApiServerDeps> = {}): Promise<StubServer> => {
+export const startStubServer = async (
+  routes: readonly AnyBoundRoute[],
+  overrides: Partial<ApiServerDeps> = {},
+): Promise<StubServer> => {
   const lines: LogLine[] = []
   const denials: { code: string; objectType: string }[] = []
   const log = logInto(lines)
@@ -127,7 +162,10 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const server = makeApiServer({
     authenticator: { authenticate, authenticateAgain: async (proven) => right(proven), spendCode, userOfSession },
     authorizer: { authorize: grants },
-    csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
+    csrf: {
+      of: (key: Secret) => `csrf-of-${key.reveal()}`,
+      matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}`,
+    },
     idempotency: memoryIdempotency(),
     readings: makeReadingBudgets(),
     secretBox: {
@@ -136,13 +174,18 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
       rewrap: async (box) => box,
       keyIdOf: () => 'k1',
     },
-    denials: { recordDenial: async (_call, denial) => void denials.push({ code: denial.code, objectType: denial.objectType }) },
+    denials: {
+      recordDenial: async (_call, denial) => void denials.push({ code: denial.code, objectType: denial.objectType }),
+    },
     log,
     isAccessToken: (text) => text in principals,
     takesQueryTokens: true,
     rateLimit: undefined,
     sessions: { sessionCookie: 'moorage_session', sessionSeconds: 86_400 },
-    resumption: { resume: async () => left(NotAuthenticated('There is no such login.')), userOf: async () => undefined },
+    resumption: {
+      resume: async () => left(NotAuthenticated('There is no such login.')),
+      userOf: async () => undefined,
+    },
     secureCookies: false,
     baseUrl,
     docsUrl: '/api/v1/docs',
@@ -160,7 +203,11 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     roots: ['/api/v1'],
     pages: {
       documentation: () => undefined,
-      frontend: () => ({ status: 200, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: '<!doctype html>start' }),
+      frontend: () => ({
+        status: 200,
+        headers: { 'Content-Type': 'text/html; charset=utf-8' },
+        body: '<!doctype html>start',
+      }),
     },
     clientIp: () => '127.0.0.1',
     ownAddress: makeOwnAddress({ configured: baseUrl, listening: baseUrl, proxies: makeTrustedProxies([]) }),
@@ -169,7 +216,10 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   return {
-    port, baseUrl: `http://127.0.0.1:${port}`, lines, denials,
+    port,
+    baseUrl: `http://127.0.0.1:${port}`,
+    lines,
+    denials,
     drain: () => server.drain(),
     replaceTls: server.replaceTls,
     stop: (times) => server.close({ quiet: 0, fresh: times?.quiet ?? 0, requests: 2000, streams: 100, ...times }),

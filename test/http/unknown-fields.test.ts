@@ -5,11 +5,13 @@ import { freeText, FreeObjectCodec, listOf, noted, optional, request } from '../
 import { namesNear, shapeOf, unknownFields } from '../../plugins/kit/unknown-fields.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 
-const pathsOf = (codec: io.Any, value: unknown): readonly string[] => unknownFields(shapeOf(codec), value).map(({ path }) => path)
+const pathsOf = (codec: io.Any, value: unknown): readonly string[] =>
+  unknownFields(shapeOf(codec), value).map(({ path }) => path)
 
 test('the example of each body has known fields only', (t) => {
   for (const { bound } of declaredRoutes()) {
-    if (bound.kind === 'json' && bound.route.body !== undefined) t.deepEqual(pathsOf(bound.route.body.codec, bound.route.body.example), [], bound.route.id)
+    if (bound.kind === 'json' && bound.route.body !== undefined)
+      t.deepEqual(pathsOf(bound.route.body.codec, bound.route.body.example), [], bound.route.id)
   }
 })
 
@@ -22,7 +24,8 @@ test('an unknown field of any body is found, unless the body is read whole', (t)
     const object = isList ? (example as readonly object[])[0] : (example as object)
     const value = { ...object, 'never a field': 1 }
     const found = pathsOf(codec, isList ? [value] : value)
-    if (found.length === 0) t.true(shape === undefined || (shape.kind === 'object' && !shape.dropsOthers), bound.route.id)
+    if (found.length === 0)
+      t.true(shape === undefined || (shape.kind === 'object' && !shape.dropsOthers), bound.route.id)
     else {
       read += 1
       t.deepEqual(found, [isList ? '0.never a field' : 'never a field'], bound.route.id)
@@ -49,19 +52,43 @@ const Outer = request(
 
 test('fields are looked for where values are read, and only there', (t) => {
   const some = { first: '', x: 1 }
-  const value = { one: some, many: [some], array: [{ first: '' }, some], nullable: some, either: { ...some, third: '' }, both: { ...some, third: '' }, free: some, open: some, refined: some }
-  t.deepEqual(pathsOf(Outer, value), ['one.x', 'many.0.x', 'array.1.x', 'nullable.x', 'either.x', 'both.x', 'refined.x'])
-  t.deepEqual(pathsOf(Outer, { one: { second: { anything: { at: 'all' } } }, nullable: null, many: 'text', array: { x: 1 } }), [])
+  const value = {
+    one: some,
+    many: [some],
+    array: [{ first: '' }, some],
+    nullable: some,
+    either: { ...some, third: '' },
+    both: { ...some, third: '' },
+    free: some,
+    open: some,
+    refined: some,
+  }
+  t.deepEqual(pathsOf(Outer, value), [
+    'one.x',
+    'many.0.x',
+    'array.1.x',
+    'nullable.x',
+    'either.x',
+    'both.x',
+    'refined.x',
+  ])
+  t.deepEqual(
+    pathsOf(Outer, { one: { second: { anything: { at: 'all' } } }, nullable: null, many: 'text', array: { x: 1 } }),
+    [],
+  )
   for (const other of [null, undefined, 7, 'text', [some], new Number(1)]) t.deepEqual(pathsOf(Outer, other), [])
   t.deepEqual(pathsOf(FreeObjectCodec, some), [])
 })
 
 test('each field is named once, at most 20, and those that were meant otherwise come first', (t) => {
   const Names = request({ visibility: optional(freeText()) }, 'Names')
-  t.deepEqual(unknownFields(shapeOf(listOf(Names, 9)), [{ visibility: '', visibilty: '' }, { x: 1, visibilty: '' }, { x: 1 }]), [
-    { path: '1.visibilty', meant: 'visibility' },
-    { path: '1.x', meant: undefined },
-  ])
+  t.deepEqual(
+    unknownFields(shapeOf(listOf(Names, 9)), [{ visibility: '', visibilty: '' }, { x: 1, visibilty: '' }, { x: 1 }]),
+    [
+      { path: '1.visibilty', meant: 'visibility' },
+      { path: '1.x', meant: undefined },
+    ],
+  )
   const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field ${index}`, 1]))
   const found = unknownFields(shapeOf(Names), { ...many, Visibility: 1 })
   t.is(found.length, 20)

@@ -45,7 +45,7 @@ export const testSettings: IdentitySettings = {
 }
 
 /** A hasher that costs nothing; it counts what it was asked, and `old:` hashes want to be made anew. */
-export const makeCheapHasher = () => {
+const makeCheapHasher = () => {
   let verified = 0
   const hasher: PasswordHasher = {
     hash: (password) => Promise.resolve(right(`plain:${password.reveal()}`)),
@@ -66,7 +66,9 @@ const uncounted: AttemptThrottle = {
   guard: async <E, A>(_attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>> => {
     const answer = await check()
     if (isLeft(answer)) return { kind: 'judged', answer }
-    return answer.right === undefined ? { kind: 'wrong', hasLocked: false } : { kind: 'judged', answer: right(answer.right) }
+    return answer.right === undefined
+      ? { kind: 'wrong', hasLocked: false }
+      : { kind: 'judged', answer: right(answer.right) }
   },
   unlock: () => Promise.resolve(false),
 }
@@ -84,7 +86,15 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   const { hasher, verified } = makeCheapHasher()
   const plain = {
     stores: bindStores(db),
-    unitOfWork: makeSqlUnitOfWork(db, (tx, trail) => ({ ...bindStores(tx), audit: trail, mail: { post: (mail: Mail) => Promise.resolve(void posted.push(mail)) } }), audit),
+    unitOfWork: makeSqlUnitOfWork(
+      db,
+      (tx, trail) => ({
+        ...bindStores(tx),
+        audit: trail,
+        mail: { post: (mail: Mail) => Promise.resolve(void posted.push(mail)) },
+      }),
+      audit,
+    ),
     credentials: makeSqlCredentialStore(db),
     hasher,
     digest: sha256TokenDigest,
@@ -107,7 +117,11 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
   }
-  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
+  const codes = {
+    useOneTimeCode: makeUseOneTimeCode(oneTimeCodes),
+    checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes),
+    spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes),
+  }
   const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {
@@ -121,8 +135,13 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     /** Waits for all background work so far; answers how much there was. */
     settled: async () => (await Promise.all(pending.splice(0))).length,
     user: async (login: string, input: Partial<CreateUserInput> = {}): Promise<User> =>
-      unwrap(await createUser(callOf(), { login, email: `${login}@example.org`, password: secret(password), ...input })),
-    auditRows: () => db.query<{ action: string; changes: string; tenant_id: number | string }>((k) => k('audit_events').orderBy('id').select('action', 'changes', 'tenant_id')),
+      unwrap(
+        await createUser(callOf(), { login, email: `${login}@example.org`, password: secret(password), ...input }),
+      ),
+    auditRows: () =>
+      db.query<{ action: string; changes: string; tenant_id: number | string }>((k) =>
+        k('audit_events').orderBy('id').select('action', 'changes', 'tenant_id'),
+      ),
   }
 }
 export type IdentityWorld = ReturnType<typeof makeIdentityWorld>
@@ -130,5 +149,12 @@ export type IdentityWorld = ReturnType<typeof makeIdentityWorld>
 /** A call by a user, with everything that a password allows. */
 export const callBy = (user: User, extras: Partial<Principal> = {}): SignedInCall => ({
   ...callOf(),
-  principal: { userId: user.id, login: user.login, isSiteAdmin: user.isAdmin, method: 'password', scopes: fullScope, ...extras },
+  principal: {
+    userId: user.id,
+    login: user.login,
+    isSiteAdmin: user.isAdmin,
+    method: 'password',
+    scopes: fullScope,
+    ...extras,
+  },
 })

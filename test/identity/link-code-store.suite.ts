@@ -27,7 +27,13 @@ export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWor
       }
     })
   const code = (userId: UserId, text: string, extras: Partial<NewLinkCode> = {}): NewLinkCode => ({
-    userId, emailKey: 'a@example.org', kind: 'password-reset', hash: hashOf(text), createdAt: at(0), expiresAt: at(30), ...extras,
+    userId,
+    emailKey: 'a@example.org',
+    kind: 'password-reset',
+    hash: hashOf(text),
+    createdAt: at(0),
+    expiresAt: at(30),
+    ...extras,
   })
 
   on('an open code is found by its kind until it expires, and used once', async (t, { codes, ada }) => {
@@ -49,7 +55,12 @@ export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWor
     await codes.insert(code(ada, 'confirm b', { kind: 'email-confirmation', emailKey: 'b@example.org' }))
     await codes.insert(code(eve, 'of eve', { kind: 'email-confirmation' }))
     const open = async () => {
-      const kinds = [['reset', 'password-reset'], ['confirm a', 'email-confirmation'], ['confirm b', 'email-confirmation'], ['of eve', 'email-confirmation']] as const
+      const kinds = [
+        ['reset', 'password-reset'],
+        ['confirm a', 'email-confirmation'],
+        ['confirm b', 'email-confirmation'],
+        ['of eve', 'email-confirmation'],
+      ] as const
       const found = await Promise.all(kinds.map(([text, kind]) => codes.find(kind, hashOf(text), at(1))))
       return kinds.flatMap(([text], i) => (found[i] === undefined ? [] : [text]))
     }
@@ -61,13 +72,17 @@ export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWor
     t.deepEqual(await open(), ['of eve'])
   })
 
-  on('mails to an address are counted for all senders, with used and replaced codes, until they are purged', async (t, { codes, ada, eve }) => {
-    for (const [i, userId] of [ada, eve, ada].entries()) await codes.insert(code(userId, `code ${i}`, { createdAt: at(i) }))
-    await codes.insert(code(ada, 'elsewhere', { emailKey: 'b@example.org' }))
-    await codes.use('password-reset', hashOf('code 0'), at(0))
-    t.deepEqual(await codes.sentSince('a@example.org', at(-1)), [at(0), at(1), at(2)])
-    t.deepEqual(await codes.sentSince('a@example.org', at(0)), [at(1), at(2)])
-    t.is(await codes.purge(at(2)), 3)
-    t.deepEqual(await codes.sentSince('a@example.org', at(-1)), [at(2)])
-  })
+  on(
+    'mails to an address are counted for all senders, with used and replaced codes, until they are purged',
+    async (t, { codes, ada, eve }) => {
+      for (const [i, userId] of [ada, eve, ada].entries())
+        await codes.insert(code(userId, `code ${i}`, { createdAt: at(i) }))
+      await codes.insert(code(ada, 'elsewhere', { emailKey: 'b@example.org' }))
+      await codes.use('password-reset', hashOf('code 0'), at(0))
+      t.deepEqual(await codes.sentSince('a@example.org', at(-1)), [at(0), at(1), at(2)])
+      t.deepEqual(await codes.sentSince('a@example.org', at(0)), [at(1), at(2)])
+      t.is(await codes.purge(at(2)), 3)
+      t.deepEqual(await codes.sentSince('a@example.org', at(-1)), [at(2)])
+    },
+  )
 }

@@ -27,7 +27,11 @@ export const makeLockingWorld = (db: SqlDatabase) => {
     signIn: (login: string, text = password, sourceIp = '198.51.100.7') =>
       makeSignIn(deps)({ ...callOf(), sourceIp }, { login, password: secret(text), remember: false }),
     basic: (login: string, text = password, sourceIp = '198.51.100.7') =>
-      authenticator.authenticate({ kind: 'password', login, password: secret(text), oneTimeCode: undefined }, undefined, sourceIp),
+      authenticator.authenticate(
+        { kind: 'password', login, password: secret(text), oneTimeCode: undefined },
+        undefined,
+        sourceIp,
+      ),
     /** Runs what was put off until after the answer; answers how much that was. */
     afterwards: async () => {
       const due = later.splice(0)

@@ -27,19 +27,33 @@ const send = (...args: Parameters<TestService['send']>) => service.send(args[0],
 const makeUser = async (login: string, extra: object = {}): Promise<void> => {
   const made = await send('POST', '/admin/users', {
     token: service.adminToken,
-    body: { username: login, email: `${login}@example.org`, password, must_change_password: false, send_notify: false, ...extra },
+    body: {
+      username: login,
+      email: `${login}@example.org`,
+      password,
+      must_change_password: false,
+      send_notify: false,
+      ...extra,
+    },
   })
   if (made.status !== 201) throw new Error(made.text)
 }
 const as = (login: string, text = password) => ({ basic: [login, text] as const })
-const signIn = (username: string, text = password) => send('POST', '/user/signin', { body: { username, password: text } })
+const signIn = (username: string, text = password) =>
+  send('POST', '/user/signin', { body: { username, password: text } })
 const activate = (code: string) => send('POST', '/user/activate', { body: { code } })
 const forgot = (email: unknown) => send('POST', '/user/forgot-password', { body: { email } })
-const reset = (code: string, text = newPassword) => send('POST', '/user/reset-password', { body: { code, password: text } })
-const emailsOf = async (login: string, text?: string): Promise<readonly { id: number; email: string; verified: boolean; primary: boolean }[]> =>
+const reset = (code: string, text = newPassword) =>
+  send('POST', '/user/reset-password', { body: { code, password: text } })
+const emailsOf = async (
+  login: string,
+  text?: string,
+): Promise<readonly { id: number; email: string; verified: boolean; primary: boolean }[]> =>
   (await send('GET', '/user/settings/account/email', as(login, text))).json
-const idOf = async (login: string, email: string): Promise<number> => (await emailsOf(login)).find((own) => own.email === email)?.id ?? 0
-const onEmail = (login: string, method: string, id: number) => send('POST', `/user/settings/account/email?_method=${method}&id=${id}`, as(login))
+const idOf = async (login: string, email: string): Promise<number> =>
+  (await emailsOf(login)).find((own) => own.email === email)?.id ?? 0
+const onEmail = (login: string, method: string, id: number) =>
+  send('POST', `/user/settings/account/email?_method=${method}&id=${id}`, as(login))
 /** What must not differ: everything but the request's own id and the time. */
 const bytesOf = ({ status, headers, text }: ServiceAnswer) => {
   const { 'x-request-id': _id, date: _date, 'ratelimit-remaining': _left, ...rest } = headers
@@ -68,7 +82,11 @@ test('an added address serves for nothing until the code of its mail confirms it
 
 test('a code that was sent again replaces the older one, and a code of a removed address is worth nothing', async (t) => {
   await makeUser('bob')
-  t.is((await send('POST', '/user/settings/account/email', { ...as('bob'), body: { email: 'bob@second.example' } })).status, 200)
+  t.is(
+    (await send('POST', '/user/settings/account/email', { ...as('bob'), body: { email: 'bob@second.example' } }))
+      .status,
+    200,
+  )
   const first = codeIn(await mails.nth('bob@second.example', 1))
   const id = await idOf('bob', 'bob@second.example')
   t.is((await onEmail('bob', 'SENDACTIVATION', id)).status, 200)
@@ -87,8 +105,18 @@ test('another primary address: the old one is notified', async (t) => {
   await mails.nth('cleo@example.org', 1)
   t.is((await onEmail('cleo', 'PRIMARY', id)).status, 200)
   t.is((await mails.nth('cleo@example.org', 2)).subject, 'Your account has another primary e-mail address')
-  t.deepEqual((await emailsOf('cleo')).map(({ email, primary }) => [email, primary]), [['cleo@second.example', true], ['cleo@example.org', false]])
-  t.is((await send('POST', `/user/settings/account/email/delete?id=${id}`, as('cleo'))).status, 422, 'the primary one stays')
+  t.deepEqual(
+    (await emailsOf('cleo')).map(({ email, primary }) => [email, primary]),
+    [
+      ['cleo@second.example', true],
+      ['cleo@example.org', false],
+    ],
+  )
+  t.is(
+    (await send('POST', `/user/settings/account/email/delete?id=${id}`, as('cleo'))).status,
+    422,
+    'the primary one stays',
+  )
   t.is((await onEmail('cleo', 'SENDACTIVATION', id)).status, 422, 'nothing to confirm')
 })
 
@@ -101,26 +129,34 @@ test('adding and removing addresses sends at most forty mails to strangers per d
     await send('DELETE', '/user/emails', { ...as('spammer'), body })
   }
   t.deepEqual([...new Set(statuses.slice(0, 40))], [201])
-  const refused = await send('POST', '/user/settings/account/email', { ...as('spammer'), body: { email: 'stranger-41@third.example' } })
+  const refused = await send('POST', '/user/settings/account/email', {
+    ...as('spammer'),
+    body: { email: 'stranger-41@third.example' },
+  })
   t.deepEqual([statuses[40], refused.status, refused.json.code], [429, 429, 'TooManyMails'])
   t.true(Number(refused.headers['retry-after']) > 3600)
 })
 
-test('the settings form of addresses is the user\'s own: refused while acting as another user', async (t) => {
+test("the settings form of addresses is the user's own: refused while acting as another user", async (t) => {
   await makeUser('sudoed')
   const acting = { token: service.adminToken, headers: { Sudo: 'sudoed' } }
-  t.is((await send('POST', '/user/settings/account/email', { ...acting, body: { email: 'mallory@second.example' } })).status, 403)
+  t.is(
+    (await send('POST', '/user/settings/account/email', { ...acting, body: { email: 'mallory@second.example' } }))
+      .status,
+    403,
+  )
   t.is((await send('POST', '/user/settings/account/email/delete?id=1', acting)).status, 403)
   t.is((await emailsOf('sudoed')).length, 1)
 })
 
-test('the ids of another user\'s addresses cannot be used', async (t) => {
+test("the ids of another user's addresses cannot be used", async (t) => {
   await makeUser('dora')
   await makeUser('eli')
   await send('POST', '/user/settings/account/email', { ...as('dora'), body: { email: 'dora@second.example' } })
   const id = await idOf('dora', 'dora@second.example')
   const unknown = await onEmail('eli', 'PRIMARY', 999_999)
-  for (const method of ['PRIMARY', 'SENDACTIVATION']) t.deepEqual(bytesOf(await onEmail('eli', method, id)), bytesOf(unknown), method)
+  for (const method of ['PRIMARY', 'SENDACTIVATION'])
+    t.deepEqual(bytesOf(await onEmail('eli', method, id)), bytesOf(unknown), method)
   t.is((await send('POST', `/user/settings/account/email/delete?id=${id}`, as('eli'))).status, 422)
   t.true((await emailsOf('dora')).some((own) => own.id === id))
 })
@@ -136,7 +172,11 @@ test('five mails an hour to one address, ten addresses an account', async (t) =>
   const sixth = await onEmail('finn', 'SENDACTIVATION', id)
   t.is(sixth.status, 429)
   t.true(Number(sixth.headers['retry-after']) > 3000)
-  t.is((await activate(codeIn(await mails.nth('finn@second.example', 5)))).status, 200, 'the last code that was sent still counts')
+  t.is(
+    (await activate(codeIn(await mails.nth('finn@second.example', 5)))).status,
+    200,
+    'the last code that was sent still counts',
+  )
 
   const many = Array.from({ length: 9 }, (_, i) => `finn${i}@many.example`)
   t.is((await send('POST', '/user/emails', { ...as('finn'), body: { emails: many } })).status, 422)
@@ -151,17 +191,31 @@ test('"forgot password" returns the same bytes for all accounts, and sends mail 
   await send('POST', '/user/emails', { ...as('gina'), body: { emails: ['gina@unverified.example'] } })
   const known = await forgot('gina@example.org')
   t.deepEqual([known.status, known.text], [202, ''])
-  for (const email of ['nobody@example.org', 'idle@example.org', 'gina@unverified.example', 'no address', '', 'GINA@EXAMPLE.ORG', 'x'.repeat(320)])
+  for (const email of [
+    'nobody@example.org',
+    'idle@example.org',
+    'gina@unverified.example',
+    'no address',
+    '',
+    'GINA@EXAMPLE.ORG',
+    'x'.repeat(320),
+  ])
     t.deepEqual(bytesOf(await forgot(email)), bytesOf(known), email)
   t.is((await mails.nth('gina@example.org', 2)).subject, 'Set a new password', 'for each spelling of the address')
   // The mail of the last one is there, so what the others caused would be there too.
-  t.deepEqual((await mails.to('gina@unverified.example')).map(({ subject }) => subject), ['Confirm your e-mail address'])
+  t.deepEqual(
+    (await mails.to('gina@unverified.example')).map(({ subject }) => subject),
+    ['Confirm your e-mail address'],
+  )
   for (const address of ['nobody@example.org', 'idle@example.org']) t.deepEqual(await mails.to(address), [])
 })
 
 test('a new password by the code of a mail: a weak one does not use up the code, sessions end, tokens stay, the owner is notified', async (t) => {
   await makeUser('hugo')
-  const session = [(await signIn('hugo')).headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]).join('; ')
+  const session = [(await signIn('hugo')).headers['set-cookie'] ?? []]
+    .flat()
+    .map((line) => line.split(';')[0])
+    .join('; ')
   const token = await service.tokenFor('hugo', ['read:user'])
   await forgot('hugo@example.org')
   const code = codeIn(await mails.nth('hugo@example.org', 1))
@@ -184,7 +238,9 @@ test('a reset lifts the lock of too many wrong passwords and the duty to change 
   t.is((await signIn('iris')).status, 404, 'locked')
   await forgot('iris@example.org')
   const locked = await mails.nth('iris@example.org', 2)
-  const code = codeIn((await mails.to('iris@example.org')).find(({ subject }) => subject === 'Set a new password') ?? locked)
+  const code = codeIn(
+    (await mails.to('iris@example.org')).find(({ subject }) => subject === 'Set a new password') ?? locked,
+  )
   t.is((await reset(code)).status, 200)
   t.is((await signIn('iris', newPassword)).status, 200)
   t.is((await send('GET', '/user/emails', as('iris', newPassword))).status, 200)
@@ -204,7 +260,10 @@ test('kinds of codes are not taken for each other', async (t) => {
 
 test('each change of a password is reported by mail', async (t) => {
   await makeUser('kira')
-  await send('POST', '/user/settings/account/password', { ...as('kira'), body: { old_password: password, password: newPassword } })
+  await send('POST', '/user/settings/account/password', {
+    ...as('kira'),
+    body: { old_password: password, password: newPassword },
+  })
   t.regex((await mails.nth('kira@example.org', 1)).text ?? '', /from the address/)
   await send('POST', '/admin/users/kira/change-password', { token: service.adminToken, body: { password } })
   t.regex((await mails.nth('kira@example.org', 2)).text ?? '', /by an administrator/)
@@ -213,7 +272,10 @@ test('each change of a password is reported by mail', async (t) => {
 test('guessing codes gets an address blocked', async (t) => {
   const own = await startService({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   t.teardown(() => own.stop())
-  const guess = (i: number) => own.send('POST', `/api/v1/user/${i % 2 === 0 ? 'reset-password' : 'activate'}`, { body: { code: `${i}`.padStart(32, 'x'), password: newPassword } })
+  const guess = (i: number) =>
+    own.send('POST', `/api/v1/user/${i % 2 === 0 ? 'reset-password' : 'activate'}`, {
+      body: { code: `${i}`.padStart(32, 'x'), password: newPassword },
+    })
   const statuses = []
   for (let i = 0; i < 102; i++) statuses.push((await guess(i)).status)
   t.deepEqual([...new Set(statuses.slice(0, 99))], [422])

@@ -10,7 +10,8 @@ export const makeMemoryCounters = (nowMilliseconds: () => number) => {
     const millisecondsLeft = (found?.expiresAt ?? 0) - nowMilliseconds()
     return found === undefined || millisecondsLeft <= 0 ? undefined : { points: found.points, millisecondsLeft }
   }
-  const set = (key: Uint8Array, points: number, expiresAt: number): void => void kept.set(Buffer.from(key).toString('hex'), { points, expiresAt })
+  const set = (key: Uint8Array, points: number, expiresAt: number): void =>
+    void kept.set(Buffer.from(key).toString('hex'), { points, expiresAt })
   const answer = async <A>(work: () => A): Promise<A> => {
     asked += 1
     await Promise.resolve()

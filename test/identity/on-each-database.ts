@@ -6,7 +6,10 @@ import type { IdentityWorld } from './identity-world.ts'
 import { makeIdentityWorld } from './identity-world.ts'
 
 /** Declares a test for each kind of database, over an identity of its own. */
-export const onEachDatabase = (title: string, body: (t: ExecutionContext, world: IdentityWorld, db: SqlDatabase) => Promise<void>): void => {
+export const onEachDatabase = (
+  title: string,
+  body: (t: ExecutionContext, world: IdentityWorld, db: SqlDatabase) => Promise<void>,
+): void => {
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()

@@ -4,7 +4,9 @@ const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 const bytesOfBase32 = (text: string): Buffer => {
   const bits = [...text].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('')
-  return Buffer.from(Array.from({ length: Math.floor(bits.length / 8) }, (_, i) => Number.parseInt(bits.slice(i * 8, i * 8 + 8), 2)))
+  return Buffer.from(
+    Array.from({ length: Math.floor(bits.length / 8) }, (_, i) => Number.parseInt(bits.slice(i * 8, i * 8 + 8), 2)),
+  )
 }
 
 export const base32Of = (bytes: Uint8Array): string => {
@@ -23,4 +25,5 @@ export const codeOfStep = (seedBase32: string, step: number, digits = 6): string
 }
 
 export const stepAt = (at: Date): number => Math.floor(at.getTime() / 30_000)
-export const codeAt = (seedBase32: string, at: Date, stepsOff = 0): string => codeOfStep(seedBase32, stepAt(at) + stepsOff)
+export const codeAt = (seedBase32: string, at: Date, stepsOff = 0): string =>
+  codeOfStep(seedBase32, stepAt(at) + stepsOff)

@@ -25,10 +25,14 @@ import {
   isSessionAlive,
   newSessionTimes,
   renewedIdleExpiry,
-  rotationGraceSeconds,
 } from '../../core/identity/sessions/sessions.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/tokens/scopes.ts'
-import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/tokens/access-tokens.ts'
+import {
+  hasAccessTokenForm,
+  lastEightOf,
+  makeAccessToken,
+  randomBase62,
+} from '../../core/identity/tokens/access-tokens.ts'
 import type { RememberedId } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { parseAccountName } from '../../core/kernel/ids.ts'
@@ -37,6 +41,8 @@ import { secret } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
 import { testSettings } from './identity-world.ts'
 import { anyText } from '../support/any-text.ts'
+
+const rotationGraceSeconds = 30
 
 const digest = sha256TokenDigest
 const entropy = systemEntropy
@@ -48,7 +54,13 @@ test('the checksum of a token is the CRC-32 of zip', (t) => {
 
 test('a language that was read is read again as it is', (t) => {
   const subtag = fc.stringMatching(/^[A-Za-z0-9]{1,8}$/)
-  const tag = fc.tuple(fc.stringMatching(/^[A-Za-z]{2,8}$/), fc.array(fc.tuple(fc.constantFrom('-', '_'), subtag).map((pair) => pair.join('')), { maxLength: 3 }))
+  const tag = fc.tuple(
+    fc.stringMatching(/^[A-Za-z]{2,8}$/),
+    fc.array(
+      fc.tuple(fc.constantFrom('-', '_'), subtag).map((pair) => pair.join('')),
+      { maxLength: 3 },
+    ),
+  )
   fc.assert(
     fc.property(tag, ([first, rest]) => {
       const language = [first, ...rest].join('')
@@ -76,7 +88,14 @@ test('a made token has the form, and one changed character breaks it', (t) => {
 
 test('tokens of the lineage are taken; anything else has not the form of a token', (t) => {
   t.true(hasAccessTokenForm('0123456789abcdef0123456789abcdef01234567', digest))
-  for (const text of ['', 'moor_', '0123456789ABCDEF0123456789ABCDEF01234567', 'correct horse battery staple', 'a'.repeat(40), '0'.repeat(41)]) {
+  for (const text of [
+    '',
+    'moor_',
+    '0123456789ABCDEF0123456789ABCDEF01234567',
+    'correct horse battery staple',
+    'a'.repeat(40),
+    '0'.repeat(41),
+  ]) {
     t.is(hasAccessTokenForm(text, digest), text === 'a'.repeat(40), text)
   }
 })
@@ -90,7 +109,14 @@ test('every character of a token is equally likely', (t) => {
   t.is(lastEightOf('moor_abcdefghij'), 'cdefghij')
 })
 
-const scopeWord = fc.constantFrom('all', 'public-only', 'sudo', ...scopeCategories.flatMap((c) => [`read:${c}`, `write:${c}`]), 'read:repository', 'write:issue')
+const scopeWord = fc.constantFrom(
+  'all',
+  'public-only',
+  'sudo',
+  ...scopeCategories.flatMap((c) => [`read:${c}`, `write:${c}`]),
+  'read:repository',
+  'write:issue',
+)
 
 test('scope words survive the way to a scope set and back, without words that have no effect', (t) => {
   fc.assert(
@@ -113,7 +139,9 @@ test('what a covered scope allows, the covering one allows', (t) => {
       if (!scopeCovers(held, asked)) return true
       t.true(held.sudo || !asked.sudo)
       return scopeCategories.every((category) =>
-        (['read', 'write'] as const).every((level) => !allows(asked, { category, level }) || allows(held, { category, level })),
+        (['read', 'write'] as const).every(
+          (level) => !allows(asked, { category, level }) || allows(held, { category, level }),
+        ),
       )
     }),
   )
@@ -122,7 +150,10 @@ test('what a covered scope allows, the covering one allows', (t) => {
 test('absent scopes are all, an empty list is a mistake, an unknown word is named', (t) => {
   t.deepEqual(parseScopeWords(undefined), { _tag: 'Right', right: ['all'] })
   t.like(parseScopeWords([]), { _tag: 'Left', left: { tag: 'ScopesEmpty', kind: 'Unprocessable' } })
-  t.like(parseScopeWords(['read:user', 'admin:org']), { _tag: 'Left', left: { tag: 'ScopeUnknown', kind: 'Unprocessable', errors: ['scopes: admin:org'] } })
+  t.like(parseScopeWords(['read:user', 'admin:org']), {
+    _tag: 'Left',
+    left: { tag: 'ScopeUnknown', kind: 'Unprocessable', errors: ['scopes: admin:org'] },
+  })
   t.deepEqual(scopeSetOf(['write:package', 'read:notification']).levels, {})
   t.true(isRight(parseScopeWords(['write:package', 'read:activitypub'])))
   t.deepEqual(parseScopeWords(['read:user', 'write:user', 'read:user']), { _tag: 'Right', right: ['write:user'] })
@@ -140,10 +171,37 @@ test('e-mail addresses: what is one and what is none', (t) => {
   t.is(emailOf('ada@bu\u0308cher.example'), 'ada@xn--bcher-kva.example')
   t.is(emailOf('admin@localhost'), 'admin@localhost')
   const refused = [
-    '', '@', 'ada', 'ada@', '@example.org', 'a b@example.org', 'a@b@example.org', '-ada@example.org', '.ada@example.org', 'ada.@example.org',
-    'a..b@example.org', 'a,b@example.org', 'ada@exa mple.org', 'ada@-x.org', 'ada@x-.org', 'ada@.org', 'ada@x..org', 'ada@127.0.0.1', 'ada@[::1]',
-    'ada@ex%41mple.org', 'ada@exämple%2eorg', '"ada"@example.org', 'ada\n@example.org', 'ada@example.org\n', 'ädä@example.org', `ada@${'x'.repeat(64)}.org`,
-    `${'a'.repeat(65)}@example.org`, `${'a'.repeat(64)}@${'x.'.repeat(100)}org`, 'Ada <ada@example.org>', 'ada@exa\u0000mple.org', 'ada@１２７.0.0.1',
+    '',
+    '@',
+    'ada',
+    'ada@',
+    '@example.org',
+    'a b@example.org',
+    'a@b@example.org',
+    '-ada@example.org',
+    '.ada@example.org',
+    'ada.@example.org',
+    'a..b@example.org',
+    'a,b@example.org',
+    'ada@exa mple.org',
+    'ada@-x.org',
+    'ada@x-.org',
+    'ada@.org',
+    'ada@x..org',
+    'ada@127.0.0.1',
+    'ada@[::1]',
+    'ada@ex%41mple.org',
+    'ada@exämple%2eorg',
+    '"ada"@example.org',
+    'ada\n@example.org',
+    'ada@example.org\n',
+    'ädä@example.org',
+    `ada@${'x'.repeat(64)}.org`,
+    `${'a'.repeat(65)}@example.org`,
+    `${'a'.repeat(64)}@${'x.'.repeat(100)}org`,
+    'Ada <ada@example.org>',
+    'ada@exa\u0000mple.org',
+    'ada@１２７.0.0.1',
   ]
   for (const text of refused) t.is(emailOf(text), undefined, JSON.stringify(text))
 })
@@ -163,12 +221,47 @@ test('an address is canonical: parsing it again changes nothing, and its key doe
 })
 
 test('names: 1 to 40 characters, single signs between letters and digits, no @, not reserved', (t) => {
-  for (const name of ['a', 'tu1', 'Ada-Lovelace', 'a.b_c-d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
-  for (const name of ['', '-a', 'a-', 'a--b', 'a.-b', '.', '..', 'a@b', 'a b', 'ä', 'a/b', 'x'.repeat(41), 'a\n', '_a']) {
+  for (const name of ['a', 'tu1', 'Ada-Lovelace', 'a.b_c-d', 'x'.repeat(40)])
+    t.true(isRight(parseAccountName(name)), name)
+  for (const name of [
+    '',
+    '-a',
+    'a-',
+    'a--b',
+    'a.-b',
+    '.',
+    '..',
+    'a@b',
+    'a b',
+    'ä',
+    'a/b',
+    'x'.repeat(41),
+    'a\n',
+    '_a',
+  ]) {
     t.like(parseAccountName(name), { left: { reason: 'INVALID' } }, JSON.stringify(name))
   }
-  for (const name of ['api', 'API', 'Admin', 'search', 'claim', 'proxy', 'inactive', 'available_products', 'batch-delete', 'a.png', 'x.KEYS', 'swagger']) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
-  fc.assert(fc.property(fc.string({ maxLength: 60 }), (name) => isLeft(parseAccountName(name)) || /^[0-9A-Za-z](?:[-._]?[0-9A-Za-z]+)*$/.test(name)))
+  for (const name of [
+    'api',
+    'API',
+    'Admin',
+    'search',
+    'claim',
+    'proxy',
+    'inactive',
+    'available_products',
+    'batch-delete',
+    'a.png',
+    'x.KEYS',
+    'swagger',
+  ])
+    t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
+  fc.assert(
+    fc.property(
+      fc.string({ maxLength: 60 }),
+      (name) => isLeft(parseAccountName(name)) || /^[0-9A-Za-z](?:[-._]?[0-9A-Za-z]+)*$/.test(name),
+    ),
+  )
 })
 
 const common = makeListedCommonPasswords()
@@ -176,19 +269,47 @@ const check = (password: string, login = 'ada', emails: readonly string[] = ['ad
   isRight(checkPassword({ minLength: 12, common }, secret(password), { login, emails, fullName: 'Ada Lovelace' }))
 
 test('passwords: long ones of any make are fine', (t) => {
-  for (const password of ['a long passphrase', 'correct horse battery', '😀😁😂🤣😃😄😅😆😉😊😋😎', ' leading and trailing ', 'x'.repeat(3) + 'k7Pq'.repeat(3) + 'z']) t.true(check(password), password)
+  for (const password of [
+    'a long passphrase',
+    'correct horse battery',
+    '😀😁😂🤣😃😄😅😆😉😊😋😎',
+    ' leading and trailing ',
+    'x'.repeat(3) + 'k7Pq'.repeat(3) + 'z',
+  ])
+    t.true(check(password), password)
   t.true(check('long and made of many words '.repeat(9).slice(0, 255) + '!'))
 })
 
 test('passwords: short, overlong, common, repeated, sequential and personal ones are refused', (t) => {
   const refused = [
-    '', 'elevenchars', 'x'.repeat(257), '1qaz2wsx3edc', 'QWERTY123456', 'qwertyuiop123', 'Dragon!!123456', '0000password0000', 'abcabcabcabc', 'aaaaaaaaaaaa',
-    'abcdefghijklm', '123456789012345'.slice(0, 9) + ':;<', 'zyxwvutsrqponm', 'ada.lovelace@example.org', 'Lovelace-1815', 'ada lovelace1', '😀😁😂🤣😃😄😅😆😉😊😋',
+    '',
+    'elevenchars',
+    'x'.repeat(257),
+    '1qaz2wsx3edc',
+    'QWERTY123456',
+    'qwertyuiop123',
+    'Dragon!!123456',
+    '0000password0000',
+    'abcabcabcabc',
+    'aaaaaaaaaaaa',
+    'abcdefghijklm',
+    '123456789012345'.slice(0, 9) + ':;<',
+    'zyxwvutsrqponm',
+    'ada.lovelace@example.org',
+    'Lovelace-1815',
+    'ada lovelace1',
+    '😀😁😂🤣😃😄😅😆😉😊😋',
   ]
   for (const password of refused) t.false(check(password), password)
   t.false(check('superuser7-x', 'superuser7'))
   t.false(check('Moorage-2026'), 'the product')
-  const onSite = (password: string) => isRight(checkPassword({ minLength: 12, common, siteWords: () => ['harbour.example.org'] }, secret(password), { login: 'ada', emails: [] }))
+  const onSite = (password: string) =>
+    isRight(
+      checkPassword({ minLength: 12, common, siteWords: () => ['harbour.example.org'] }, secret(password), {
+        login: 'ada',
+        emails: [],
+      }),
+    )
   t.false(onSite('harbour.example.org1'), 'the host')
   t.true(onSite('sailing to the far moorage by night'), 'a long phrase that has the word')
   const says = (password: string) => {
@@ -231,7 +352,10 @@ test('a password is reset by mail to an address that has been confirmed for a da
   const serves = (accountHours: number, verifiedHours: number | undefined) =>
     servesReset(
       { createdAt: hoursAgo(accountHours) },
-      { verified: verifiedHours !== undefined, verifiedAt: verifiedHours === undefined ? undefined : hoursAgo(verifiedHours) },
+      {
+        verified: verifiedHours !== undefined,
+        verifiedAt: verifiedHours === undefined ? undefined : hoursAgo(verifiedHours),
+      },
       now,
     )
   t.deepEqual([serves(1000, 24), serves(1000, 23), serves(23, 0), serves(1000, 1000)], [true, false, true, true])
@@ -245,7 +369,10 @@ const hash = (n: number): Uint8Array => new Uint8Array(32).fill(n % 251, 0, 16).
 const changedAt = (seconds: readonly number[]): RememberedLogin => {
   const last = seconds.at(-1)
   return {
-    id: 1 as RememberedId, userId: 1 as UserId, createdAt: new Date(start), expiresAt: new Date(start + 2_592_000_000),
+    id: 1 as RememberedId,
+    userId: 1 as UserId,
+    createdAt: new Date(start),
+    expiresAt: new Date(start + 2_592_000_000),
     secretHash: hash(seconds.length),
     previousHash: last === undefined ? undefined : hash(seconds.length - 1),
     rotatedAt: last === undefined ? undefined : new Date(start + last * 1000),
@@ -268,17 +395,27 @@ test('of all secrets that a login ever had, only the last is good for ever, and 
 })
 
 test('tabs of one browser are never thieves, however their requests and answers cross, while none takes more than 15 seconds', (t) => {
-  // Each request takes the cookie of its beginning, and is judged and answered later; the jar is the browser's, so all tabs
-  // share it. A tab may start just before another's answer brings the new secret: the grace time covers two in a row.
-  const requests = fc.array(fc.record({ startsAfter: fc.nat(40), judgedAfter: fc.nat(15), answeredAfter: fc.nat(15) }), { minLength: 1, maxLength: 30 })
+  // Each request takes the cookie of its beginning, and is judged and answered later; the jar is the browser's, so all
+  // tabs share it. A tab may start just before another's answer brings the new secret: the grace time covers two in a
+  // row.
+  const requests = fc.array(
+    fc.record({ startsAfter: fc.nat(40), judgedAfter: fc.nat(15), answeredAfter: fc.nat(15) }),
+    { minLength: 1, maxLength: 30 },
+  )
   fc.assert(
     fc.property(requests, (plan) => {
       let begin = 0
-      const events = plan.flatMap(({ startsAfter, judgedAfter, answeredAfter }, tab) => {
-        begin += startsAfter
-        const judged = begin + judgedAfter
-        return [{ at: begin, tab, what: 'start' }, { at: judged, tab, what: 'judge' }, { at: Math.min(judged + answeredAfter, begin + 15), tab, what: 'answer' }]
-      }).toSorted((a, b) => a.at - b.at)
+      const events = plan
+        .flatMap(({ startsAfter, judgedAfter, answeredAfter }, tab) => {
+          begin += startsAfter
+          const judged = begin + judgedAfter
+          return [
+            { at: begin, tab, what: 'start' },
+            { at: judged, tab, what: 'judge' },
+            { at: Math.min(judged + answeredAfter, begin + 15), tab, what: 'answer' },
+          ]
+        })
+        .toSorted((a, b) => a.at - b.at)
       const carried = new Map<number, number>()
       const answers = new Map<number, number>()
       const changes: number[] = []
@@ -287,7 +424,11 @@ test('tabs of one browser are never thieves, however their requests and answers 
         if (what === 'start') carried.set(tab, jar)
         else if (what === 'answer') jar = Math.max(jar, answers.get(tab) ?? 0)
         else {
-          const verdict = checkRememberSecret(changedAt(changes), hash(carried.get(tab) as number), new Date(start + at * 1000))
+          const verdict = checkRememberSecret(
+            changedAt(changes),
+            hash(carried.get(tab) as number),
+            new Date(start + at * 1000),
+          )
           t.not(verdict, 'stolen')
           if (verdict === 'rotate') answers.set(tab, changes.push(at))
         }
@@ -304,13 +445,17 @@ test('a remember cookie reads back as it was made, and nothing else does', (t) =
   const cookie = { series: newSeries(systemEntropy), secret: newRememberSecret(systemEntropy) }
   t.deepEqual(parseRememberCookie(rememberCookieValue(cookie)), cookie)
   t.true(hasRememberCookieForm(rememberCookieValue(cookie).reveal()))
-  fc.assert(fc.property(fc.string(), (text) => {
-    t.is(parseRememberCookie(secret(text)), undefined)
-    t.false(hasRememberCookieForm(text))
-  }))
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      t.is(parseRememberCookie(secret(text)), undefined)
+      t.false(hasRememberCookieForm(text))
+    }),
+  )
 })
 
-const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--') && !/^..--/.test(text))
+const label = fc
+  .stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
+  .filter((text) => !text.startsWith('xn--') && !/^..--/.test(text))
 const domain = fc.tuple(label, label, fc.stringMatching(/^[a-z]{2,6}$/)).map((labels) => labels.join('.'))
 const addressAt = (at: string) => unwrap(parseEmailAddress(`ada@${at}`, idnaDomainNames))
 
@@ -332,13 +477,19 @@ test('a domain is parsed like the domain of an address', (t) => {
 
 test('an address is allowed by its very domain alone, and by an empty list', (t) => {
   fc.assert(
-    fc.property(fc.uniqueArray(domain, { minLength: 1, maxLength: 5 }), domain, label, (allowedDomains, other, extra) => {
-      const rules = { allowedDomains }
-      for (const allowed of allowedDomains) t.true(isDomainAllowed(rules, addressAt(allowed.toUpperCase())))
-      t.is(isDomainAllowed(rules, addressAt(other)), allowedDomains.includes(other))
-      const [first] = allowedDomains
-      for (const near of [`${extra}.${first}`, `${first}.${extra}x`, `${extra}${first}`]) t.is(isDomainAllowed(rules, addressAt(near)), allowedDomains.includes(near), near)
-      t.true(isDomainAllowed({ allowedDomains: [] }, addressAt(other)))
-    }),
+    fc.property(
+      fc.uniqueArray(domain, { minLength: 1, maxLength: 5 }),
+      domain,
+      label,
+      (allowedDomains, other, extra) => {
+        const rules = { allowedDomains }
+        for (const allowed of allowedDomains) t.true(isDomainAllowed(rules, addressAt(allowed.toUpperCase())))
+        t.is(isDomainAllowed(rules, addressAt(other)), allowedDomains.includes(other))
+        const [first] = allowedDomains
+        for (const near of [`${extra}.${first}`, `${first}.${extra}x`, `${extra}${first}`])
+          t.is(isDomainAllowed(rules, addressAt(near)), allowedDomains.includes(near), near)
+        t.true(isDomainAllowed({ allowedDomains: [] }, addressAt(other)))
+      },
+    ),
   )
 })

@@ -7,7 +7,12 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { otpauthOneTimePasswords as passwords } from '../../adapters/security/one-time-passwords.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { issuerOf } from '../../core/identity/second-factor/enrollment.ts'
-import { makeRecoveryCode, recoveryCodeKey, makeRecoveryCodes, makeSeedRef } from '../../core/identity/second-factor/codes.ts'
+import {
+  makeRecoveryCode,
+  recoveryCodeKey,
+  makeRecoveryCodes,
+  makeSeedRef,
+} from '../../core/identity/second-factor/codes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { base32Of, codeOfStep, stepAt } from './one-time-code-of.ts'
 
@@ -15,7 +20,12 @@ const entropy = systemEntropy
 
 // RFC 6238, appendix B, the rows of SHA-1.
 const vectors: readonly (readonly [seconds: number, code: string])[] = [
-  [59, '94287082'], [1111111109, '07081804'], [1111111111, '14050471'], [1234567890, '89005924'], [2000000000, '69279037'], [20000000000, '65353130'],
+  [59, '94287082'],
+  [1111111109, '07081804'],
+  [1111111111, '14050471'],
+  [1234567890, '89005924'],
+  [2000000000, '69279037'],
+  [20000000000, '65353130'],
 ]
 const rfcSeed = base32Of(Buffer.from('12345678901234567890'))
 
@@ -43,9 +53,14 @@ test('a code is taken one step early and one step late, and tells its step; furt
 
 test('what is no six digits is no code', (t) => {
   fc.assert(
-    fc.property(seeds, instants, fc.string().filter((text) => !/^\d{6}$/.test(text)), (seed, now, text) => {
-      t.is(passwords.stepOf(secret(seed), text, now), undefined)
-    }),
+    fc.property(
+      seeds,
+      instants,
+      fc.string().filter((text) => !/^\d{6}$/.test(text)),
+      (seed, now, text) => {
+        t.is(passwords.stepOf(secret(seed), text, now), undefined)
+      },
+    ),
   )
 })
 
@@ -57,7 +72,11 @@ test('a seed has 160 random bits, and its URI says all that an app needs', (t) =
   t.is(`${uri.protocol}//${uri.host}`, 'otpauth://totp')
   t.is(decodeURIComponent(uri.pathname), '/Moorage (platform.example):ada')
   t.deepEqual(Object.fromEntries(uri.searchParams), {
-    issuer: 'Moorage (platform.example)', secret: seed.reveal(), algorithm: 'SHA1', digits: '6', period: '30',
+    issuer: 'Moorage (platform.example)',
+    secret: seed.reveal(),
+    algorithm: 'SHA1',
+    digits: '6',
+    period: '30',
   })
 })
 
@@ -68,12 +87,17 @@ test('an issuer has no colon, whatever the base URL', (t) => {
 })
 
 test('a recovery code is known again however it is typed', (t) => {
-  const spoiled = fc.array(fc.record({ at: fc.nat(40), what: fc.constantFrom(' ', '-', '\t', '\n') }), { maxLength: 12 })
+  const spoiled = fc.array(fc.record({ at: fc.nat(40), what: fc.constantFrom(' ', '-', '\t', '\n') }), {
+    maxLength: 12,
+  })
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 24, maxLength: 24 }), spoiled, fc.boolean(), (bytes, marks, upper) => {
       const code = makeRecoveryCode({ ...entropy, bytes: () => bytes })
       t.regex(code, /^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){5}$/)
-      const typed = marks.reduce((text, { at, what }) => text.slice(0, at) + what + text.slice(at), upper ? code.toUpperCase() : code)
+      const typed = marks.reduce(
+        (text, { at, what }) => text.slice(0, at) + what + text.slice(at),
+        upper ? code.toUpperCase() : code,
+      )
       t.deepEqual(recoveryCodeKey(typed), recoveryCodeKey(code))
       t.false(isLeft(recoveryCodeKey(code)))
     }),
@@ -81,15 +105,32 @@ test('a recovery code is known again however it is typed', (t) => {
 })
 
 test('five bits of each byte count, all of them alike: twenty-four letters are 120 bits', (t) => {
-  const letters = new Set(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) }).charAt(0)))
+  const letters = new Set(
+    Array.from({ length: 256 }, (_, byte) =>
+      makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) }).charAt(0),
+    ),
+  )
   t.is(letters.size, 32)
   for (const letter of letters) {
-    t.is(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) })).filter((code) => code.startsWith(letter)).length, 8)
+    t.is(
+      Array.from({ length: 256 }, (_, byte) =>
+        makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) }),
+      ).filter((code) => code.startsWith(letter)).length,
+      8,
+    )
   }
 })
 
 test('text that is not a recovery code is recognized before any look-up', (t) => {
-  for (const text of ['', '123456', '0h4k-9zqd-m2xv-7ct3-0h4k-9zq', '0h4k-9zqd-m2xv-7ct3-0h4k-9zqd3', 'ilou-ilou-ilou-ilou-ilou-ilou', 'ab€d-efgh-jkmn-pqrs-tvwx-yz01', 'x'.repeat(10_000)]) {
+  for (const text of [
+    '',
+    '123456',
+    '0h4k-9zqd-m2xv-7ct3-0h4k-9zq',
+    '0h4k-9zqd-m2xv-7ct3-0h4k-9zqd3',
+    'ilou-ilou-ilou-ilou-ilou-ilou',
+    'ab€d-efgh-jkmn-pqrs-tvwx-yz01',
+    'x'.repeat(10_000),
+  ]) {
     t.true(isLeft(recoveryCodeKey(text)), text.slice(0, 30))
   }
 })
@@ -106,7 +147,8 @@ const sources = ['core', 'plugins', 'adapters', 'composition'].flatMap((folder) 
     .filter((name) => name.endsWith('.ts'))
     .map((name) => ({ name: join(folder, name), text: readFileSync(join(root, folder, name), 'utf8') })),
 )
-const callersOf = (call: RegExp): readonly string[] => sources.filter(({ text }) => call.test(text)).map(({ name }) => name)
+const callersOf = (call: RegExp): readonly string[] =>
+  sources.filter(({ text }) => call.test(text)).map(({ name }) => name)
 
 test('one file judges codes and uses their steps up, one uses recovery codes up, one enrolls', (t) => {
   const judge = ['core/identity/second-factor/one-time-codes.ts']

@@ -17,7 +17,8 @@ const at = new Date('2026-05-01T08:00:00.123Z')
 const seed = new Uint8Array([1, 2, 3, 0, 255])
 const otherSeed = new Uint8Array([9, 8, 7])
 const hash = (text: string): Uint8Array => new Uint8Array(createHash('sha256').update(text).digest())
-const hashes = (word: string, count = 10): readonly Uint8Array[] => Array.from({ length: count }, (_, i) => hash(`${word} ${i}`))
+const hashes = (word: string, count = 10): readonly Uint8Array[] =>
+  Array.from({ length: count }, (_, i) => hash(`${word} ${i}`))
 
 /** Enrolled with the step 100 used. */
 const enroll = async (store: SecondFactorStore, id: UserId, ref = 'ref'): Promise<void> => {
@@ -49,7 +50,10 @@ const seedCases = (kept: Kept): void => {
     t.is(await store.find(ada), undefined)
     t.true(await store.offer(ada, seed, 'first', at))
     const waiting = await store.find(ada)
-    t.deepEqual({ ...waiting, sealedSeed: [...(waiting?.sealedSeed ?? [])] }, { userId: ada, sealedSeed: [...seed], ref: 'first', enrolledAt: undefined, lastStep: undefined })
+    t.deepEqual(
+      { ...waiting, sealedSeed: [...(waiting?.sealedSeed ?? [])] },
+      { userId: ada, sealedSeed: [...seed], ref: 'first', enrolledAt: undefined, lastStep: undefined },
+    )
     t.true(await store.offer(ada, otherSeed, 'second', at))
     t.is((await store.find(ada))?.ref, 'second')
     t.false(await store.enroll(ada, 'first', 100, at), 'the seed that was replaced')
@@ -87,23 +91,29 @@ const seedCases = (kept: Kept): void => {
       await store.replaceRecoveryCodes(id, hashes('code'), at)
     }
     await removeUser(ada)
-    t.deepEqual([await store.find(ada), await store.countRecoveryCodes(ada), await store.countRecoveryCodes(bob)], [undefined, 0, 10])
+    t.deepEqual(
+      [await store.find(ada), await store.countRecoveryCodes(ada), await store.countRecoveryCodes(bob)],
+      [undefined, 0, 10],
+    )
   })
 }
 
 const stepCases = (kept: Kept): void => {
-  kept('a step is used once, never after a newer one, and never the one that enrolled', async (t, { store, ada, bob }) => {
-    await enroll(store, ada)
-    await enroll(store, bob)
-    t.false(await store.useStep(ada, 'ref', 100))
-    t.false(await store.useStep(ada, 'ref', 99))
-    t.true(await store.useStep(ada, 'ref', 102))
-    t.false(await store.useStep(ada, 'ref', 102))
-    t.false(await store.useStep(ada, 'ref', 101))
-    t.true(await store.useStep(ada, 'ref', 103))
-    t.is((await store.find(ada))?.lastStep, 103)
-    t.true(await store.useStep(bob, 'ref', 101), 'the steps of another are not touched')
-  })
+  kept(
+    'a step is used once, never after a newer one, and never the one that enrolled',
+    async (t, { store, ada, bob }) => {
+      await enroll(store, ada)
+      await enroll(store, bob)
+      t.false(await store.useStep(ada, 'ref', 100))
+      t.false(await store.useStep(ada, 'ref', 99))
+      t.true(await store.useStep(ada, 'ref', 102))
+      t.false(await store.useStep(ada, 'ref', 102))
+      t.false(await store.useStep(ada, 'ref', 101))
+      t.true(await store.useStep(ada, 'ref', 103))
+      t.is((await store.find(ada))?.lastStep, 103)
+      t.true(await store.useStep(bob, 'ref', 101), 'the steps of another are not touched')
+    },
+  )
 
   kept('a step of another seed is not taken', async (t, { store, ada }) => {
     await enroll(store, ada)
@@ -123,7 +133,10 @@ const recoveryCases = (kept: Kept): void => {
     await store.replaceRecoveryCodes(ada, hashes('code'), at)
     await store.replaceRecoveryCodes(bob, hashes('of bob', 3), at)
     t.false(await store.useRecoveryCode(bob, hash('code 0'), at), 'the code of another')
-    const has = async () => [await store.hasRecoveryCode(ada, hash('code 0')), await store.hasRecoveryCode(bob, hash('code 0'))]
+    const has = async () => [
+      await store.hasRecoveryCode(ada, hash('code 0')),
+      await store.hasRecoveryCode(bob, hash('code 0')),
+    ]
     t.deepEqual(await has(), [true, false])
     t.true(await store.useRecoveryCode(ada, hash('code 0'), at))
     t.deepEqual(await has(), [false, false])

@@ -32,7 +32,8 @@ const makeUser = async (login: string): Promise<readonly [string, string]> => {
   if (made.status !== 201) throw new Error(made.text)
   return [login, password]
 }
-const offered = async (options: SendOptions): Promise<{ twoFASecret: string; twoFAImageURL: string }> => (await send('GET', `${security}/twofa/enroll`, options)).json
+const offered = async (options: SendOptions): Promise<{ twoFASecret: string; twoFAImageURL: string }> =>
+  (await send('GET', `${security}/twofa/enroll`, options)).json
 const enrolled = async (options: SendOptions) => {
   const seed = (await offered(options)).twoFASecret
   const answer = await send('POST', `${security}/twofa/enroll`, { ...options, body: { passCode: enrolling(seed) } })
@@ -49,13 +50,21 @@ const signedIn = async (login: string): Promise<SendOptions> => {
   return { headers: { Cookie: cookies.join('; '), 'X-Csrf-Token': csrf } }
 }
 const isCodeRequired = ({ status, headers, json }: ServiceAnswer): boolean =>
-  status === 401 && headers['x-otp'] === 'required; totp' && typeof json.message === 'string' && typeof json.url === 'string'
+  status === 401 &&
+  headers['x-otp'] === 'required; totp' &&
+  typeof json.message === 'string' &&
+  typeof json.url === 'string'
 
 /** The modules of a QR code in a PNG that was drawn with a margin of four of them. */
 const modulesOf = async (dataUrl: string, size: number): Promise<readonly boolean[]> => {
-  const { data, info } = await sharp(Buffer.from(dataUrl.slice('data:image/png;base64,'.length), 'base64')).greyscale().raw().toBuffer({ resolveWithObject: true })
+  const { data, info } = await sharp(Buffer.from(dataUrl.slice('data:image/png;base64,'.length), 'base64'))
+    .greyscale()
+    .raw()
+    .toBuffer({ resolveWithObject: true })
   const scale = info.width / (size + 8)
-  const isDark = (x: number, y: number): boolean => (data[Math.floor((y + 4.5) * scale) * info.width * info.channels + Math.floor((x + 4.5) * scale) * info.channels] ?? 255) < 128
+  const isDark = (x: number, y: number): boolean =>
+    (data[Math.floor((y + 4.5) * scale) * info.width * info.channels + Math.floor((x + 4.5) * scale) * info.channels] ??
+      255) < 128
   return Array.from({ length: size * size }, (_, i) => isDark(i % size, Math.floor(i / size)))
 }
 
@@ -65,12 +74,16 @@ test('the picture is a PNG that says what an app needs, the secret included', as
   t.true(twoFAImageURL.startsWith('data:image/png;base64,'))
   const uri = `otpauth://totp/Moorage%20(127.0.0.1):picture?issuer=Moorage%20(127.0.0.1)&secret=${twoFASecret}&algorithm=SHA1&digits=6&period=30`
   const { modules } = create(uri, { errorCorrectionLevel: 'M' })
-  t.deepEqual(await modulesOf(twoFAImageURL, modules.size), [...modules.data].map((module) => module === 1))
+  t.deepEqual(
+    await modulesOf(twoFAImageURL, modules.size),
+    [...modules.data].map((module) => module === 1),
+  )
 })
 
 test('the life of a second factor over HTTP', async (t) => {
   const basic = await makeUser('life')
-  const status = async (code?: string) => (await send('GET', `${security}/`, { basic, ...(code === undefined ? {} : withCode(code)) })).json
+  const status = async (code?: string) =>
+    (await send('GET', `${security}/`, { basic, ...(code === undefined ? {} : withCode(code)) })).json
   t.deepEqual(await status(), { twoFAEnrolled: false })
   t.is((await send('POST', `${security}/twofa/enroll`, { basic, body: { passCode: '123456' } })).status, 422)
   const { seed, codes } = await enrolled({ basic })
@@ -85,7 +98,10 @@ test('the life of a second factor over HTTP', async (t) => {
   const renewed = await send('POST', `${security}/twofa/regenerate_scratch`, { basic, ...withCode(codes[0] ?? '') })
   t.is((renewed.json as string).split('\n').length, 10)
   t.true(isCodeRequired(await send('GET', '/user', { basic, ...withCode(codes[1] ?? '') })))
-  const off = await send('POST', `${security}/twofa/disable`, { basic, ...withCode((renewed.json as string).split('\n')[0] ?? '') })
+  const off = await send('POST', `${security}/twofa/disable`, {
+    basic,
+    ...withCode((renewed.json as string).split('\n')[0] ?? ''),
+  })
   t.deepEqual([off.status, off.text], [200, ''])
   t.deepEqual(await status(), { twoFAEnrolled: false })
   t.is((await send('POST', `${security}/twofa/disable`, { basic })).status, 409)
@@ -98,12 +114,20 @@ test('with HTTP Basic the code travels in X-OTP or under its older names, but no
   const code = fresh(seed)
   t.is((await user({ 'X-OTP': code, 'X-Gitea-OTP': codes[0] ?? '' })).status, 401)
   t.is((await user({ 'X-Gitea-OTP': code, 'X-Forgejo-OTP': '000000' })).status, 401)
-  t.is((await user({ 'X-Gitea-OTP': code, 'X-Forgejo-OTP': code })).status, 200, 'the refusals above used nothing up; the same twice is one')
+  t.is(
+    (await user({ 'X-Gitea-OTP': code, 'X-Forgejo-OTP': code })).status,
+    200,
+    'the refusals above used nothing up; the same twice is one',
+  )
   t.is((await user({ 'X-Forgejo-OTP': codes[0] ?? '' })).status, 200)
   t.is((await user({ 'X-Gitea-OTP': codes[1] ?? '' })).status, 200)
   t.is((await user({ 'X-OTP': codes[2] ?? '' })).status, 200)
   t.true(isCodeRequired(await user({ 'X-OTP': codes[2] ?? '' })))
-  t.is((await send('GET', '/user', { basic: ['headers', 'wrong'], ...withCode(codes[3] ?? '') })).headers['x-otp'], undefined, 'only after the right password')
+  t.is(
+    (await send('GET', '/user', { basic: ['headers', 'wrong'], ...withCode(codes[3] ?? '') })).headers['x-otp'],
+    undefined,
+    'only after the right password',
+  )
   t.is((await send('GET', '/user')).headers['x-otp'], undefined)
 })
 
@@ -115,14 +139,24 @@ test('a code is judged where it travels, and used up by what wants its caller al
   for (const code of [fresh(seed), codes[0] ?? '']) {
     const withIt = { basic, ...withCode(code) }
     // What needs no sign-in, and what is refused whoever asks.
-    for (const path of ['/version', '/users/thrifty', '/users/search?q=th']) t.is((await send('GET', path, withIt)).status, 200, path)
+    for (const path of ['/version', '/users/thrifty', '/users/search?q=th'])
+      t.is((await send('GET', path, withIt)).status, 200, path)
     t.is((await send('GET', '/users/thrifty', withIt)).json.email, 'thrifty@example.org', 'proven there all the same')
     t.is((await send('GET', '/nothing', withIt)).status, 404)
     t.is((await send('GET', '/admin/users', withIt)).status, 403)
     t.is((await send('GET', '/orgs/nothing/teams', withIt)).status, 404)
     t.is((await send('POST', tokens, { ...withIt, body: { name: '' } })).status, 422)
     t.is((await send('POST', tokens, { ...withIt, body: '{' })).status, 422)
-    t.is((await send('POST', tokens, { ...withIt, headers: { ...withIt.headers, 'Content-Type': 'text/plain' }, body: '{}' })).status, 415)
+    t.is(
+      (
+        await send('POST', tokens, {
+          ...withIt,
+          headers: { ...withIt.headers, 'Content-Type': 'text/plain' },
+          body: '{}',
+        })
+      ).status,
+      415,
+    )
     t.is((await send('GET', `${tokens}?page=x&page=y`, withIt)).status, 400)
     // One request makes a token; then the code is gone, everywhere.
     const made = await send('POST', tokens, { ...withIt, ...named(code) })
@@ -132,7 +166,9 @@ test('a code is judged where it travels, and used up by what wants its caller al
   }
   t.true(isCodeRequired(await send('GET', '/version', { basic, ...withCode('000000') })), 'a wrong one never is fine')
   const [one = '', two = ''] = codes.slice(1)
-  const race = await Promise.all([1, 2, 3, 4].map((n) => send('POST', tokens, { basic, ...withCode(one), ...named(`race ${n}`) })))
+  const race = await Promise.all(
+    [1, 2, 3, 4].map((n) => send('POST', tokens, { basic, ...withCode(one), ...named(`race ${n}`) })),
+  )
   t.deepEqual(race.map(({ status }) => status).toSorted(), [201, 401, 401, 401])
   const sudo = { headers: { ...withCode(two).headers, Sudo: 'admin' } }
   t.is((await send('GET', '/user', { basic, ...sudo })).status, 403)
@@ -142,9 +178,16 @@ test('a code is judged where it travels, and used up by what wants its caller al
 test('the response without a code explains how a program gets a token in one request', async (t) => {
   const basic = await makeUser('told')
   await enrolled({ basic })
-  const refused = [await send('GET', '/user', { basic }), await send('POST', '/user/signin', { body: { username: 'told', password } })]
-  t.deepEqual(refused.map(({ status }) => status), [401, 405])
-  for (const { json } of refused) t.regex(json.message, /POST \/users\/\{username\}\/tokens with .*HTTP Basic and .*X-OTP/)
+  const refused = [
+    await send('GET', '/user', { basic }),
+    await send('POST', '/user/signin', { body: { username: 'told', password } }),
+  ]
+  t.deepEqual(
+    refused.map(({ status }) => status),
+    [401, 405],
+  )
+  for (const { json } of refused)
+    t.regex(json.message, /POST \/users\/\{username\}\/tokens with .*HTTP Basic and .*X-OTP/)
 })
 
 test('sign-in says 405 for an enrolled account after the right password only, 404 before', async (t) => {
@@ -166,18 +209,34 @@ test('a session or a token alone neither switches off nor makes recovery codes',
   const token = await service.tokenFor('proof')
   for (const carrier of [browser, { token }]) {
     for (const route of ['disable', 'regenerate_scratch']) {
-      for (const body of [undefined, {}, { password }, { passCode: fresh(seed) }, { password: 'wrong', passCode: fresh(seed) }]) {
+      for (const body of [
+        undefined,
+        {},
+        { password },
+        { passCode: fresh(seed) },
+        { password: 'wrong', passCode: fresh(seed) },
+      ]) {
         const answer = await send('POST', `${security}/twofa/${route}`, { ...carrier, body })
         t.is(answer.status, 403, `${route} ${JSON.stringify(body)}`)
         t.is(answer.json.code, 'ProofRequired')
       }
     }
   }
-  t.is((await send('POST', `${security}/twofa/disable`, { token, body: { password, passcode: '1' } })).status, 422, 'a misspelt key proves nothing')
+  t.is(
+    (await send('POST', `${security}/twofa/disable`, { token, body: { password, passcode: '1' } })).status,
+    422,
+    'a misspelt key proves nothing',
+  )
   t.is((await send('POST', `${security}/twofa/disable`, { token, body: { password: 1 } })).status, 422)
-  const renewed = await send('POST', `${security}/twofa/regenerate_scratch`, { ...browser, body: { password, passCode: fresh(seed) } })
+  const renewed = await send('POST', `${security}/twofa/regenerate_scratch`, {
+    ...browser,
+    body: { password, passCode: fresh(seed) },
+  })
   t.is(renewed.status, 200)
-  const off = await send('POST', `${security}/twofa/disable`, { token, body: { password, passCode: (renewed.json as string).split('\n')[3] } })
+  const off = await send('POST', `${security}/twofa/disable`, {
+    token,
+    body: { password, passCode: (renewed.json as string).split('\n')[3] },
+  })
   t.is(off.status, 200)
   t.is((await send('GET', '/user', browser)).status, 401, 'switched off with a token: every session has ended')
 })
@@ -196,7 +255,11 @@ test('a second factor cannot be changed while acting as another user, nor with a
   const sudo = { token: service.adminToken, headers: { Sudo: 'acted' } }
   t.is((await send('GET', '/user', sudo)).json.login, 'acted')
   t.is((await send('GET', `${security}/twofa/enroll`, sudo)).status, 403)
-  for (const [route, body] of [['enroll', { passCode: '123456' }], ['regenerate_scratch', { password, passCode: '1' }], ['disable', { password, passCode: '1' }]] as const) {
+  for (const [route, body] of [
+    ['enroll', { passCode: '123456' }],
+    ['regenerate_scratch', { password, passCode: '1' }],
+    ['disable', { password, passCode: '1' }],
+  ] as const) {
     t.is((await send('POST', `${security}/twofa/${route}`, { ...sudo, body })).status, 403, route)
   }
   const token = await service.tokenFor('acted', ['read:user'])
@@ -207,7 +270,8 @@ test('a second factor cannot be changed while acting as another user, nor with a
 
 test('a site admin removes the second factor of a user, with 404 where there is none', async (t) => {
   const [basic, other] = [await makeUser('lost'), await makeUser('curious')]
-  const remove = (login: string, options: SendOptions = { token: service.adminToken }) => send('DELETE', `/admin/users/${login}/twofa`, options)
+  const remove = (login: string, options: SendOptions = { token: service.adminToken }) =>
+    send('DELETE', `/admin/users/${login}/twofa`, options)
   t.deepEqual([(await remove('nobody')).status, (await remove('lost')).status], [404, 404])
   await enrolled({ basic })
   t.is((await remove('lost', { basic: other })).status, 403)
@@ -228,13 +292,21 @@ test('a retry under one Idempotency-Key answers the same recovery codes, to the 
   t.is(first.status, 200)
   t.is(first.text, (await enroll()).text)
   const codes = (first.json as string).split('\n')
-  const again = (code: string) => send('POST', `${security}/twofa/regenerate_scratch`, { basic, headers: { 'Idempotency-Key': 'codes-1', 'X-OTP': code } })
+  const again = (code: string) =>
+    send('POST', `${security}/twofa/regenerate_scratch`, {
+      basic,
+      headers: { 'Idempotency-Key': 'codes-1', 'X-OTP': code },
+    })
   const renewed = await again(codes[0] ?? '')
   t.is(renewed.status, 200)
   t.true(isCodeRequired(await again(codes[1] ?? '')), 'a retry is authenticated like any other request')
   const replay = await again((renewed.json as string).split('\n')[0] ?? '')
   t.deepEqual([replay.text, replay.headers['idempotency-replayed']], [renewed.text, 'true'])
-  t.is((await send('POST', `${security}/twofa/regenerate_scratch`, { token, headers: { 'Idempotency-Key': 'codes-1' } })).status, 403)
+  t.is(
+    (await send('POST', `${security}/twofa/regenerate_scratch`, { token, headers: { 'Idempotency-Key': 'codes-1' } }))
+      .status,
+    403,
+  )
 })
 
 test('no secret of a second factor is in the log or in the audit log', async (t) => {
@@ -243,10 +315,14 @@ test('no secret of a second factor is in the log or in the audit log', async (t)
   const code = fresh(seed)
   await send('GET', '/user', { basic, ...withCode(code) })
   await send('GET', '/user', { basic, ...withCode(codes[0] ?? '') })
-  await send('POST', `${security}/twofa/disable`, { token: await service.tokenFor('quiet'), body: { password, passCode: 'zzzz-zzzz-zzzz-zzz9' } })
+  await send('POST', `${security}/twofa/disable`, {
+    token: await service.tokenFor('quiet'),
+    body: { password, passCode: 'zzzz-zzzz-zzzz-zzz9' },
+  })
   const audit = await send('GET', '/admin/audit?limit=50', { token: service.adminToken })
   t.true(audit.text.includes('second_factor.recovery_code_used'))
-  for (const clear of [seed, ...codes, 'zzzz-zzzz-zzzz-zzz9', password]) t.false(service.logText().includes(clear) || audit.text.includes(clear), clear)
+  for (const clear of [seed, ...codes, 'zzzz-zzzz-zzzz-zzz9', password])
+    t.false(service.logText().includes(clear) || audit.text.includes(clear), clear)
   t.true(service.logText().includes('identity.enrollSecondFactor'))
 })
 
@@ -262,15 +338,34 @@ test('a password that was set by the code of a mail does not replace the second 
   const user = { username: 'ada', email: 'ada@example.org', password, must_change_password: false }
   t.is((await send('POST', '/admin/users', { token: service.adminToken, body: user })).status, 201)
   const basic = ['ada', password] as const
-  const seed = ((await send('GET', '/user/settings/security/twofa/enroll', { basic })).json as { twoFASecret: string }).twoFASecret
-  t.is((await send('POST', '/user/settings/security/twofa/enroll', { basic, body: { passCode: codeAt(seed, new Date()) } })).status, 200)
+  const seed = ((await send('GET', '/user/settings/security/twofa/enroll', { basic })).json as { twoFASecret: string })
+    .twoFASecret
+  t.is(
+    (
+      await send('POST', '/user/settings/security/twofa/enroll', {
+        basic,
+        body: { passCode: codeAt(seed, new Date()) },
+      })
+    ).status,
+    200,
+  )
   t.is((await send('POST', '/user/forgot-password', { body: { email: user.email } })).status, 202)
   const mails = readMailFolder(folder)
   await mails.nth(user.email, 2)
   const mail = (await mails.to(user.email)).find(({ subject }) => subject === 'Set a new password')
-  t.is((await send('POST', '/user/reset-password', { body: { code: codeIn(mail ?? (await mails.nth(user.email, 3))), password: newPassword } })).status, 200)
+  t.is(
+    (
+      await send('POST', '/user/reset-password', {
+        body: { code: codeIn(mail ?? (await mails.nth(user.email, 3))), password: newPassword },
+      })
+    ).status,
+    200,
+  )
   t.is((await send('POST', '/user/signin', { body: { username: 'ada', password: newPassword } })).status, 405)
   t.is((await send('GET', '/user', { basic: ['ada', newPassword] })).headers['x-otp'], 'required; totp')
   const passCode = codeAt(seed, new Date(), 1)
-  t.is((await send('POST', '/user/signin/twofa', { body: { username: 'ada', password: newPassword, passCode } })).status, 200)
+  t.is(
+    (await send('POST', '/user/signin/twofa', { body: { username: 'ada', password: newPassword, passCode } })).status,
+    200,
+  )
 })

@@ -32,7 +32,10 @@ const person = async (): Promise<string> => {
 }
 /** A request of a browser, which takes what the answer sets. */
 const browse = async (jar: CookieJar, method: string, path: string, body?: unknown): Promise<ServiceAnswer> => {
-  const answer = await service.send(method, `/api/v1${path}`, { headers: jar.headers(), ...(body === undefined ? {} : { body }) })
+  const answer = await service.send(method, `/api/v1${path}`, {
+    headers: jar.headers(),
+    ...(body === undefined ? {} : { body }),
+  })
   jar.take(answer.headers)
   return answer
 }
@@ -43,10 +46,13 @@ const signedIn = async (username: string, remember = false): Promise<CookieJar> 
   return jar
 }
 const me = (jar: CookieJar) => browse(jar, 'GET', '/user')
-const idOf = async (username: string): Promise<number> => (await service.send('GET', `/api/v1/users/${username}`, { token: service.adminToken })).json.id as number
+const idOf = async (username: string): Promise<number> =>
+  (await service.send('GET', `/api/v1/users/${username}`, { token: service.adminToken })).json.id as number
 /** As if nobody had used the sessions for an hour. */
-const sessionsGoIdle = async (username: string) => db.query((k) => k('sessions').where('user_id', id(username)).update({ idle_expires_at: 1 }))
-const graceEnds = async (username: string) => db.query((k) => k('remembered_logins').where('user_id', id(username)).update({ rotated_at: 1 }))
+const sessionsGoIdle = async (username: string) =>
+  db.query((k) => k('sessions').where('user_id', id(username)).update({ idle_expires_at: 1 }))
+const graceEnds = async (username: string) =>
+  db.query((k) => k('remembered_logins').where('user_id', id(username)).update({ rotated_at: 1 }))
 const ids = new Map<string, number>()
 const id = (username: string): number => ids.get(username) as number
 const known = async (): Promise<string> => {
@@ -59,13 +65,17 @@ test('a remember cookie beside the credential of another user is refused, and st
   const [username, other] = [await known(), await known()]
   const jar = await signedIn(username, true)
   for (const name of ['moorage_session', '_csrf']) jar.drop(name)
-  const ask = async (token: string) => (await service.send('GET', '/api/v1/user', { headers: jar.headers(), token })).status
+  const ask = async (token: string) =>
+    (await service.send('GET', '/api/v1/user', { headers: jar.headers(), token })).status
   t.is(await ask(await service.tokenFor(other)), 401)
   t.is(await ask(await service.tokenFor(username)), 200)
   t.is((await service.send('GET', '/api/v1/user', { headers: jar.headers(), basic: [other, password] })).status, 401)
   t.is((await me(jar)).json.login, username)
   await graceEnds(username)
-  await service.send('POST', `/api/v1/admin/users/${username}/change-password`, { token: service.adminToken, body: { password: 'another long passphrase' } })
+  await service.send('POST', `/api/v1/admin/users/${username}/change-password`, {
+    token: service.adminToken,
+    body: { password: 'another long passphrase' },
+  })
   t.is(await ask(await service.tokenFor(other)), 200, 'a login that has ended does not count')
 })
 
@@ -121,7 +131,9 @@ test('a copied remember cookie: the second use is refused, and all sessions end'
   t.is(refused.status, 401)
   t.deepEqual(owner.names(), [], 'all cookies are taken away')
   for (const jar of [thief, elsewhere, another]) t.is((await me(jar)).status, 401)
-  const audit = await service.send('GET', '/api/v1/admin/audit?action=user.remembered_login_stolen', { token: service.adminToken })
+  const audit = await service.send('GET', '/api/v1/admin/audit?action=user.remembered_login_stolen', {
+    token: service.adminToken,
+  })
   if (audit.status === 200) t.true(JSON.stringify(audit.json).includes(username))
   t.is((await me(await signedIn(username))).status, 200)
 })
@@ -157,7 +169,11 @@ test('a session cannot be planted: signing in makes a new key, and ends the old 
   const answer = await browse(jar, 'POST', '/user/signin', { username, password })
   t.is(answer.status, 200)
   t.false(jar.value('moorage_session')?.includes('planted'))
-  t.is((await service.send('GET', '/api/v1/user', { headers: { Cookie: `moorage_session=${'planted'.repeat(7)}` } })).status, 401)
+  t.is(
+    (await service.send('GET', '/api/v1/user', { headers: { Cookie: `moorage_session=${'planted'.repeat(7)}` } }))
+      .status,
+    401,
+  )
   const old = jar.copy()
   t.is((await browse(jar, 'POST', '/user/signin', { username, password })).status, 200)
   t.not(jar.value('moorage_session'), old.value('moorage_session'))
@@ -181,9 +197,13 @@ test('sign-in with a second factor: status, header and cookies', async (t) => {
   const offered = await service.send('GET', '/api/v1/user/settings/security/twofa/enroll', basic)
   t.is(offered.status, 200, offered.text)
   const seed = offered.json.twoFASecret as string
-  const enrolled = await service.send('POST', '/api/v1/user/settings/security/twofa/enroll', { ...basic, body: { passCode: codeAt(seed, new Date()) } })
+  const enrolled = await service.send('POST', '/api/v1/user/settings/security/twofa/enroll', {
+    ...basic,
+    body: { passCode: codeAt(seed, new Date()) },
+  })
   t.is(enrolled.status, 200, enrolled.text)
-  const signIn = (path: string, extra: object = {}) => service.send('POST', `/api/v1/user/signin${path}`, { body: { username, password, ...extra } })
+  const signIn = (path: string, extra: object = {}) =>
+    service.send('POST', `/api/v1/user/signin${path}`, { body: { username, password, ...extra } })
   const prohibited = await signIn('')
   t.is(prohibited.status, 405)
   t.is(prohibited.headers['allow'], 'POST')
@@ -198,7 +218,8 @@ test('sign-in with a second factor: status, header and cookies', async (t) => {
   }
   t.is((await signIn('/twofa', { passCode: 7 })).status, 422)
   const jar = makeCookieJar()
-  // The next step's: this one's was used up by the enrolment, and an earlier one's would be too old by the time that it arrives.
+  // The next step's: this one's was used up by the enrolment, and an earlier one's would be too old by the time that it
+  // arrives.
   const code = codeAt(seed, new Date(), 1)
   const opened = await browse(jar, 'POST', '/user/signin/twofa', { username, password, passCode: code, remember: true })
   t.is(opened.status, 200, opened.text)
@@ -211,10 +232,17 @@ test('sign-in with a second factor: status, header and cookies', async (t) => {
 
 test('a user ends all other sessions; a site admin ends all of a user’s', async (t) => {
   const username = await known()
-  const [here, elsewhere, remembered] = [await signedIn(username, true), await signedIn(username), await signedIn(username, true)]
+  const [here, elsewhere, remembered] = [
+    await signedIn(username, true),
+    await signedIn(username),
+    await signedIn(username, true),
+  ]
   const ended = await browse(here, 'DELETE', '/user/settings/security/sessions/')
   t.is(ended.status, 200)
-  t.deepEqual(ended.json.map((one: { isActiveSession: boolean; remember: boolean }) => [one.isActiveSession, one.remember]), [[true, true]])
+  t.deepEqual(
+    ended.json.map((one: { isActiveSession: boolean; remember: boolean }) => [one.isActiveSession, one.remember]),
+    [[true, true]],
+  )
   for (const jar of [elsewhere, remembered]) t.is((await me(jar)).status, 401)
   t.is((await me(here)).status, 200)
   const path = `/api/v1/admin/users/${username}/sessions`

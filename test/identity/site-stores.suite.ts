@@ -16,11 +16,28 @@ const later = (seconds: number): Date => new Date(at.getTime() + seconds * 1000)
 const page = { page: 1, limit: 30 }
 
 const newUser = (login: string, changes: Partial<NewUser> = {}): NewUser => ({
-  login, fullName: '', passwordPhc: 'phc', mustChangePassword: false, isAdmin: false, isActive: true, restricted: false, visibility: 'public', createdAt: at, ...changes,
+  login,
+  fullName: '',
+  passwordPhc: 'phc',
+  mustChangePassword: false,
+  isAdmin: false,
+  isActive: true,
+  restricted: false,
+  visibility: 'public',
+  createdAt: at,
+  ...changes,
 })
 const added = async (stores: IdentityStores, login: string, changes: Partial<NewUser> = {}): Promise<UserId> => {
   const id = unwrap(await stores.users.insert(newUser(login, changes)))
-  unwrap(await stores.emails.insert(id, { text: `${login}@Example.org`, key: `${login}@example.org`.toLowerCase() }, true, true, at))
+  unwrap(
+    await stores.emails.insert(
+      id,
+      { text: `${login}@Example.org`, key: `${login}@example.org`.toLowerCase() },
+      true,
+      true,
+      at,
+    ),
+  )
   return id
 }
 
@@ -46,7 +63,10 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
   })
 
   contract('a domain is added and removed once', async (t, { siteRules }) => {
-    t.deepEqual([await siteRules.addDomain('b.org'), await siteRules.addDomain('a.org'), await siteRules.addDomain('b.org')], [true, true, false])
+    t.deepEqual(
+      [await siteRules.addDomain('b.org'), await siteRules.addDomain('a.org'), await siteRules.addDomain('b.org')],
+      [true, true, false],
+    )
     t.deepEqual((await siteRules.read()).allowedDomains, ['a.org', 'b.org'])
     t.deepEqual([await siteRules.removeDomain('b.org'), await siteRules.removeDomain('b.org')], [true, false])
     t.deepEqual((await siteRules.read()).allowedDomains, ['a.org'])
@@ -98,7 +118,10 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     await stores.users.update(ada, { fullName: 'Ada' })
     t.is(await stores.accountLife.lockState(ada), 'deactivated', 'another change leaves it')
     for (const id of [ada, bob]) await stores.users.update(id, { isActive: true })
-    t.deepEqual([await stores.accountLife.lockState(ada), await stores.accountLife.lockState(bob)], [undefined, undefined])
+    t.deepEqual(
+      [await stores.accountLife.lockState(ada), await stores.accountLife.lockState(bob)],
+      [undefined, undefined],
+    )
   })
 
   contract('a rename keeps the account, and the old name leads to it until it is taken', async (t, stores) => {
@@ -110,7 +133,11 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     t.is((await stores.users.byLogin('countess'))?.id, ada)
     t.is(await stores.users.byLogin('ada'), undefined)
     t.is((await stores.users.byFormerLogin('ADA'))?.login, 'Countess')
-    t.deepEqual((await stores.users.list('countess', page)).items.map(({ id }) => id), [ada], 'it is found by the new name')
+    t.deepEqual(
+      (await stores.users.list('countess', page)).items.map(({ id }) => id),
+      [ada],
+      'it is found by the new name',
+    )
     t.is((await stores.users.list('ada ada', page)).total, 0)
     unwrap(await stores.users.rename((await stores.users.byId(ada))!, 'COUNTESS'))
     t.is((await stores.users.byId(ada))?.login, 'COUNTESS', 'another case of the same name')
@@ -124,7 +151,11 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
   })
 
   contract('users are narrowed by each property, and ordered', async (t, stores) => {
-    const [ann, ben, cyd] = [await added(stores, 'ann', { isAdmin: true }), await added(stores, 'ben', { restricted: true, visibility: 'private' }), await added(stores, 'cyd')]
+    const [ann, ben, cyd] = [
+      await added(stores, 'ann', { isAdmin: true }),
+      await added(stores, 'ben', { restricted: true, visibility: 'private' }),
+      await added(stores, 'cyd'),
+    ]
     await stores.users.update(cyd, { isActive: false, prohibitLogin: true })
     await stores.users.markLoggedIn(ann, at)
     await stores.users.markLoggedIn(ben, later(9))
@@ -156,16 +187,34 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     t.deepEqual([second.items.length, second.total], [0, 2])
   })
 
-  contract('addresses of all users are found by their parts, those that start with the text first', async (t, stores) => {
-    const ids = [await added(stores, 'Ada'), await added(stores, 'bob')]
-    const all = await stores.emails.listAll('', page)
-    t.deepEqual(all.items.map(({ email, login }) => [email.email, login, email.userId]), [['Ada@Example.org', 'Ada', ids[0]], ['bob@Example.org', 'bob', ids[1]]])
-    t.is(all.total, 2)
-    t.deepEqual((await stores.emails.listAll('bob@', page)).items.map(({ login }) => login), ['bob'])
-    t.deepEqual((await stores.emails.listAll('b', page)).items.map(({ login }) => login), ['bob'])
-    t.deepEqual((await stores.emails.listAll('a', page)).items.map(({ login }) => login), ['Ada', 'bob'])
-    t.is((await stores.emails.listAll('%', page)).total, 0)
-    t.is(await stores.emails.ownerOf('ada@example.org'), ids[0])
-    t.is(await stores.emails.ownerOf('eve@example.org'), undefined)
-  })
+  contract(
+    'addresses of all users are found by their parts, those that start with the text first',
+    async (t, stores) => {
+      const ids = [await added(stores, 'Ada'), await added(stores, 'bob')]
+      const all = await stores.emails.listAll('', page)
+      t.deepEqual(
+        all.items.map(({ email, login }) => [email.email, login, email.userId]),
+        [
+          ['Ada@Example.org', 'Ada', ids[0]],
+          ['bob@Example.org', 'bob', ids[1]],
+        ],
+      )
+      t.is(all.total, 2)
+      t.deepEqual(
+        (await stores.emails.listAll('bob@', page)).items.map(({ login }) => login),
+        ['bob'],
+      )
+      t.deepEqual(
+        (await stores.emails.listAll('b', page)).items.map(({ login }) => login),
+        ['bob'],
+      )
+      t.deepEqual(
+        (await stores.emails.listAll('a', page)).items.map(({ login }) => login),
+        ['Ada', 'bob'],
+      )
+      t.is((await stores.emails.listAll('%', page)).total, 0)
+      t.is(await stores.emails.ownerOf('ada@example.org'), ids[0])
+      t.is(await stores.emails.ownerOf('eve@example.org'), undefined)
+    },
+  )
 }

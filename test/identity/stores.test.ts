@@ -30,15 +30,34 @@ const hash = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 
 const issue = async ({ deps: { stores } }: IdentityWorld, userId: UserId, fill: number): Promise<void> => {
   await stores.tokens.insert({
-    userId, name: `token ${fill}`, hash: hash(fill), lastEight: 'abcdefgh', scopeWords: ['all'], onlyOrgId: undefined, createdBy: userId, createdAt: at, expiresAt: undefined,
+    userId,
+    name: `token ${fill}`,
+    hash: hash(fill),
+    lastEight: 'abcdefgh',
+    scopeWords: ['all'],
+    onlyOrgId: undefined,
+    createdBy: userId,
+    createdAt: at,
+    expiresAt: undefined,
   })
-  await stores.sessions.insert({ userId, hash: hash(fill), sourceIp: '192.0.2.1', userAgent: '', createdAt: at, idleExpiresAt: later, expiresAt: later })
+  await stores.sessions.insert({
+    userId,
+    hash: hash(fill),
+    sourceIp: '192.0.2.1',
+    userAgent: '',
+    createdAt: at,
+    idleExpiresAt: later,
+    expiresAt: later,
+  })
 }
 
 onEachDatabase('a password comes with whether a second factor counts, of that user alone', async (t, world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const { credentials, stores } = world.deps
-  const found = async () => Promise.all(['ada', 'ada@example.org', 'bob'].map(async (key) => (await credentials.passwordByKey(key))?.hasSecondFactor))
+  const found = async () =>
+    Promise.all(
+      ['ada', 'ada@example.org', 'bob'].map(async (key) => (await credentials.passwordByKey(key))?.hasSecondFactor),
+    )
   t.deepEqual(await found(), [false, false, false])
   await stores.secondFactors.offer(ada.id, hash(1), 'ref', at)
   await stores.secondFactors.offer(bob.id, hash(2), 'ref', at)
@@ -49,39 +68,50 @@ onEachDatabase('a password comes with whether a second factor counts, of that us
   t.deepEqual(await found(), [false, false, false])
 })
 
-onEachDatabase('each credential is one statement; the second factor is asked for with a password only', async (t, world, db) => {
-  const ada = await world.user('ada')
-  await issue(world, ada.id, 1)
-  const { store, ran } = watched(db)
-  const statementsOf = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
-    t.not(await work(), undefined)
-    return ran.splice(0)
-  }
-  for (const read of [() => store.tokenByHash(hash(1)), () => store.tokenWithProfileByHash(hash(1)), () => store.sessionByHash(hash(1))]) {
-    const ofOne = await statementsOf(read)
-    t.deepEqual([ofOne.length, ofOne.some((sql) => sql.includes('two_factors'))], [1, false])
-  }
-  for (const key of ['ada', 'ada@example.org']) {
-    const ofOne = await statementsOf(() => store.passwordByKey(key))
-    t.deepEqual([ofOne.length, ofOne.some((sql) => sql.includes('two_factors'))], [1, true])
-  }
-})
+onEachDatabase(
+  'each credential is one statement; the second factor is asked for with a password only',
+  async (t, world, db) => {
+    const ada = await world.user('ada')
+    await issue(world, ada.id, 1)
+    const { store, ran } = watched(db)
+    const statementsOf = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
+      t.not(await work(), undefined)
+      return ran.splice(0)
+    }
+    for (const read of [
+      () => store.tokenByHash(hash(1)),
+      () => store.tokenWithProfileByHash(hash(1)),
+      () => store.sessionByHash(hash(1)),
+    ]) {
+      const ofOne = await statementsOf(read)
+      t.deepEqual([ofOne.length, ofOne.some((sql) => sql.includes('two_factors'))], [1, false])
+    }
+    for (const key of ['ada', 'ada@example.org']) {
+      const ofOne = await statementsOf(() => store.passwordByKey(key))
+      t.deepEqual([ofOne.length, ofOne.some((sql) => sql.includes('two_factors'))], [1, true])
+    }
+  },
+)
 
-onEachDatabase('every credential says whether the password must be replaced, and a token when it was created', async (t, world) => {
-  const [ada, bob] = [await world.user('ada', { mustChangePassword: true }), await world.user('bob')]
-  await issue(world, ada.id, 1)
-  await issue(world, bob.id, 2)
-  const { credentials } = world.deps
-  const demands = async (fill: number, login: string) => [
-    (await credentials.tokenByHash(hash(fill)))?.account.mustChangePassword,
-    (await credentials.tokenWithProfileByHash(hash(fill)))?.account.mustChangePassword,
-    (await credentials.sessionByHash(hash(fill)))?.account.mustChangePassword,
-    (await credentials.passwordByKey(login))?.account.mustChangePassword,
-  ]
-  t.deepEqual(await demands(1, 'ada'), [true, true, true, true])
-  t.deepEqual(await demands(2, 'bob'), [false, false, false, false])
-  for (const read of [credentials.tokenByHash, credentials.tokenWithProfileByHash]) t.deepEqual((await read(hash(1)))?.createdAt, at)
-})
+onEachDatabase(
+  'every credential says whether the password must be replaced, and a token when it was created',
+  async (t, world) => {
+    const [ada, bob] = [await world.user('ada', { mustChangePassword: true }), await world.user('bob')]
+    await issue(world, ada.id, 1)
+    await issue(world, bob.id, 2)
+    const { credentials } = world.deps
+    const demands = async (fill: number, login: string) => [
+      (await credentials.tokenByHash(hash(fill)))?.account.mustChangePassword,
+      (await credentials.tokenWithProfileByHash(hash(fill)))?.account.mustChangePassword,
+      (await credentials.sessionByHash(hash(fill)))?.account.mustChangePassword,
+      (await credentials.passwordByKey(login))?.account.mustChangePassword,
+    ]
+    t.deepEqual(await demands(1, 'ada'), [true, true, true, true])
+    t.deepEqual(await demands(2, 'bob'), [false, false, false, false])
+    for (const read of [credentials.tokenByHash, credentials.tokenWithProfileByHash])
+      t.deepEqual((await read(hash(1)))?.createdAt, at)
+  },
+)
 
 for (const database of eachDatabase()) {
   identityStoresSuite(database.name, async () => {
@@ -111,7 +141,13 @@ for (const database of eachDatabase()) {
     const world = makeIdentityWorld(db)
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
     const { secondFactors, users } = world.deps.stores
-    return { store: secondFactors, ada: ada.id, bob: bob.id, removeUser: (id) => users.remove(id), close: () => db.close() }
+    return {
+      store: secondFactors,
+      ada: ada.id,
+      bob: bob.id,
+      removeUser: (id) => users.remove(id),
+      close: () => db.close(),
+    }
   })
 }
 

@@ -1,6 +1,11 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
-import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle } from '../../core/identity/authentication/ports.ts'
+import type {
+  Attempt,
+  AttemptCounters,
+  AttemptKind,
+  AttemptThrottle,
+} from '../../core/identity/authentication/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -8,10 +13,19 @@ import { makeMemoryCounters } from './memory-counters.ts'
 
 export const ada = 7 as UserId
 
-const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as Log
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+} as unknown as Log
 
 /** One instance over given counters. */
-export const throttleOver = (counters: AttemptCounters, nowMilliseconds: () => number, log: Log = silent): AttemptThrottle =>
+export const throttleOver = (
+  counters: AttemptCounters,
+  nowMilliseconds: () => number,
+  log: Log = silent,
+): AttemptThrottle =>
   makeAttemptThrottle({
     counters,
     key: secret(new Uint8Array(32).fill(7)),
@@ -32,7 +46,10 @@ export const makeThrottleBench = (instances = 2) => {
     now: () => now,
     passSeconds: (seconds: number) => void (now += seconds * 1000),
     /** What became of a guess: `right`, `wrong`, `wrong, locks`, `subject-locked`, `address-blocked`. */
-    guess: async (isRight: boolean, { instance = 0, ...attempt }: Partial<Attempt> & { readonly instance?: number } = {}): Promise<string> => {
+    guess: async (
+      isRight: boolean,
+      { instance = 0, ...attempt }: Partial<Attempt> & { readonly instance?: number } = {},
+    ): Promise<string> => {
       const full: Attempt = { kind: 'password' as AttemptKind, subject: ada, sourceIp: '198.51.100.7', ...attempt }
       const guarded = await on(instance).guard(full, async () => right(isRight ? 'it' : undefined))
       if (guarded.kind === 'judged') return 'right'

@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
-import { allowanceLimits, makeAllowances } from '../../adapters/throttle/allowances.ts'
-import { attemptLimits, lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
+import { makeAllowances } from '../../adapters/throttle/allowances.ts'
+import { lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
 import type { AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -14,7 +14,18 @@ import { passForAttempts } from './pass-for-attempts.ts'
 import type { ThrottleBench } from './throttle-bench.ts'
 import { ada, makeThrottleBench, throttleOver } from './throttle-bench.ts'
 
-const wrongGuesses = async (bench: ThrottleBench, count: number, attempt: Parameters<ThrottleBench['guess']>[1] = {}): Promise<readonly string[]> => {
+/** The numbers of docs/decisions/lockout.md. */
+const attemptLimits = {
+  subject: { points: 5, seconds: 15 * 60 },
+  address: { seconds: 10 * 60 },
+  lock: { longestSeconds: 3600, quietSeconds: 24 * 3600 },
+}
+
+const wrongGuesses = async (
+  bench: ThrottleBench,
+  count: number,
+  attempt: Parameters<ThrottleBench['guess']>[1] = {},
+): Promise<readonly string[]> => {
   const answers: string[] = []
   for (let i = 0; i < count; i++) answers.push(await bench.guess(false, { instance: i, ...attempt }))
   return answers
@@ -35,7 +46,9 @@ test('a lock doubles from half a minute to an hour, ends by itself, and starts a
   const lengths: number[] = []
   for (let lock = 0; lock < 9; lock++) {
     t.is((await wrongGuesses(bench, 5)).at(-1), 'wrong, locks')
-    const refused = await bench.on(0).guard({ kind: 'password', subject: ada, sourceIp: '203.0.113.1' }, async () => right('it'))
+    const refused = await bench
+      .on(0)
+      .guard({ kind: 'password', subject: ada, sourceIp: '203.0.113.1' }, async () => right('it'))
     lengths.push('retryAfterSeconds' in refused ? refused.retryAfterSeconds : 0)
     bench.passSeconds(lengths.at(-1) as number)
   }
@@ -59,14 +72,22 @@ test('failures are forgotten after a success and after a quarter of an hour', as
 test('each subject and each kind counts for itself, and no name can be mistaken for a user', async (t) => {
   const bench = makeThrottleBench()
   await wrongGuesses(bench, 5, { subject: 7 as UserId })
-  for (const subject of [8 as UserId, '7', 'ada', 'user:7']) t.is(await bench.guess(true, { subject }), 'right', String(subject))
+  for (const subject of [8 as UserId, '7', 'ada', 'user:7'])
+    t.is(await bench.guess(true, { subject }), 'right', String(subject))
   t.is(await bench.guess(true, { kind: 'one-time-code' }), 'right')
   t.is(await bench.guess(true, { kind: 'password' }), 'subject-locked')
 })
 
 test('an unknown name is locked in the same way', async (t) => {
   const bench = makeThrottleBench()
-  t.deepEqual(await wrongGuesses(bench, 6, { subject: 'nobody' }), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
+  t.deepEqual(await wrongGuesses(bench, 6, { subject: 'nobody' }), [
+    'wrong',
+    'wrong',
+    'wrong',
+    'wrong',
+    'wrong, locks',
+    'subject-locked',
+  ])
 })
 
 test('an administrator’s unlock ends the lock and the doubling; an instance that remembers the lock follows within seconds', async (t) => {
@@ -97,7 +118,8 @@ test('a blocked key costs no query while it is remembered', async (t) => {
 test('an address with a hundred failures is blocked by its network, and locks no account', async (t) => {
   const bench = makeThrottleBench()
   const from = (host: string) => ({ sourceIp: `2001:db8:1:2::${host}` })
-  for (let i = 0; i < 100; i++) t.is(await bench.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
+  for (let i = 0; i < 100; i++)
+    t.is(await bench.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
   t.is(await bench.guess(true, from('ffff')), 'address-blocked')
   t.is(await bench.guess(true, { instance: 1, ...from('1') }), 'address-blocked')
   t.is(await bench.guess(true, { sourceIp: '2001:db8:1:3::1' }), 'right')
@@ -125,8 +147,14 @@ test('a check that could not be made counts for nothing, also when it throws', a
   const bench = makeThrottleBench()
   const attempt = { kind: 'password', subject: ada, sourceIp: '198.51.100.7' } as const
   for (let i = 0; i < 10; i++) {
-    t.deepEqual(await bench.on(0).guard(attempt, async () => left('saturated')), { kind: 'judged', answer: left('saturated') })
-    await t.throwsAsync(bench.on(0).guard(attempt, () => Promise.reject(new Error('broken'))), { message: 'broken' })
+    t.deepEqual(await bench.on(0).guard(attempt, async () => left('saturated')), {
+      kind: 'judged',
+      answer: left('saturated'),
+    })
+    await t.throwsAsync(
+      bench.on(0).guard(attempt, () => Promise.reject(new Error('broken'))),
+      { message: 'broken' },
+    )
   }
   t.is((await wrongGuesses(bench, 5)).at(-1), 'wrong, locks')
 })
@@ -187,7 +215,8 @@ test('a store that becomes unavailable and available again is logged, once per m
   const told: string[] = []
   const log = { error: (_fields: unknown, text: string) => void told.push(text) } as never
   const throttle = throttleOver(bench.memory.counters, bench.now, log)
-  const guess = () => throttle.guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => right(undefined))
+  const guess = () =>
+    throttle.guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => right(undefined))
   await guess()
   t.is(told.length, 0)
   bench.memory.setAway(true)
@@ -216,7 +245,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
-      .oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1, max: 7200 }), fc.constantFrom(30, 60, 900, 3600, 24 * 3600, 26 * 3600))
+      .oneof(
+        fc.integer({ min: 1, max: 120 }),
+        fc.integer({ min: 1, max: 7200 }),
+        fc.constantFrom(30, 60, 900, 3600, 24 * 3600, 26 * 3600),
+      )
       .map((seconds): Step => ({ kind: 'pass', seconds })),
   },
 )
@@ -296,15 +329,21 @@ test('from any state the right password works at the latest an hour later', asyn
 
 const told: string[] = []
 const silent = { error: (_fields: object, message: string) => void told.push(message) } as unknown as Log
-const allowancesOn = (counters: AttemptCounters) => makeAllowances({ counters, key: secret(new Uint8Array(32).fill(7)), log: silent })
-const { points } = allowanceLimits['sign-up']
+const allowancesOn = (counters: AttemptCounters) =>
+  makeAllowances({ counters, key: secret(new Uint8Array(32).fill(7)), log: silent })
+/** Of an hour: docs/decisions/registration.md. */
+const points = 10
 
 for (const database of eachDatabase()) {
   test(`${database.name}: several instances give out one allowance together, each network its own`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
     const instances = [allowancesOn(makeSqlAttemptCounters(db)), allowancesOn(makeSqlAttemptCounters(db))] as const
-    const taken = await Promise.all(Array.from({ length: points + 4 }, (_, n) => instances[n % 2 === 0 ? 0 : 1].take('sign-up', `2001:db8:1:2::${n}`)))
+    const taken = await Promise.all(
+      Array.from({ length: points + 4 }, (_, n) =>
+        instances[n % 2 === 0 ? 0 : 1].take('sign-up', `2001:db8:1:2::${n}`),
+      ),
+    )
     t.is(taken.filter((wait) => wait === undefined).length, points)
     for (const wait of taken.filter((wait) => wait !== undefined)) t.true(wait > 0 && wait <= 3600)
     t.is(await instances[0].take('sign-up', '2001:db8:1:3::1'), undefined)

@@ -15,8 +15,18 @@ import { makeAccessToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import { getCaller } from '../../plugins/identity/accounts/users.routes.ts'
-import { createSettingsToken, createToken, getExtIdpToken, listSettingsTokens, listTokens, rotateSettingsToken } from '../../plugins/identity/tokens/tokens.routes.ts'
-import { createOrganization, listOwnOrganizations } from '../../plugins/organizations/organizations/organizations.routes.ts'
+import {
+  createSettingsToken,
+  createToken,
+  getExtIdpToken,
+  listSettingsTokens,
+  listTokens,
+  rotateSettingsToken,
+} from '../../plugins/identity/tokens/tokens.routes.ts'
+import {
+  createOrganization,
+  listOwnOrganizations,
+} from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { clientAs, valueOf } from '../support/client-as.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
@@ -34,12 +44,22 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
 const settings = (more: Readonly<Record<string, string>>) => ({ MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', ...more })
-const signing = (key: KeyObject) => settings({ MOORAGE_EXTIDP_KEY: keyFile(key), MOORAGE_EXTIDP_ISSUER: 'https://moorage.example.com', MOORAGE_EXTIDP_AUDIENCE: 'https://idp.example.com' })
-const ask = (service: TestService, token = service.adminToken, more = '') => service.send('GET', `/api/v1/user/extidp-token${more}`, { token })
-const customTokenOf = async (service: TestService, token = service.adminToken): Promise<string> => (await valueOf(clientAs(service, { token }).call(getExtIdpToken))).customToken
+const signing = (key: KeyObject) =>
+  settings({
+    MOORAGE_EXTIDP_KEY: keyFile(key),
+    MOORAGE_EXTIDP_ISSUER: 'https://moorage.example.com',
+    MOORAGE_EXTIDP_AUDIENCE: 'https://idp.example.com',
+  })
+const ask = (service: TestService, token = service.adminToken, more = '') =>
+  service.send('GET', `/api/v1/user/extidp-token${more}`, { token })
+const customTokenOf = async (service: TestService, token = service.adminToken): Promise<string> =>
+  (await valueOf(clientAs(service, { token }).call(getExtIdpToken))).customToken
 const expected = { issuer: 'https://moorage.example.com', audience: 'https://idp.example.com' }
 
-for (const [algorithm, key] of [['RS256', rsa], ['ES256', ec]] as const) {
+for (const [algorithm, key] of [
+  ['RS256', rsa],
+  ['ES256', ec],
+] as const) {
   test(`a token is signed by ${algorithm}, tells who signs in, and holds for an hour at most`, async (t) => {
     const service = await startService({ settings: signing(key) })
     t.teardown(() => service.stop())
@@ -70,16 +90,27 @@ test('a changed token, another key, another audience and the time after its end 
   const changed = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), uid: '1000' }
   const tampered = [head, Buffer.from(JSON.stringify(changed)).toString('base64url'), signature].join('.')
   await t.throwsAsync(jwtVerify(tampered, key, expected), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' })
-  await t.throwsAsync(jwtVerify(customToken, createPublicKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey), expected), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' })
-  await t.throwsAsync(jwtVerify(customToken, key, { ...expected, audience: 'https://other.example.com' }), { code: 'ERR_JWT_CLAIM_VALIDATION_FAILED' })
-  await t.throwsAsync(jwtVerify(customToken, key, { ...expected, currentDate: new Date(Date.now() + 3_700_000) }), { code: 'ERR_JWT_EXPIRED' })
+  await t.throwsAsync(
+    jwtVerify(customToken, createPublicKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey), expected),
+    { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' },
+  )
+  await t.throwsAsync(jwtVerify(customToken, key, { ...expected, audience: 'https://other.example.com' }), {
+    code: 'ERR_JWT_CLAIM_VALIDATION_FAILED',
+  })
+  await t.throwsAsync(jwtVerify(customToken, key, { ...expected, currentDate: new Date(Date.now() + 3_700_000) }), {
+    code: 'ERR_JWT_EXPIRED',
+  })
 })
 
 test('it never outlives the access token that asks', async (t) => {
   const service = await startService({ settings: signing(ec) })
   t.teardown(() => service.stop())
   const expTime = Math.ceil(Date.now() / 1000) + 120
-  const made = await valueOf(clientAs(service, { token: service.adminToken }).call(createSettingsToken, { body: { name: 'brief', expTime, scopes: ['all'] } }))
+  const made = await valueOf(
+    clientAs(service, { token: service.adminToken }).call(createSettingsToken, {
+      body: { name: 'brief', expTime, scopes: ['all'] },
+    }),
+  )
   const customToken = await customTokenOf(service, made.token)
   t.true(((await jwtVerify(customToken, createPublicKey(ec), expected)).payload.exp ?? 0) <= expTime)
 })
@@ -96,11 +127,36 @@ test('the route refuses callers without a credential, sudo, and tokens that may 
 })
 
 const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey
-const wrongKeys: Readonly<Record<string, { readonly given: () => Readonly<Record<string, string>>; readonly says: RegExp; readonly doctor: RegExp; readonly state: Finding['state'] }>> = {
+const wrongKeys: Readonly<
+  Record<
+    string,
+    {
+      readonly given: () => Readonly<Record<string, string>>
+      readonly says: RegExp
+      readonly doctor: RegExp
+      readonly state: Finding['state']
+    }
+  >
+> = {
   'no key': { given: () => ({}), says: /MOORAGE_EXTIDP_KEY/, doctor: /MOORAGE_EXTIDP_KEY.*503/, state: 'warning' },
-  'no audience': { given: () => ({ MOORAGE_EXTIDP_KEY: keyFile(ec) }), says: /MOORAGE_EXTIDP_AUDIENCE/, doctor: /MOORAGE_EXTIDP_AUDIENCE/, state: 'warning' },
-  'a file that is not there': { given: () => ({ MOORAGE_EXTIDP_KEY: join(folder, 'absent.pem'), MOORAGE_EXTIDP_AUDIENCE: 'a' }), says: /MOORAGE_EXTIDP_KEY/, doctor: /cannot be read \(ENOENT\)/, state: 'problem' },
-  'a weak key': { given: () => ({ MOORAGE_EXTIDP_KEY: keyFile(weak), MOORAGE_EXTIDP_AUDIENCE: 'a' }), says: /MOORAGE_EXTIDP_KEY/, doctor: /at least 2048 bits/, state: 'problem' },
+  'no audience': {
+    given: () => ({ MOORAGE_EXTIDP_KEY: keyFile(ec) }),
+    says: /MOORAGE_EXTIDP_AUDIENCE/,
+    doctor: /MOORAGE_EXTIDP_AUDIENCE/,
+    state: 'warning',
+  },
+  'a file that is not there': {
+    given: () => ({ MOORAGE_EXTIDP_KEY: join(folder, 'absent.pem'), MOORAGE_EXTIDP_AUDIENCE: 'a' }),
+    says: /MOORAGE_EXTIDP_KEY/,
+    doctor: /cannot be read \(ENOENT\)/,
+    state: 'problem',
+  },
+  'a weak key': {
+    given: () => ({ MOORAGE_EXTIDP_KEY: keyFile(weak), MOORAGE_EXTIDP_AUDIENCE: 'a' }),
+    says: /MOORAGE_EXTIDP_KEY/,
+    doctor: /at least 2048 bits/,
+    state: 'problem',
+  },
 }
 for (const [what, { given, says, doctor, state }] of Object.entries(wrongKeys)) {
   test(`with ${what} the service starts, the route says 503 and the setting, and doctor says why`, async (t) => {
@@ -143,7 +199,11 @@ test('rotating: the old value is refused, the new one works and may do the same'
   t.true(rotated.expDate >= expTime)
   t.deepEqual([await status(made.token), await status(rotated.token)], [401, 200])
   t.is((await send('PATCH', '/user/settings', { token: rotated.token, body: { full_name: 'x' } })).status, 403)
-  t.is((await send('POST', `${tokens}/${made.id}/rotate`, { token: rotated.token })).status, 403, 'a token that cannot make tokens rotates none')
+  t.is(
+    (await send('POST', `${tokens}/${made.id}/rotate`, { token: rotated.token })).status,
+    403,
+    'a token that cannot make tokens rotates none',
+  )
   const listed = await client.call(listSettingsTokens)
   t.false(listed.text.includes(rotated.token))
   t.is(listed.ok && listed.value.items[0]?.tokenLastEight, rotated.token.slice(-8))
@@ -171,14 +231,24 @@ test('rotating is for the owner alone: not by others, not by an admin who acts a
   t.is((await send('POST', path, { token: service.adminToken, headers: { Sudo: 'owner' } })).status, 403)
   t.is((await send('POST', path)).status, 401)
   t.is(await status(made.token), 200)
-  const own = await valueOf(clientAs(service, { token: made.token }).call(rotateSettingsToken, { params: { id: made.id } }))
+  const own = await valueOf(
+    clientAs(service, { token: made.token }).call(rotateSettingsToken, { params: { id: made.id } }),
+  )
   t.deepEqual([await status(made.token), await status(own.token)], [401, 200])
 })
 
 test('a token for one organization is made by both shapes, says so, and reaches nothing else', async (t) => {
   const [basic, stranger] = [await person('member'), await person('founder')]
-  for (const [by, username] of [[basic, 'Inside'], [basic, 'beside'], [stranger, 'closed']] as const) {
-    t.is((await clientAs(service, { basic: by }).call(createOrganization, { body: { username, visibility: 'private' } })).status, 201)
+  for (const [by, username] of [
+    [basic, 'Inside'],
+    [basic, 'beside'],
+    [stranger, 'closed'],
+  ] as const) {
+    t.is(
+      (await clientAs(service, { basic: by }).call(createOrganization, { body: { username, visibility: 'private' } }))
+        .status,
+      201,
+    )
   }
   const client = clientAs(service, { basic })
   const params = { username: 'member' }
@@ -190,12 +260,18 @@ test('a token for one organization is made by both shapes, says so, and reaches 
   const rotated = await valueOf(client.call(rotateSettingsToken, { params: { id: second.id } }))
   t.is(rotated.org, 'Inside')
   for (const token of [first.sha1, rotated.token]) {
-    t.deepEqual((await valueOf(clientAs(service, { token }).call(listOwnOrganizations))).items.map(({ username }) => username), ['Inside'])
+    t.deepEqual(
+      (await valueOf(clientAs(service, { token }).call(listOwnOrganizations))).items.map(({ username }) => username),
+      ['Inside'],
+    )
     t.is((await send('GET', '/orgs/beside', { token })).status, 404)
     t.is((await send('POST', tokens, { token, body: { name: 'more' } })).status, 403)
     t.is((await send('POST', `${tokens}/${free.json.id}/rotate`, { token })).status, 403)
   }
-  t.deepEqual((await valueOf(client.call(listTokens, { params }))).items.map(({ org }) => org), ['Inside', 'Inside', undefined])
+  t.deepEqual(
+    (await valueOf(client.call(listTokens, { params }))).items.map(({ org }) => org),
+    ['Inside', 'Inside', undefined],
+  )
   const messages = new Set<string>()
   for (const org of ['closed', 'nowhere', 'founder']) {
     for (const path of ['/users/member/tokens', tokens]) {
@@ -214,10 +290,14 @@ test.before(async () => {
 })
 test.after.always(() => restrictedCallersService?.stop())
 
-const restrictedCallersSend: TestService['send'] = (method, path, options) => restrictedCallersService.send(method, `/api/v1${path}`, options)
+const restrictedCallersSend: TestService['send'] = (method, path, options) =>
+  restrictedCallersService.send(method, `/api/v1${path}`, options)
 const admin = () => ({ token: restrictedCallersService.adminToken })
 const makeUser = async (username: string, extra: object = {}): Promise<UserId> => {
-  const made = await restrictedCallersSend('POST', '/admin/users', { ...admin(), body: { username, email: `${username}@example.org`, password, ...extra } })
+  const made = await restrictedCallersSend('POST', '/admin/users', {
+    ...admin(),
+    body: { username, email: `${username}@example.org`, password, ...extra },
+  })
   if (made.status !== 201) throw new Error(made.text)
   return made.json.id as UserId
 }
@@ -228,7 +308,13 @@ const confinedToken = async (userId: UserId, onlyOrgId: OrgId): Promise<string> 
   const value = makeAccessToken(container.resolve(EntropyToken), container.resolve(TokenDigestToken))
   await container.resolve(IdentityUnitOfWorkToken).run(operatorCall('test.confinedToken'), async (stores) => {
     const hash = container.resolve(TokenDigestToken).digest(value)
-    const facts = { name: `confined-${onlyOrgId}`, lastEight: value.slice(-8), scopeWords: ['all'], createdBy: undefined, expiresAt: undefined }
+    const facts = {
+      name: `confined-${onlyOrgId}`,
+      lastEight: value.slice(-8),
+      scopeWords: ['all'],
+      createdBy: undefined,
+      expiresAt: undefined,
+    }
     await stores.tokens.insert({ userId, hash, onlyOrgId, createdAt: new Date(), ...facts })
     return right(undefined)
   })
@@ -258,17 +344,29 @@ test('a user whose password must be changed reaches that change, the profile and
   const byPassword = { basic: ['forced', password] } as const
   const token = await restrictedCallersService.tokenFor('forced')
   for (const by of [bySession, byPassword]) {
-    for (const [method, path, body] of [...ownThings, ['GET', '/users/forced/tokens'], ['GET', '/orgs/forced/members']] as const) {
+    for (const [method, path, body] of [
+      ...ownThings,
+      ['GET', '/users/forced/tokens'],
+      ['GET', '/orgs/forced/members'],
+    ] as const) {
       const refused = await restrictedCallersSend(method, path, { ...by, ...(body === undefined ? {} : { body }) })
-      if ('basic' in by || !path.endsWith('/tokens')) t.is(`${refused.status} ${refused.json.code}`, '403 PasswordChangeRequired', `${method} ${path}`)
+      if ('basic' in by || !path.endsWith('/tokens'))
+        t.is(`${refused.status} ${refused.json.code}`, '403 PasswordChangeRequired', `${method} ${path}`)
       if (refused.status === 403) t.true((refused.json.message as string).includes('/user/settings/account/password'))
     }
     t.is((await restrictedCallersSend('GET', '/user', by)).json.login, 'forced')
     // On a public route such a user is nobody.
-    t.is((await restrictedCallersSend('GET', '/users/forced', by)).json.email, (await restrictedCallersSend('GET', '/users/forced')).json.email)
+    t.is(
+      (await restrictedCallersSend('GET', '/users/forced', by)).json.email,
+      (await restrictedCallersSend('GET', '/users/forced')).json.email,
+    )
   }
   t.is((await restrictedCallersSend('GET', '/user/emails', { token })).status, 200, 'tokens are not concerned')
-  const change = (text: string) => restrictedCallersSend('POST', '/user/settings/account/password', { ...bySession, body: { old_password: password, password: text } })
+  const change = (text: string) =>
+    restrictedCallersSend('POST', '/user/settings/account/password', {
+      ...bySession,
+      body: { old_password: password, password: text },
+    })
   t.is((await change(password)).status, 422)
   t.is((await change('another long phrase')).status, 200)
   t.is((await restrictedCallersSend('GET', '/user/emails', bySession)).status, 200)
@@ -285,7 +383,16 @@ test('a token for one organization, or for public objects, does not reach its ow
   const userId = await makeUser('holder')
   const ownToken = await restrictedCallersService.tokenFor('holder')
   const [inside, outside] = await Promise.all(
-    ['inside', 'outside'].map(async (username) => (await valueOf(clientAs(restrictedCallersService, { token: ownToken }).call(createOrganization, { body: { username, visibility: 'private' } }))).id),
+    ['inside', 'outside'].map(
+      async (username) =>
+        (
+          await valueOf(
+            clientAs(restrictedCallersService, { token: ownToken }).call(createOrganization, {
+              body: { username, visibility: 'private' },
+            }),
+          )
+        ).id,
+    ),
   )
   const confined = await confinedToken(userId, inside as OrgId)
   const publicOnly = await restrictedCallersService.tokenFor('holder', ['all', 'public-only'])
@@ -302,7 +409,8 @@ test('a token for one organization, or for public objects, does not reach its ow
     t.is((await restrictedCallersSend('DELETE', '/orgs/inside', { token: publicOnly })).status, 404)
   }
   t.is((await restrictedCallersSend('GET', '/orgs/inside/members', { token: confined })).status, 200)
-  const organizationIds = async (token: string) => (await valueOf(clientAs(restrictedCallersService, { token }).call(listOwnOrganizations))).items.map(({ id }) => id)
+  const organizationIds = async (token: string) =>
+    (await valueOf(clientAs(restrictedCallersService, { token }).call(listOwnOrganizations))).items.map(({ id }) => id)
   t.deepEqual(await organizationIds(confined), [inside])
   t.deepEqual(await organizationIds(publicOnly), [])
   t.true(outside !== inside)
@@ -315,17 +423,27 @@ test('refused sign-ins and Basic passwords are in the log of the account, many o
     await restrictedCallersSend('POST', '/user/signin', { body: { username: 'watched', password: 'wrong' } })
     await restrictedCallersSend('GET', '/user', { basic: ['Watched@example.org', 'wrong'] })
   }
-  const seen = async () => (await restrictedCallersSend('GET', '/user/audit?action=user.sign_in_refused', { token })).json as { action: string; operation: string; tenant_id: number }[]
+  const seen = async () =>
+    (await restrictedCallersSend('GET', '/user/audit?action=user.sign_in_refused', { token })).json as {
+      action: string
+      operation: string
+      tenant_id: number
+    }[]
   let events = await seen()
   for (let i = 0; i < 50 && events.length < 2; i++) events = await seen()
-  t.deepEqual(events.map(({ action }) => action), ['user.sign_in_refused', 'user.sign_in_refused'])
+  t.deepEqual(
+    events.map(({ action }) => action),
+    ['user.sign_in_refused', 'user.sign_in_refused'],
+  )
 })
 
 test('an administrator unlocks by route: 204, 404 for an unknown user and for an organization, 403 for others', async (t) => {
   await makeUser('stuck')
   for (let i = 0; i < 5; i++) await restrictedCallersSend('GET', '/user', { basic: ['stuck', 'wrong'] })
   t.is((await restrictedCallersSend('GET', '/user', { basic: ['stuck', password] })).status, 401)
-  const stranger = await restrictedCallersService.tokenFor('free').catch(async () => (await makeUser('free'), restrictedCallersService.tokenFor('free')))
+  const stranger = await restrictedCallersService
+    .tokenFor('free')
+    .catch(async () => (await makeUser('free'), restrictedCallersService.tokenFor('free')))
   t.is((await restrictedCallersSend('POST', '/admin/users/stuck/unlock', { token: stranger })).status, 403)
   t.is((await restrictedCallersSend('POST', '/admin/users/stuck/unlock', admin())).status, 204)
   t.is((await restrictedCallersSend('GET', '/user', { basic: ['stuck', password] })).status, 200)

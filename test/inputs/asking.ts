@@ -26,8 +26,8 @@ export const askable = (service: PopulatedService): readonly Asked[] =>
 export type Rotation = <A>(kind: string, all: readonly A[]) => readonly A[]
 
 /**
- * All of it where a place of that kind is met for the first time, and a third of it, in turn, at the further ones, which the
- * same code reads. A thorough run tries all of it everywhere.
+ * All of it where a place of that kind is met for the first time, and a third of it, in turn, at the further ones,
+ * which the same code reads. A thorough run tries all of it everywhere.
  */
 export const makeRotation = (): Rotation => {
   const shares = repeats(3, 1)
@@ -45,37 +45,59 @@ export const makeRotation = (): Rotation => {
 
 const hasShape = ({ json, headers }: ServiceAnswer): boolean => {
   const body = json as { message?: unknown; url?: unknown; requestId?: unknown } | undefined
-  return typeof body?.message === 'string' && body.message !== '' && typeof body.url === 'string' && /^application\/json/.test(String(headers['content-type']))
+  return (
+    typeof body?.message === 'string' &&
+    body.message !== '' &&
+    typeof body.url === 'string' &&
+    /^application\/json/.test(String(headers['content-type']))
+  )
 }
 
 /** The other side of a cluster route, and what these services do not have: it is documented that it may not answer. */
-const isUpstream = ({ json }: ServiceAnswer): boolean => /Cluster|Credential|Address|CustomTokensOff/.test(String((json as { code?: unknown } | undefined)?.code))
+const isUpstream = ({ json }: ServiceAnswer): boolean =>
+  /Cluster|Credential|Address|CustomTokensOff/.test(String((json as { code?: unknown } | undefined)?.code))
 
 /** What is wrong with an answer to bad input, or undefined. `wanted` is the list of statuses that are right. */
 export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string | undefined => {
   if (answer.status >= 500 && !isUpstream(answer)) return `${answer.status} ${answer.text.slice(0, 200)}`
-  if (wanted !== undefined && !wanted.includes(answer.status)) return `${answer.status}, not ${wanted.join(' or ')}: ${answer.text.slice(0, 200)}`
-  return answer.status >= 400 && !hasShape(answer) ? `${answer.status} without the documented body: ${answer.text.slice(0, 200)}` : undefined
+  if (wanted !== undefined && !wanted.includes(answer.status))
+    return `${answer.status}, not ${wanted.join(' or ')}: ${answer.text.slice(0, 200)}`
+  return answer.status >= 400 && !hasShape(answer)
+    ? `${answer.status} without the documented body: ${answer.text.slice(0, 200)}`
+    : undefined
 }
 
-/** What is in the log of changes, without downloads and the tokens of kubeconfigs: the GETs that make them are asked with good input too. */
+/**
+ * What is in the log of changes, without downloads and the tokens of kubeconfigs: the GETs that make them are asked
+ * with good input too.
+ */
 const changes = (service: PopulatedService): unknown =>
-  service.rows("select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action")
+  service.rows(
+    "select action, count(*) as n from audit_events where result <> 'denied' and action not in ('cluster.token_created', 'document.downloaded') and object_name not like 'kubeconfig-%' group by action order by action",
+  )
 
 let started: Promise<PopulatedService> | undefined
 test.after.always(async () => (await started)?.stop())
 
 /**
- * Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged. One service is
- * enough for the tests of a file, since none has an effect.
+ * Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged.
+ * One service is enough for the tests of a file, since none has an effect.
  */
-export const withoutEffect = async (t: ExecutionContext, work: (service: PopulatedService) => Promise<readonly string[]>): Promise<void> => {
+export const withoutEffect = async (
+  t: ExecutionContext,
+  work: (service: PopulatedService) => Promise<readonly string[]>,
+): Promise<void> => {
   const service = await (started ??= startPopulatedService())
   const before = changes(service)
   const logged = service.logText().length
   t.deepEqual((await work(service)).slice(0, 30), [])
   t.deepEqual(changes(service), before, 'nothing was changed')
-  const lines = service.logText().slice(logged).trim().split('\n').map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+  const lines = service
+    .logText()
+    .slice(logged)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
   const loud = lines.filter((line) => Number(line['level']) >= 50)
   t.deepEqual(loud.slice(0, 5), [], 'nothing was logged as an error')
   t.is(({} as Record<string, unknown>)['polluted'], undefined)

@@ -18,18 +18,47 @@ test.before(async (t) => {
 test.after.always((t) => t.context.service.stop())
 
 const host = 'Host: localhost\r\n'
-const get = (headers: string, target = '/api/v1/version', method = 'GET'): string => `${method} ${target} HTTP/1.1\r\n${headers}\r\n`
-const post = (headers: string, body = ''): string => `POST /api/v1/user/signin HTTP/1.1\r\n${host}Content-Type: application/json\r\n${headers}\r\n${body}`
+const get = (headers: string, target = '/api/v1/version', method = 'GET'): string =>
+  `${method} ${target} HTTP/1.1\r\n${headers}\r\n`
+const post = (headers: string, body = ''): string =>
+  `POST /api/v1/user/signin HTTP/1.1\r\n${host}Content-Type: application/json\r\n${headers}\r\n${body}`
 
-const hosts = ['[', 'a b', 'a/path', 'a/api/v1/admin/users?', 'a?x', 'a#x', 'a@b', 'a:99999', 'a:b', ':80', '[::1', '[::1]:x', 'http://a', 'a,b', '%00', 'ü', '..', '']
+const hosts = [
+  '[',
+  'a b',
+  'a/path',
+  'a/api/v1/admin/users?',
+  'a?x',
+  'a#x',
+  'a@b',
+  'a:99999',
+  'a:b',
+  ':80',
+  '[::1',
+  '[::1]:x',
+  'http://a',
+  'a,b',
+  '%00',
+  'ü',
+  '..',
+  '',
+]
 const hostCases = hosts.map((value) => [`Host ${JSON.stringify(value)}`, get(`Host: ${value}\r\n`), [400]] as const)
 
 const smuggled = [
-  ['Content-Length with Transfer-Encoding', post('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), [400]],
+  [
+    'Content-Length with Transfer-Encoding',
+    post('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
+    [400],
+  ],
   ['two Content-Lengths', post('Content-Length: 4\r\nContent-Length: 5\r\n', 'abcde'), [400]],
   ['Content-Length with a sign', post('Content-Length: +4\r\n', 'abcd'), [400]],
   ['an obscured Transfer-Encoding', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'), [501]],
-  ['Transfer-Encoding twice', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'), [400, 501]],
+  [
+    'Transfer-Encoding twice',
+    post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'),
+    [400, 501],
+  ],
   ['a chunk size that is none', post('Transfer-Encoding: chunked\r\n', 'zz\r\nabc\r\n0\r\n\r\n'), [400]],
   ['space before the colon', get('Host : localhost\r\n'), [400]],
   ['a folded header', get(`${host}X-A: b\r\n c\r\n`), [200, 400]],
@@ -43,13 +72,19 @@ const smuggled = [
 
 const oversized = [
   ['one header of 20 KB', get(`${host}X-A: ${'x'.repeat(20_000)}\r\n`), [431]],
-  ['3,000 headers', get(host + Array.from({ length: 3000 }, (_, index) => `X-${index}: 1\r\n`).join('')), [431, 400, 200]],
+  [
+    '3,000 headers',
+    get(host + Array.from({ length: 3000 }, (_, index) => `X-${index}: 1\r\n`).join('')),
+    [431, 400, 200],
+  ],
   ['a target of 10 KB', get(host, `/api/v1/users/${'a'.repeat(10_000)}`), [400, 404, 414]],
   ['a query of 17 KB', get(host, `/api/v1/version?${'a'.repeat(17_000)}`), [400, 414, 431]],
 ] as const
 
 const methods = [
-  ...['TRACE', 'PROPFIND', 'PURGE', 'MKCOL'].map((method) => [method, get(host, '/api/v1/version', method), [405]] as const),
+  ...['TRACE', 'PROPFIND', 'PURGE', 'MKCOL'].map(
+    (method) => [method, get(host, '/api/v1/version', method), [405]] as const,
+  ),
   ...['BREW', 'get', 'GE T'].map((method) => [method, get(host, '/api/v1/version', method), [400, 405]] as const),
   ['CONNECT', get(host, 'localhost:80', 'CONNECT'), [400, 405, 0]],
   ['OPTIONS', get(host, '/api/v1/version', 'OPTIONS'), [204]],
@@ -61,14 +96,27 @@ const methods = [
 ] as const
 
 const bodies = [
-  ['a gzip bomb', Buffer.concat([Buffer.from(post('Content-Encoding: gzip\r\nContent-Length: 200000\r\n')), gzipSync(Buffer.alloc(20_000_000)).subarray(0, 500)]), [415]],
+  [
+    'a gzip bomb',
+    Buffer.concat([
+      Buffer.from(post('Content-Encoding: gzip\r\nContent-Length: 200000\r\n')),
+      gzipSync(Buffer.alloc(20_000_000)).subarray(0, 500),
+    ]),
+    [415],
+  ],
   ['broken gzip', post('Content-Encoding: gzip\r\nContent-Length: 3\r\n', 'abc'), [415]],
   ['a body announced as 100 MB', post('Content-Length: 104857600\r\n', '{'), [413]],
   ['nesting of 100,000', post('Content-Length: 100000\r\n', '['.repeat(100_000)), [400]],
   ['an upgrade to nothing', get(`${host}Connection: Upgrade\r\nUpgrade: websocket\r\n`), [200, 400, 404, 426]],
 ] as const
 
-const cases: readonly (readonly [string, string | Buffer, readonly number[]])[] = [...hostCases, ...smuggled, ...oversized, ...methods, ...bodies]
+const cases: readonly (readonly [string, string | Buffer, readonly number[]])[] = [
+  ...hostCases,
+  ...smuggled,
+  ...oversized,
+  ...methods,
+  ...bodies,
+]
 
 for (const [name, payload, statuses] of cases) {
   test.serial(`${name} is answered, and the same process lives on`, async (t) => {
@@ -93,8 +141,14 @@ test.serial('a connection that sends nothing, and one that never reads, do no ha
 })
 
 test.serial('two requests sent at once are answered in order, and the second is judged by itself', async (t) => {
-  const { text } = await rawRequest(t.context.port, get(host) + get(host, '/api/v1/user') + get(`${host}Connection: close\r\n`, '/api/v1/version'))
-  t.deepEqual([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]), ['200', '401', '200'])
+  const { text } = await rawRequest(
+    t.context.port,
+    get(host) + get(host, '/api/v1/user') + get(`${host}Connection: close\r\n`, '/api/v1/version'),
+  )
+  t.deepEqual(
+    [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]),
+    ['200', '401', '200'],
+  )
 })
 
 test.serial('all of it left the memory where it was', (t) => {

@@ -17,7 +17,8 @@ interface Pair {
 
 /** Why what is shown cannot be sent to the route that changes it. A pair that is not named here must take it. */
 const exceptions: Readonly<Record<string, string>> = {
-  'contracts.updateContract': 'only vendor-hosted deployments serve it: test/contracts/contracts.http.test.ts sends a contract back',
+  'contracts.updateContract':
+    'only vendor-hosted deployments serve it: test/contracts/contracts.http.test.ts sends a contract back',
   'contracts.uploadDocument': 'what is shown is a link to the document',
   'identity.uploadAvatar': 'takes the bytes of a picture; its address is shown',
   'organizations.setAvatar': 'takes the bytes of a picture; its address is shown',
@@ -31,13 +32,15 @@ const exceptions: Readonly<Record<string, string>> = {
 }
 
 const isJson = (route: AssembledRoute): route is JsonRoute => route.bound.kind === 'json'
-const showsOne = ({ bound }: JsonRoute): boolean => bound.route.method === 'GET' && ['json', 'versioned'].includes(bound.route.ok.kind)
+const showsOne = ({ bound }: JsonRoute): boolean =>
+  bound.route.method === 'GET' && ['json', 'versioned'].includes(bound.route.ok.kind)
 
 /** Changes at the address of one object, or at the address below which it is shown, where the body names the object. */
 const pairs: readonly Pair[] = (() => {
   const routes = declaredRoutes().filter(isJson)
   const shown = routes.filter(showsOne)
-  const readAt = (fullPath: string) => shown.find((route) => shapeOf('GET', route.fullPath) === shapeOf('GET', fullPath))
+  const readAt = (fullPath: string) =>
+    shown.find((route) => shapeOf('GET', route.fullPath) === shapeOf('GET', fullPath))
   return routes.flatMap((change) => {
     const { method } = change.bound.route
     if (!['PUT', 'PATCH', 'POST'].includes(method)) return []
@@ -46,10 +49,19 @@ const pairs: readonly Pair[] = (() => {
   })
 })()
 
-const png = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+const png =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
-/** Objects in states that the populated service does not have by itself: their addresses by the route that changes them. */
-const furnish = async ({ send, write, world, adminToken, tokenFor }: PopulatedService): Promise<Readonly<Record<string, readonly string[]>>> => {
+/**
+ * Objects in states that the populated service does not have by itself: their addresses by the route that changes them.
+ */
+const furnish = async ({
+  send,
+  write,
+  world,
+  adminToken,
+  tokenFor,
+}: PopulatedService): Promise<Readonly<Record<string, readonly string[]>>> => {
   const alice = await tokenFor('alice')
   const must = async (method: string, path: string, body: unknown, token = alice) => {
     const answer = await send(method, `/api/v1${path}`, { token, body })
@@ -57,17 +69,59 @@ const furnish = async ({ send, write, world, adminToken, tokenFor }: PopulatedSe
     return answer.json as { readonly id: number }
   }
   const { org, teamIds, roleId } = world
-  await must('PATCH', `/orgs/${org}`, { full_name: 'Häfen 😀', email: 'office@harbour.example', description: 'd', website: 'https://h.example', location: 'Kiel', fleetManagementClusterEndPoint: 'https://fleet.example' })
+  await must('PATCH', `/orgs/${org}`, {
+    full_name: 'Häfen 😀',
+    email: 'office@harbour.example',
+    description: 'd',
+    website: 'https://h.example',
+    location: 'Kiel',
+    fleetManagementClusterEndPoint: 'https://fleet.example',
+  })
   await must('POST', '/orgs', { username: 'quay', visibility: 'limited', orgType: 'kubernetes' })
-  const custom = await must('POST', `/orgs/${org}/teams`, { name: 'Custom', permission: 'custom', description: 'd', assignedRoleIDs: [roleId], type: '' })
+  const custom = await must('POST', `/orgs/${org}/teams`, {
+    name: 'Custom',
+    permission: 'custom',
+    description: 'd',
+    assignedRoleIDs: [roleId],
+    type: '',
+  })
   const none = await must('POST', `/orgs/${org}/teams`, { name: 'Nothing', permission: 'none' })
-  await must('POST', `/orgs/${org}/robots`, { name: 'asleep', description: 'd', team_ids: [custom.id, teamIds.Viewers] })
+  await must('POST', `/orgs/${org}/robots`, {
+    name: 'asleep',
+    description: 'd',
+    team_ids: [custom.id, teamIds.Viewers],
+  })
   await must('PATCH', `/orgs/${org}/robots/asleep`, { active: false })
   await must('PATCH', '/orgs/quay/policies', { two_factor_grace_days: 90 })
-  await write("update organizations set two_factor_from = 1999999999000, two_factor_grace_days = 14 where id = (select id from accounts where name = 'quay')")
-  await must('POST', `/orgs/${org}/chartrepositories`, { name: 'sealed', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password', description: 'd' })
-  await must('POST', '/user/credentials', { name: 'amazon', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } })
-  await must('POST', '/admin/users', { username: 'shy', email: 'shy@example.com', password, visibility: 'private', restricted: true, must_change_password: true, full_name: 'Shy' }, adminToken)
+  await write(
+    "update organizations set two_factor_from = 1999999999000, two_factor_grace_days = 14 where id = (select id from accounts where name = 'quay')",
+  )
+  await must('POST', `/orgs/${org}/chartrepositories`, {
+    name: 'sealed',
+    url: 'https://charts.example.com/stable',
+    username: 'reader',
+    password: 'a-long-password',
+    description: 'd',
+  })
+  await must('POST', '/user/credentials', {
+    name: 'amazon',
+    type: 'Aws',
+    aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
+  })
+  await must(
+    'POST',
+    '/admin/users',
+    {
+      username: 'shy',
+      email: 'shy@example.com',
+      password,
+      visibility: 'private',
+      restricted: true,
+      must_change_password: true,
+      full_name: 'Shy',
+    },
+    adminToken,
+  )
   await must('PATCH', '/admin/users/shy', { active: false, prohibit_login: true, language: '' }, adminToken)
   await must('POST', '/admin/users', { username: 'mailless', email: 'mailless@example.com', password }, adminToken)
   await write('delete from emails where user_id = (select id from accounts where name = ?)', 'mailless')
@@ -85,29 +139,56 @@ const furnish = async ({ send, write, world, adminToken, tokenFor }: PopulatedSe
 /** Changes that bring objects which there are once into another state, after they were sent back in their first. */
 const laterStates = async ({ send, world, adminToken, tokenFor }: PopulatedService): Promise<void> => {
   const alice = await tokenFor('alice')
-  const change = (method: string, path: string, token: string, body: unknown) => send(method, `/api/v1${path}`, { token, body })
+  const change = (method: string, path: string, token: string, body: unknown) =>
+    send(method, `/api/v1${path}`, { token, body })
   const answers = [
-    await change('PATCH', '/user/settings', alice, { full_name: 'Älice', website: 'https://a.example', language: 'de_de', theme: 'dark', diff_view_style: 'split', hide_activity: true, hide_email: false }),
+    await change('PATCH', '/user/settings', alice, {
+      full_name: 'Älice',
+      website: 'https://a.example',
+      language: 'de_de',
+      theme: 'dark',
+      diff_view_style: 'split',
+      hide_activity: true,
+      hide_email: false,
+    }),
     await change('POST', '/user/settings/pagination', alice, { productUI: 25, consoleUI: 50 }),
-    await change('POST', '/branding', adminToken, { logo: png, favicon: png, primaryColor: '#224466', showAppTag: false, appName: 'Harbour' }),
+    await change('POST', '/branding', adminToken, {
+      logo: png,
+      favicon: png,
+      primaryColor: '#224466',
+      showAppTag: false,
+      appName: 'Harbour',
+    }),
     await change('POST', '/disable-registration', adminToken, { disableRegistration: false }),
-    await change('PUT', `/clusters/${world.org}/${world.cluster}/helm/tiller-config`, alice, { driver: { pkg3: { driverName: 'ConfigMap' } } }),
-    await change('PUT', `/authz/roles/${world.roleId}?org=${world.org}`, alice, { teamIDs: [world.teamIds.Viewers], description: 'd' }),
+    await change('PUT', `/clusters/${world.org}/${world.cluster}/helm/tiller-config`, alice, {
+      driver: { pkg3: { driverName: 'ConfigMap' } },
+    }),
+    await change('PUT', `/authz/roles/${world.roleId}?org=${world.org}`, alice, {
+      teamIDs: [world.teamIds.Viewers],
+      description: 'd',
+    }),
   ]
   const refused = answers.find(({ status }) => status >= 300)
   if (refused !== undefined) throw new Error(refused.text)
 }
 
 /** Sends back what is shown at an address, and tells what is wrong with the outcome. */
-const sendBack = async (service: PopulatedService, { read, change }: Pair, target: string, callerToken: string): Promise<readonly string[]> => {
+const sendBack = async (
+  service: PopulatedService,
+  { read, change }: Pair,
+  target: string,
+  callerToken: string,
+): Promise<readonly string[]> => {
   const token = change.bound.route.access.kind === 'site-admin' ? service.adminToken : callerToken
   const { method } = change.bound.route
-  const to = shapeOf('GET', read.fullPath) === shapeOf('GET', change.fullPath) ? target : targetOf(change, service.world)
+  const to =
+    shapeOf('GET', read.fullPath) === shapeOf('GET', change.fullPath) ? target : targetOf(change, service.world)
   const events = () => service.rows('select max(id) as last from audit_events')[0]?.['last']
   const before = await service.send('GET', target, { token })
   if (before.status !== 200) return [`GET ${target}: ${before.status} ${before.text}`]
   const wrong: string[] = []
-  const guards = change.bound.route.ok.kind === 'versioned' ? [{}, { 'If-Match': String(before.headers['etag']) }] : [{}]
+  const guards =
+    change.bound.route.ok.kind === 'versioned' ? [{}, { 'If-Match': String(before.headers['etag']) }] : [{}]
   for (const headers of guards) {
     const eventsBefore = events()
     const changed = await service.send(method, to, { token, headers, body: before.text })
@@ -130,12 +211,17 @@ test('what is shown can be sent back, and then nothing changes', async (t) => {
   const served = new Set(service.running.assembly.routes.map(({ bound }) => bound.route.id))
   const covered = pairs.filter(({ change }) => exceptions[change.bound.route.id] === undefined)
   t.true(covered.length > 12)
-  t.deepEqual(covered.filter(({ change }) => !served.has(change.bound.route.id)).map(({ change }) => change.bound.route.id), [], 'serve it here, or name it as an exception')
+  t.deepEqual(
+    covered.filter(({ change }) => !served.has(change.bound.route.id)).map(({ change }) => change.bound.route.id),
+    [],
+    'serve it here, or name it as an exception',
+  )
   const wrong: string[] = []
   const round = async (): Promise<void> => {
     for (const pair of covered) {
       const more = (further[pair.change.bound.route.id] ?? []).map((path) => `/api/v1${path}`)
-      for (const target of [targetOf(pair.read, service.world), ...more]) wrong.push(...(await sendBack(service, pair, target, alice)))
+      for (const target of [targetOf(pair.read, service.world), ...more])
+        wrong.push(...(await sendBack(service, pair, target, alice)))
     }
   }
   await round()
@@ -148,5 +234,8 @@ test('what is shown can be sent back, and then nothing changes', async (t) => {
 
 test('every exception is a pair, and gives its reason', (t) => {
   const ids = new Set(pairs.map(({ change }) => change.bound.route.id))
-  t.deepEqual(Object.keys(exceptions).filter((id) => !ids.has(id) || exceptions[id] === ''), [])
+  t.deepEqual(
+    Object.keys(exceptions).filter((id) => !ids.has(id) || exceptions[id] === ''),
+    [],
+  )
 })

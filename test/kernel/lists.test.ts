@@ -5,12 +5,22 @@ import { rowsById } from '../../core/kernel/page.ts'
 
 test('rows that are read by pieces are all rows, each once, in order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: 1000 }), { maxLength: 30 }), fc.integer({ min: 1, max: 10 }), async (ids, limit) => {
-      const rows = ids.toSorted((a, b) => a - b).map((id) => ({ id }))
-      const read: number[] = []
-      for await (const { id } of rowsById(limit, async (after, most) => rows.filter((row) => row.id > after).slice(0, most))) read.push(id)
-      t.deepEqual(read, rows.map(({ id }) => id))
-    }),
+    fc.asyncProperty(
+      fc.uniqueArray(fc.integer({ min: 1, max: 1000 }), { maxLength: 30 }),
+      fc.integer({ min: 1, max: 10 }),
+      async (ids, limit) => {
+        const rows = ids.toSorted((a, b) => a - b).map((id) => ({ id }))
+        const read: number[] = []
+        for await (const { id } of rowsById(limit, async (after, most) =>
+          rows.filter((row) => row.id > after).slice(0, most),
+        ))
+          read.push(id)
+        t.deepEqual(
+          read,
+          rows.map(({ id }) => id),
+        )
+      },
+    ),
   )
 })
 
@@ -35,7 +45,10 @@ test('the value of a key is made once', (t) => {
         return { key }
       }
       const values = keys.map((key) => getOrMake(map, key, make(key)))
-      return values.every((value, at) => value === map.get(keys[at] ?? '') && value.key === keys[at]) && made.length === new Set(keys).size
+      return (
+        values.every((value, at) => value === map.get(keys[at] ?? '') && value.key === keys[at]) &&
+        made.length === new Set(keys).size
+      )
     }),
   )
   t.pass()

@@ -14,7 +14,8 @@ test('a thread keeps its compiled code where the service does, and sees no varia
   enableCompileCache(own)
   const folder = getCompileCacheDir()
   t.truthy(folder)
-  const told = "require('node:worker_threads').parentPort.postMessage([require('node:module').getCompileCacheDir(), Object.keys(process.env)])"
+  const told =
+    "require('node:worker_threads').parentPort.postMessage([require('node:module').getCompileCacheDir(), Object.keys(process.env)])"
   const thread = new Worker(told, { eval: true, env: threadEnvironment() })
   // The thread may have ended by the time that its message is looked at.
   const [message] = await Promise.all([once(thread, 'message'), once(thread, 'exit')])

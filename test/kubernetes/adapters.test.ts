@@ -80,12 +80,21 @@ test('a credential that was replaced does not follow its record to the new addre
   })
   const before = connectionOf(1, old.kubeconfig())
   const after = connectionOf(2, next.kubeconfig())
-  const ask = (connection: ClusterConnection) => adapters.api.request(connection, { method: 'GET', target: '/version' }, new AbortController().signal)
+  const ask = (connection: ClusterConnection) =>
+    adapters.api.request(connection, { method: 'GET', target: '/version' }, new AbortController().signal)
   t.is((await ask(before))._tag, 'Right')
   t.is((await ask(after))._tag, 'Right')
   // As a long batch does that began before the change.
   t.is((await ask(before))._tag, 'Right')
-  const upstream = { method: 'GET', target: '/version', headers: [], isLongLived: false, createdAsOk: false, answerHeaders: () => [], acceptHeaders: () => [] }
+  const upstream = {
+    method: 'GET',
+    target: '/version',
+    headers: [],
+    isLongLived: false,
+    createdAsOk: false,
+    answerHeaders: () => [],
+    acceptHeaders: () => [],
+  }
   await adapters.transport.relay(before, upstream, recordedExchange('GET', '/version'), new AbortController().signal)
   const sent = next.seen.map(({ headers }) => headers.find(([name]) => name === 'authorization')?.[1])
   t.deepEqual([...new Set(sent)], [`Bearer ${next.token}`])
@@ -99,8 +108,17 @@ test('a path that leads upwards is not requested', async (t) => {
     link: { id: 78 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version: 1, impersonatesUsers: true },
     credential: credentialOf(server.kubeconfig()),
   }
-  const ask = (target: string) => adapters.api.request(connection, { method: 'GET', target }, new AbortController().signal)
-  for (const target of ['/apis/a/../../../v3/users', '/api/%2e%2E/x', '/api/..', '/api\\..\\x', '/api/.%2e?x=1', '/apis/\t../x']) t.is((await ask(target))._tag, 'Left', target)
+  const ask = (target: string) =>
+    adapters.api.request(connection, { method: 'GET', target }, new AbortController().signal)
+  for (const target of [
+    '/apis/a/../../../v3/users',
+    '/api/%2e%2E/x',
+    '/api/..',
+    '/api\\..\\x',
+    '/api/.%2e?x=1',
+    '/apis/\t../x',
+  ])
+    t.is((await ask(target))._tag, 'Left', target)
   t.deepEqual(server.seen, [])
   t.is((await ask('/version?x=/../y'))._tag, 'Right')
 })
@@ -120,12 +138,25 @@ test('when the service stops a watch ends after a whole event, and what is no wa
   }
   const open = async (target: string, isWatch: boolean) => {
     const exchange = recordedExchange('GET', target)
-    const upstream = { method: 'GET', target, headers: [], isLongLived: true, isWatch, createdAsOk: false, answerHeaders: () => [], acceptHeaders: () => [] }
+    const upstream = {
+      method: 'GET',
+      target,
+      headers: [],
+      isLongLived: true,
+      isWatch,
+      createdAsOk: false,
+      answerHeaders: () => [],
+      acceptHeaders: () => [],
+    }
     const ended = adapters.transport.relay(connection, upstream, exchange, new AbortController().signal)
     const stream = await until('the stream is open', () => (exchange.hasResponded ? streams.get(target) : undefined))
     return { exchange, ended, stream }
   }
-  const [quiet, halfway, log] = [await open('/streams/quiet', true), await open('/streams/halfway', true), await open('/streams/log', false)]
+  const [quiet, halfway, log] = [
+    await open('/streams/quiet', true),
+    await open('/streams/halfway', true),
+    await open('/streams/log', false),
+  ]
   quiet.stream.write('{"n":1}\n')
   halfway.stream.write('{"n":1}\n{"n":')
   log.stream.write('line\n')
@@ -140,7 +171,9 @@ test('when the service stops a watch ends after a whole event, and what is no wa
   t.true(halfway.exchange.answer.ended)
   t.is(await halfway.exchange.whole(), '2}\n')
   t.false(log.exchange.answer.ended)
-  await until('the cluster gets no further request', () => (quiet.stream.destroyed && halfway.stream.destroyed ? true : undefined))
+  await until('the cluster gets no further request', () =>
+    quiet.stream.destroyed && halfway.stream.destroyed ? true : undefined,
+  )
   log.stream.end()
   await log.ended
 })
@@ -158,7 +191,16 @@ const kubeconfig = ({ cluster = {}, user = { token: canary }, file = {}, context
   stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server: 'https://k8s.example.com:6443/', 'certificate-authority-data': base64(pem.certificatePem), ...cluster } }],
+    clusters: [
+      {
+        name: 'c',
+        cluster: {
+          server: 'https://k8s.example.com:6443/',
+          'certificate-authority-data': base64(pem.certificatePem),
+          ...cluster,
+        },
+      },
+    ],
     users: [{ name: 'u', user }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', ...context } }],
     'current-context': 'x',
@@ -184,18 +226,32 @@ test('a client certificate with its key is accepted; either alone is not', (t) =
   const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(pem.keyPem) }
   t.true(isRight(parse(kubeconfig({ user: pair }))))
   t.regex(refusal(kubeconfig({ user: { 'client-key-data': pair['client-key-data'] } })), /only accepted together/)
-  t.regex(refusal(kubeconfig({ user: { 'client-certificate-data': pair['client-certificate-data'] } })), /only accepted together/)
+  t.regex(
+    refusal(kubeconfig({ user: { 'client-certificate-data': pair['client-certificate-data'] } })),
+    /only accepted together/,
+  )
 })
 
 test('a prefix of the server’s path and a tls-server-name are kept', (t) => {
-  const parsed = parse(kubeconfig({ cluster: { server: 'https://rancher.example/k8s/clusters/c-1/', 'tls-server-name': 'inner.example' } }))
-  t.true(isRight(parsed) && parsed.right.server === 'https://rancher.example/k8s/clusters/c-1' && parsed.right.tlsServerName === 'inner.example')
+  const parsed = parse(
+    kubeconfig({
+      cluster: { server: 'https://rancher.example/k8s/clusters/c-1/', 'tls-server-name': 'inner.example' },
+    }),
+  )
+  t.true(
+    isRight(parsed) &&
+      parsed.right.server === 'https://rancher.example/k8s/clusters/c-1' &&
+      parsed.right.tlsServerName === 'inner.example',
+  )
 })
 
 test('the only context is taken when none is named; several need a choice', (t) => {
   t.true(isRight(parse(kubeconfig({ file: { 'current-context': '' } }))))
   t.true(isRight(parse(kubeconfig({ file: { 'current-context': null } }))))
-  const two = [{ name: 'x', context: { cluster: 'c', user: 'u' } }, { name: 'y', context: { cluster: 'c', user: 'u' } }]
+  const two = [
+    { name: 'x', context: { cluster: 'c', user: 'u' } },
+    { name: 'y', context: { cluster: 'c', user: 'u' } },
+  ]
   t.regex(refusal(kubeconfig({ file: { contexts: two, 'current-context': '' } })), /current-context/)
   t.true(isRight(parse(kubeconfig({ file: { contexts: two, 'current-context': 'y' } }))))
   t.regex(refusal(kubeconfig({ file: { 'current-context': 'other' } })), /current-context/)
@@ -233,14 +289,35 @@ const broken: readonly (readonly [string, () => string])[] = [
   ['a server that is no address', () => kubeconfig({ cluster: { server: canary } })],
   ['a token with a line break', () => kubeconfig({ user: { token: `${canary}\r\nImpersonate-User: root` } })],
   ['a user without credential', () => kubeconfig({ user: {} })],
-  ['an authority that is no certificate', () => kubeconfig({ cluster: { 'certificate-authority-data': base64(`-----BEGIN CERTIFICATE-----\n${canary}\n-----END CERTIFICATE-----`) } })],
+  [
+    'an authority that is no certificate',
+    () =>
+      kubeconfig({
+        cluster: {
+          'certificate-authority-data': base64(`-----BEGIN CERTIFICATE-----\n${canary}\n-----END CERTIFICATE-----`),
+        },
+      }),
+  ],
   ['an authority that is not base64', () => kubeconfig({ cluster: { 'certificate-authority-data': `!${canary}` } })],
   ['a context that leads nowhere', () => kubeconfig({ context: { user: canary } })],
   ['more than 256 KiB', () => `${kubeconfig()}\n# ${'x'.repeat(256 * 1024)}`],
-  ['a server of more slashes than a pattern could bear', () => kubeconfig({ cluster: { server: `https://k8s.example.com${'/'.repeat(100_000)}x` } })],
-  ['a server longer than its column', () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'x'.repeat(500)}` } })],
-  ['a server that encoding makes longer than its column', () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'é'.repeat(300)}` } })],
-  ['aliases that multiply', () => `a: &a [${'x,'.repeat(50)}]\nb: &b [${'*a,'.repeat(50)}]\nc: &c [${'*b,'.repeat(50)}]\nd: [${'*c,'.repeat(50)}]\n${kubeconfig()}`],
+  [
+    'a server of more slashes than a pattern could bear',
+    () => kubeconfig({ cluster: { server: `https://k8s.example.com${'/'.repeat(100_000)}x` } }),
+  ],
+  [
+    'a server longer than its column',
+    () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'x'.repeat(500)}` } }),
+  ],
+  [
+    'a server that encoding makes longer than its column',
+    () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'é'.repeat(300)}` } }),
+  ],
+  [
+    'aliases that multiply',
+    () =>
+      `a: &a [${'x,'.repeat(50)}]\nb: &b [${'*a,'.repeat(50)}]\nc: &c [${'*b,'.repeat(50)}]\nd: [${'*c,'.repeat(50)}]\n${kubeconfig()}`,
+  ],
 ]
 for (const [what, text] of broken) {
   test(`refused: ${what}`, (t) => {
@@ -256,14 +333,20 @@ test('a client key that would take a second to sign with is refused', async (t) 
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const jwk = privateKey.export({ format: 'jwk' })
   const wide = Buffer.from(`01${'00'.repeat(2000)}01`, 'hex').toString('base64url')
-  const huge = createPrivateKey({ key: { ...jwk, n: wide } as JsonWebKey, format: 'jwk' }).export({ format: 'pem', type: 'pkcs1' }) as string
+  const huge = createPrivateKey({ key: { ...jwk, n: wide } as JsonWebKey, format: 'jwk' }).export({
+    format: 'pem',
+    type: 'pkcs1',
+  }) as string
   const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(huge) }
   t.regex(refusal(kubeconfig({ user: pair })), /larger key/)
 })
 
 test('a stored credential reads back as it was', (t) => {
   const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(pem.keyPem) }
-  for (const text of [kubeconfig(), kubeconfig({ user: pair, cluster: { 'tls-server-name': 'inner.example', 'certificate-authority-data': '' } })]) {
+  for (const text of [
+    kubeconfig(),
+    kubeconfig({ user: pair, cluster: { 'tls-server-name': 'inner.example', 'certificate-authority-data': '' } }),
+  ]) {
     const parsed = parse(text)
     if (isLeft(parsed)) return t.fail(parsed.left.message)
     const stored = jsonCredentialCodec.encode(parsed.right)
@@ -319,7 +402,10 @@ test('what was read before an end still arrives when the other direction then fa
 })
 
 test('a side that is torn tears the other, so that half is not taken for the whole', async (t) => {
-  for (const [torn, other] of [['client', 'cluster'], ['cluster', 'client']] as const) {
+  for (const [torn, other] of [
+    ['client', 'cluster'],
+    ['cluster', 'client'],
+  ] as const) {
     const { joined, ...sides } = start()
     sides[torn].emit('data', Buffer.from('half'))
     sides[torn].emit('error', new Error('ECONNRESET'))

@@ -19,7 +19,13 @@ export interface ClusterBench {
 }
 
 const connectionTo = (credential: ClusterCredential, version = 1): ClusterConnection => ({
-  link: { id: (randomBytes(4).readUInt32BE() + 1) as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version, impersonatesUsers: false },
+  link: {
+    id: (randomBytes(4).readUInt32BE() + 1) as ClusterId,
+    ownerId: 1 as AccountId,
+    ownerName: 'acme',
+    version,
+    impersonatesUsers: false,
+  },
   credential,
 })
 
@@ -29,7 +35,8 @@ const upstream = (method: string, target: string, changes: Partial<UpstreamReque
   headers: [],
   isLongLived: false,
   createdAsOk: false,
-  answerHeaders: (headers) => Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
+  answerHeaders: (headers) =>
+    Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
   acceptHeaders: () => [],
   ...changes,
 })
@@ -42,9 +49,21 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
   const on = (title: string, run: (t: ExecutionContext, bench: ClusterBench) => Promise<void>): void =>
     test(`${name}: ${title}`, async (t) => run(t, await getBench()))
 
-  const relay = async (bench: ClusterBench, connection: ClusterConnection, method: string, target: string, body?: string, changes: Partial<UpstreamRequest> = {}): Promise<RecordedExchange> => {
+  const relay = async (
+    bench: ClusterBench,
+    connection: ClusterConnection,
+    method: string,
+    target: string,
+    body?: string,
+    changes: Partial<UpstreamRequest> = {},
+  ): Promise<RecordedExchange> => {
     const exchange = recordedExchange(method, target, body === undefined ? {} : { body })
-    const outcome = await bench.transport.relay(connection, upstream(method, target, { ...(body === undefined ? {} : { headers: json }), ...changes }), exchange, open)
+    const outcome = await bench.transport.relay(
+      connection,
+      upstream(method, target, { ...(body === undefined ? {} : { headers: json }), ...changes }),
+      exchange,
+      open,
+    )
     if (isLeft(outcome)) throw new Error(outcome.left.message)
     return exchange
   }
@@ -60,17 +79,20 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     if (isHub !== undefined) t.is(surveyed.right.servesManagedClusters, isHub)
   })
 
-  on('a wrong token is reported by survey, request and relay, without a response', async (t, { api, transport, credential }) => {
-    const wrong = connectionTo({ ...credential, identity: { kind: 'token', token: secret('wrong') } })
-    const exchange = recordedExchange('GET', '/version')
-    const outcomes = [
-      await api.survey(wrong.credential, open),
-      await api.request(wrong, { method: 'GET', target: '/api/v1/namespaces' }, open),
-      await transport.relay(wrong, upstream('GET', '/api/v1/namespaces'), exchange, open),
-    ]
-    for (const outcome of outcomes) t.true(isLeft(outcome) && outcome.left.tag === 'CredentialRefused')
-    t.false(exchange.hasResponded)
-  })
+  on(
+    'a wrong token is reported by survey, request and relay, without a response',
+    async (t, { api, transport, credential }) => {
+      const wrong = connectionTo({ ...credential, identity: { kind: 'token', token: secret('wrong') } })
+      const exchange = recordedExchange('GET', '/version')
+      const outcomes = [
+        await api.survey(wrong.credential, open),
+        await api.request(wrong, { method: 'GET', target: '/api/v1/namespaces' }, open),
+        await transport.relay(wrong, upstream('GET', '/api/v1/namespaces'), exchange, open),
+      ]
+      for (const outcome of outcomes) t.true(isLeft(outcome) && outcome.left.tag === 'CredentialRefused')
+      t.false(exchange.hasResponded)
+    },
+  )
 
   on('a certificate of another authority is not trusted', async (t, { api, credential }) => {
     const surveyed = await api.survey({ ...credential, authorityPem: undefined }, open)
@@ -91,9 +113,16 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     t.deepEqual(JSON.parse(await read.whole()).data, { k: 'v' })
     t.regex(read.answer.headers['content-type'] ?? '', /^application\/json/)
     t.truthy(read.answer.headers['audit-id'])
-    const patched = await relay(bench, connection, 'PATCH', `${at}/a`, '{"data":{"x":"y"}}', { headers: [['content-type', 'application/merge-patch+json']] })
+    const patched = await relay(bench, connection, 'PATCH', `${at}/a`, '{"data":{"x":"y"}}', {
+      headers: [['content-type', 'application/merge-patch+json']],
+    })
     t.deepEqual(JSON.parse(await patched.whole()).data, { k: 'v', x: 'y' })
-    t.deepEqual(JSON.parse(await (await relay(bench, connection, 'GET', at)).whole()).items.map((each: { metadata: { name: string } }) => each.metadata.name).filter((each: string) => each !== 'kube-root-ca.crt'), ['a'])
+    t.deepEqual(
+      JSON.parse(await (await relay(bench, connection, 'GET', at)).whole())
+        .items.map((each: { metadata: { name: string } }) => each.metadata.name)
+        .filter((each: string) => each !== 'kube-root-ca.crt'),
+      ['a'],
+    )
     t.is((await relay(bench, connection, 'DELETE', `${at}/a`)).answer.status, 200)
     const gone = await relay(bench, connection, 'GET', `${at}/a`)
     t.is(gone.answer.status, 404)
@@ -103,7 +132,14 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
 
   on('a create returns 200 if requested', async (t, bench) => {
     const at = `/api/v1/namespaces/${await bench.namespace()}/configmaps`
-    const exchange = await relay(bench, connectionTo(bench.credential), 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}', { createdAsOk: true })
+    const exchange = await relay(
+      bench,
+      connectionTo(bench.credential),
+      'POST',
+      at,
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}',
+      { createdAsOk: true },
+    )
     t.is(exchange.answer.status, 200)
   })
 
@@ -114,10 +150,14 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     const first = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: undefined } })
     const tag = first.answer.headers['etag']
     t.regex(tag ?? '', /^"[\w-]{43}"$/)
-    const second = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: `"other", ${tag}` } })
+    const second = await relay(bench, connection, 'GET', `${at}/c`, undefined, {
+      entityTag: { ifNoneMatch: `"other", ${tag}` },
+    })
     t.is(second.answer.status, 304)
     t.is(await second.whole(), '')
-    await relay(bench, connection, 'PATCH', `${at}/c`, '{"data":{"n":"1"}}', { headers: [['content-type', 'application/merge-patch+json']] })
+    await relay(bench, connection, 'PATCH', `${at}/c`, '{"data":{"n":"1"}}', {
+      headers: [['content-type', 'application/merge-patch+json']],
+    })
     const third = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: tag } })
     t.is(third.answer.status, 200)
     t.not(third.answer.headers['etag'], tag)
@@ -130,10 +170,19 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     const leaving = new AbortController()
     const watches = [leaving.signal, open].map((signal) => {
       const exchange = recordedExchange('GET', at)
-      return { exchange, ended: bench.transport.relay(connection, upstream('GET', `${at}?watch=true&fieldSelector=metadata.name%3Dw`, { isLongLived: true }), exchange, signal) }
+      return {
+        exchange,
+        ended: bench.transport.relay(
+          connection,
+          upstream('GET', `${at}?watch=true&fieldSelector=metadata.name%3Dw`, { isLongLived: true }),
+          exchange,
+          signal,
+        ),
+      }
     })
     await relay(bench, connection, 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w"}}')
-    for (const { exchange } of watches) t.like(JSON.parse(await exchange.next()), { type: 'ADDED', object: { metadata: { name: 'w' } } })
+    for (const { exchange } of watches)
+      t.like(JSON.parse(await exchange.next()), { type: 'ADDED', object: { metadata: { name: 'w' } } })
     leaving.abort()
     t.true(isRight(await watches[0]!.ended))
     t.false(watches[1]!.exchange.answer.aborted)
@@ -150,7 +199,8 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
   })
 
   on('an answer larger than the asker wants to read is refused', async (t, { api, credential }) => {
-    const asked = async (limitBytes: number) => api.request(connectionTo(credential), { method: 'GET', target: '/version', limitBytes }, open)
+    const asked = async (limitBytes: number) =>
+      api.request(connectionTo(credential), { method: 'GET', target: '/version', limitBytes }, open)
     const whole = await asked(1_000_000)
     if (isLeft(whole)) return t.fail(whole.left.message)
     const bytes = Buffer.byteLength(whole.right.text)

@@ -10,7 +10,7 @@ import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
-import { makeReadingBudgets, usualReadingLimits } from '../../adapters/outbound/reading-budgets.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import type { MemberCluster } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
@@ -25,8 +25,8 @@ const MiB = 1024 * 1024
 const egress = makeEgressPolicy(new Set(['loopback'] as const))
 const pools = makeConnectionPools(egress)
 const json = makeJsonReader()
-const { request } = usualReadingLimits
-const limits = { request: { ...request, bytes: 16 * MiB, answers: 40 }, accountHeldBytes: 6 * MiB, heldBytes: 16 * MiB }
+const request = { bytes: 16 * MiB, answers: 40, milliseconds: 120_000, heldBytes: 96 * MiB }
+const limits = { request, accountHeldBytes: 6 * MiB, heldBytes: 16 * MiB }
 
 const fakes: FakeKubernetes[] = []
 test.after.always(async () => {
@@ -47,12 +47,21 @@ const hostile = async () => {
   fakes.push(fake)
   lastId += 1
   const connection: ClusterConnection = {
-    link: { id: lastId as ClusterId, ownerId: lastId as AccountId, ownerName: 'mallory', version: 1, impersonatesUsers: false },
+    link: {
+      id: lastId as ClusterId,
+      ownerId: lastId as AccountId,
+      ownerName: 'mallory',
+      version: 1,
+      impersonatesUsers: false,
+    },
     credential: credentialOf(fake.kubeconfig()),
   }
   const budgets = makeReadingBudgets(limits)
   const api = makeUndiciClusterApi(pools, egress, { budgets, json, report: () => undefined })
-  const member = { request: (asked, signal) => api.request(connection, asked, signal) } as Pick<MemberCluster, 'request'> as MemberCluster
+  const member = { request: (asked, signal) => api.request(connection, asked, signal) } as Pick<
+    MemberCluster,
+    'request'
+  > as MemberCluster
   return { fake, api, budgets, connection, member }
 }
 const never = new AbortController().signal
@@ -64,12 +73,21 @@ const respondWith = (fake: FakeKubernetes, prefix: string, text: string): void =
     res.end(text)
   })
 const manyValues = `{"metadata":{"continue":"more"},"items":[${'{"metadata":{}},'.repeat(30_000)}{}]}`
-const largePage = (bytes: number): string => JSON.stringify({ metadata: { continue: 'more' }, items: [{ metadata: { name: 'x'.repeat(bytes) } }] })
+const largePage = (bytes: number): string =>
+  JSON.stringify({ metadata: { continue: 'more' }, items: [{ metadata: { name: 'x'.repeat(bytes) } }] })
 
 test('a list of release records without end is read up to its limit, and names the cluster', async (t) => {
   const { fake, budgets, member } = await hostile()
   respondWith(fake, '/api/v1/secrets', largePage(3 * MiB))
-  t.is(failureOf(await budgets.request(() => 1, () => readIndex(member, 'Secret', {}, never))), 'The cluster sent more than one request may read.')
+  t.is(
+    failureOf(
+      await budgets.request(
+        () => 1,
+        () => readIndex(member, 'Secret', {}, never),
+      ),
+    ),
+    'The cluster sent more than one request may read.',
+  )
   t.is(fake.seen.length, 6)
   t.is(budgets.held(), 0)
 })
@@ -77,7 +95,15 @@ test('a list of release records without end is read up to its limit, and names t
 test('pages without content end with the answers that one request may have', async (t) => {
   const { fake, budgets, member } = await hostile()
   respondWith(fake, '/api/v1/secrets', '{"metadata":{"continue":"more"},"items":[]}')
-  t.regex(failureOf(await budgets.request(() => 1, () => readIndex(member, 'Secret', {}, never))), /^The cluster was asked more often/)
+  t.regex(
+    failureOf(
+      await budgets.request(
+        () => 1,
+        () => readIndex(member, 'Secret', {}, never),
+      ),
+    ),
+    /^The cluster was asked more often/,
+  )
   t.is(fake.seen.length, 40)
 })
 
@@ -85,7 +111,10 @@ test('a page that is too large, or has too many values, is refused with the firs
   for (const text of [largePage(5 * MiB), manyValues]) {
     const { fake, budgets, member } = await hostile()
     respondWith(fake, '/api/v1/secrets', text)
-    t.regex(failureOf(await readIndex(member, 'Secret', {}, never)), /^The cluster (?:answered with more than can be read|sent JSON with more than)/)
+    t.regex(
+      failureOf(await readIndex(member, 'Secret', {}, never)),
+      /^The cluster (?:answered with more than can be read|sent JSON with more than)/,
+    )
     t.is(fake.seen.length, 1)
     t.is(budgets.held(), 0)
   }
@@ -95,12 +124,18 @@ test('the requests of one account share a budget, and another account reads besi
   const { fake, api, budgets, connection } = await hostile()
   respondWith(fake, '/large', largePage(2 * MiB))
   const read = () => api.request(connection, { method: 'GET', target: '/large' }, never)
-  await budgets.request(() => 'a', async () => {
-    t.true(isRight(await read()))
-    t.true(isRight(await read()))
-    t.regex(failureOf(await budgets.request(() => 'a', read)), /^The cluster sent more than can be read beside the other requests/)
-    t.true(isRight(await budgets.request(() => 'b', read)))
-  })
+  await budgets.request(
+    () => 'a',
+    async () => {
+      t.true(isRight(await read()))
+      t.true(isRight(await read()))
+      t.regex(
+        failureOf(await budgets.request(() => 'a', read)),
+        /^The cluster sent more than can be read beside the other requests/,
+      )
+      t.true(isRight(await budgets.request(() => 'b', read)))
+    },
+  )
   t.true(isRight(await budgets.request(() => 'a', read)), 'a request that has ended holds nothing')
   t.is(budgets.held(), 0)
 })
@@ -118,7 +153,10 @@ test('kinds without end, or with long lists, are not listed together', async (t)
     const computed = makeComputeResponse({ api })({ connection, target, exchange, as: undefined, signal: never })
     return { failure: failureOf((await computed)!), asked: fake.seen.length }
   }
-  t.deepEqual(await listAll(5_000, '{"items":[]}'), { failure: 'The cluster has more than 200 kinds in this group, which are not listed together.', asked: 1 })
+  t.deepEqual(await listAll(5_000, '{"items":[]}'), {
+    failure: 'The cluster has more than 200 kinds in this group, which are not listed together.',
+    asked: 1,
+  })
   const { failure, asked } = await listAll(150, largePage(3 * MiB))
   t.is(failure, 'The cluster answered with more than can be read.')
   t.true(asked <= 13, `${asked} requests`)
@@ -134,24 +172,44 @@ test('whatever is at an address, and whatever keeps it from being reached, the c
   const problems: ConnectionProblem[] = []
   const other = await hostile()
   respondWith(other.fake, '/api/v1/namespaces/kube-system', 'hello')
-  const talksHttp = await listen(createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')))
+  const talksHttp = await listen(
+    createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')),
+  )
   const closes = await listen(createServer((socket) => socket.destroy()))
   const foreign = await makeServerCertificate('localhost')
   const [usual, somethingElse] = [credentialOf(fake.kubeconfig()), credentialOf(other.fake.kubeconfig())]
-  const inner = makeEgressPolicy(new Set(['public'] as const), (_name, _options, done) => done(null, [{ address: '10.1.2.3', family: 4 }]))
+  const inner = makeEgressPolicy(new Set(['public'] as const), (_name, _options, done) =>
+    done(null, [{ address: '10.1.2.3', family: 4 }]),
+  )
   const cases: readonly (readonly [string, ClusterCredential, typeof egress, RegExp])[] = [
     ['a port that is closed', { ...usual, server: 'https://127.0.0.1:1' }, egress, /ECONNREFUSED/],
     ['no TLS', { ...usual, server: `https://127.0.0.1:${talksHttp}` }, egress, /./],
     ['a connection that closes', { ...usual, server: `https://127.0.0.1:${closes}` }, egress, /./],
-    ['a certificate of another authority', { ...usual, authorityPem: foreign.certificatePem }, egress, /CERT|SIGN|VERIFY/],
+    [
+      'a certificate of another authority',
+      { ...usual, authorityPem: foreign.certificatePem },
+      egress,
+      /CERT|SIGN|VERIFY/,
+    ],
     ['no API server', somethingElse, egress, /kube-system/],
-    ['a name that does not exist', { ...usual, server: 'https://no-such-name.invalid' }, makeEgressPolicy(new Set(['public'] as const), (name, _options, done) => done(Object.assign(new Error(name), { code: 'ENOTFOUND' }), [])), /ENOTFOUND/],
+    [
+      'a name that does not exist',
+      { ...usual, server: 'https://no-such-name.invalid' },
+      makeEgressPolicy(new Set(['public'] as const), (name, _options, done) =>
+        done(Object.assign(new Error(name), { code: 'ENOTFOUND' }), []),
+      ),
+      /ENOTFOUND/,
+    ],
     ['a name that leads to a refused address', { ...usual, server: 'https://inner.example' }, inner, /10\.1\.2\.3/],
   ]
   const told = new Set<string>()
   for (const [what, credential, policy, reason] of cases) {
     problems.length = 0
-    const surveyed = await makeUndiciClusterApi(pools, policy, { budgets, json, report: (problem) => problems.push(problem) }).survey(credential, never)
+    const surveyed = await makeUndiciClusterApi(pools, policy, {
+      budgets,
+      json,
+      report: (problem) => problems.push(problem),
+    }).survey(credential, never)
     told.add(isLeft(surveyed) ? `${surveyed.left.tag} ${surveyed.left.message}` : what)
     t.is(problems.length, 1, what)
     t.regex(problems[0]?.reason ?? '', reason, what)

@@ -16,7 +16,11 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes
 }
 
-export const recordedExchange = (method: string, path: string, options: { readonly headers?: HeaderBag; readonly body?: string; readonly query?: string } = {}): RecordedExchange => {
+export const recordedExchange = (
+  method: string,
+  path: string,
+  options: { readonly headers?: HeaderBag; readonly body?: string; readonly query?: string } = {},
+): RecordedExchange => {
   const answer = { status: 0, headers: {} as Record<string, string>, ended: false, aborted: false }
   const pieces: string[] = []
   const stopListeners: (() => void)[] = []

@@ -26,14 +26,19 @@ export const readMailFolder = (folder: string): MailFolder => {
   const known = new Map<string, Written>()
   const read = (name: string): Written => {
     const file = join(folder, name)
-    const written = known.get(name) ?? { at: statSync(file, { bigint: true }).mtimeNs, mail: PostalMime.parse(readFileSync(file)) }
+    const written = known.get(name) ?? {
+      at: statSync(file, { bigint: true }).mtimeNs,
+      mail: PostalMime.parse(readFileSync(file)),
+    }
     known.set(name, written)
     return written
   }
   const to = async (address: string): Promise<readonly Email[]> => {
     if (!existsSync(folder)) return []
     // A mail that is being written has a name with a dot in front.
-    const written = readdirSync(folder).filter((name) => name.endsWith('.eml') && !name.startsWith('.')).map(read)
+    const written = readdirSync(folder)
+      .filter((name) => name.endsWith('.eml') && !name.startsWith('.'))
+      .map(read)
     written.sort((a, b) => Number(a.at - b.at))
     const mails = await Promise.all(written.map(({ mail }) => mail))
     return mails.filter((mail) => mail.to?.some((recipient) => recipient.address === address))
@@ -46,7 +51,10 @@ export const readMailFolder = (folder: string): MailFolder => {
         const mails = await to(address)
         const mail = mails[count - 1]
         if (mail !== undefined) return mail
-        if (Date.now() > until) throw new Error(`${mails.length} mails to ${address}, not ${count}: ${mails.map(({ subject }) => subject).join(', ')}`)
+        if (Date.now() > until)
+          throw new Error(
+            `${mails.length} mails to ${address}, not ${count}: ${mails.map(({ subject }) => subject).join(', ')}`,
+          )
         await sleep(20)
       }
     },

@@ -5,7 +5,7 @@ import PostalMime from 'postal-mime'
 import type { Email } from 'postal-mime'
 import { makeServerCertificate } from '../support/server-certificate.ts'
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly envelopeFrom: string
   readonly envelopeTo: readonly string[]
   readonly overTls: boolean
@@ -48,7 +48,10 @@ export const startMailServer = async (options: MailServerOptions = {}): Promise<
     key: keyPem,
     secure: options.tls === 'implicit',
     authOptional: options.login === undefined,
-    disabledCommands: [...(options.tls === 'none' ? ['STARTTLS'] : []), ...(options.login === undefined ? ['AUTH'] : [])],
+    disabledCommands: [
+      ...(options.tls === 'none' ? ['STARTTLS'] : []),
+      ...(options.login === undefined ? ['AUTH'] : []),
+    ],
     allowInsecureAuth: false,
     logger: false,
     onConnect: (_session, done) => {

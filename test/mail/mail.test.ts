@@ -10,7 +10,13 @@ import { makeFolderMailer, makeSmtpMailer, verifySmtp } from '../../adapters/mai
 import { writeWhole } from '../../adapters/system/whole-files.ts'
 import type { SmtpPlace } from '../../adapters/mail/mail-url.ts'
 import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
-import { backoffSeconds, isTooOld, makeDeliverMail, makeOutboxNotifier, notifyAfterCommit } from '../../core/mail/delivery.ts'
+import {
+  backoffSeconds,
+  isTooOld,
+  makeDeliverMail,
+  makeOutboxNotifier,
+  notifyAfterCommit,
+} from '../../core/mail/delivery.ts'
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mail-store.ts'
@@ -33,7 +39,8 @@ const never = new AbortController().signal
 
 const makeLog = () => {
   const lines: string[] = []
-  const add = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, ...fields, message }))
+  const add = (level: string) => (fields: object, message: string) =>
+    void lines.push(JSON.stringify({ level, ...fields, message }))
   const log: Log = { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') }
   return { log, lines }
 }
@@ -62,7 +69,12 @@ const makeScripted = (...answers: readonly ('delayed' | 'refused' | 'throws')[])
 
 test('the waits grow from a minute to six hours, whatever the number of attempts', (t) => {
   t.deepEqual([1, 2, 3, 4].map(backoffSeconds), [60, 120, 240, 480])
-  fc.assert(fc.property(fc.integer({ min: 1, max: 2000 }), (n) => backoffSeconds(n) <= backoffSeconds(n + 1) && backoffSeconds(n) <= 6 * 3600))
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 2000 }),
+      (n) => backoffSeconds(n) <= backoffSeconds(n + 1) && backoffSeconds(n) <= 6 * 3600,
+    ),
+  )
   t.is(backoffSeconds(50), 6 * 3600)
   const at = new Date(0)
   t.false(isTooOld(at, new Date(3 * 86_400_000 - 1)))
@@ -111,7 +123,12 @@ test('while the time is in doubt no mail is given up for its age', async (t) => 
   await world.post(mailTo('ada@example.org'))
   world.passSeconds(400 * 24 * 3600)
   let isTrusted = false
-  const deliver = makeDeliverMail({ ...world, trust: { isTrusted: () => isTrusted }, mailer: makeScripted('delayed', 'delayed').mailer, log })
+  const deliver = makeDeliverMail({
+    ...world,
+    trust: { isTrusted: () => isTrusted },
+    mailer: makeScripted('delayed', 'delayed').mailer,
+    log,
+  })
   t.like(await deliver(never), { postponed: 1, givenUp: 0 })
   t.is((await world.rows()).length, 1)
   isTrusted = true
@@ -122,7 +139,11 @@ test('while the time is in doubt no mail is given up for its age', async (t) => 
 test('the log tells references and classes of errors, never what is in a mail or to whom it goes', async (t) => {
   const world = await sqlite()
   const { log, lines } = makeLog()
-  await world.post(mailTo('ada@example.org', { subject: 'Distinctive' }), mailTo('ada@example.org'), mailTo('ada@example.org'))
+  await world.post(
+    mailTo('ada@example.org', { subject: 'Distinctive' }),
+    mailTo('ada@example.org'),
+    mailTo('ada@example.org'),
+  )
   await makeDeliverMail({ ...world, mailer: makeScripted('delayed', 'refused', 'throws').mailer, log })(never)
   t.is(lines.length, 3)
   t.notRegex(lines.join('\n'), /ada@|example|Distinctive|credential|paragraph/)
@@ -134,8 +155,15 @@ test('a mail whose key is gone holds up no other', async (t) => {
   const stranger = makeOutboxWorld(world.db)
   await stranger.post(mailTo('eve@example.org'))
   const { mailer, sent } = makeScripted()
-  t.deepEqual(await makeDeliverMail({ ...world, mailer, log: makeLog().log })(never), { sent: 1, postponed: 1, givenUp: 0 })
-  t.deepEqual(sent.map(({ mail }) => mail.to), ['ada@example.org'])
+  t.deepEqual(await makeDeliverMail({ ...world, mailer, log: makeLog().log })(never), {
+    sent: 1,
+    postponed: 1,
+    givenUp: 0,
+  })
+  t.deepEqual(
+    sent.map(({ mail }) => mail.to),
+    ['ada@example.org'],
+  )
 })
 
 test('more mail than a batch leaves in one run; a stop ends it between batches', async (t) => {
@@ -156,10 +184,15 @@ for (const database of eachDatabase())
     const world = makeOutboxWorld(db)
     await world.post(...Array.from({ length: 40 }, (_, i) => mailTo(`user${i}@example.org`)))
     const { mailer, sent } = makeScripted()
-    const slow: Mailer = { send: async (...mail) => (await new Promise((resume) => setImmediate(resume)), mailer.send(...mail)) }
+    const slow: Mailer = {
+      send: async (...mail) => (await new Promise((resume) => setImmediate(resume)), mailer.send(...mail)),
+    }
     const instances = [1, 2].map(() => makeDeliverMail({ ...world, mailer: slow, log: makeLog().log }))
     await Promise.all(instances.map((deliver) => deliver(never)))
-    t.deepEqual(sent.map(({ mail }) => mail.to).sort(), Array.from({ length: 40 }, (_, i) => `user${i}@example.org`).sort())
+    t.deepEqual(
+      sent.map(({ mail }) => mail.to).sort(),
+      Array.from({ length: 40 }, (_, i) => `user${i}@example.org`).sort(),
+    )
     t.deepEqual(await world.rows(), [])
   })
 
@@ -205,7 +238,12 @@ const mail: Mail = { to: 'ada@example.org', subject: 'Hello', paragraphs: ['One.
 const login = { user: 'relay', password: 'relay-pass:word@1' }
 
 const placeOf = (server: MailServer, extras: Partial<SmtpPlace> = {}): SmtpPlace => ({
-  host: 'localhost', port: server.port, tls: 'required', user: undefined, password: undefined, ...extras,
+  host: 'localhost',
+  port: server.port,
+  tls: 'required',
+  user: undefined,
+  password: undefined,
+  ...extras,
 })
 
 mailerSuite('folder', () => {
@@ -246,13 +284,23 @@ test('folder: what cannot be written waits, with the reason and without a rest',
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'file'), '')
-  t.like(await makeFolderMailer({ folder: join(folder, 'file', 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'ENOTDIR' } })
+  t.like(
+    await makeFolderMailer({ folder: join(folder, 'file', 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'),
+    { _tag: 'Left', left: { tag: 'MailDelayed', message: 'ENOTDIR' } },
+  )
   mkdirSync(join(folder, 'mail', 'ref-1.eml'), { recursive: true })
-  t.like(await makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'), { _tag: 'Left', left: { tag: 'MailDelayed', message: 'EISDIR' } })
+  t.like(await makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole }).send(mail, 'ref-1'), {
+    _tag: 'Left',
+    left: { tag: 'MailDelayed', message: 'EISDIR' },
+  })
   t.deepEqual(readdirSync(join(folder, 'mail')), ['ref-1.eml'])
 })
 
-const onServer = (title: string, options: MailServerOptions, body: (t: ExecutionContext, server: MailServer) => Promise<void>): void =>
+const onServer = (
+  title: string,
+  options: MailServerOptions,
+  body: (t: ExecutionContext, server: MailServer) => Promise<void>,
+): void =>
   test(`smtp: ${title}`, async (t) => {
     const server = await startMailServer(options)
     t.teardown(() => server.stop())
@@ -264,7 +312,10 @@ const send = (server: MailServer, place: Partial<SmtpPlace>, ca?: string) =>
 
 onServer('it signs in over TLS that the certificate vouches for', { login }, async (t, server) => {
   t.is((await send(server, login, server.ca))._tag, 'Right')
-  t.deepEqual(server.received.map(({ overTls, signedInAs }) => [overTls, signedInAs]), [[true, 'relay']])
+  t.deepEqual(
+    server.received.map(({ overTls, signedInAs }) => [overTls, signedInAs]),
+    [[true, 'relay']],
+  )
   t.deepEqual(server.received[0]?.envelopeTo, ['ada@example.org'])
 })
 
@@ -302,11 +353,15 @@ for (const [at, status, tag] of [
   ['AUTH', 535, 'MailDelayed'],
   ['AUTH', 454, 'MailDelayed'],
 ] as const)
-  onServer(`${status} at ${at} is ${tag}, and the reason quotes nothing of the mail or the server`, { login, refuses: (word) => (word === at ? status : undefined) }, async (t, server) => {
-    const outcome = await send(server, login, server.ca)
-    t.is(outcome._tag === 'Left' && outcome.left.tag, tag)
-    t.regex(outcome._tag === 'Left' ? outcome.left.message : '', /^[A-Z]+( \d{3})?$/)
-  })
+  onServer(
+    `${status} at ${at} is ${tag}, and the reason quotes nothing of the mail or the server`,
+    { login, refuses: (word) => (word === at ? status : undefined) },
+    async (t, server) => {
+      const outcome = await send(server, login, server.ca)
+      t.is(outcome._tag === 'Left' && outcome.left.tag, tag)
+      t.regex(outcome._tag === 'Left' ? outcome.left.message : '', /^[A-Z]+( \d{3})?$/)
+    },
+  )
 
 test('smtp: an unreachable server is a delay', async (t) => {
   const server = await startMailServer()
@@ -327,19 +382,44 @@ test('mail URLs: what they say, and what is none', (t) => {
     return place?.kind === 'smtp' ? place.smtp : undefined
   }
   t.deepEqual(parseMailUrl('folder:/var/mail box'), { kind: 'folder', path: '/var/mail box' })
-  t.deepEqual(smtp('smtp://relay:p%40ss%3Aword@mail.example.org'), { host: 'mail.example.org', port: 587, tls: 'required', user: 'relay', password: 'p@ss:word' })
-  t.deepEqual(smtp('smtps://mail.example.org:2465'), { host: 'mail.example.org', port: 2465, tls: 'implicit', user: undefined, password: undefined })
+  t.deepEqual(smtp('smtp://relay:p%40ss%3Aword@mail.example.org'), {
+    host: 'mail.example.org',
+    port: 587,
+    tls: 'required',
+    user: 'relay',
+    password: 'p@ss:word',
+  })
+  t.deepEqual(smtp('smtps://mail.example.org:2465'), {
+    host: 'mail.example.org',
+    port: 2465,
+    tls: 'implicit',
+    user: undefined,
+    password: undefined,
+  })
   t.is(smtp('smtp://localhost:25')?.tls, 'if-offered')
   t.is(smtp('smtp://127.0.0.1:25')?.tls, 'if-offered')
   t.is(smtp('smtp://[::1]:25')?.tls, 'if-offered')
   t.is(smtp('smtp://localhost:25?tls=required')?.tls, 'required')
   t.is(smtp('smtp://10.0.0.1:25')?.tls, 'required')
   t.is(smtp('smtp://mail.example.org?tls=off')?.tls, 'off')
-  for (const wrong of ['', 'folder:', 'http://a', 'smtp://', 'smtp://a/path', 'smtp://a?tls=maybe', 'smtps://a?tls=off', 'smtp://a#x', 'smtp://u:%zz@a'])
+  for (const wrong of [
+    '',
+    'folder:',
+    'http://a',
+    'smtp://',
+    'smtp://a/path',
+    'smtp://a?tls=maybe',
+    'smtps://a?tls=off',
+    'smtp://a#x',
+    'smtp://u:%zz@a',
+  ])
     t.is(parseMailUrl(wrong), undefined, wrong)
 })
 
-const onEach = (title: string, body: (t: ExecutionContext, world: ReturnType<typeof makeOutboxWorld>, db: SqlDatabase) => Promise<void>): void => {
+const onEach = (
+  title: string,
+  body: (t: ExecutionContext, world: ReturnType<typeof makeOutboxWorld>, db: SqlDatabase) => Promise<void>,
+): void => {
   for (const database of eachDatabase())
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
@@ -362,7 +442,11 @@ for (const database of eachDatabase())
     const db = await database.open()
     const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
     const bind = makeSqlMailOutbox(db, { secretBox, clock: systemClock })
-    return { queue: makeSqlMailQueue(db, secretBox), transaction: (work) => db.transaction((tx) => work(bind(tx))), close: () => db.close() }
+    return {
+      queue: makeSqlMailQueue(db, secretBox),
+      transaction: (work) => db.transaction((tx) => work(bind(tx))),
+      close: () => db.close(),
+    }
   })
 
 onEach('neither address nor subject nor link can be read in the table', async (t, world) => {
@@ -372,13 +456,18 @@ onEach('neither address nor subject nor link can be read in the table', async (t
     .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
     .join('\n')
   t.true(text.length > 100)
-  for (const told of ['ada@example.org', 'Distinctive', 'the-credential', 'platform.example']) t.false(text.includes(told), told)
+  for (const told of ['ada@example.org', 'Distinctive', 'the-credential', 'platform.example'])
+    t.false(text.includes(told), told)
 })
 
 onEach('sealed content that is moved to another row does not open', async (t, world, db) => {
   await world.post(mailTo('ada@example.org'), mailTo('eve@example.org'))
   const [first, second] = await world.rows()
-  await db.query((k) => k('mail_outbox').where('id', second?.['id'] as number).update({ sealed: first?.['sealed'] as Buffer }))
+  await db.query((k) =>
+    k('mail_outbox')
+      .where('id', second?.['id'] as number)
+      .update({ sealed: first?.['sealed'] as Buffer }),
+  )
   const claimed = await world.queue.claim(10, world.clock.now(), world.later(120))
   t.is((await claimed[0]?.open())?.to, 'ada@example.org')
   await t.throwsAsync(async () => claimed[1]?.open())

@@ -40,7 +40,10 @@ export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): voi
     const { mail } = await sent(t, plain)
     t.is(mail.subject, plain.subject)
     t.deepEqual([mail.from?.name, mail.from?.address], ['Moorage Ünit', 'no-reply@platform.example'])
-    t.deepEqual(mail.to?.map(({ address }) => address), ['ada@example.org'])
+    t.deepEqual(
+      mail.to?.map(({ address }) => address),
+      ['ada@example.org'],
+    )
     t.true(mail.text?.includes('First.'))
     t.true(mail.text?.includes(link))
     t.true(mail.html?.includes('<p>First.</p>'))

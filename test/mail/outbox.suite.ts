@@ -56,34 +56,40 @@ export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): voi
     t.deepEqual(await claim(world.queue), [])
   })
 
-  on("a claimed mail cannot be claimed again until its lease ends, then the next attempt has the same reference", async (t, world) => {
-    await post(world, mailTo('ada@example.org'))
-    const [first] = await claim(world.queue)
-    t.deepEqual(await claim(world.queue), [])
-    passSeconds(119)
-    t.deepEqual(await claim(world.queue), [])
-    passSeconds(1)
-    const [second] = await claim(world.queue)
-    t.is(second?.ref, first?.ref)
-    t.is(second?.attempts, 2)
-  })
+  on(
+    'a claimed mail cannot be claimed again until its lease ends, then the next attempt has the same reference',
+    async (t, world) => {
+      await post(world, mailTo('ada@example.org'))
+      const [first] = await claim(world.queue)
+      t.deepEqual(await claim(world.queue), [])
+      passSeconds(119)
+      t.deepEqual(await claim(world.queue), [])
+      passSeconds(1)
+      const [second] = await claim(world.queue)
+      t.is(second?.ref, first?.ref)
+      t.is(second?.attempts, 2)
+    },
+  )
 
-  on('an attempt that outlived its lease postpones nothing that another began; what is removed is gone', async (t, world) => {
-    await post(world, mailTo('ada@example.org'))
-    const [first] = await claim(world.queue)
-    passSeconds(120)
-    const [second] = await claim(world.queue)
-    if (first === undefined || second === undefined) throw new Error('not claimed')
-    await world.queue.postpone(first, later(0), 'late')
-    t.deepEqual(await claim(world.queue), [], 'the second attempt keeps it')
-    await world.queue.postpone(second, later(60), 'ETIMEDOUT')
-    passSeconds(60)
-    const [third] = await claim(world.queue)
-    t.is(third?.attempts, 3)
-    await world.queue.remove(second)
-    passSeconds(3600)
-    t.deepEqual(await claim(world.queue), [])
-  })
+  on(
+    'an attempt that outlived its lease postpones nothing that another began; what is removed is gone',
+    async (t, world) => {
+      await post(world, mailTo('ada@example.org'))
+      const [first] = await claim(world.queue)
+      passSeconds(120)
+      const [second] = await claim(world.queue)
+      if (first === undefined || second === undefined) throw new Error('not claimed')
+      await world.queue.postpone(first, later(0), 'late')
+      t.deepEqual(await claim(world.queue), [], 'the second attempt keeps it')
+      await world.queue.postpone(second, later(60), 'ETIMEDOUT')
+      passSeconds(60)
+      const [third] = await claim(world.queue)
+      t.is(third?.attempts, 3)
+      await world.queue.remove(second)
+      passSeconds(3600)
+      t.deepEqual(await claim(world.queue), [])
+    },
+  )
 
   on('of many claims at once each mail is got by one', async (t, world) => {
     await post(world, ...Array.from({ length: 20 }, (_, i) => mailTo(`user${i}@example.org`)))

@@ -6,7 +6,8 @@ import { targetOf } from '../support/route-targets.ts'
 import { callers, conflicting, type Caller } from './callers.ts'
 import { ask, cellsOf, harmless, isExpected, show } from './cells.ts'
 
-const routesOf = (service: PopulatedService): readonly AssembledRoute[] => service.running.assembly.routes.filter(({ listener }) => listener === 'api')
+const routesOf = (service: PopulatedService): readonly AssembledRoute[] =>
+  service.running.assembly.routes.filter(({ listener }) => listener === 'api')
 
 /** One for all tests: none of them changes anything. */
 let service: PopulatedService
@@ -23,35 +24,62 @@ test.serial('every route answers every caller as it is declared, however the cre
   const cells = await cellsOf(service, routesOf(service), everybody, (route) => targetOf(route, service.world))
   const routes = new Set(cells.map(({ route }) => route.bound.route.id))
   t.is(routes.size, routesOf(service).length)
-  const met = new Set(cells.flatMap(({ route, caller, how }) => [`${route.bound.route.id} by ${how}`, `${caller} by ${how}`]))
+  const met = new Set(
+    cells.flatMap(({ route, caller, how }) => [`${route.bound.route.id} by ${how}`, `${caller} by ${how}`]),
+  )
   for (const { name, presented } of everybody) {
     for (const { how, carrier } of presented) {
       t.true(met.has(`${name} by ${how}`), `${name} by ${how}`)
-      if (carrier === 'token') t.deepEqual([...routes].filter((id) => !met.has(`${id} by ${how}`)), [], how)
+      if (carrier === 'token')
+        t.deepEqual(
+          [...routes].filter((id) => !met.has(`${id} by ${how}`)),
+          [],
+          how,
+        )
     }
   }
-  for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
-  t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [], 'where the answer is 404 and admitted is expected, add an object of the type to test/support/populated-service.ts')
-  const audited = service.rows('select distinct action, result from audit_events where id > ?', Number(rowsBefore[0]?.['n'] ?? 0))
+  for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const)
+    t.true(
+      cells.some(({ expected }) => expected === decision),
+      decision,
+    )
+  t.deepEqual(
+    cells.filter((cell) => !isExpected(cell)).map(show),
+    [],
+    'where the answer is 404 and admitted is expected, add an object of the type to test/support/populated-service.ts',
+  )
+  const audited = service.rows(
+    'select distinct action, result from audit_events where id > ?',
+    Number(rowsBefore[0]?.['n'] ?? 0),
+  )
   const made = new Set<unknown>(['token.created', 'token.deleted', 'cluster.token_created', 'document.downloaded'])
-  t.deepEqual(audited.filter(({ action, result }) => result !== 'denied' && !made.has(action)), [], 'nothing was changed but tokens and records of downloads, made by the GETs that make them')
+  t.deepEqual(
+    audited.filter(({ action, result }) => result !== 'denied' && !made.has(action)),
+    [],
+    'nothing was changed but tokens and records of downloads, made by the GETs that make them',
+  )
 })
 
-test.serial('two credentials of two people are refused everywhere, and so is a session where it may not change', async (t) => {
-  const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
-  const session = everybody.find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
-  if (session === undefined) return t.fail('not signed in')
-  const wrong: string[] = []
-  for (const route of routesOf(service)) {
-    for (const method of route.methods) {
-      for (const presented of conflicting(alice, olga, session)) {
-        const { status } = await ask(service, targetOf(route, service.world), method, presented)
-        if (status !== 401) wrong.push(`${method} ${route.fullPath} by ${presented.how}: ${status}`)
+test.serial(
+  'two credentials of two people are refused everywhere, and so is a session where it may not change',
+  async (t) => {
+    const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
+    const session = everybody
+      .find(({ name }) => name === 'olga')
+      ?.presented.find(({ carrier }) => carrier === 'session')
+    if (session === undefined) return t.fail('not signed in')
+    const wrong: string[] = []
+    for (const route of routesOf(service)) {
+      for (const method of route.methods) {
+        for (const presented of conflicting(alice, olga, session)) {
+          const { status } = await ask(service, targetOf(route, service.world), method, presented)
+          if (status !== 401) wrong.push(`${method} ${route.fullPath} by ${presented.how}: ${status}`)
+        }
       }
     }
-  }
-  t.deepEqual(wrong, [])
-})
+    t.deepEqual(wrong, [])
+  },
+)
 
 test.serial('a session without its CSRF value changes nothing', async (t) => {
   const vera = everybody.find(({ name }) => name === 'vera')
@@ -70,8 +98,12 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
         // On a public route an unproven session is nobody's.
         const { access, ok } = route.bound.kind === 'json' ? route.bound.route : { ...route.bound.route, ok: undefined }
         const isSignIn = ok?.kind === 'cookies' && headers === fromElsewhere
-        const expected = access.kind === 'public' && !isSignIn ? (await ask(service, targetOf(route, service.world), method, { ...session, headers: {} })).status : 403
-        if (status !== expected) wrong.push(`${method} ${route.fullPath}: ${status}, not ${expected}, for ${Object.keys(headers).join('+')}`)
+        const expected =
+          access.kind === 'public' && !isSignIn
+            ? (await ask(service, targetOf(route, service.world), method, { ...session, headers: {} })).status
+            : 403
+        if (status !== expected)
+          wrong.push(`${method} ${route.fullPath}: ${status}, not ${expected}, for ${Object.keys(headers).join('+')}`)
       }
     }
   }
@@ -89,12 +121,22 @@ test.serial('to an outsider, what is hidden and what does not exist are one answ
     for (const method of route.methods) {
       const real = targetOf(route, service.world)
       const { teamIds, org, cluster, roleId } = service.world
-      const swaps = [[`/${org}`, '/nowhere'], [`org=${org}`, 'org=nowhere'], [`/teams/${teamIds.Editors}`, '/teams/999999'], [`/${cluster}`, '/noship'], [`/roles/${roleId}`, '/roles/999999']] as const
+      const swaps = [
+        [`/${org}`, '/nowhere'],
+        [`org=${org}`, 'org=nowhere'],
+        [`/teams/${teamIds.Editors}`, '/teams/999999'],
+        [`/${cluster}`, '/noship'],
+        [`/roles/${roleId}`, '/roles/999999'],
+      ] as const
       const missing = swaps.reduce((target, [from, to]) => target.replace(from, to), real)
       const headers = method === 'GET' ? {} : harmless
-      const [there, absent] = [await service.send(method, real, { token, headers }), await service.send(method, missing, { token, headers })]
+      const [there, absent] = [
+        await service.send(method, real, { token, headers }),
+        await service.send(method, missing, { token, headers }),
+      ]
       const names = [org, 'nowhere', String(teamIds.Editors), '999999', cluster, 'noship']
-      if (there.status !== absent.status || masked(there.text, names) !== masked(absent.text, names)) differing.push(`${method} ${route.fullPath}: ${there.text} / ${absent.text}`)
+      if (there.status !== absent.status || masked(there.text, names) !== masked(absent.text, names))
+        differing.push(`${method} ${route.fullPath}: ${there.text} / ${absent.text}`)
     }
   }
   t.deepEqual(differing, [])

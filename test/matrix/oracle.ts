@@ -2,7 +2,10 @@ import type { AssembledRoute, Assembly } from '../../composition/assemble.ts'
 import type { RelationTerm } from '../../core/kernel/access.ts'
 import type { GrantedAccess } from '../../plugins/kit/access.ts'
 
-/** What someone is, as far as the declarations ask. The object of every route is the organization `harbour` or lies in it. */
+/**
+ * What someone is, as far as the declarations ask. The object of every route is the organization `harbour` or lies in
+ * it.
+ */
 export interface Standing {
   /** Undefined outside the organization. */
   readonly level: 'read' | 'write' | 'owner' | undefined
@@ -20,7 +23,8 @@ export type Carrier = 'none' | 'token' | 'password' | 'session'
 export type Decision = 'unauthenticated' | 'denied' | 'hidden' | 'admitted'
 
 const ranks: readonly string[] = ['none', 'read', 'write', 'admin', 'owner']
-const reaches = (level: string | undefined, atLeast: string): boolean => level !== undefined && ranks.indexOf(level) >= ranks.indexOf(atLeast)
+const reaches = (level: string | undefined, atLeast: string): boolean =>
+  level !== undefined && ranks.indexOf(level) >= ranks.indexOf(atLeast)
 
 const holdsTerm = (term: RelationTerm, who: Standing, type: string, assembly: Assembly): boolean => {
   const { permissions } = assembly
@@ -48,24 +52,38 @@ const holdsTerm = (term: RelationTerm, who: Standing, type: string, assembly: As
 const holders = (type: string): readonly string[] => (type === 'account' ? ['account', 'organization'] : [type])
 
 const holds = ({ relation, object }: GrantedAccess, who: Standing, assembly: Assembly): boolean =>
-  relation === 'member' ? who.isSiteAdmin || who.level !== undefined : holdsRelation(object.type, relation, who, assembly)
+  relation === 'member'
+    ? who.isSiteAdmin || who.level !== undefined
+    : holdsRelation(object.type, relation, who, assembly)
 
 /** Whether someone holds a relation on the objects of a type, by the declarations alone. */
 export const holdsRelation = (type: string, relation: string, who: Standing, assembly: Assembly): boolean => {
   if (who.isSiteAdmin) return true
-  const terms = assembly.objectTypes.filter((definition) => holders(type).includes(definition.type)).flatMap(({ relations }) => relations[relation] ?? [])
+  const terms = assembly.objectTypes
+    .filter((definition) => holders(type).includes(definition.type))
+    .flatMap(({ relations }) => relations[relation] ?? [])
   return terms.some((term) => holdsTerm(term, who, type, assembly))
 }
 
 const containerOf = (type: string, { objectTypes }: Assembly): string => {
-  const places = objectTypes.flatMap((definition) => (definition.type === type && typeof definition.place?.in === 'object' ? [definition.place.in.type] : []))
+  const places = objectTypes.flatMap((definition) =>
+    definition.type === type && typeof definition.place?.in === 'object' ? [definition.place.in.type] : [],
+  )
   return places[0] ?? ''
 }
 
-const scopeOf = ({ bound }: AssembledRoute, method: string): { readonly category: string; readonly level: string } | undefined =>
-  bound.kind === 'json' ? bound.route.scope : { category: bound.route.scopeCategory, level: method === 'GET' ? 'read' : 'write' }
+const scopeOf = (
+  { bound }: AssembledRoute,
+  method: string,
+): { readonly category: string; readonly level: string } | undefined =>
+  bound.kind === 'json'
+    ? bound.route.scope
+    : { category: bound.route.scopeCategory, level: method === 'GET' ? 'read' : 'write' }
 
-const carries = (scopes: readonly string[] | undefined, needed: { readonly category: string; readonly level: string } | undefined): boolean =>
+const carries = (
+  scopes: readonly string[] | undefined,
+  needed: { readonly category: string; readonly level: string } | undefined,
+): boolean =>
   scopes === undefined ||
   needed === undefined ||
   scopes.includes(`write:${needed.category}`) ||
@@ -75,28 +93,43 @@ const carries = (scopes: readonly string[] | undefined, needed: { readonly categ
  * Reads whose answer depends on more than the declared access: the use case itself hides a private organization from
  * whoever is outside it, and shows access tokens to their owner only (`vera` in this world).
  */
-const hidesPrivateOrganization = /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
+const hidesPrivateOrganization =
+  /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
 const ownTokens = '/api/v1/users/{username}/tokens'
 
 const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {
   if (method !== 'GET') return 'admitted'
   if (fullPath === ownTokens) return who.level === 'read' ? 'admitted' : 'denied'
   if (!hidesPrivateOrganization.test(fullPath) || who.isSiteAdmin) return 'admitted'
-  const seesAsMember = carrier !== 'none' && who.level !== undefined && carries(who.scopes, { category: 'organization', level: 'read' })
+  const seesAsMember =
+    carrier !== 'none' && who.level !== undefined && carries(who.scopes, { category: 'organization', level: 'read' })
   return seesAsMember ? 'admitted' : 'hidden'
 }
 
 /** What the declarations say about a request, computed from them alone. */
-export const decide = (route: AssembledRoute, method: string, who: Standing, carrier: Carrier, assembly: Assembly): Decision => {
+export const decide = (
+  route: AssembledRoute,
+  method: string,
+  who: Standing,
+  carrier: Carrier,
+  assembly: Assembly,
+): Decision => {
   const declared = decideDeclared(route, method, who, carrier, assembly)
   return declared === 'admitted' ? decideInside(route, method, who, carrier) : declared
 }
 
-const decideDeclared = (route: AssembledRoute, method: string, who: Standing, carrier: Carrier, assembly: Assembly): Decision => {
+const decideDeclared = (
+  route: AssembledRoute,
+  method: string,
+  who: Standing,
+  carrier: Carrier,
+  assembly: Assembly,
+): Decision => {
   const { access } = route.bound.route
   if (carrier === 'none') return access.kind === 'public' ? 'admitted' : 'unauthenticated'
   if (access.kind === 'password' && carrier !== 'password') return 'unauthenticated'
-  const refusesSudo = route.bound.kind === 'json' && (route.bound.route.refusesSudo === true || route.bound.route.makesToken === true)
+  const refusesSudo =
+    route.bound.kind === 'json' && (route.bound.route.refusesSudo === true || route.bound.route.makesToken === true)
   if (who.actsAsAnother && refusesSudo) return 'denied'
   if (!who.isValid) return 'unauthenticated'
   if (!carries(who.scopes, scopeOf(route, method))) return 'denied'

@@ -18,32 +18,56 @@ test('what the service answers is what its own document says', async (t) => {
   const seen = new Map<number, number>()
   for (const route of service.running.assembly.routes.filter(({ bound }) => bound.kind === 'json')) {
     for (const method of route.methods) {
-      const credentials = route.bound.route.access.kind === 'password' ? [{ basic: ['vera', password] as const }] : [{ token: service.adminToken }, { token: alice }, { token: olga }, {}]
+      const credentials =
+        route.bound.route.access.kind === 'password'
+          ? [{ basic: ['vera', password] as const }]
+          : [{ token: service.adminToken }, { token: alice }, { token: olga }, {}]
       for (const credential of credentials) {
         // Changes go without a body, or with an If-Match that no version meets: they are refused.
-        const { status } = await service.send(method, targetOf(route, service.world), { ...credential, ...(method === 'GET' || route.bound.kind === 'stream' || route.bound.route.body !== undefined ? {} : { headers: { 'If-Match': 'W/"never"' } }) })
+        const { status } = await service.send(method, targetOf(route, service.world), {
+          ...credential,
+          ...(method === 'GET' || route.bound.kind === 'stream' || route.bound.route.body !== undefined
+            ? {}
+            : { headers: { 'If-Match': 'W/"never"' } }),
+        })
         seen.set(status, (seen.get(status) ?? 0) + 1)
       }
     }
   }
-  for (const status of [200, 401, 403, 404, 412, 422]) t.true((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status) ?? 0}`)
+  for (const status of [200, 401, 403, 404, 412, 422])
+    t.true((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status) ?? 0}`)
 })
 
 test('what a generated client meets beside the well-formed request is documented too', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())
   const token = service.adminToken
-  const statusOf = async (...request: Parameters<typeof service.send>): Promise<number> => (await service.send(...request)).status
+  const statusOf = async (...request: Parameters<typeof service.send>): Promise<number> =>
+    (await service.send(...request)).status
   t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'nobody-here' } }), 404)
   t.is(await statusOf('GET', '/api/v1/version', { token, headers: { Sudo: 'nobody-here' } }), 404)
   t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'first' } }), 404)
-  for (const page of ['-1', '0', 'x', '1'.repeat(30)]) t.is(await statusOf('GET', `/api/v1/admin/users?page=${page}&limit=${page}`, { token }), 200)
+  for (const page of ['-1', '0', 'x', '1'.repeat(30)])
+    t.is(await statusOf('GET', `/api/v1/admin/users?page=${page}&limit=${page}`, { token }), 200)
   const keyed = (username: string) => ({ token, headers: { 'Idempotency-Key': 'one-key' }, body: { username } })
-  t.deepEqual([await statusOf('POST', '/api/v1/orgs', keyed('first')), await statusOf('POST', '/api/v1/orgs', keyed('second'))], [201, 422])
+  t.deepEqual(
+    [await statusOf('POST', '/api/v1/orgs', keyed('first')), await statusOf('POST', '/api/v1/orgs', keyed('second'))],
+    [201, 422],
+  )
   t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'first' } }), 422, 'an organization')
   t.is((await service.send('POST', '/api/v1/orgs', keyed('first'))).headers['idempotency-replayed'], 'true')
-  t.is(await statusOf('POST', '/api/v1/orgs', { token, headers: { 'Idempotency-Key': 'with a space' }, body: { username: 'third' } }), 400)
-  t.is(await statusOf('DELETE', '/api/v1/orgs/first', { token, headers: { 'Content-Type': 'text/plain' }, body: 'text' }), 415)
+  t.is(
+    await statusOf('POST', '/api/v1/orgs', {
+      token,
+      headers: { 'Idempotency-Key': 'with a space' },
+      body: { username: 'third' },
+    }),
+    400,
+  )
+  t.is(
+    await statusOf('DELETE', '/api/v1/orgs/first', { token, headers: { 'Content-Type': 'text/plain' }, body: 'text' }),
+    415,
+  )
   t.is(await statusOf('GET', '/api/v1/clusters/a/b/proxy/api?x=%zz', { token }), 400)
   const raw = async (head: string): Promise<string> => {
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
@@ -66,12 +90,14 @@ test('OPTIONS names what the document has at a path, and nothing where a paramet
     const named = String(headers['allow']).split(', ')
     const always = named.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS']
     const template = route.bound.route.path.replace(/\*$/, '{path}')
-    const methodsOf = (path: string): readonly string[] => Object.keys(document.paths[path] ?? {}).map((method) => method.toUpperCase())
+    const methodsOf = (path: string): readonly string[] =>
+      Object.keys(document.paths[path] ?? {}).map((method) => method.toUpperCase())
     const documented = methodsOf(template)
     // A word in the place of a parameter, such as `hubs` for `{cluster}`, is no name of an object.
     t.deepEqual(named, [...documented, ...always].sort(), target)
   }
-  for (const path of ['/authz/roles/lookout', '/teams/x', '/nothing']) t.is((await service.send('OPTIONS', `/api/v1${path}`)).status, 404, path)
+  for (const path of ['/authz/roles/lookout', '/teams/x', '/nothing'])
+    t.is((await service.send('OPTIONS', `/api/v1${path}`)).status, 404, path)
 })
 
 test('the check is alive: an answer that is not as documented is found', async (t) => {
@@ -79,22 +105,36 @@ test('the check is alive: an answer that is not as documented is found', async (
   const document = (await service.send('GET', '/api/v1/openapi.json')).json as OpenApiDocument
   const check = makeAnswerCheck(document)
   const { status, headers, text: body } = await service.send('GET', '/api/v1/version')
-  const answer: SeenAnswer = { method: 'GET', target: '/api/v1/version', status, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])), body }
+  const answer: SeenAnswer = {
+    method: 'GET',
+    target: '/api/v1/version',
+    status,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    body,
+  }
   t.is(check(answer), undefined)
   t.regex(check({ ...answer, body: '{"version":7}' }) ?? '', /must be string/)
   t.regex(check({ ...answer, body: body.replace('{', '{"secret":1,') }) ?? '', /unevaluated/)
   t.regex(check({ ...answer, status: 418 }) ?? '', /418/)
   t.regex(check({ ...answer, headers: { ...answer.headers, 'x-more': '1' } }) ?? '', /x-more is not documented/)
-  t.regex(check({ ...answer, headers: { ...answer.headers, 'content-type': 'text/csv' } }) ?? '', /"text\/csv" is not documented/)
+  t.regex(
+    check({ ...answer, headers: { ...answer.headers, 'content-type': 'text/csv' } }) ?? '',
+    /"text\/csv" is not documented/,
+  )
   const { 'x-request-id': _, ...without } = answer.headers
   t.regex(check({ ...answer, headers: without }) ?? '', /x-request-id is missing/)
   t.regex(check({ ...answer, method: 'POST' }) ?? '', /no operation/)
   t.regex(check({ ...answer, target: '/api/v1/not-there' }) ?? '', /no operation/)
   // As of a service in another process: whatever this one receives, by whichever client.
-  const outside = watchReceivedAnswers(Number(new URL(service.baseUrl).port), () => makeAnswerCheck({ ...document, paths: {} }))
+  const outside = watchReceivedAnswers(Number(new URL(service.baseUrl).port), () =>
+    makeAnswerCheck({ ...document, paths: {} }),
+  )
   await service.send('GET', '/api/v1/version')
   await (await fetch(`${service.baseUrl}/api/v1/user`)).text()
-  t.deepEqual(outside.takeProblems().map((line) => line.slice(0, 40)), ['GET /api/v1/version 200: no operation of'])
+  t.deepEqual(
+    outside.takeProblems().map((line) => line.slice(0, 40)),
+    ['GET /api/v1/version 200: no operation of'],
+  )
   outside.stop()
   await service.stop()
   // The same listener, watched by a document that lacks a path which it serves.
@@ -102,6 +142,9 @@ test('the check is alive: an answer that is not as documented is found', async (
   const other = await startService({ settings: { MOORAGE_LISTEN: `127.0.0.1:${port}` } })
   const watch = watchAnswers(port, () => makeAnswerCheck({ ...document, paths: {} }))
   await other.send('GET', '/api/v1/version')
-  t.deepEqual(watch.takeProblems().map((line) => line.slice(0, 80)), ['GET /api/v1/version 200: no operation of the document has this path and method; '])
+  t.deepEqual(
+    watch.takeProblems().map((line) => line.slice(0, 80)),
+    ['GET /api/v1/version 200: no operation of the document has this path and method; '],
+  )
   await other.stop()
 })

@@ -28,7 +28,9 @@ const facts = {
 const documentOf = (routes: readonly AssembledRoute[]): OpenApiDocument => buildDocument(routes, facts)
 
 const operations = (document: OpenApiDocument): readonly Operation[] =>
-  Object.values(document.paths).flatMap((item) => Object.values(item).filter((each): each is Operation => 'operationId' in each))
+  Object.values(document.paths).flatMap((item) =>
+    Object.values(item).filter((each): each is Operation => 'operationId' in each),
+  )
 
 const lint = async (document: OpenApiDocument): Promise<{ readonly code: number; readonly output: string }> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-openapi-'))
@@ -37,7 +39,10 @@ const lint = async (document: OpenApiDocument): Promise<{ readonly code: number;
   const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
   const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
   try {
-    const { stdout, stderr } = await run(process.execPath, [redocly, 'lint', '--format=stylish', file], { cwd: root, env: environment })
+    const { stdout, stderr } = await run(process.execPath, [redocly, 'lint', '--format=stylish', file], {
+      cwd: root,
+      env: environment,
+    })
     return { code: 0, output: stdout + stderr }
   } catch (error) {
     const failed = error as { code: number; stdout: string; stderr: string }
@@ -54,11 +59,27 @@ test('redocly finds nothing to complain about, whatever a declaration says', asy
 
 test('only these lists begin with a page: those of the specification that have a page query, and those that grow without end', (t) => {
   const isPaged = ({ parameters }: Operation): boolean => JSON.stringify(parameters ?? []).includes('/PagedLimit"')
-  t.deepEqual(operations(documentOf(declaredRoutes())).filter(isPaged).map(({ operationId }) => operationId).toSorted(), [
-    'audit.listEvents', 'audit.listOrganizationEvents', 'audit.listOwnEvents', 'identity.adminListEmails', 'identity.adminSearchEmails',
-    'identity.listFollowers', 'identity.listFollowing', 'identity.listOwnFollowers', 'identity.listOwnFollowing', 'identity.searchUsers',
-    'organizations.listOrganizations', 'organizations.searchTeams', 'tasks.list',
-  ])
+  t.deepEqual(
+    operations(documentOf(declaredRoutes()))
+      .filter(isPaged)
+      .map(({ operationId }) => operationId)
+      .toSorted(),
+    [
+      'audit.listEvents',
+      'audit.listOrganizationEvents',
+      'audit.listOwnEvents',
+      'identity.adminListEmails',
+      'identity.adminSearchEmails',
+      'identity.listFollowers',
+      'identity.listFollowing',
+      'identity.listOwnFollowers',
+      'identity.listOwnFollowing',
+      'identity.searchUsers',
+      'organizations.listOrganizations',
+      'organizations.searchTeams',
+      'tasks.list',
+    ],
+  )
 })
 
 test('the lint is alive: a document with a wrong example fails', async (t) => {
@@ -74,7 +95,9 @@ test('every route of every deployment is documented under its own operation', (t
   const routes = declaredRoutes()
   const ids = new Set(operations(documentOf(routes)).map((operation) => operation.operationId))
   const expected = routes.flatMap(({ bound }) =>
-    bound.kind === 'json' ? [bound.route.id] : bound.route.methods.map((method) => `${bound.route.id}.${method.toLowerCase()}`),
+    bound.kind === 'json'
+      ? [bound.route.id]
+      : bound.route.methods.map((method) => `${bound.route.id}.${method.toLowerCase()}`),
   )
   t.true(expected.length >= 2)
   t.deepEqual([...ids].sort(), [...expected].sort())
@@ -83,13 +106,36 @@ test('every route of every deployment is documented under its own operation', (t
 test('every tag is a tag group of the specification', (t) => {
   const document = documentOf([...declaredRoutes(), ...sampleRoutes])
   const known = new Set(document.tags.map((tag) => tag.name))
-  t.deepEqual(operations(document).filter((operation) => !known.has(operation.tags[0] ?? '')).map((operation) => `${operation.operationId}: ${operation.tags[0]}`), [], 'use the name of one of documentTags in composition/http/openapi/document.ts')
+  t.deepEqual(
+    operations(document)
+      .filter((operation) => !known.has(operation.tags[0] ?? ''))
+      .map((operation) => `${operation.operationId}: ${operation.tags[0]}`),
+    [],
+    'use the name of one of documentTags in composition/http/openapi/document.ts',
+  )
 })
 
 test('what one declaration becomes', (t) => {
   const document = documentOf(sampleRoutes)
   const edit = document.paths['/boats/{owner}/{id}']?.['patch'] as Operation
-  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '408', '409', '412', '413', '415', '422', '429', '431', '500', '501', '503'])
+  t.deepEqual(Object.keys(edit.responses), [
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '408',
+    '409',
+    '412',
+    '413',
+    '415',
+    '422',
+    '429',
+    '431',
+    '500',
+    '501',
+    '503',
+  ])
   t.is(edit['x-scope'], 'write:misc')
   t.deepEqual(edit['x-access'], { kind: 'granted', relation: 'edit', object: 'team', hiddenAs: 'not-found' })
   t.regex(resolvedResponses(document, edit)['404']?.description ?? '', /BoatMissing/)
@@ -109,18 +155,33 @@ test('what one declaration becomes', (t) => {
     },
     required: ['name', 'kind', 'note'],
   })
-  t.deepEqual((document.components.schemas['Tree']?.properties?.['children']), { type: 'array', items: { $ref: '#/components/schemas/Tree' } })
+  t.deepEqual(document.components.schemas['Tree']?.properties?.['children'], {
+    type: 'array',
+    items: { $ref: '#/components/schemas/Tree' },
+  })
   t.is((document.paths['/log']?.['get'] as Operation)['x-gate'], 'vendor-hosted')
 })
 
 test('a note on a codec is used where it was made, and not where the same codec is used without it', (t) => {
-  const codec = request({ plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: Instant }, 'NotedKeys')
+  const codec = request(
+    { plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: Instant },
+    'NotedKeys',
+  )
   noted(Instant, { description: 'Of nothing here.' })
   const route = { ...sampleRoutes[0]!.bound.route, id: 'sample.noted', path: '/noted', query: codec } as Route
   const notCalled = () => Promise.reject(new Error('not called'))
-  const document = documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } }])
+  const document = documentOf([
+    { ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } },
+  ])
   const parameters = (document.paths['/noted']?.['get'] as Operation).parameters ?? []
-  t.deepEqual(parameters.flatMap((parameter) => ('name' in parameter ? [[parameter.name, parameter.schema.description]] : [])), [['plain', undefined], ['told', 'Of this key alone.'], ['when', undefined]])
+  t.deepEqual(
+    parameters.flatMap((parameter) => ('name' in parameter ? [[parameter.name, parameter.schema.description]] : [])),
+    [
+      ['plain', undefined],
+      ['told', 'Of this key alone.'],
+      ['when', undefined],
+    ],
+  )
 })
 
 test('one description is used for one meaning', (t) => {
@@ -133,17 +194,30 @@ test('one description is used for one meaning', (t) => {
     }
   }
   t.true(names.size > 2)
-  t.deepEqual([...names].filter(([, told]) => told.size > 1).map(([description, told]) => `${[...told].join(', ')}: ${description}`), [])
+  t.deepEqual(
+    [...names]
+      .filter(([, told]) => told.size > 1)
+      .map(([description, told]) => `${[...told].join(', ')}: ${description}`),
+    [],
+  )
 })
 
 test('what is JSON in a form is a property of the form', (t) => {
   const { components, paths } = documentOf(declaredRoutes())
   const forms = Object.values(paths).flatMap((item) =>
-    Object.values(item).flatMap((each) => (each as { requestBody?: { content: Record<string, Form> } }).requestBody?.content['multipart/form-data'] ?? []))
+    Object.values(item).flatMap(
+      (each) =>
+        (each as { requestBody?: { content: Record<string, Form> } }).requestBody?.content['multipart/form-data'] ?? [],
+    ),
+  )
   t.true(forms.some(({ encoding }) => encoding !== undefined))
   for (const { schema, encoding = {} } of forms) {
     const properties = components.schemas[schema.$ref.slice('#/components/schemas/'.length)]?.properties ?? {}
-    t.deepEqual(Object.keys(encoding).filter((name) => !(name in properties)), [], schema.$ref)
+    t.deepEqual(
+      Object.keys(encoding).filter((name) => !(name in properties)),
+      [],
+      schema.$ref,
+    )
   }
 })
 
@@ -155,9 +229,17 @@ interface Form {
 test('a part of a union that has no type is refused', (t) => {
   const untyped = new codecs.Type<string>('untyped', codecs.string.is, codecs.string.validate, codecs.identity)
   const described = noted(untyped, { description: 'Anything.' })
-  const route = { ...sampleRoutes[0]!.bound.route, id: 'sample.union', path: '/union', query: request({ any: codecs.union([described, codecs.null]) }, 'AnyOrNull') } as Route
+  const route = {
+    ...sampleRoutes[0]!.bound.route,
+    id: 'sample.union',
+    path: '/union',
+    query: request({ any: codecs.union([described, codecs.null]) }, 'AnyOrNull'),
+  } as Route
   const notCalled = () => Promise.reject(new Error('not called'))
-  t.throws(() => documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } }]), { message: /has no type/ })
+  t.throws(
+    () => documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } }]),
+    { message: /has no type/ },
+  )
 })
 
 test('every error schema has a string message', (t) => {
@@ -177,13 +259,20 @@ const problems = (codec: codecs.Any | undefined, example: unknown, where: string
   const travelled = parseJson(toWireJson(example))
   const decoded = codec.decode(travelled.ok ? travelled.value : undefined) as codecs.Validation<unknown>
   if (!isLeft(decoded)) return []
-  return decoded.left.map((error) => `${where}: ${error.context.map((entry) => entry.key).join('.')} is not ${error.context.at(-1)?.type.name ?? '?'}`)
+  return decoded.left.map(
+    (error) =>
+      `${where}: ${error.context.map((entry) => entry.key).join('.')} is not ${error.context.at(-1)?.type.name ?? '?'}`,
+  )
 }
 
 const exampleProblems = ({ bound }: AssembledRoute): readonly string[] => {
   if (bound.kind === 'stream') return []
   const { id, body, ok } = bound.route
-  const codec = ok.envelope?.codec ?? ((ok.kind === 'list' || ok.kind === 'feed') && ok.codec !== undefined ? codecs.array(ok.codec as codecs.Mixed) : ok.codec)
+  const codec =
+    ok.envelope?.codec ??
+    ((ok.kind === 'list' || ok.kind === 'feed') && ok.codec !== undefined
+      ? codecs.array(ok.codec as codecs.Mixed)
+      : ok.codec)
   return [
     ...problems(body?.codec, body?.example, `${id} body`),
     ...problems(codec, ok.example, `${id} answer`),
@@ -199,7 +288,14 @@ test('every example decodes with its codec, after a round trip through JSON', (a
 
 test('an example that does not decode is found', (assert) => {
   const [, create] = sampleRoutes
-  if (create?.bound.kind !== 'json' || create.bound.route.body === undefined) return assert.fail('the sample has changed')
-  const wrong = { ...create, bound: { ...create.bound, route: { ...create.bound.route, body: { ...create.bound.route.body, example: { name: 7 } } } } }
+  if (create?.bound.kind !== 'json' || create.bound.route.body === undefined)
+    return assert.fail('the sample has changed')
+  const wrong = {
+    ...create,
+    bound: {
+      ...create.bound,
+      route: { ...create.bound.route, body: { ...create.bound.route.body, example: { name: 7 } } },
+    },
+  }
   assert.true(exampleProblems(wrong).length > 0)
 })

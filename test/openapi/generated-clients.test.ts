@@ -9,7 +9,16 @@ import { sayOnStderr, withProgress } from '../support/components/progress.ts'
 import { mustRun } from '../support/components/run-command.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
-import { clientSources, commandPath, javaLibraries, nodePackages, oapiCodegen, openApiGenerator, pythonPackages, toolEnvironment } from './generators.ts'
+import {
+  clientSources,
+  commandPath,
+  javaLibraries,
+  nodePackages,
+  oapiCodegen,
+  openApiGenerator,
+  pythonPackages,
+  toolEnvironment,
+} from './generators.ts'
 
 /** Clients that public generators make from the document that a service serves. Each is compiled whole, and calls the service. */
 
@@ -21,7 +30,9 @@ let document: string
 
 test.before(async () => {
   // The deployment with the most operations.
-  service = await startService({ settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  service = await startService({
+    settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' },
+  })
   for (const username of ['ada', 'grace']) {
     const body = { username, email: `${username}@example.com`, password: adminPassword, must_change_password: false }
     await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })
@@ -70,7 +81,8 @@ const workplaceOf = (t: ExecutionContext, client: string): Workplace => {
     folder,
     run: (file, args, more) =>
       withProgress(sayOnStderr, [file, ...args.slice(0, 4)].join(' '), () =>
-        mustRun(file, args, { cwd: folder, environment: toolEnvironment(more), timeoutMilliseconds: minutes * 60_000 })),
+        mustRun(file, args, { cwd: folder, environment: toolEnvironment(more), timeoutMilliseconds: minutes * 60_000 }),
+      ),
   }
 }
 
@@ -91,7 +103,10 @@ const generate = async ({ run }: Workplace, language: string, properties: readon
   const java = commandPath('java', 'install a JDK, release 11 or newer (Debian: default-jdk)')
   const output = ['-i', 'openapi.json', '-o', 'generated', `--additional-properties=${properties.join(',')}`]
   // Its Java clients import the classes of forms, which it leaves out unless it is told not to.
-  const alone = ['--global-property', 'skipFormModel=false,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false']
+  const alone = [
+    '--global-property',
+    'skipFormModel=false,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false',
+  ]
   await run(java, ['-jar', await openApiGenerator(), 'generate', '-g', language, ...output, ...alone])
 }
 
@@ -99,16 +114,36 @@ test.serial('openapi-typescript and openapi-fetch', async (t) => {
   const place = workplaceOf(t, 'typescript')
   const packages = join(await nodePackages('typescript'), 'node_modules')
   symlinkSync(packages, join(place.folder, 'node_modules'))
-  await place.run(process.execPath, [join(packages, 'openapi-typescript', 'bin', 'cli.js'), 'openapi.json', '-o', 'api.d.ts'])
+  await place.run(process.execPath, [
+    join(packages, 'openapi-typescript', 'bin', 'cli.js'),
+    'openapi.json',
+    '-o',
+    'api.d.ts',
+  ])
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024']
-  await place.run(process.execPath, [join(packages, 'typescript', 'bin', 'tsc'), ...options, '--lib', 'es2024,dom', 'calls.mts', 'node.d.ts'])
+  await place.run(process.execPath, [
+    join(packages, 'typescript', 'bin', 'tsc'),
+    ...options,
+    '--lib',
+    'es2024,dom',
+    'calls.mts',
+    'node.d.ts',
+  ])
   checkLines(t, 'by-typescript', await place.run(process.execPath, ['calls.mts'], settingsOf('by-typescript')))
 })
 
 test.serial('oapi-codegen for Go', async (t) => {
   const place = workplaceOf(t, 'go')
   mkdirSync(join(place.folder, 'oapi'))
-  await place.run(await oapiCodegen(), ['-generate', 'types,client', '-package', 'api', '-o', join('oapi', 'api.go'), 'openapi.json'])
+  await place.run(await oapiCodegen(), [
+    '-generate',
+    'types,client',
+    '-package',
+    'api',
+    '-o',
+    join('oapi', 'api.go'),
+    'openapi.json',
+  ])
   // With -trimpath the compiled package is kept until the document changes.
   await place.run(findGo(), ['build', '-trimpath', '-mod=readonly', '-o', 'calls', './oapi-codegen'])
   checkLines(t, 'by-oapi-codegen', await place.run(join(place.folder, 'calls'), [], settingsOf('by-oapi-codegen')))
@@ -125,13 +160,19 @@ test.serial('openapi-generator for Java', async (t) => {
   const place = workplaceOf(t, 'java')
   await generate(place, 'java', ['library=native'])
   const sources = join('generated', 'src', 'main', 'java')
-  const files = readdirSync(join(place.folder, sources), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.java'))
+  const files = readdirSync(join(place.folder, sources), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.java'),
+  )
   writeFileSync(join(place.folder, 'files'), [...files.map((name) => join(sources, name)), 'Calls.java'].join('\n'))
   const libraries = join(await javaLibraries(), '*')
   const compiler = commandPath('javac', 'install a JDK, release 11 or newer (Debian: default-jdk)')
   await place.run(compiler, ['-nowarn', '-encoding', 'UTF-8', '-cp', libraries, '-d', 'classes', '@files'])
   const classes = ['classes', libraries].join(delimiter)
-  checkLines(t, 'by-generator-java', await place.run(commandPath('java', 'install a JDK'), ['-cp', classes, 'Calls'], settingsOf('by-generator-java')))
+  checkLines(
+    t,
+    'by-generator-java',
+    await place.run(commandPath('java', 'install a JDK'), ['-cp', classes, 'Calls'], settingsOf('by-generator-java')),
+  )
 })
 
 test.serial('openapi-generator for Python', async (t) => {
@@ -140,5 +181,9 @@ test.serial('openapi-generator for Python', async (t) => {
   const python = commandPath('python3', 'install Python 3.9 or newer')
   await place.run(python, ['-m', 'compileall', '-q', 'generated'])
   const paths = { PYTHONPATH: [join(place.folder, 'generated'), await pythonPackages()].join(delimiter) }
-  checkLines(t, 'by-generator-python', await place.run(python, ['calls.py'], { ...settingsOf('by-generator-python'), ...paths }))
+  checkLines(
+    t,
+    'by-generator-python',
+    await place.run(python, ['calls.py'], { ...settingsOf('by-generator-python'), ...paths }),
+  )
 })

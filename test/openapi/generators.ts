@@ -25,22 +25,34 @@ export const toolEnvironment = (more: Readonly<Record<string, string>> = {}): No
 export const commandPath = (name: string, installed: string): string => {
   const path = findExecutable(name)
   if (path !== undefined) return path
-  throw new Error(`the command "${name}" was not found: ${installed}, or switch these tests off with --without generators`)
+  throw new Error(
+    `the command "${name}" was not found: ${installed}, or switch these tests off with --without generators`,
+  )
 }
 
 /** Runs a command line that installs something, or throws with the command line. */
-const install = async (words: readonly string[], cwd: string, more: Readonly<Record<string, string>> = {}): Promise<void> => {
+const install = async (
+  words: readonly string[],
+  cwd: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> => {
   const [command = '', ...args] = words
   const line = [...Object.entries(more).map(([name, value]) => `${name}=${value}`), ...words].join(' ')
-  const result = await withProgress(sayOnStderr, line, () => runCommand(command, args, { cwd, environment: toolEnvironment(more) }))
+  const result = await withProgress(sayOnStderr, line, () =>
+    runCommand(command, args, { cwd, environment: toolEnvironment(more) }),
+  )
   if (result.status === 0) return
-  throw new Error(`${result.stderr}${result.stdout}\nInstall it with: ${line}\nor switch these tests off with --without generators`)
+  throw new Error(
+    `${result.stderr}${result.stdout}\nInstall it with: ${line}\nor switch these tests off with --without generators`,
+  )
 }
 
 /** A folder of the cache that has the files of one client and what `fill` installs beside them. It is filled again when a file changes. */
 const filled = (client: string, fill: (folder: string) => Promise<void>): Promise<string> => {
   const sources = join(clientSources, client)
-  const pins = readdirSync(sources).filter((name) => /^(?:package(?:-lock)?\.json|pom\.xml|requirements\.txt)$/.test(name))
+  const pins = readdirSync(sources).filter((name) =>
+    /^(?:package(?:-lock)?\.json|pom\.xml|requirements\.txt)$/.test(name),
+  )
   const hash = createHash('sha256')
   for (const name of pins) hash.update(name).update(readFileSync(join(sources, name)))
   return cached(`generated-client-${client}-${hash.digest('hex').slice(0, 12)}`, async (folder) => {
@@ -51,19 +63,25 @@ const filled = (client: string, fill: (folder: string) => Promise<void>): Promis
 
 /** Returns a folder with the `node_modules` of a client. */
 export const nodePackages = (client: 'typescript' | 'spectral'): Promise<string> =>
-  filled(client, (folder) => install(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], folder))
+  filled(client, (folder) =>
+    install(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], folder),
+  )
 
 /** Returns a folder with the Java libraries that a generated client needs. */
 export const javaLibraries = async (): Promise<string> => {
   const maven = commandPath('mvn', 'install Maven (Debian: maven)')
-  const folder = await filled('java', (into) => install([maven, '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'], into))
+  const folder = await filled('java', (into) =>
+    install([maven, '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'], into),
+  )
   return join(folder, 'lib')
 }
 
 /** Returns a folder with the Python packages that a generated client needs. */
 export const pythonPackages = async (): Promise<string> => {
   const python = commandPath('python3', 'install Python 3.9 or newer with pip (Debian: python3-pip)')
-  const folder = await filled('python', (into) => install([python, '-m', 'pip', 'install', '--quiet', '--target', 'lib', '-r', 'requirements.txt'], into))
+  const folder = await filled('python', (into) =>
+    install([python, '-m', 'pip', 'install', '--quiet', '--target', 'lib', '-r', 'requirements.txt'], into),
+  )
   return join(folder, 'lib')
 }
 
@@ -73,15 +91,39 @@ export const oapiCodegen = async (): Promise<string> => {
   if (known !== undefined) return known
   const go = commandPath('go', 'install Go')
   const module = `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${oapiCodegenVersion}`
-  return join(await cached(`oapi-codegen-${oapiCodegenVersion}`, (folder) => install([go, 'install', module], folder, { GOBIN: folder })), 'oapi-codegen')
+  return join(
+    await cached(`oapi-codegen-${oapiCodegenVersion}`, (folder) =>
+      install([go, 'install', module], folder, { GOBIN: folder }),
+    ),
+    'oapi-codegen',
+  )
 }
 
 /** Returns the path of the archive of openapi-generator, for `java -jar`. */
 export const openApiGenerator = async (): Promise<string> => {
   const version = openApiGeneratorVersion
-  const path = join(homedir(), '.m2', 'repository', 'org', 'openapitools', 'openapi-generator-cli', version, `openapi-generator-cli-${version}.jar`)
+  const path = join(
+    homedir(),
+    '.m2',
+    'repository',
+    'org',
+    'openapitools',
+    'openapi-generator-cli',
+    version,
+    `openapi-generator-cli-${version}.jar`,
+  )
   if (existsSync(path) && statSync(path).size > 0) return path
   const maven = commandPath('mvn', 'install Maven (Debian: maven)')
-  await install([maven, '-q', '-B', 'dependency:get', `-Dartifact=org.openapitools:openapi-generator-cli:${version}`, '-Dtransitive=false'], homedir())
+  await install(
+    [
+      maven,
+      '-q',
+      '-B',
+      'dependency:get',
+      `-Dartifact=org.openapitools:openapi-generator-cli:${version}`,
+      '-Dtransitive=false',
+    ],
+    homedir(),
+  )
   return path
 }

@@ -11,17 +11,22 @@ const namedBySpecification = ['signIn: EmailTaken']
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const programOf = (files: readonly string[]): ts.Program => {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as { readonly config: object }
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+    readonly config: object
+  }
   return ts.createProgram(files, ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root).options)
 }
 
-const parts = (type: ts.Type | undefined): readonly ts.Type[] => (type === undefined ? [] : type.isUnion() ? type.types : [type])
+const parts = (type: ts.Type | undefined): readonly ts.Type[] =>
+  type === undefined ? [] : type.isUnion() ? type.types : [type]
 
 /** Returns the literals of the property `tag` of each part of a type. */
 const tagsOf = (checker: ts.TypeChecker, type: ts.Type | undefined): readonly string[] =>
   parts(type).flatMap((part) => {
     const tag = part.getProperty('tag')
-    return tag === undefined ? [] : parts(checker.getTypeOfSymbol(tag)).flatMap((each) => (each.isStringLiteral() ? [each.value] : []))
+    return tag === undefined
+      ? []
+      : parts(checker.getTypeOfSymbol(tag)).flatMap((each) => (each.isStringLiteral() ? [each.value] : []))
   })
 
 const propertyOf = (checker: ts.TypeChecker, type: ts.Type, name: string): ts.Type | undefined => {
@@ -69,8 +74,13 @@ test('a route declares no failure that its use case cannot return', (t) => {
   const files = ts.sys.readDirectory(join(root, 'plugins'), ['.handlers.ts'])
   const program = programOf(files)
   const handlers = new Set(files)
-  const bindings = program.getSourceFiles().flatMap((file) => (handlers.has(file.fileName) ? bindingsIn(program.getTypeChecker(), file) : []))
+  const bindings = program
+    .getSourceFiles()
+    .flatMap((file) => (handlers.has(file.fileName) ? bindingsIn(program.getTypeChecker(), file) : []))
   t.true(bindings.length > 300)
   t.true(bindings.filter(({ declared }) => declared.length > 0).length > 200, 'the tags are read')
-  t.deepEqual(bindings.flatMap(({ route, unreturned }) => unreturned.map((tag) => `${route}: ${tag}`)), namedBySpecification)
+  t.deepEqual(
+    bindings.flatMap(({ route, unreturned }) => unreturned.map((tag) => `${route}: ${tag}`)),
+    namedBySpecification,
+  )
 })

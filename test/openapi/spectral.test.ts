@@ -30,7 +30,9 @@ const lint = async (t: ExecutionContext, text: string): Promise<CommandResult> =
   writeFileSync(file, text)
   const cli = join(await nodePackages('spectral'), 'node_modules', '@stoplight', 'spectral-cli', 'dist', 'index.js')
   const rules = join(clientSources, 'spectral', 'ruleset.yaml')
-  return runCommand(process.execPath, [cli, 'lint', '--fail-severity=hint', '--ruleset', rules, file], { environment: toolEnvironment() })
+  return runCommand(process.execPath, [cli, 'lint', '--fail-severity=hint', '--ruleset', rules, file], {
+    environment: toolEnvironment(),
+  })
 }
 
 test('spectral finds nothing to complain about', async (t) => {

@@ -4,7 +4,10 @@ import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store
 import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
-import { makeSqlMembershipStore, makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/membership-store.ts'
+import {
+  makeSqlMembershipStore,
+  makeSqlOrganizationTokenStore,
+} from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
@@ -25,9 +28,9 @@ import { makeCreateOrganization } from '../../core/organizations/organizations/o
 import type { PermissionLevels } from '../../core/kernel/rights.ts'
 import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { Team, TeamPermission } from '../../core/organizations/types.ts'
-import { rolePermissions } from '../../plugins/authz/plugin.ts'
-import { clusterPermissions } from '../../plugins/clusters/plugin.ts'
-import { organizationPermissions } from '../../plugins/organizations/plugin.ts'
+import { authzPlugin } from '../../plugins/authz/plugin.ts'
+import { clustersPlugin } from '../../plugins/clusters/plugin.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -37,11 +40,13 @@ export const firstPage = { page: 1, limit: 50 }
 export const at = new Date('2026-05-01T08:00:00.123Z')
 
 const levels = new Map(
-  [...organizationPermissions, ...rolePermissions, ...clusterPermissions].map((p) => [permissionKey(p), p.level]),
+  [organizationsPlugin, authzPlugin, clustersPlugin]
+    .flatMap(({ permissions = [] }) => permissions)
+    .map((p) => [permissionKey(p), p.level]),
 )
 export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get(permissionKey(permission)) }
 
-export type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
+type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 
 /** Stores, a unit of work and people, over a database of one's own. */
 export interface Bench extends Stores {
@@ -100,8 +105,15 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
   })
 }
 
-const insertRole = async (database: SqlDatabase, orgId: OrgId, name: string, permissions: readonly string[]): Promise<RoleId> => {
-  await database.query((k) => k('roles').insert({ org_id: orgId, name, lower_name: name.toLowerCase(), created_at: 1, updated_at: 1 }))
+const insertRole = async (
+  database: SqlDatabase,
+  orgId: OrgId,
+  name: string,
+  permissions: readonly string[],
+): Promise<RoleId> => {
+  await database.query((k) =>
+    k('roles').insert({ org_id: orgId, name, lower_name: name.toLowerCase(), created_at: 1, updated_at: 1 }),
+  )
   const [row] = await database.query<{ id: number }>((k) => k('roles').where({ org_id: orgId, name }).select('id'))
   const id = Number(row?.id) as RoleId
   for (const permission of permissions) {
@@ -123,8 +135,15 @@ export const makeBench = (database: SqlDatabase): Bench => {
     (tx, audit) => ({ ...bind(tx), audit, mail: { post: (mail) => Promise.resolve(void posted.push(mail)) } }),
     () => ({ record: (entry) => Promise.resolve(void entries.push(entry)) }),
   )
-  const addTeam = async (orgId: OrgId, name: string, permission: TeamPermission, members: readonly UserId[] = []): Promise<Team> => {
-    const id = unwrap(await stores.teams.insert({ orgId, name, description: '', permission, type: 'kubernetes', createdAt: at }))
+  const addTeam = async (
+    orgId: OrgId,
+    name: string,
+    permission: TeamPermission,
+    members: readonly UserId[] = [],
+  ): Promise<Team> => {
+    const id = unwrap(
+      await stores.teams.insert({ orgId, name, description: '', permission, type: 'kubernetes', createdAt: at }),
+    )
     for (const userId of members) {
       if ((await stores.memberships.find(orgId, userId)) === undefined) await stores.memberships.add(orgId, userId, at)
       await stores.teams.addMember({ id, orgId }, userId, at)
@@ -154,7 +173,8 @@ export const makeBench = (database: SqlDatabase): Bench => {
           createdAt: at,
         }),
       ),
-    organization: async (name, owner) => unwrap(await makeCreateOrganization({ unitOfWork, clock })(callBy(owner), { name })).id,
+    organization: async (name, owner) =>
+      unwrap(await makeCreateOrganization({ unitOfWork, clock })(callBy(owner), { name })).id,
     team: async (orgId, name) => {
       const found = (await stores.teams.list(orgId, firstPage)).items.find(({ team }) => team.name === name)
       if (found === undefined) throw new Error(`there is no team ${name}`)
@@ -163,7 +183,8 @@ export const makeBench = (database: SqlDatabase): Bench => {
     newTeam: addTeam,
     role: async (orgId, name, permissions, teams = []) => {
       const id = await insertRole(database, orgId, name, permissions)
-      for (const teamId of teams) await database.query((k) => k('team_roles').insert({ team_id: teamId, role_id: id, org_id: orgId }))
+      for (const teamId of teams)
+        await database.query((k) => k('team_roles').insert({ team_id: teamId, role_id: id, org_id: orgId }))
       return id
     },
     close: () => database.close(),

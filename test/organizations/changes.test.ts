@@ -18,38 +18,54 @@ import { makeCreateRobot, makeEditRobot } from '../../core/organizations/robots/
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { makeCreateTeam, makeDeleteTeam, makeEditTeam } from '../../core/organizations/teams/teams.ts'
 import type { MembershipRole, TeamPermission } from '../../core/organizations/types.ts'
-import { organizationPermissions } from '../../plugins/organizations/plugin.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { Bench } from './bench.ts'
 import { callBy, catalogue, firstPage, makeBench, onEachDatabase } from './bench.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
+
+const { permissions: organizationPermissions = [] } = organizationsPlugin
 
 const blankTeam = { description: '', permission: undefined, type: undefined, roleIds: [] }
 
-onEachDatabase('a new organization has three teams, its maker alone owns it, and one audit row says so', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const made = unwrap(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
-  const teams = (await bench.teams.list(made.id, firstPage)).items.map(({ team }) => team)
-  t.deepEqual(teams.map(({ name, permission, type }) => [name, permission, type]), [
-    ['Owners', 'owner', 'kubernetes'],
-    ['Editors', 'write', 'kubernetes'],
-    ['Viewers', 'read', 'kubernetes'],
-  ])
-  const members = await Promise.all(teams.map(async ({ id }) => (await bench.teams.listMembers(id, firstPage)).items))
-  t.deepEqual(members, [[ada], [], []])
-  t.deepEqual(await bench.memberships.find(made.id, ada), { userId: ada, isPublic: false })
-  t.deepEqual(bench.entries.map(({ action, tenantId }) => [action, tenantId]), [['organization.created', made.id]])
-})
+onEachDatabase(
+  'a new organization has three teams, its maker alone owns it, and one audit row says so',
+  async (t, bench) => {
+    const ada = await bench.user('ada')
+    const made = unwrap(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
+    const teams = (await bench.teams.list(made.id, firstPage)).items.map(({ team }) => team)
+    t.deepEqual(
+      teams.map(({ name, permission, type }) => [name, permission, type]),
+      [
+        ['Owners', 'owner', 'kubernetes'],
+        ['Editors', 'write', 'kubernetes'],
+        ['Viewers', 'read', 'kubernetes'],
+      ],
+    )
+    const members = await Promise.all(teams.map(async ({ id }) => (await bench.teams.listMembers(id, firstPage)).items))
+    t.deepEqual(members, [[ada], [], []])
+    t.deepEqual(await bench.memberships.find(made.id, ada), { userId: ada, isPublic: false })
+    t.deepEqual(
+      bench.entries.map(({ action, tenantId }) => [action, tenantId]),
+      [['organization.created', made.id]],
+    )
+  },
+)
 
-onEachDatabase('a name is taken by users and organizations alike, in any case, and nothing is left behind', async (t, bench) => {
-  const ada = await bench.user('ada')
-  await bench.organization('Acme', ada)
-  const create = makeCreateOrganization(bench)
-  for (const name of ['acme', 'ACME', 'Ada', 'ada']) t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameTaken', name)
-  for (const name of ['api', 'a..b', '', 'x'.repeat(41)]) t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameRefused', name)
-  t.is(tagOf(await create(callBy(ada), { name: 'fine', orgType: 'client' })), 'OrganizationFieldRefused')
-  t.is((await bench.organizations.listOfUser(ada, firstPage)).total, 1)
-})
+onEachDatabase(
+  'a name is taken by users and organizations alike, in any case, and nothing is left behind',
+  async (t, bench) => {
+    const ada = await bench.user('ada')
+    await bench.organization('Acme', ada)
+    const create = makeCreateOrganization(bench)
+    for (const name of ['acme', 'ACME', 'Ada', 'ada'])
+      t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameTaken', name)
+    for (const name of ['api', 'a..b', '', 'x'.repeat(41)])
+      t.is(tagOf(await create(callBy(ada), { name })), 'OrganizationNameRefused', name)
+    t.is(tagOf(await create(callBy(ada), { name: 'fine', orgType: 'client' })), 'OrganizationFieldRefused')
+    t.is((await bench.organizations.listOfUser(ada, firstPage)).total, 1)
+  },
+)
 
 onEachDatabase('who may not create organizations is refused, a site admin never', async (t, bench) => {
   const ada = await bench.user('ada')
@@ -59,20 +75,34 @@ onEachDatabase('who may not create organizations is refused, a site admin never'
   t.is(tagOf(await create(callBy(ada, { isSiteAdmin: true }), { name: 'acme' })), 'done')
 })
 
-onEachDatabase('an edit is a merge: what is absent stays, empty text clears, an empty visibility changes nothing', async (t, bench) => {
-  const ada = await bench.user('ada')
-  const id = await bench.organization('acme', ada)
-  const other = await bench.organization('other', ada)
-  const edit = makeEditOrganization(bench)
-  const full = { fullName: 'Acme Ltd', email: 'a@b.example', description: 'd', website: 'https://a.example', location: 'X' }
-  unwrap(await edit(callBy(ada), { id, change: { ...full, visibility: 'private' }, expectedVersion: undefined }))
-  const changed = unwrap(await edit(callBy(ada), { id, change: { website: '', visibility: '' }, expectedVersion: undefined }))
-  t.like(changed, { ...full, website: '', visibility: 'private', version: 3 })
-  t.is((await bench.organizations.findById(other))?.fullName, '', 'the other organization keeps its profile')
-  t.is(tagOf(await edit(callBy(ada), { id, change: { website: 'javascript:alert(1)' }, expectedVersion: undefined })), 'OrganizationFieldRefused')
-  t.is(tagOf(await edit(callBy(ada), { id, change: { location: 'Y' }, expectedVersion: 1 })), 'OrganizationChanged')
-  t.is(tagOf(await edit(callBy(ada), { id, change: { location: 'Y' }, expectedVersion: 3 })), 'done')
-})
+onEachDatabase(
+  'an edit is a merge: what is absent stays, empty text clears, an empty visibility changes nothing',
+  async (t, bench) => {
+    const ada = await bench.user('ada')
+    const id = await bench.organization('acme', ada)
+    const other = await bench.organization('other', ada)
+    const edit = makeEditOrganization(bench)
+    const full = {
+      fullName: 'Acme Ltd',
+      email: 'a@b.example',
+      description: 'd',
+      website: 'https://a.example',
+      location: 'X',
+    }
+    unwrap(await edit(callBy(ada), { id, change: { ...full, visibility: 'private' }, expectedVersion: undefined }))
+    const changed = unwrap(
+      await edit(callBy(ada), { id, change: { website: '', visibility: '' }, expectedVersion: undefined }),
+    )
+    t.like(changed, { ...full, website: '', visibility: 'private', version: 3 })
+    t.is((await bench.organizations.findById(other))?.fullName, '', 'the other organization keeps its profile')
+    t.is(
+      tagOf(await edit(callBy(ada), { id, change: { website: 'javascript:alert(1)' }, expectedVersion: undefined })),
+      'OrganizationFieldRefused',
+    )
+    t.is(tagOf(await edit(callBy(ada), { id, change: { location: 'Y' }, expectedVersion: 1 })), 'OrganizationChanged')
+    t.is(tagOf(await edit(callBy(ada), { id, change: { location: 'Y' }, expectedVersion: 3 })), 'done')
+  },
+)
 
 onEachDatabase('an old name leads to the organization until it is used again', async (t, bench) => {
   const ada = await bench.user('ada')
@@ -97,7 +127,15 @@ onEachDatabase('an organization goes only when nothing belongs to it, and takes 
   const ada = await bench.user('ada')
   const id = await bench.organization('acme', ada)
   const other = await bench.organization('other', ada)
-  const cluster = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+  const cluster = {
+    provider: 'Generic',
+    uid: 'u',
+    endpoint: 'e',
+    phase: 'Active',
+    ref: 'r',
+    display_name: 'c',
+    created_at: 1,
+  }
   await bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' }))
   await bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: other, name: 'theirs' }))
   const remove = makeDeleteOrganization(bench)
@@ -133,7 +171,11 @@ onEachDatabase('a team takes a free name, a known type and roles of its own orga
   t.is(tagOf(await asked({ name: 'T', roleIds: [theirs] })), 'TeamRolesRefused')
   t.is(tagOf(await asked({ name: 'T', roleIds: [mine, 999999] })), 'TeamRolesRefused')
   t.is(tagOf(await asked({ name: 'T', roleIds: Array.from({ length: 51 }, (_, n) => n + 1) })), 'TeamRolesRefused')
-  t.is(unwrap(await create(callBy(ada), { orgId: other, ...blankTeam, name: 'Ops' })).team.orgId, other, 'names are per organization')
+  t.is(
+    unwrap(await create(callBy(ada), { orgId: other, ...blankTeam, name: 'Ops' })).team.orgId,
+    other,
+    'names are per organization',
+  )
 })
 
 onEachDatabase('the team Owners keeps its name, its level and itself', async (t, bench) => {
@@ -141,48 +183,110 @@ onEachDatabase('the team Owners keeps its name, its level and itself', async (t,
   const id = await bench.organization('acme', ada)
   const owners = await bench.team(id, 'Owners')
   const edit = makeEditTeam(bench)
-  t.is(tagOf(await edit(callBy(ada), { id: owners.id, change: { name: 'Bosses' }, expectedVersion: undefined })), 'OwnersTeamFixed')
-  t.is(tagOf(await edit(callBy(ada), { id: owners.id, change: { permission: 'admin' }, expectedVersion: undefined })), 'OwnersTeamFixed')
+  t.is(
+    tagOf(await edit(callBy(ada), { id: owners.id, change: { name: 'Bosses' }, expectedVersion: undefined })),
+    'OwnersTeamFixed',
+  )
+  t.is(
+    tagOf(await edit(callBy(ada), { id: owners.id, change: { permission: 'admin' }, expectedVersion: undefined })),
+    'OwnersTeamFixed',
+  )
   t.is(tagOf(await makeDeleteTeam(bench)(callBy(ada), owners.id)), 'OwnersTeamFixed')
-  const same = await edit(callBy(ada), { id: owners.id, change: { name: 'Owners', permission: 'owner', description: 'x' }, expectedVersion: undefined })
+  const same = await edit(callBy(ada), {
+    id: owners.id,
+    change: { name: 'Owners', permission: 'owner', description: 'x' },
+    expectedVersion: undefined,
+  })
   t.like(unwrap(same).team, { name: 'Owners', permission: 'owner', description: 'x' })
   const editors = await bench.team(id, 'Editors')
-  t.is(tagOf(await edit(callBy(ada), { id: editors.id, change: { permission: 'owner' }, expectedVersion: undefined })), 'TeamLevelRefused')
-  t.is(tagOf(await edit(callBy(ada), { id: editors.id, change: { name: 'viewers' }, expectedVersion: undefined })), 'TeamNameTaken')
-  t.is(tagOf(await edit(callBy(ada), { id: editors.id, change: { description: 'y' }, expectedVersion: 7 })), 'TeamChanged')
+  t.is(
+    tagOf(await edit(callBy(ada), { id: editors.id, change: { permission: 'owner' }, expectedVersion: undefined })),
+    'TeamLevelRefused',
+  )
+  t.is(
+    tagOf(await edit(callBy(ada), { id: editors.id, change: { name: 'viewers' }, expectedVersion: undefined })),
+    'TeamNameTaken',
+  )
+  t.is(
+    tagOf(await edit(callBy(ada), { id: editors.id, change: { description: 'y' }, expectedVersion: 7 })),
+    'TeamChanged',
+  )
 })
 
 onEachDatabase('a caller gives only rights that the caller has', async (t, bench) => {
-  const [ada, adam, cleo, dan] = await Promise.all(['ada', 'adam', 'cleo', 'dan'].map((name) => bench.user(name))) as [never, never, never, never]
+  const [ada, adam, cleo, dan] = (await Promise.all(
+    ['ada', 'adam', 'cleo', 'dan'].map((name) => bench.user(name)),
+  )) as [never, never, never, never]
   const id = await bench.organization('acme', ada)
   const admins = await bench.newTeam(id, 'Admins', 'admin', [adam])
   const helpers = await bench.newTeam(id, 'Helpers', 'custom', [cleo])
-  const manage = ['org_mgmt/view teams', 'org_mgmt/add team members', 'org_mgmt/create teams', 'org_mgmt/edit teams', 'org_mgmt/remove team members']
+  const manage = [
+    'org_mgmt/view teams',
+    'org_mgmt/add team members',
+    'org_mgmt/create teams',
+    'org_mgmt/edit teams',
+    'org_mgmt/remove team members',
+  ]
   const helping = await bench.role(id, 'helping', manage, [helpers.id])
   const deleting = await bench.role(id, 'deleting', ['org_mgmt/delete'])
   const owners = await bench.team(id, 'Owners')
   const editors = await bench.team(id, 'Editors')
-  const [create, edit, add, remove] = [makeCreateTeam(bench), makeEditTeam(bench), makeAddTeamMember(bench), makeRemoveTeamMember(bench)]
+  const [create, edit, add, remove] = [
+    makeCreateTeam(bench),
+    makeEditTeam(bench),
+    makeAddTeamMember(bench),
+    makeRemoveTeamMember(bench),
+  ]
   const byAdmin = callBy(adam)
   const byHelper = callBy(cleo)
 
-  t.is(tagOf(await add(byAdmin, { teamId: owners.id, user: { name: 'dan' }, whenMember: 'done' })), 'BeyondOwnRights', 'an admin makes no owner')
-  t.is(tagOf(await edit(byAdmin, { id: owners.id, change: { description: 'mine' }, expectedVersion: undefined })), 'BeyondOwnRights')
-  t.is(tagOf(await edit(byAdmin, { id: admins.id, change: { description: 'mine' }, expectedVersion: undefined })), 'BeyondOwnRights', "a team of one's own level")
-  t.is(tagOf(await edit(byAdmin, { id: editors.id, change: { roleIds: [deleting] }, expectedVersion: undefined })), 'BeyondOwnRights', 'an owner permission')
+  t.is(
+    tagOf(await add(byAdmin, { teamId: owners.id, user: { name: 'dan' }, whenMember: 'done' })),
+    'BeyondOwnRights',
+    'an admin makes no owner',
+  )
+  t.is(
+    tagOf(await edit(byAdmin, { id: owners.id, change: { description: 'mine' }, expectedVersion: undefined })),
+    'BeyondOwnRights',
+  )
+  t.is(
+    tagOf(await edit(byAdmin, { id: admins.id, change: { description: 'mine' }, expectedVersion: undefined })),
+    'BeyondOwnRights',
+    "a team of one's own level",
+  )
+  t.is(
+    tagOf(await edit(byAdmin, { id: editors.id, change: { roleIds: [deleting] }, expectedVersion: undefined })),
+    'BeyondOwnRights',
+    'an owner permission',
+  )
   t.is(tagOf(await create(byAdmin, { orgId: id, ...blankTeam, name: 'T', roleIds: [deleting] })), 'BeyondOwnRights')
-  t.is(tagOf(await edit(byAdmin, { id: editors.id, change: { roleIds: [helping] }, expectedVersion: undefined })), 'done', 'an admin holds what helpers hold')
+  t.is(
+    tagOf(await edit(byAdmin, { id: editors.id, change: { roleIds: [helping] }, expectedVersion: undefined })),
+    'done',
+    'an admin holds what helpers hold',
+  )
   t.is(tagOf(await remove(byAdmin, { teamId: owners.id, user: { name: 'ada' } })), 'BeyondOwnRights')
 
   t.is(tagOf(await create(byHelper, { orgId: id, ...blankTeam, name: 'T', permission: 'read' })), 'BeyondOwnRights')
   t.is(tagOf(await create(byHelper, { orgId: id, ...blankTeam, name: 'T', roleIds: [deleting] })), 'BeyondOwnRights')
   t.is(tagOf(await create(byHelper, { orgId: id, ...blankTeam, name: 'T', roleIds: [helping] })), 'done')
   t.is(tagOf(await add(byHelper, { teamId: editors.id, user: { name: 'dan' }, whenMember: 'done' })), 'BeyondOwnRights')
-  t.is(tagOf(await edit(byHelper, { id: helpers.id, change: { permission: 'admin' }, expectedVersion: undefined })), 'BeyondOwnRights')
+  t.is(
+    tagOf(await edit(byHelper, { id: helpers.id, change: { permission: 'admin' }, expectedVersion: undefined })),
+    'BeyondOwnRights',
+  )
   t.is(tagOf(await add(byHelper, { teamId: helpers.id, user: { name: 'dan' }, whenMember: 'done' })), 'done')
-  t.is(tagOf(await add(callBy(dan), { teamId: editors.id, user: { name: 'dan' }, whenMember: 'done' })), 'BeyondOwnRights')
+  t.is(
+    tagOf(await add(callBy(dan), { teamId: editors.id, user: { name: 'dan' }, whenMember: 'done' })),
+    'BeyondOwnRights',
+  )
   await bench.database.query((k) => k('users').where('id', dan).update({ is_admin: 1 }))
-  t.is(tagOf(await add(callBy(dan, { isSiteAdmin: true }), { teamId: owners.id, user: { name: 'dan' }, whenMember: 'done' })), 'done')
+  t.is(
+    tagOf(
+      await add(callBy(dan, { isSiteAdmin: true }), { teamId: owners.id, user: { name: 'dan' }, whenMember: 'done' }),
+    ),
+    'done',
+  )
 })
 
 onEachDatabase('the right to remove members reaches those below, and oneself', async (t, bench) => {
@@ -196,7 +300,11 @@ onEachDatabase('the right to remove members reaches those below, and oneself', a
   const remove = makeRemoveMember(bench)
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'ada' } })), 'BeyondOwnRights')
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'bea' } })), 'BeyondOwnRights')
-  t.is(tagOf(await remove(callBy(bea), { orgId: id, member: { name: 'cleo' } })), 'BeyondOwnRights', 'an admin alone does not remove members')
+  t.is(
+    tagOf(await remove(callBy(bea), { orgId: id, member: { name: 'cleo' } })),
+    'BeyondOwnRights',
+    'an admin alone does not remove members',
+  )
   t.is(tagOf(await remove(callBy(adam), { orgId: id, member: { name: 'cleo' } })), 'done')
   t.is(tagOf(await remove(callBy(dan), { orgId: id, member: { name: 'dan' } })), 'done')
   t.deepEqual((await bench.memberships.list(id, 'all', firstPage)).items, [ada, adam, bea])
@@ -209,12 +317,21 @@ onEachDatabase('rights in one organization are none in another', async (t, bench
   const editors = await bench.team(id, 'Editors')
   const byEve = callBy(eve)
   t.is(tagOf(await makeCreateTeam(bench)(byEve, { orgId: id, ...blankTeam, name: 'T' })), 'BeyondOwnRights')
-  t.is(tagOf(await makeEditTeam(bench)(byEve, { id: editors.id, change: { name: 'x' }, expectedVersion: undefined })), 'BeyondOwnRights')
+  t.is(
+    tagOf(await makeEditTeam(bench)(byEve, { id: editors.id, change: { name: 'x' }, expectedVersion: undefined })),
+    'BeyondOwnRights',
+  )
   t.is(tagOf(await makeDeleteTeam(bench)(byEve, editors.id)), 'BeyondOwnRights')
-  t.is(tagOf(await makeAddTeamMember(bench)(byEve, { teamId: editors.id, user: { name: 'eve' }, whenMember: 'done' })), 'BeyondOwnRights')
+  t.is(
+    tagOf(await makeAddTeamMember(bench)(byEve, { teamId: editors.id, user: { name: 'eve' }, whenMember: 'done' })),
+    'BeyondOwnRights',
+  )
   t.is(tagOf(await makeRemoveMember(bench)(byEve, { orgId: id, member: { name: 'ada' } })), 'BeyondOwnRights')
   t.is(tagOf(await makeSetMembership(bench)(byEve, { orgId: id, login: 'eve', role: 'member' })), 'BeyondOwnRights')
-  t.is(tagOf(await makeSetMemberVisibility(bench)(byEve, { orgId: id, member: { name: 'ada' }, isPublic: true })), 'BeyondOwnRights')
+  t.is(
+    tagOf(await makeSetMemberVisibility(bench)(byEve, { orgId: id, member: { name: 'ada' }, isPublic: true })),
+    'BeyondOwnRights',
+  )
 })
 
 onEachDatabase('joining a team makes a member, leaving the last one ends it, and the grants go', async (t, bench) => {
@@ -226,10 +343,26 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
   const remove = makeRemoveTeamMember(bench)
   unwrap(await add(callBy(ada), { teamId: editors.id, user: { name: 'BOB' }, whenMember: 'done' }))
   unwrap(await add(callBy(ada), { teamId: editors.id, user: { name: 'bob' }, whenMember: 'done' }))
-  t.is(tagOf(await add(callBy(ada), { teamId: editors.id, user: { name: 'bob' }, whenMember: 'refused' })), 'AlreadyTeamMember')
+  t.is(
+    tagOf(await add(callBy(ada), { teamId: editors.id, user: { name: 'bob' }, whenMember: 'refused' })),
+    'AlreadyTeamMember',
+  )
   unwrap(await add(callBy(ada), { teamId: viewers.id, user: { id: bob }, whenMember: 'done' }))
-  unwrap(await add(callBy(ada), { teamId: (await bench.team(other, 'Viewers')).id, user: { name: 'bob' }, whenMember: 'done' }))
-  const grant = { object_type: 'cluster', object_id: 1, relation: 'viewer', subject_type: 'user', subject_id: bob, created_at: 1 }
+  unwrap(
+    await add(callBy(ada), {
+      teamId: (await bench.team(other, 'Viewers')).id,
+      user: { name: 'bob' },
+      whenMember: 'done',
+    }),
+  )
+  const grant = {
+    object_type: 'cluster',
+    object_id: 1,
+    relation: 'viewer',
+    subject_type: 'user',
+    subject_id: bob,
+    created_at: 1,
+  }
   await bench.database.query((k) => k('object_grants').insert({ ...grant, org_id: id }))
   await bench.database.query((k) => k('object_grants').insert({ ...grant, object_id: 2, org_id: other }))
   t.deepEqual(await bench.memberships.rights(id, bob), { isMember: true, level: 'write', permissions: new Set() })
@@ -239,7 +372,10 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
   t.is(await bench.memberships.find(id, bob), undefined)
   t.not(await bench.memberships.find(other, bob), undefined, 'the other membership stays')
   const grants = await bench.database.query<{ org_id: number }>((k) => k('object_grants').select('org_id'))
-  t.deepEqual(grants.map((row) => Number(row.org_id)), [other])
+  t.deepEqual(
+    grants.map((row) => Number(row.org_id)),
+    [other],
+  )
   t.is(tagOf(await remove(callBy(ada), { teamId: viewers.id, user: { name: 'bob' } })), 'MemberMissing')
 })
 
@@ -248,11 +384,23 @@ onEachDatabase('organizations, ghosts and the switched off become no members', a
   const id = await bench.organization('acme', ada)
   const viewers = await bench.team(id, 'Viewers')
   const add = makeAddTeamMember(bench)
-  t.is(tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'acme' }, whenMember: 'done' })), 'AccountNotEligible')
-  t.is(tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'nobody' }, whenMember: 'done' })), 'MemberMissing')
+  t.is(
+    tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'acme' }, whenMember: 'done' })),
+    'AccountNotEligible',
+  )
+  t.is(
+    tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'nobody' }, whenMember: 'done' })),
+    'MemberMissing',
+  )
   await bench.database.query((k) => k('users').where('id', bob).update({ is_active: 0 }))
-  t.is(tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })), 'AccountNotEligible')
-  t.is(tagOf(await makeSetMembership(bench)(callBy(ada), { orgId: id, login: 'bob', role: 'member' })), 'AccountNotEligible')
+  t.is(
+    tagOf(await add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })),
+    'AccountNotEligible',
+  )
+  t.is(
+    tagOf(await makeSetMembership(bench)(callBy(ada), { orgId: id, login: 'bob', role: 'member' })),
+    'AccountNotEligible',
+  )
 })
 
 onEachDatabase('the last owner stays, by every way out', async (t, bench) => {
@@ -335,7 +483,9 @@ const attempts = fc.array(
 )
 /** What the maker holds: a level, or a custom role that manages people and robots and some more. */
 const maker = fc.oneof(
-  fc.constantFrom<TeamPermission>('read', 'write', 'admin').map((level) => ({ level, permissions: [] as readonly string[] })),
+  fc
+    .constantFrom<TeamPermission>('read', 'write', 'admin')
+    .map((level) => ({ level, permissions: [] as readonly string[] })),
   fc.subarray(allKeys).map((keys) => ({ level: 'custom' as const, permissions: [...new Set([...keys, ...managing])] })),
 )
 
@@ -343,7 +493,13 @@ let names = 0
 const fresh = (word: string): string => `${word}${(names += 1)}`
 
 /** An organization in which the maker has one team, and there are five more to give away. */
-const settle = async (bench: Bench, owner: UserId, climber: UserId, held: { readonly level: TeamPermission; readonly permissions: readonly string[] }, other: readonly string[]) => {
+const settle = async (
+  bench: Bench,
+  owner: UserId,
+  climber: UserId,
+  held: { readonly level: TeamPermission; readonly permissions: readonly string[] },
+  other: readonly string[],
+) => {
   const orgId = await bench.organization(fresh('org'), owner)
   const own = await bench.newTeam(orgId, 'own', held.level, [climber])
   if (held.level === 'custom') await bench.role(orgId, 'held', held.permissions, [own.id])
@@ -368,22 +524,46 @@ const allowances = { take: () => Promise.resolve(undefined) }
 const addresses = { read: (text: string) => ({ text, key: text }) }
 
 /** Who came in by the attempt; undefined when it was refused. */
-const carryOut = async (bench: Bench, climber: UserId, orgId: OrgId, teamIds: readonly TeamId[], { how, role }: Attempt): Promise<UserId | undefined> => {
+const carryOut = async (
+  bench: Bench,
+  climber: UserId,
+  orgId: OrgId,
+  teamIds: readonly TeamId[],
+  { how, role }: Attempt,
+): Promise<UserId | undefined> => {
   const call = callBy(climber)
   if (how === 'invite') {
     const guest = await bench.user(fresh('guest'))
     const email = `${guest}@example.org`
-    await bench.database.query((k) => k('emails').insert({ user_id: guest, email, lower_email: email, verified: 1, is_primary: 1, created_at: 1 }))
-    const invited = await makeInviteMember({ ...bench, addresses, allowances, invitationTokens, baseUrl: () => 'https://x' })(call, { orgId, email, role, teamIds })
+    await bench.database.query((k) =>
+      k('emails').insert({ user_id: guest, email, lower_email: email, verified: 1, is_primary: 1, created_at: 1 }),
+    )
+    const invited = await makeInviteMember({
+      ...bench,
+      addresses,
+      allowances,
+      invitationTokens,
+      baseUrl: () => 'https://x',
+    })(call, { orgId, email, role, teamIds })
     if (invited._tag === 'Left') return undefined
     const token = /code=(\w+)/.exec(bench.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
     const accepted = await makeAcceptInvitation({ ...bench, invitationTokens })(callBy(guest), token)
     return accepted._tag === 'Left' ? undefined : guest
   }
-  const made = await makeCreateRobot(bench)(call, { orgId, name: fresh('r'), description: '', teamIds: how === 'robot' ? teamIds : [] })
+  const made = await makeCreateRobot(bench)(call, {
+    orgId,
+    name: fresh('r'),
+    description: '',
+    teamIds: how === 'robot' ? teamIds : [],
+  })
   if (made._tag === 'Left') return undefined
   if (how === 'robot') return made.right.id
-  const moved = await makeEditRobot(bench)(call, { orgId, id: made.right.id, change: { teamIds }, expectedVersion: undefined })
+  const moved = await makeEditRobot(bench)(call, {
+    orgId,
+    id: made.right.id,
+    change: { teamIds },
+    expectedVersion: undefined,
+  })
   return moved._tag === 'Left' ? undefined : made.right.id
 }
 
@@ -398,13 +578,22 @@ for (const { name, open } of eachDatabase()) {
         const { orgId, teams } = await settle(bench, owner, climber, held, other)
         const own = await heldBy(bench, orgId, climber)
         for (const attempt of tries) {
-          const came = await carryOut(bench, climber, orgId, attempt.teams.map((index) => teams[index % teams.length] as TeamId), attempt)
+          const came = await carryOut(
+            bench,
+            climber,
+            orgId,
+            attempt.teams.map((index) => teams[index % teams.length] as TeamId),
+            attempt,
+          )
           if (came === undefined) continue
           succeeded += 1
           const ranks = ['none', 'read', 'write', 'admin', 'owner']
           const [level = '', ...permissions] = await heldBy(bench, orgId, came)
           t.true(ranks.indexOf(level) <= ranks.indexOf(own[0] ?? ''), `${level} from ${own[0]}`)
-          t.deepEqual(permissions.filter((permission) => !own.includes(permission)), [])
+          t.deepEqual(
+            permissions.filter((permission) => !own.includes(permission)),
+            [],
+          )
         }
         t.deepEqual(await heldBy(bench, orgId, climber), own)
       }),

@@ -3,7 +3,11 @@ import type { UserId } from '../../core/kernel/ids.ts'
 import type { ServiceWorld } from './service-world.ts'
 
 /** Gives a person of the world a second factor, or takes it away, on the store. */
-export const setSecondFactor = async ({ service, idOf }: ServiceWorld, login: string, isEnrolled: boolean): Promise<void> => {
+export const setSecondFactor = async (
+  { service, idOf }: ServiceWorld,
+  login: string,
+  isEnrolled: boolean,
+): Promise<void> => {
   const store = service.running.container.resolve(IdentityStoresToken).secondFactors
   const userId = idOf(login) as UserId
   if (!isEnrolled) return void (await store.remove(userId))

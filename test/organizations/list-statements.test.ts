@@ -7,7 +7,10 @@ onEachDatabase('a page of a list takes at most two statements, however much belo
   const { database } = bench
   const [ada, grace] = [await bench.user('ada'), await bench.user('grace')]
   const orgId = await bench.organization('acme', ada)
-  const [ops, dev] = [await bench.newTeam(orgId, 'Ops', 'read', [ada, grace]), await bench.newTeam(orgId, 'Dev', 'read', [ada])]
+  const [ops, dev] = [
+    await bench.newTeam(orgId, 'Ops', 'read', [ada, grace]),
+    await bench.newTeam(orgId, 'Dev', 'read', [ada]),
+  ]
   const look = await bench.role(orgId, 'look', ['a/see', 'b/see'], [ops.id, dev.id])
   await bench.role(orgId, 'see', ['a/see', 'b/see'], [ops.id, dev.id])
   for (const name of ['robot', 'other']) {
@@ -15,7 +18,16 @@ onEachDatabase('a page of a list takes at most two statements, however much belo
     for (const team of [ops, dev]) await bench.teams.addMember(team, id, at)
     const address = { text: `${name}@example.org`, key: `${name}@example.org` }
     const expiresAt = new Date(at.getTime() + 1000)
-    await bench.invitations.put({ orgId, address, role: 'member', teamIds: [ops.id, dev.id], inviterId: ada, hash: Buffer.alloc(32, name), createdAt: at, expiresAt })
+    await bench.invitations.put({
+      orgId,
+      address,
+      role: 'member',
+      teamIds: [ops.id, dev.id],
+      inviterId: ada,
+      hash: Buffer.alloc(32, name),
+      createdAt: at,
+      expiresAt,
+    })
   }
   const runner = countingRunner(database)
   const counted = makeBench({ ...database, all: runner.all, first: runner.first, run: runner.run, query: runner.query })
@@ -23,7 +35,8 @@ onEachDatabase('a page of a list takes at most two statements, however much belo
   const entry = { at, tokenLifeDays: 0 }
   const lists = {
     teams: () => counted.teams.list(orgId, firstPage),
-    'found teams': () => counted.teams.search(orgId, { text: 'o', includesDescription: false, memberId: ada }, firstPage),
+    'found teams': () =>
+      counted.teams.search(orgId, { text: 'o', includesDescription: false, memberId: ada }, firstPage),
     'own teams': () => counted.teams.listOfUser(ada, { onlyOrgId: undefined, onlyPublic: false, entry }, firstPage),
     'robot accounts': () => counted.robots.list(orgId, firstPage),
     invitations: () => counted.invitations.list(orgId, at, firstPage),

@@ -27,7 +27,11 @@ import {
   revokeOrganizationToken,
   setMembership,
 } from '../../plugins/organizations/members/members.routes.ts'
-import { createOrganization, getOrganization, listOwnOrganizations } from '../../plugins/organizations/organizations/organizations.routes.ts'
+import {
+  createOrganization,
+  getOrganization,
+  listOwnOrganizations,
+} from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { getTeamMember, listOwnTeams, listTeams } from '../../plugins/organizations/teams/teams.routes.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
@@ -79,27 +83,33 @@ test.serial('visibility of a membership: for oneself and by owners only', async 
   t.is((await world.as('eve', 'PUT', '/orgs/acme/public_members/eve')).status, 404)
 })
 
-test.serial('memberships: a role by name, answered with user and organization; no escalation, no half-way', async (t) => {
-  const put = (login: string, who: string, body: object) => world.as(login, 'PUT', `/orgs/acme/memberships/${who}`, body)
-  const set = (login: string, who: string, role: 'member' | 'admin') => world.call(login, setMembership, { params: acme(who), body: { role } })
-  const made = await set('adam', 'sam', 'member')
-  t.like(made.value, { role: 'member', state: 'active', user: { login: 'sam' }, org: { username: 'acme' } })
-  t.is((await put('adam', 'sam', { role: 'owner' })).status, 403)
-  t.is((await put('adam', 'ada', { role: 'member' })).status, 403)
-  t.is((await put('ada', 'ada', { role: 'member' })).status, 409)
-  t.is((await put('ada', 'nobody', { role: 'member' })).status, 404)
-  t.is((await put('ada', 'evil', { role: 'member' })).status, 422)
-  t.is((await put('ada', 'sam', { role: 'king' })).status, 422)
-  t.is((await put('vic', 'sam', { role: 'member' })).status, 403)
-  t.is((await set('ada', 'sam', 'admin')).value.role, 'admin')
-  t.is((await put('adam', 'sam', { role: 'member' })).status, 403, 'an admin lowers no admin')
-  t.is((await set('sam', 'sam', 'member')).value.role, 'member', 'but everyone themselves')
-  t.is((await put('eve', 'eve', { role: 'owner' })).status, 404)
-  t.is((await world.call('ada', removeMember, { params: acme('sam') })).status, 204)
-})
+test.serial(
+  'memberships: a role by name, answered with user and organization; no escalation, no half-way',
+  async (t) => {
+    const put = (login: string, who: string, body: object) =>
+      world.as(login, 'PUT', `/orgs/acme/memberships/${who}`, body)
+    const set = (login: string, who: string, role: 'member' | 'admin') =>
+      world.call(login, setMembership, { params: acme(who), body: { role } })
+    const made = await set('adam', 'sam', 'member')
+    t.like(made.value, { role: 'member', state: 'active', user: { login: 'sam' }, org: { username: 'acme' } })
+    t.is((await put('adam', 'sam', { role: 'owner' })).status, 403)
+    t.is((await put('adam', 'ada', { role: 'member' })).status, 403)
+    t.is((await put('ada', 'ada', { role: 'member' })).status, 409)
+    t.is((await put('ada', 'nobody', { role: 'member' })).status, 404)
+    t.is((await put('ada', 'evil', { role: 'member' })).status, 422)
+    t.is((await put('ada', 'sam', { role: 'king' })).status, 422)
+    t.is((await put('vic', 'sam', { role: 'member' })).status, 403)
+    t.is((await set('ada', 'sam', 'admin')).value.role, 'admin')
+    t.is((await put('adam', 'sam', { role: 'member' })).status, 403, 'an admin lowers no admin')
+    t.is((await set('sam', 'sam', 'member')).value.role, 'member', 'but everyone themselves')
+    t.is((await put('eve', 'eve', { role: 'owner' })).status, 404)
+    t.is((await world.call('ada', removeMember, { params: acme('sam') })).status, 204)
+  },
+)
 
 test.serial('removing: one answer each (Gitea: 500 and then 204), the last owner 409', async (t) => {
-  const remove = async (login: string, who: string) => (await world.as(login, 'DELETE', `/orgs/acme/members/${who}`)).status
+  const remove = async (login: string, who: string) =>
+    (await world.as(login, 'DELETE', `/orgs/acme/members/${who}`)).status
   t.is(await remove('ada', 'ada'), 409)
   t.is(await remove('ada', 'sam'), 404)
   t.is(await remove('ada', 'nobody'), 404)
@@ -116,7 +126,8 @@ test.serial('the one-route form: public, private, leave, remove, and what it ref
     (await world.as(login, 'POST', `/orgs/acme/members/action/${action}?${query}`)).status
   const vic = `uid=${world.idOf('vic')}`
   const done = async (login: string, action: string, who: string) =>
-    (await world.call(login, actOnMember, { params: { orgname: 'acme', action }, query: { uid: world.idOf(who) } })).status
+    (await world.call(login, actOnMember, { params: { orgname: 'acme', action }, query: { uid: world.idOf(who) } }))
+      .status
   t.is(await done('vic', 'public', 'vic'), 200)
   t.is(await done('ada', 'private', 'vic'), 200)
   t.is(await act('ada', 'leave', vic), 400)
@@ -154,32 +165,45 @@ const confinedToken = async (login: string, value: string, orgId: number): Promi
   return made.right
 }
 
-test.serial('tokens that are confined to the organization: owners see and revoke them, and they reach nothing else', async (t) => {
-  const shown = (await world.call('ada', getOrganization, { params: inAcme })).value
-  if (shown instanceof Redirect) throw new Error(shown.path)
-  const value = '0123456789abcdef0123456789abcdef01234567'
-  const id = await confinedToken('ada', value, shown.value.id)
-  const send = async (method: string, path: string, body?: unknown) =>
-    world.service.send(method, `/api/v1${path}`, { token: value, ...(body === undefined ? {} : { body }) })
-  await world.call('ada', createOrganization, { body: { username: 'second', visibility: 'private' } })
-  t.deepEqual((await world.service.call(value, getOrganization, { params: inAcme })).value, shown)
-  t.is((await send('GET', '/orgs/second')).status, 404)
-  t.is((await send('PATCH', '/orgs/second', { location: 'x' })).status, 404)
-  t.is((await send('POST', '/orgs', { username: 'third' })).status, 403)
-  t.deepEqual((await world.service.call(value, listOwnOrganizations)).value.items.map(({ username }) => username), ['acme'])
-  t.deepEqual([...new Set((await world.service.call(value, listOwnTeams)).value.items.map(({ organization }) => organization.username))], ['acme'])
+test.serial(
+  'tokens that are confined to the organization: owners see and revoke them, and they reach nothing else',
+  async (t) => {
+    const shown = (await world.call('ada', getOrganization, { params: inAcme })).value
+    if (shown instanceof Redirect) throw new Error(shown.path)
+    const value = '0123456789abcdef0123456789abcdef01234567'
+    const id = await confinedToken('ada', value, shown.value.id)
+    const send = async (method: string, path: string, body?: unknown) =>
+      world.service.send(method, `/api/v1${path}`, { token: value, ...(body === undefined ? {} : { body }) })
+    await world.call('ada', createOrganization, { body: { username: 'second', visibility: 'private' } })
+    t.deepEqual((await world.service.call(value, getOrganization, { params: inAcme })).value, shown)
+    t.is((await send('GET', '/orgs/second')).status, 404)
+    t.is((await send('PATCH', '/orgs/second', { location: 'x' })).status, 404)
+    t.is((await send('POST', '/orgs', { username: 'third' })).status, 403)
+    t.deepEqual(
+      (await world.service.call(value, listOwnOrganizations)).value.items.map(({ username }) => username),
+      ['acme'],
+    )
+    t.deepEqual(
+      [
+        ...new Set(
+          (await world.service.call(value, listOwnTeams)).value.items.map(({ organization }) => organization.username),
+        ),
+      ],
+      ['acme'],
+    )
 
-  const path = '/orgs/acme/tokens/access-tokens'
-  const listed = await world.call('ada', listOrganizationTokens, { params: inAcme })
-  t.is((await world.as('ada', 'GET', `${path}/`)).text, listed.text, 'with a slash at the end as well')
-  t.like(listed.value.items[0], { id, uid: world.idOf('ada'), token: '', tokenLastEight: '01234567', expDate: 0 })
-  t.is((await world.as('vic', 'GET', path)).status, 403)
-  t.is((await world.as('eve', 'GET', path)).status, 403)
-  t.is((await world.as('adam', 'DELETE', `${path}/${id}`)).status, 403)
-  t.is((await world.as('eve', 'DELETE', `/orgs/evil/tokens/access-tokens/${id}`)).status, 404)
-  t.is((await world.call('ada', revokeOrganizationToken, { params: { orgname: 'acme', id } })).status, 200)
-  t.is((await send('GET', '/user')).status, 401, 'a revoked token is dead at once')
-})
+    const path = '/orgs/acme/tokens/access-tokens'
+    const listed = await world.call('ada', listOrganizationTokens, { params: inAcme })
+    t.is((await world.as('ada', 'GET', `${path}/`)).text, listed.text, 'with a slash at the end as well')
+    t.like(listed.value.items[0], { id, uid: world.idOf('ada'), token: '', tokenLastEight: '01234567', expDate: 0 })
+    t.is((await world.as('vic', 'GET', path)).status, 403)
+    t.is((await world.as('eve', 'GET', path)).status, 403)
+    t.is((await world.as('adam', 'DELETE', `${path}/${id}`)).status, 403)
+    t.is((await world.as('eve', 'DELETE', `/orgs/evil/tokens/access-tokens/${id}`)).status, 404)
+    t.is((await world.call('ada', revokeOrganizationToken, { params: { orgname: 'acme', id } })).status, 200)
+    t.is((await send('GET', '/user')).status, 401, 'a revoked token is dead at once')
+  },
+)
 
 let invitationsWorld: ServiceWorld
 let mails: MailFolder
@@ -193,11 +217,17 @@ test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const invite = (login: string, body: object, org = 'acme') => invitationsWorld.as(login, 'POST', `/orgs/${org}/invitations`, body)
-const invited = async (login: string, body: { readonly email: string; readonly role: 'member' | 'admin' | 'owner'; readonly team_ids?: readonly number[] }, orgname = 'acme') =>
-  invitationsWorld.call(login, inviteMember, { params: { orgname }, body })
-const accept = (login: string | undefined, code: string) => invitationsWorld.as(login, 'PUT', `/user/invitations/${code}`)
-const accepted = async (login: string, token: string) => (await invitationsWorld.call(login, acceptInvitation, { params: { token } })).status
+const invite = (login: string, body: object, org = 'acme') =>
+  invitationsWorld.as(login, 'POST', `/orgs/${org}/invitations`, body)
+const invited = async (
+  login: string,
+  body: { readonly email: string; readonly role: 'member' | 'admin' | 'owner'; readonly team_ids?: readonly number[] },
+  orgname = 'acme',
+) => invitationsWorld.call(login, inviteMember, { params: { orgname }, body })
+const accept = (login: string | undefined, code: string) =>
+  invitationsWorld.as(login, 'PUT', `/user/invitations/${code}`)
+const accepted = async (login: string, token: string) =>
+  (await invitationsWorld.call(login, acceptInvitation, { params: { token } })).status
 const show = (login: string | undefined, code: string) => invitationsWorld.as(login, 'GET', `/user/invitations/${code}`)
 const statusOf = async (answer: Promise<ServiceAnswer>) => (await answer).status
 /** The token in the link of the nth mail to an address. */
@@ -208,30 +238,44 @@ const tokenTo = async (address: string, count = 1): Promise<string> => {
   return token
 }
 const newcomer = async (login: string): Promise<void> => {
-  const user = { username: login, email: `${login}@example.org`, password: 'a long passphrase of ours', must_change_password: false, send_notify: false }
+  const user = {
+    username: login,
+    email: `${login}@example.org`,
+    password: 'a long passphrase of ours',
+    must_change_password: false,
+    send_notify: false,
+  }
   await invitationsWorld.call('admin', adminCreateUser, { body: user })
   await invitationsWorld.adopt(login)
 }
 
-test.serial('an invitation makes the holder of the address a member, in the role and the teams that it names, once', async (t) => {
-  await newcomer('grace')
-  const editors = await invitationsWorld.teamId('Editors')
-  const made = await invited('adam', { email: 'grace@EXAMPLE.org', role: 'member', team_ids: [editors] })
-  t.like(made.value, { email: 'grace@example.org', role: 'member', team_ids: [editors], inviter: 'adam' })
-  t.false(made.text.includes('token'))
-  const pending = async () => (await invitationsWorld.call('ada', listInvitations, { params: inAcme })).value.items.map(({ email }) => email)
-  t.deepEqual(await pending(), ['grace@example.org'])
-  const token = await tokenTo('grace@example.org')
-  t.is(token.length, 32)
-  const shown = await invitationsWorld.call('grace', getOwnInvitation, { params: { token } })
-  t.like(shown.value, { role: 'member', inviter: 'adam', org: { username: 'acme' }, email: 'grace@example.org' })
-  t.is(await statusOf(invitationsWorld.as('grace', 'GET', '/orgs/acme/teams')), 404, 'shown, not yet a member')
-  t.is(await accepted('grace', token), 204)
-  t.is((await invitationsWorld.call('grace', getTeamMember, { params: { teamid: editors, username: 'grace' } })).value.login, 'grace')
-  t.is(await statusOf(accept('grace', token)), 410, 'once')
-  t.is(await statusOf(show('grace', token)), 410)
-  t.deepEqual(await pending(), [])
-})
+test.serial(
+  'an invitation makes the holder of the address a member, in the role and the teams that it names, once',
+  async (t) => {
+    await newcomer('grace')
+    const editors = await invitationsWorld.teamId('Editors')
+    const made = await invited('adam', { email: 'grace@EXAMPLE.org', role: 'member', team_ids: [editors] })
+    t.like(made.value, { email: 'grace@example.org', role: 'member', team_ids: [editors], inviter: 'adam' })
+    t.false(made.text.includes('token'))
+    const pending = async () =>
+      (await invitationsWorld.call('ada', listInvitations, { params: inAcme })).value.items.map(({ email }) => email)
+    t.deepEqual(await pending(), ['grace@example.org'])
+    const token = await tokenTo('grace@example.org')
+    t.is(token.length, 32)
+    const shown = await invitationsWorld.call('grace', getOwnInvitation, { params: { token } })
+    t.like(shown.value, { role: 'member', inviter: 'adam', org: { username: 'acme' }, email: 'grace@example.org' })
+    t.is(await statusOf(invitationsWorld.as('grace', 'GET', '/orgs/acme/teams')), 404, 'shown, not yet a member')
+    t.is(await accepted('grace', token), 204)
+    t.is(
+      (await invitationsWorld.call('grace', getTeamMember, { params: { teamid: editors, username: 'grace' } })).value
+        .login,
+      'grace',
+    )
+    t.is(await statusOf(accept('grace', token)), 410, 'once')
+    t.is(await statusOf(show('grace', token)), 410)
+    t.deepEqual(await pending(), [])
+  },
+)
 
 test.serial('a user with another address gets nothing by the link, and does not learn the address', async (t) => {
   await newcomer('heidi')
@@ -257,7 +301,10 @@ test.serial('an address that is not confirmed accepts nothing', async (t) => {
 })
 
 test.serial('inviting does not tell whether an account has the address', async (t) => {
-  const answers = [await invite('ada', { email: 'eve@example.org', role: 'member' }), await invite('ada', { email: 'nobody@example.org', role: 'member' })]
+  const answers = [
+    await invite('ada', { email: 'eve@example.org', role: 'member' }),
+    await invite('ada', { email: 'nobody@example.org', role: 'member' }),
+  ]
   const bare = answers.map(({ status, json }) => ({ status, keys: Object.keys(json) }))
   t.deepEqual(bare[0], bare[1])
   // Vic is a member who hides the address: the answer is that of a stranger's.
@@ -276,7 +323,9 @@ test.serial('members invite to their own rights at most, outsiders cannot invite
   t.is((await invite('cleo', { ...to, role: 'admin' })).status, 403)
   t.is((await invite('ed', { ...to, role: 'member' })).status, 403)
   t.is((await invite('eve', { ...to, role: 'member' })).status, 404)
-  const foreign = (await invitationsWorld.call('eve', listTeams, { params: { orgname: 'evil' } })).value.items.map(({ id }) => id)
+  const foreign = (await invitationsWorld.call('eve', listTeams, { params: { orgname: 'evil' } })).value.items.map(
+    ({ id }) => id,
+  )
   t.is(foreign.length, 3)
   t.is((await invite('ada', { ...to, role: 'member', team_ids: foreign.slice(0, 1) })).status, 422)
   t.is((await invite('ada', { email: 'no address', role: 'member' })).status, 422)
@@ -285,7 +334,8 @@ test.serial('members invite to their own rights at most, outsiders cannot invite
 })
 
 test.serial('an invitation to rights that the inviter lost cannot be accepted', async (t) => {
-  const setKarl = (role: 'member' | 'admin') => invitationsWorld.call('ada', setMembership, { params: acme('karl'), body: { role } })
+  const setKarl = (role: 'member' | 'admin') =>
+    invitationsWorld.call('ada', setMembership, { params: acme('karl'), body: { role } })
   await newcomer('judy')
   await newcomer('karl')
   t.is((await setKarl('admin')).value.role, 'admin')
@@ -296,33 +346,50 @@ test.serial('an invitation to rights that the inviter lost cannot be accepted', 
   t.is((await setKarl('admin')).value.role, 'admin')
   t.is(await accepted('judy', token), 204, 'and again when the inviter may')
   await newcomer('olaf')
-  t.is((await invited('karl', { email: 'olaf@example.org', role: 'member', team_ids: [await invitationsWorld.teamId('Admins')] })).status, 201)
+  t.is(
+    (
+      await invited('karl', {
+        email: 'olaf@example.org',
+        role: 'member',
+        team_ids: [await invitationsWorld.teamId('Admins')],
+      })
+    ).status,
+    201,
+  )
   t.is((await setKarl('member')).value.role, 'member')
   t.is(await statusOf(accept('olaf', await tokenTo('olaf@example.org'))), 410, 'no team either')
   t.is(await statusOf(invitationsWorld.as('olaf', 'GET', '/orgs/acme/teams')), 404)
 })
 
-test.serial('a new invitation to an address replaces the old one; a withdrawn one is gone; another organization withdraws none', async (t) => {
-  await newcomer('lena')
-  t.is((await invited('ada', { email: 'lena@example.org', role: 'admin' })).status, 201)
-  const old = await tokenTo('lena@example.org')
-  const again = await invited('ada', { email: 'lena@example.org', role: 'member' })
-  const token = await tokenTo('lena@example.org', 2)
-  t.is(await statusOf(accept('lena', old)), 410)
-  const path = (org: string) => `/orgs/${org}/invitations/${again.value.id}`
-  t.is(await statusOf(invitationsWorld.as('eve', 'DELETE', path('evil'))), 404)
-  t.is(await statusOf(invitationsWorld.as('vic', 'DELETE', path('acme'))), 403)
-  t.is((await invitationsWorld.call('adam', withdrawInvitation, { params: { orgname: 'acme', id: again.value.id } })).status, 204)
-  t.is(await statusOf(invitationsWorld.as('adam', 'DELETE', path('acme'))), 404)
-  t.is(await statusOf(accept('lena', token)), 410)
-  t.is(await statusOf(accept('lena', 'x'.repeat(32))), 410)
-})
+test.serial(
+  'a new invitation to an address replaces the old one; a withdrawn one is gone; another organization withdraws none',
+  async (t) => {
+    await newcomer('lena')
+    t.is((await invited('ada', { email: 'lena@example.org', role: 'admin' })).status, 201)
+    const old = await tokenTo('lena@example.org')
+    const again = await invited('ada', { email: 'lena@example.org', role: 'member' })
+    const token = await tokenTo('lena@example.org', 2)
+    t.is(await statusOf(accept('lena', old)), 410)
+    const path = (org: string) => `/orgs/${org}/invitations/${again.value.id}`
+    t.is(await statusOf(invitationsWorld.as('eve', 'DELETE', path('evil'))), 404)
+    t.is(await statusOf(invitationsWorld.as('vic', 'DELETE', path('acme'))), 403)
+    t.is(
+      (await invitationsWorld.call('adam', withdrawInvitation, { params: { orgname: 'acme', id: again.value.id } }))
+        .status,
+      204,
+    )
+    t.is(await statusOf(invitationsWorld.as('adam', 'DELETE', path('acme'))), 404)
+    t.is(await statusOf(accept('lena', token)), 410)
+    t.is(await statusOf(accept('lena', 'x'.repeat(32))), 410)
+  },
+)
 
 test.serial('many organizations together send a limited number of mails to one address', async (t) => {
   const statuses: number[] = []
   for (let n = 1; n <= 5; n++) {
     await invitationsWorld.call('ada', createOrganization, { body: { username: `bombers-${n}` } })
-    for (let i = 0; i < 5; i++) statuses.push(await statusOf(invite('ada', { email: 'victim@example.net', role: 'member' }, `bombers-${n}`)))
+    for (let i = 0; i < 5; i++)
+      statuses.push(await statusOf(invite('ada', { email: 'victim@example.net', role: 'member' }, `bombers-${n}`)))
   }
   t.deepEqual(statuses, [...Array.from({ length: 20 }, () => 201), ...Array.from({ length: 5 }, () => 429)])
   t.is(await statusOf(invite('ada', { email: 'another@example.net', role: 'member' }, 'bombers-5')), 201)

@@ -12,7 +12,13 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
   onBench('accounts are distinguished', async (t, bench) => {
     const ada = await bench.user('Ada')
     const id = await addOrganization(bench, 'acme')
-    t.deepEqual(await bench.memberships.findAccount('ADA'), { id: ada, kind: 'user', name: 'Ada', isActive: true, seenAs: { visibility: 'public', isActive: true } })
+    t.deepEqual(await bench.memberships.findAccount('ADA'), {
+      id: ada,
+      kind: 'user',
+      name: 'Ada',
+      isActive: true,
+      seenAs: { visibility: 'public', isActive: true },
+    })
     t.like(await bench.memberships.findAccountById(id), { id, kind: 'organization', name: 'acme' })
     t.is(await bench.memberships.findAccount('nobody'), undefined)
     t.is(await bench.memberships.findAccountById(999999), undefined)
@@ -21,8 +27,15 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
   onBench('a rights joins the highest level and all roles of one organization', async (t, bench) => {
     const ada = await bench.user('ada')
     const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
-    const [low, high, custom] = [await addTeam(bench, orgId, 'a', 'read'), await addTeam(bench, orgId, 'b', 'admin'), await addTeam(bench, orgId, 'c', 'custom')]
-    const [role, second] = [await bench.role(orgId, 'r', ['n/see', 'n/do it']), await bench.role(orgId, 's', ['n/see', 'm/x'])]
+    const [low, high, custom] = [
+      await addTeam(bench, orgId, 'a', 'read'),
+      await addTeam(bench, orgId, 'b', 'admin'),
+      await addTeam(bench, orgId, 'c', 'custom'),
+    ]
+    const [role, second] = [
+      await bench.role(orgId, 'r', ['n/see', 'n/do it']),
+      await bench.role(orgId, 's', ['n/see', 'm/x']),
+    ]
     await bench.teams.replaceRoles({ id: low, orgId }, [role])
     await bench.teams.replaceRoles({ id: custom, orgId }, [role, second])
     const foreign = await addTeam(bench, other, 'boss', 'owner')
@@ -71,7 +84,11 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
   onBench('a removal covers all teams of that organization and no other', async (t, bench) => {
     const ada = await bench.user('ada')
     const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
-    const [team, second, foreign] = [await addTeam(bench, orgId, 'a'), await addTeam(bench, orgId, 'b'), await addTeam(bench, other, 'a')]
+    const [team, second, foreign] = [
+      await addTeam(bench, orgId, 'a'),
+      await addTeam(bench, orgId, 'b'),
+      await addTeam(bench, other, 'a'),
+    ]
     for (const id of [orgId, other]) await bench.memberships.add(id, ada, at)
     for (const id of [team, second]) await bench.teams.addMember({ id, orgId }, ada, at)
     await bench.teams.addMember({ id: foreign, orgId: other }, ada, at)
@@ -102,7 +119,10 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
     const theirs = await bench.token(ada, 'theirs', other)
     const free = await bench.token(ada, 'free', undefined)
     const listed = await bench.tokens.list(orgId, firstPage)
-    t.deepEqual(listed.items.map(({ id, userId, name: shown }) => [id, userId, shown]), [[mine, ada, 'mine']])
+    t.deepEqual(
+      listed.items.map(({ id, userId, name: shown }) => [id, userId, shown]),
+      [[mine, ada, 'mine']],
+    )
     t.is(listed.total, 1)
     for (const id of [theirs, free]) {
       t.is(await bench.tokens.find(orgId, id), undefined)

@@ -9,7 +9,15 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
 
   onBench('an organization reads back as it was inserted, by id and by name in any case', async (t, bench) => {
     const id = await addOrganization(bench, 'Acme.Corp')
-    const expected = { ...profile, id, name: 'Acme.Corp', orgType: 0, avatarDigest: undefined, createdAt: at, version: 1 }
+    const expected = {
+      ...profile,
+      id,
+      name: 'Acme.Corp',
+      orgType: 0,
+      avatarDigest: undefined,
+      createdAt: at,
+      version: 1,
+    }
     t.deepEqual(await bench.organizations.findById(id), expected)
     t.deepEqual(await bench.organizations.findByName('acme.CORP'), expected)
     t.is(await bench.organizations.findByName('acme'), undefined)
@@ -29,9 +37,17 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
   })
 
   onBench('an organization is orphaned while it has no owner', async (t, bench) => {
-    const [cared, left, other] = [await addOrganization(bench, 'cared'), await addOrganization(bench, 'left'), await addOrganization(bench, 'other')]
+    const [cared, left, other] = [
+      await addOrganization(bench, 'cared'),
+      await addOrganization(bench, 'left'),
+      await addOrganization(bench, 'other'),
+    ]
     const ada = await bench.user('ada')
-    for (const [orgId, permission] of [[cared, 'owner'], [left, 'write'], [other, 'owner']] as const) {
+    for (const [orgId, permission] of [
+      [cared, 'owner'],
+      [left, 'write'],
+      [other, 'owner'],
+    ] as const) {
       const id = await addTeam(bench, orgId, 'team', permission)
       if (orgId === other) continue
       await bench.memberships.add(orgId, ada, at)
@@ -39,7 +55,14 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     }
     const orphaned = await bench.organizations.listOrphaned(firstPage)
     t.deepEqual([orphaned.items.map(({ name }) => name), orphaned.total], [['left', 'other'], 2])
-    t.deepEqual([await bench.organizations.isOrphaned(cared), await bench.organizations.isOrphaned(left), await bench.organizations.isOrphaned(other)], [false, true, true])
+    t.deepEqual(
+      [
+        await bench.organizations.isOrphaned(cared),
+        await bench.organizations.isOrphaned(left),
+        await bench.organizations.isOrphaned(other),
+      ],
+      [false, true, true],
+    )
     t.false(await bench.organizations.isOrphaned(999999 as never))
   })
 
@@ -70,7 +93,12 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
   })
 
   onBench('lists are by name, by visibility, in pages with the whole number', async (t, bench) => {
-    for (const [name, visibility] of [['c', 'public'], ['B', 'public'], ['a', 'limited'], ['d', 'private']] as const) {
+    for (const [name, visibility] of [
+      ['c', 'public'],
+      ['B', 'public'],
+      ['a', 'limited'],
+      ['d', 'private'],
+    ] as const) {
       await addOrganization(bench, name, { visibility })
     }
     const names = async (visible: readonly ('public' | 'limited' | 'private')[], page = firstPage) => {
@@ -95,39 +123,55 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     await bench.memberships.add(shared, eve, at)
     await addOrganization(bench, 'foreign', { visibility: 'public' })
     const namesOf = (page: { items: readonly { name: string }[] }) => page.items.map(({ name: found }) => found)
-    t.deepEqual(namesOf(await bench.organizations.listOfUser(ada, firstPage)), ['closed', 'open-hidden', 'open-shown', 'shared'])
-    t.deepEqual(namesOf(await bench.organizations.listOfUserSeenBy(ada, eve, ['public'], firstPage)), ['open-shown', 'shared'])
-    t.deepEqual(namesOf(await bench.organizations.listOfUserSeenBy(ada, undefined, ['public'], firstPage)), ['open-shown'])
+    t.deepEqual(namesOf(await bench.organizations.listOfUser(ada, firstPage)), [
+      'closed',
+      'open-hidden',
+      'open-shown',
+      'shared',
+    ])
+    t.deepEqual(namesOf(await bench.organizations.listOfUserSeenBy(ada, eve, ['public'], firstPage)), [
+      'open-shown',
+      'shared',
+    ])
+    t.deepEqual(namesOf(await bench.organizations.listOfUserSeenBy(ada, undefined, ['public'], firstPage)), [
+      'open-shown',
+    ])
     t.is((await bench.organizations.listOfUserSeenBy(eve, ada, ['public'], firstPage)).total, 1)
   })
 
   onBench('what belongs to the organization blocks, what belongs to another does not', async (t, bench) => {
     const [id, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
     for (const cluster of ['b', 'a', 'c']) await bench.cluster(id, cluster)
-    t.deepEqual(await bench.organizations.blockingObjects(id, 2), [{ type: 'cluster', name: 'a' }, { type: 'cluster', name: 'b' }])
+    t.deepEqual(await bench.organizations.blockingObjects(id, 2), [
+      { type: 'cluster', name: 'a' },
+      { type: 'cluster', name: 'b' },
+    ])
     t.deepEqual(await bench.organizations.blockingObjects(other, 2), [])
   })
 
-  onBench('removing takes teams, memberships and confined tokens along, of this organization alone', async (t, bench) => {
-    const ada = await bench.user('ada')
-    const [id, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
-    const [team, otherTeam] = [await addTeam(bench, id, 'Ops'), await addTeam(bench, other, 'Ops')]
-    for (const orgId of [id, other]) await bench.memberships.add(orgId, ada, at)
-    await bench.teams.addMember({ id: team, orgId: id }, ada, at)
-    await bench.teams.addMember({ id: otherTeam, orgId: other }, ada, at)
-    await bench.token(ada, 'mine', id)
-    await bench.token(ada, 'theirs', other)
-    await bench.organizations.remove(id)
-    t.is(await bench.organizations.findById(id), undefined)
-    t.is(await bench.teams.findById(team), undefined)
-    t.is(await bench.memberships.find(id, ada), undefined)
-    t.is((await bench.tokens.list(id, firstPage)).total, 0)
-    t.not(await bench.organizations.findById(other), undefined)
-    t.true(await bench.teams.hasMember(otherTeam, ada))
-    t.is((await bench.tokens.list(other, firstPage)).total, 1)
-    await bench.organizations.remove(ada as never)
-    t.not(await bench.memberships.findAccount('ada'), undefined, 'a user is not removed by an id of this kind')
-  })
+  onBench(
+    'removing takes teams, memberships and confined tokens along, of this organization alone',
+    async (t, bench) => {
+      const ada = await bench.user('ada')
+      const [id, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
+      const [team, otherTeam] = [await addTeam(bench, id, 'Ops'), await addTeam(bench, other, 'Ops')]
+      for (const orgId of [id, other]) await bench.memberships.add(orgId, ada, at)
+      await bench.teams.addMember({ id: team, orgId: id }, ada, at)
+      await bench.teams.addMember({ id: otherTeam, orgId: other }, ada, at)
+      await bench.token(ada, 'mine', id)
+      await bench.token(ada, 'theirs', other)
+      await bench.organizations.remove(id)
+      t.is(await bench.organizations.findById(id), undefined)
+      t.is(await bench.teams.findById(team), undefined)
+      t.is(await bench.memberships.find(id, ada), undefined)
+      t.is((await bench.tokens.list(id, firstPage)).total, 0)
+      t.not(await bench.organizations.findById(other), undefined)
+      t.true(await bench.teams.hasMember(otherTeam, ada))
+      t.is((await bench.tokens.list(other, firstPage)).total, 1)
+      await bench.organizations.remove(ada as never)
+      t.not(await bench.memberships.findAccount('ada'), undefined, 'a user is not removed by an id of this kind')
+    },
+  )
 
   onBench('the lock returns whether the organization exists', async (t, bench) => {
     const [ada, id] = [await bench.user('ada'), await addOrganization(bench, 'acme')]

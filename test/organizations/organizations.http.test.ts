@@ -43,7 +43,11 @@ test.after.always(() => world.stop())
 
 const acme = { orgname: 'acme' } as const
 /** An organization as a person sees it, with its row version. */
-const readOrganization = async ({ call }: ServiceWorld, login: string, orgname: string): Promise<{ readonly value: OrganizationBody; readonly version: number }> => {
+const readOrganization = async (
+  { call }: ServiceWorld,
+  login: string,
+  orgname: string,
+): Promise<{ readonly value: OrganizationBody; readonly version: number }> => {
   const { value } = await call(login, getOrganization, { params: { orgname } })
   if (value instanceof Redirect) throw new Error(`${orgname} is now at ${value.path}`)
   return value
@@ -51,52 +55,109 @@ const readOrganization = async ({ call }: ServiceWorld, login: string, orgname: 
 
 const statusesFor = async (method: string, path: string, body?: unknown): Promise<string> => {
   const statuses: string[] = []
-  for (const login of [undefined, 'sam', 'eve', 'vic', 'ed', 'cleo']) statuses.push(String((await world.as(login, method, path, body)).status))
+  for (const login of [undefined, 'sam', 'eve', 'vic', 'ed', 'cleo'])
+    statuses.push(String((await world.as(login, method, path, body)).status))
   return statuses.join(' ')
 }
 
-test.serial('creating: 201 with all keys, the caller alone in Owners; bad, reserved and taken names are 422', async (t) => {
-  const made = await world.as('sam', 'POST', '/orgs', { username: 'Sams.Org', full_name: 'S', website: 'https://s.example', repo_admin_change_team_access: true })
-  t.is(made.status, 201)
-  const { id, ...rest } = made.json
-  t.true(Number.isSafeInteger(id))
-  t.deepEqual(rest, {
-    name: 'Sams.Org', username: 'Sams.Org', full_name: 'S', email: '', avatar_url: `${world.service.baseUrl}/api/v1/avatars/drawn/sams.org`, description: '', website: 'https://s.example',
-    location: '', fleetManagementClusterEndPoint: '', visibility: 'public', orgType: 0, repo_admin_change_team_access: false,
-  })
-  const teams = (await world.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
-  t.deepEqual(teams.map((team) => [team.name, team.permission, team.type]), [['Owners', 'owner', 'kubernetes'], ['Editors', 'write', 'kubernetes'], ['Viewers', 'read', 'kubernetes']])
-  const owners = await world.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
-  t.deepEqual(owners.value.items.map(({ login }) => login), ['sam'])
-  for (const body of [{ username: 'sams.org' }, { username: 'SAM' }, { username: 'api' }, { username: '' }, { username: 'a b' }, {}, { username: 'x', visibility: 'secret' }, { username: 'x', orgType: 'client' }, { username: 'x', website: 'nope' }, { username: 7 }]) {
-    const refused = await world.as('sam', 'POST', '/orgs', body)
-    t.is(refused.status, 422, JSON.stringify(body))
-    t.is(typeof refused.json.message, 'string')
-  }
-  t.is((await world.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
-})
+test.serial(
+  'creating: 201 with all keys, the caller alone in Owners; bad, reserved and taken names are 422',
+  async (t) => {
+    const made = await world.as('sam', 'POST', '/orgs', {
+      username: 'Sams.Org',
+      full_name: 'S',
+      website: 'https://s.example',
+      repo_admin_change_team_access: true,
+    })
+    t.is(made.status, 201)
+    const { id, ...rest } = made.json
+    t.true(Number.isSafeInteger(id))
+    t.deepEqual(rest, {
+      name: 'Sams.Org',
+      username: 'Sams.Org',
+      full_name: 'S',
+      email: '',
+      avatar_url: `${world.service.baseUrl}/api/v1/avatars/drawn/sams.org`,
+      description: '',
+      website: 'https://s.example',
+      location: '',
+      fleetManagementClusterEndPoint: '',
+      visibility: 'public',
+      orgType: 0,
+      repo_admin_change_team_access: false,
+    })
+    const teams = (await world.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
+    t.deepEqual(
+      teams.map((team) => [team.name, team.permission, team.type]),
+      [
+        ['Owners', 'owner', 'kubernetes'],
+        ['Editors', 'write', 'kubernetes'],
+        ['Viewers', 'read', 'kubernetes'],
+      ],
+    )
+    const owners = await world.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
+    t.deepEqual(
+      owners.value.items.map(({ login }) => login),
+      ['sam'],
+    )
+    for (const body of [
+      { username: 'sams.org' },
+      { username: 'SAM' },
+      { username: 'api' },
+      { username: '' },
+      { username: 'a b' },
+      {},
+      { username: 'x', visibility: 'secret' },
+      { username: 'x', orgType: 'client' },
+      { username: 'x', website: 'nope' },
+      { username: 7 },
+    ]) {
+      const refused = await world.as('sam', 'POST', '/orgs', body)
+      t.is(refused.status, 422, JSON.stringify(body))
+      t.is(typeof refused.json.message, 'string')
+    }
+    t.is((await world.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
+  },
+)
 
-test.serial('creating: refused with 403 without the right, and for tokens that are confined or read-only', async (t) => {
-  await world.call('admin', adminEditUser, { params: { username: 'vic' }, body: { allow_create_organization: false } })
-  t.is((await world.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
-  const reading = await world.service.tokenFor('ed', ['read:organization'])
-  t.is((await world.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status, 403)
-})
+test.serial(
+  'creating: refused with 403 without the right, and for tokens that are confined or read-only',
+  async (t) => {
+    await world.call('admin', adminEditUser, {
+      params: { username: 'vic' },
+      body: { allow_create_organization: false },
+    })
+    t.is((await world.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
+    const reading = await world.service.tokenFor('ed', ['read:organization'])
+    t.is((await world.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status, 403)
+  },
+)
 
-test.serial('reading: a private organization does not exist for outsiders, its address is for the signed-in', async (t) => {
-  t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
-  t.is((await readOrganization(world, 'admin', 'ACME')).value.username, 'acme')
-  t.is((await world.as(undefined, 'GET', '/orgs/evil')).json.email, '')
-  t.is((await readOrganization(world, 'sam', 'evil')).value.email, 'eve@example.org')
-  const [hidden, missing] = [await world.as('sam', 'GET', '/orgs/acme'), await world.as('sam', 'GET', '/orgs/nowhere')]
-  t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
-  const scoped = await world.service.tokenFor('ada', ['read:user'])
-  t.is((await world.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status, 404, 'a token without the scope is a stranger')
-})
+test.serial(
+  'reading: a private organization does not exist for outsiders, its address is for the signed-in',
+  async (t) => {
+    t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
+    t.is((await readOrganization(world, 'admin', 'ACME')).value.username, 'acme')
+    t.is((await world.as(undefined, 'GET', '/orgs/evil')).json.email, '')
+    t.is((await readOrganization(world, 'sam', 'evil')).value.email, 'eve@example.org')
+    const [hidden, missing] = [
+      await world.as('sam', 'GET', '/orgs/acme'),
+      await world.as('sam', 'GET', '/orgs/nowhere'),
+    ]
+    t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
+    const scoped = await world.service.tokenFor('ada', ['read:user'])
+    t.is(
+      (await world.service.send('GET', '/api/v1/orgs/acme', { token: scoped })).status,
+      404,
+      'a token without the scope is a stranger',
+    )
+  },
+)
 
 test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
   await world.call('eve', createOrganization, { body: { username: 'halfopen', visibility: 'limited' } })
-  const names = async (login: string) => (await world.call(login, listOrganizations, { page: { limit: 50 } })).value.items.map(({ username }) => username)
+  const names = async (login: string) =>
+    (await world.call(login, listOrganizations, { page: { limit: 50 } })).value.items.map(({ username }) => username)
   const anonymous = await world.as(undefined, 'GET', '/orgs?limit=50')
   t.is(anonymous.status, 200)
   t.false(anonymous.text.includes('halfopen'))
@@ -112,9 +173,14 @@ test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
 
 test.serial("a user's organizations: one's own all, another's only what one may know", async (t) => {
   const own = await world.call('ada', listOwnOrganizations)
-  t.deepEqual(own.value.items.map(({ username }) => username), ['acme'])
+  t.deepEqual(
+    own.value.items.map(({ username }) => username),
+    ['acme'],
+  )
   const ofAda = async (login: string) =>
-    (await world.call(login, listOrganizationsOfUser, { params: { username: 'ada' } })).value.items.map(({ username }) => username)
+    (await world.call(login, listOrganizationsOfUser, { params: { username: 'ada' } })).value.items.map(
+      ({ username }) => username,
+    )
   t.deepEqual(await ofAda('vic'), ['acme'], 'fellow members know')
   t.deepEqual(await ofAda('eve'), [])
   t.deepEqual(await ofAda('admin'), ['acme'])
@@ -122,18 +188,35 @@ test.serial("a user's organizations: one's own all, another's only what one may 
   t.is((await world.as('ada', 'GET', '/users/acme/orgs')).status, 404)
 })
 
-test.serial('editing: what is not sent stays, "" clears (Gitea blanks it all); 403 to members, 404 to those who may not know', async (t) => {
-  const full = { full_name: 'Acme', description: 'd', website: 'https://a.example', location: 'L', fleetManagementClusterEndPoint: 'https://f.example' }
-  t.like((await world.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
-  const edited = await world.call('adam', editOrganization, { params: acme, body: { location: '' } })
-  t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
-  t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
-  t.is((await world.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status, 403, 'a public organization may be known')
-  const shared = await world.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
-  t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
-  t.is((await world.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
-  t.like((await world.as(undefined, 'GET', '/orgs/evil')).json, { location: '' }, 'the other organization is as it was')
-})
+test.serial(
+  'editing: what is not sent stays, "" clears (Gitea blanks it all); 403 to members, 404 to those who may not know',
+  async (t) => {
+    const full = {
+      full_name: 'Acme',
+      description: 'd',
+      website: 'https://a.example',
+      location: 'L',
+      fleetManagementClusterEndPoint: 'https://f.example',
+    }
+    t.like((await world.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
+    const edited = await world.call('adam', editOrganization, { params: acme, body: { location: '' } })
+    t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
+    t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
+    t.is(
+      (await world.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status,
+      403,
+      'a public organization may be known',
+    )
+    const shared = await world.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
+    t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
+    t.is((await world.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
+    t.like(
+      (await world.as(undefined, 'GET', '/orgs/evil')).json,
+      { location: '' },
+      'the other organization is as it was',
+    )
+  },
+)
 
 test.serial('editing: If-Match guards the change', async (t) => {
   const { headers } = await world.as('ada', 'GET', '/orgs/acme')
@@ -143,23 +226,30 @@ test.serial('editing: If-Match guards the change', async (t) => {
   t.is((await readOrganization(world, 'ada', 'acme')).value.description, 'first')
 })
 
-test.serial('owners: only they rename and delete; the old name redirects callers who may see the organization', async (t) => {
-  t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
-  t.is((await world.call('ada', isOwner, { params: acme })).status, 200)
-  t.is((await world.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
-  t.is((await world.as('adam', 'DELETE', '/orgs/acme')).status, 403)
-  await world.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
-  t.is((await world.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
-  t.is((await world.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } })).status, 204)
-  const moved = await world.call('sam', getOrganization, { params: { orgname: 'before' } })
-  t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
-  t.is((await world.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
-  t.is((await world.as('sam', 'GET', '/orgs/before/members')).status, 404)
-  t.is((await world.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
-  t.is((await world.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
-  t.is((await world.as('sam', 'GET', '/orgs/before')).status, 404)
-  t.is((await world.as('sam', 'DELETE', '/orgs/after')).status, 404)
-})
+test.serial(
+  'owners: only they rename and delete; the old name redirects callers who may see the organization',
+  async (t) => {
+    t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
+    t.is((await world.call('ada', isOwner, { params: acme })).status, 200)
+    t.is((await world.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
+    t.is((await world.as('adam', 'DELETE', '/orgs/acme')).status, 403)
+    await world.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
+    t.is((await world.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
+    t.is(
+      (await world.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } }))
+        .status,
+      204,
+    )
+    const moved = await world.call('sam', getOrganization, { params: { orgname: 'before' } })
+    t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
+    t.is((await world.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
+    t.is((await world.as('sam', 'GET', '/orgs/before/members')).status, 404)
+    t.is((await world.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
+    t.is((await world.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
+    t.is((await world.as('sam', 'GET', '/orgs/before')).status, 404)
+    t.is((await world.as('sam', 'DELETE', '/orgs/after')).status, 404)
+  },
+)
 
 test.serial('permissions of a user: told to the user and to members', async (t) => {
   const all = { can_create_repository: false, can_read: true }
@@ -173,8 +263,12 @@ test.serial('permissions of a user: told to the user and to members', async (t) 
 
 test.serial('a person is no organization, under any of these routes', async (t) => {
   for (const [method, path, body] of [
-    ['GET', '/orgs/ada', undefined], ['PATCH', '/orgs/ada', { location: 'x' }], ['DELETE', '/orgs/ada', undefined],
-    ['POST', '/orgs/ada/rename', { new_name: 'zzz' }], ['POST', '/orgs/ada/teams', { name: 'T', type: '' }], ['GET', '/orgs/ada/teams', undefined],
+    ['GET', '/orgs/ada', undefined],
+    ['PATCH', '/orgs/ada', { location: 'x' }],
+    ['DELETE', '/orgs/ada', undefined],
+    ['POST', '/orgs/ada/rename', { new_name: 'zzz' }],
+    ['POST', '/orgs/ada/teams', { name: 'T', type: '' }],
+    ['GET', '/orgs/ada/teams', undefined],
     ['PUT', '/orgs/ada/memberships/sam', { role: 'owner' }],
   ] as const) {
     t.is((await world.as('ada', method, path, body)).status, 404, `${method} ${path}`)
@@ -191,7 +285,8 @@ test.after.always(() => teamsWorld.stop())
 const outsidersAndMembers = [undefined, 'sam', 'eve', 'vic', 'ed', 'adam'] as const
 const teamsStatusesFor = async (method: string, path: string, body?: unknown): Promise<string> => {
   const statuses: string[] = []
-  for (const login of outsidersAndMembers) statuses.push(String((await teamsWorld.as(login, method, path, body)).status))
+  for (const login of outsidersAndMembers)
+    statuses.push(String((await teamsWorld.as(login, method, path, body)).status))
   return statuses.join(' ')
 }
 const roleId = async (login: string, org: string, name: string, actions: readonly string[]): Promise<number> => {
@@ -200,24 +295,52 @@ const roleId = async (login: string, org: string, name: string, actions: readonl
 }
 
 test.serial('creating: what older clients send is taken, defaults fill in, all keys come back', async (t) => {
-  const sent = { name: 'Sdk', permission: 'write', units: ['repo.code'], units_map: { 'repo.code': 'write' }, includes_all_repositories: true, can_create_org_repo: true }
+  const sent = {
+    name: 'Sdk',
+    permission: 'write',
+    units: ['repo.code'],
+    units_map: { 'repo.code': 'write' },
+    includes_all_repositories: true,
+    can_create_org_repo: true,
+  }
   const made = await teamsWorld.as('ada', 'POST', '/orgs/acme/teams', sent)
   t.is(made.status, 201, made.text)
   t.like(made.json, {
-    name: 'Sdk', description: '', permission: 'write', units: [], units_map: {}, includes_all_repositories: false,
-    can_create_org_repo: false, type: 'kubernetes', role_ids: [], organization: { username: 'acme' },
+    name: 'Sdk',
+    description: '',
+    permission: 'write',
+    units: [],
+    units_map: {},
+    includes_all_repositories: false,
+    can_create_org_repo: false,
+    type: 'kubernetes',
+    role_ids: [],
+    organization: { username: 'acme' },
   })
-  t.is((await teamsWorld.call('ada', createTeam, { params: acme, body: { name: 'Bare' } })).value.permission, 'read', 'no units: no 500')
+  t.is(
+    (await teamsWorld.call('ada', createTeam, { params: acme, body: { name: 'Bare' } })).value.permission,
+    'read',
+    'no units: no 500',
+  )
 })
 
 test.serial('creating: 400 for type and roles, 422 for names and levels, 403 and 404 by standing', async (t) => {
-  const create = async (body: object, login = 'ada') => (await teamsWorld.as(login, 'POST', '/orgs/acme/teams', body)).status
+  const create = async (body: object, login = 'ada') =>
+    (await teamsWorld.as(login, 'POST', '/orgs/acme/teams', body)).status
   const foreign = await roleId('eve', 'evil', 'theirs', ['view'])
   t.is(await create({ name: 'T1', type: 'nomad' }), 400)
   t.is(await create({ name: 'T1', assignedRoleIDs: [foreign] }), 400, 'a role of another organization')
   t.is(await create({ name: 'T1', assignedRoleIDs: [999999] }), 400)
   t.is(await create({ name: 'T1', assignedRoleIDs: Array.from({ length: 51 }, (_, n) => n + 1) }), 400)
-  for (const body of [{}, { name: 'editors' }, { name: 'OWNERS' }, { name: 'new' }, { name: 'a b' }, { name: 'T1', permission: 'owner' }, { name: 'T1', permission: 'root' }]) {
+  for (const body of [
+    {},
+    { name: 'editors' },
+    { name: 'OWNERS' },
+    { name: 'new' },
+    { name: 'a b' },
+    { name: 'T1', permission: 'owner' },
+    { name: 'T1', permission: 'root' },
+  ]) {
     t.is(await create(body), 422, JSON.stringify(body))
   }
   t.is(await teamsStatusesFor('POST', '/orgs/acme/teams', { name: 'new' }), '401 404 404 403 403 422')
@@ -236,12 +359,17 @@ test.serial('reading: members see teams, outsiders nothing, an id that cannot ex
     t.is((await teamsWorld.as('ada', 'GET', `/teams/${id}`)).status, 404, id)
   }
   const own = await teamsWorld.call('vic', listOwnTeams)
-  t.deepEqual(own.value.items.map((team) => [team.name, team.organization.username]), [['Viewers', 'acme']])
+  t.deepEqual(
+    own.value.items.map((team) => [team.name, team.organization.username]),
+    [['Viewers', 'acme']],
+  )
 })
 
 test.serial('searching: own teams for members, all for owners', async (t) => {
-  const found = (login: string, query: { readonly q?: string; readonly include_desc?: boolean } = {}) => teamsWorld.call(login, searchTeams, { params: acme, query })
-  const names = async (...search: Parameters<typeof found>) => (await found(...search)).value.items.map(({ name }) => name)
+  const found = (login: string, query: { readonly q?: string; readonly include_desc?: boolean } = {}) =>
+    teamsWorld.call(login, searchTeams, { params: acme, query })
+  const names = async (...search: Parameters<typeof found>) =>
+    (await found(...search)).value.items.map(({ name }) => name)
   t.deepEqual(await names('vic'), ['Viewers'])
   t.like(JSON.parse((await found('vic')).text), { ok: true })
   t.deepEqual(await names('ada', { q: 'EDIT' }), ['Editors'])
@@ -251,8 +379,13 @@ test.serial('searching: own teams for members, all for owners', async (t) => {
   t.is((await teamsWorld.as('eve', 'GET', '/orgs/acme/teams/search')).status, 404)
 })
 
-test.serial('editing: merge, taken names 422 (Gitea: 500), Owners 409, one\'s own level 403', async (t) => {
-  const made = (await teamsWorld.call('ada', createTeam, { params: acme, body: { name: 'Change', description: 'd', permission: 'write' } })).value
+test.serial("editing: merge, taken names 422 (Gitea: 500), Owners 409, one's own level 403", async (t) => {
+  const made = (
+    await teamsWorld.call('ada', createTeam, {
+      params: acme,
+      body: { name: 'Change', description: 'd', permission: 'write' },
+    })
+  ).value
   const params = { teamid: made.id }
   const edited = await teamsWorld.call('adam', editTeam, { params, body: { name: 'Changed' } })
   t.like(edited.value.value, { name: 'Changed', description: 'd', permission: 'write' })
@@ -265,7 +398,10 @@ test.serial('editing: merge, taken names 422 (Gitea: 500), Owners 409, one\'s ow
   t.is((await teamsWorld.as('ada', 'PATCH', `/teams/${owners}`, { name: 'Owners', permission: 'read' })).status, 409)
   t.is((await teamsWorld.as('ada', 'DELETE', `/teams/${owners}`)).status, 409)
   t.is((await teamsWorld.as('adam', 'PATCH', `/teams/${owners}`, { description: 'x' })).status, 403)
-  t.is((await teamsWorld.as('adam', 'PATCH', `/teams/${await teamsWorld.teamId('Admins')}`, { description: 'x' })).status, 403)
+  t.is(
+    (await teamsWorld.as('adam', 'PATCH', `/teams/${await teamsWorld.teamId('Admins')}`, { description: 'x' })).status,
+    403,
+  )
   const { headers } = await teamsWorld.as('ada', 'GET', `/teams/${made.id}`)
   const guarded = { headers: { 'If-Match': String(headers['etag']) } }
   t.is((await teamsWorld.as('ada', 'PATCH', `/teams/${made.id}`, { description: '1' }, guarded)).status, 200)
@@ -277,8 +413,14 @@ test.serial('editing: merge, taken names 422 (Gitea: 500), Owners 409, one\'s ow
 test.serial('no escalation: neither by a role, nor by a team, nor by a level', async (t) => {
   const strong = await roleId('ada', 'acme', 'strong', ['view', 'delete'])
   const weak = await roleId('ada', 'acme', 'weak', ['view teams'])
-  const [editors, admins, helpers, owners] = [await teamsWorld.teamId('Editors'), await teamsWorld.teamId('Admins'), await teamsWorld.teamId('Helpers'), await teamsWorld.teamId('Owners')]
-  const status = async (login: string, method: string, path: string, body?: unknown) => (await teamsWorld.as(login, method, path, body)).status
+  const [editors, admins, helpers, owners] = [
+    await teamsWorld.teamId('Editors'),
+    await teamsWorld.teamId('Admins'),
+    await teamsWorld.teamId('Helpers'),
+    await teamsWorld.teamId('Owners'),
+  ]
+  const status = async (login: string, method: string, path: string, body?: unknown) =>
+    (await teamsWorld.as(login, method, path, body)).status
   t.is(await status('cleo', 'PATCH', `/teams/${helpers}`, { assignedRoleIDs: [strong] }), 403)
   t.is(await status('cleo', 'PATCH', `/teams/${helpers}`, { permission: 'write' }), 403)
   t.is(await status('cleo', 'PUT', `/teams/${editors}/members/cleo`), 403)
@@ -286,7 +428,11 @@ test.serial('no escalation: neither by a role, nor by a team, nor by a level', a
   t.is(await status('cleo', 'PUT', '/orgs/acme/memberships/cleo', { role: 'admin' }), 403)
   t.is(await status('cleo', 'PUT', '/orgs/acme/memberships/cleo', { role: 'owner' }), 403)
   t.is(await status('cleo', 'POST', '/orgs/acme/teams', { name: 'Up', permission: 'admin' }), 403)
-  t.like((await teamsWorld.call('cleo', createTeam, { params: acme, body: { name: 'Side', assignedRoleIDs: [weak] } })).value, { name: 'Side', role_ids: [weak] })
+  t.like(
+    (await teamsWorld.call('cleo', createTeam, { params: acme, body: { name: 'Side', assignedRoleIDs: [weak] } }))
+      .value,
+    { name: 'Side', role_ids: [weak] },
+  )
   t.is(await status('cleo', 'POST', `/orgs/acme/teams/${admins}/action/join?uid=${teamsWorld.idOf('cleo')}`), 403)
   t.is(await status('adam', 'PUT', `/teams/${owners}/members/adam`), 403)
   t.is(await status('adam', 'PUT', '/orgs/acme/memberships/adam', { role: 'owner' }), 403)
@@ -352,7 +498,11 @@ test('an edited organization keeps what the request leaves out, and loses what i
   await call('eve', editOrganization, { params, body: { location: 'There' } })
   t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, { ...full, location: 'There' })
   await call('eve', editOrganization, { params, body: { description: '' } })
-  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, { ...full, location: 'There', description: '' })
+  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, {
+    ...full,
+    location: 'There',
+    description: '',
+  })
 })
 
 test('the last owner cannot leave: one answer, 409, and the owner is still there', async (t) => {
@@ -370,7 +520,10 @@ test('a team without units, and a team renamed to a taken name, are no server er
 })
 
 test('an address that another organization has is fine: it is a contact, no identity', async (t) => {
-  const edited = await call('eve', editOrganization, { params: { orgname: 'evil' }, body: { email: 'ada@example.org' } })
+  const edited = await call('eve', editOrganization, {
+    params: { orgname: 'evil' },
+    body: { email: 'ada@example.org' },
+  })
   t.is(edited.value.value.email, 'ada@example.org')
 })
 
@@ -384,7 +537,14 @@ test('the primary address cannot be deleted, and settings that are wrong are 422
 
 test('an outsider learns nothing of a private organization, on every one of its routes', async (t) => {
   const viewers = await teamId('Viewers')
-  const paths = ['/orgs/acme', '/orgs/acme/members', '/orgs/acme/teams', '/orgs/acme/audit', `/teams/${viewers}`, `/teams/${viewers}/members`]
+  const paths = [
+    '/orgs/acme',
+    '/orgs/acme/members',
+    '/orgs/acme/teams',
+    '/orgs/acme/audit',
+    `/teams/${viewers}`,
+    `/teams/${viewers}/members`,
+  ]
   for (const path of paths) {
     const real = await as('sam', 'GET', path)
     const invented = await as('sam', 'GET', path.replace('acme', 'nowhere').replace(String(viewers), '999999'))
@@ -395,7 +555,10 @@ test('an outsider learns nothing of a private organization, on every one of its 
 
 test('the permissions of an organization are returned, not a server error', async (t) => {
   const { value } = await readOrganization(lineageDefectsWorld, 'ada', 'acme')
-  const allowed = await call('ada', listAllowedPermissions, { query: { org: 'acme' }, body: [{ objectType: 'organization', objectID: value.id }] })
+  const allowed = await call('ada', listAllowedPermissions, {
+    query: { org: 'acme' },
+    body: [{ objectType: 'organization', objectID: value.id }],
+  })
   t.true(allowed.value[0]?.allowedPermissions.includes('can_edit'))
 })
 
@@ -405,7 +568,9 @@ test('acting as another user checks the target, and the scope of the token', asy
   t.is(await status('sam', 'GET', '/user?sudo=ada'), 403)
   const weak = await lineageDefectsWorld.service.tokenFor('admin', ['read:user', 'write:admin'])
   t.is((await lineageDefectsWorld.service.send('GET', '/api/v1/user?sudo=ada', { token: weak })).status, 403)
-  await call('admin', adminCreateUser, { body: { username: 'shut', email: 'shut@example.org', password: 'a long passphrase of ours' } })
+  await call('admin', adminCreateUser, {
+    body: { username: 'shut', email: 'shut@example.org', password: 'a long passphrase of ours' },
+  })
   await call('admin', adminEditUser, { params: { username: 'shut' }, body: { prohibit_login: true } })
   t.is(await status('admin', 'GET', '/user?sudo=shut'), 403)
   const acted = await call('admin', getCaller, { extraQuery: { sudo: 'ada' } })
@@ -413,7 +578,14 @@ test('acting as another user checks the target, and the scope of the token', asy
 })
 
 test('a list has its length and the link to the next page', async (t) => {
-  for (const path of ['/orgs', '/orgs/acme/members', '/orgs/acme/teams', '/user/emails', '/users/search', '/user/settings/tokens/access-tokens']) {
+  for (const path of [
+    '/orgs',
+    '/orgs/acme/members',
+    '/orgs/acme/teams',
+    '/user/emails',
+    '/users/search',
+    '/user/settings/tokens/access-tokens',
+  ]) {
     const answer = await as('ada', 'GET', `${path}?limit=1`)
     t.is(answer.status, 200, path)
     const total = Number(answer.headers['x-total-count'])
@@ -423,5 +595,6 @@ test('a list has its length and the link to the next page', async (t) => {
 })
 
 test('wildcards of the database are letters like others', async (t) => {
-  for (const text of ['%', '_', 'a%', '%25']) t.deepEqual((await call('ada', searchUsers, { query: { q: text } })).value.items, [], text)
+  for (const text of ['%', '_', 'a%', '%25'])
+    t.deepEqual((await call('ada', searchUsers, { query: { q: text } })).value.items, [], text)
 })

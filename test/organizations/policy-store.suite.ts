@@ -10,19 +10,26 @@ const none = { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 0 }
 export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
   const cases = casesOf(name, open)
 
-  cases('a policy is replaced where its version is the one that was read, in that organization alone', async (t, bench) => {
-    const [acme, evil] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
-    t.deepEqual(await bench.policies.find(acme), { ...none, version: 1 })
-    const wanted = { secondFactorFrom: later(7), graceDays: 7, maxTokenLifeDays: 90 }
-    t.false(await bench.policies.replace(acme, wanted, 2))
-    t.true(await bench.policies.replace(acme, wanted, 1))
-    t.false(await bench.policies.replace(acme, none, 1))
-    t.deepEqual(await bench.policies.find(acme), { ...wanted, version: 2 })
-    t.deepEqual(await bench.policies.find(evil), { ...none, version: 1 })
-  })
+  cases(
+    'a policy is replaced where its version is the one that was read, in that organization alone',
+    async (t, bench) => {
+      const [acme, evil] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
+      t.deepEqual(await bench.policies.find(acme), { ...none, version: 1 })
+      const wanted = { secondFactorFrom: later(7), graceDays: 7, maxTokenLifeDays: 90 }
+      t.false(await bench.policies.replace(acme, wanted, 2))
+      t.true(await bench.policies.replace(acme, wanted, 1))
+      t.false(await bench.policies.replace(acme, none, 1))
+      t.deepEqual(await bench.policies.find(acme), { ...wanted, version: 2 })
+      t.deepEqual(await bench.policies.find(evil), { ...none, version: 1 })
+    },
+  )
 
   cases('a membership tells what is demanded, and a second factor counts once it is enrolled', async (t, bench) => {
-    const [ada, acme, evil] = [await bench.user('ada'), await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
+    const [ada, acme, evil] = [
+      await bench.user('ada'),
+      await addOrganization(bench, 'acme'),
+      await addOrganization(bench, 'evil'),
+    ]
     for (const orgId of [acme, evil]) await bench.memberships.add(orgId, ada, at)
     await bench.policies.replace(acme, { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 30 }, 1)
     const entry = async (orgId: typeof acme) => (await bench.memberships.find(orgId, ada))?.entry
@@ -37,20 +44,50 @@ export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
   })
 
   cases('notices are due to people without a second factor, twice, and are marked once', async (t, bench) => {
-    const [ada, bob, cleo, acme, evil] = [await bench.user('ada'), await bench.user('bob'), await bench.user('cleo'), await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
+    const [ada, bob, cleo, acme, evil] = [
+      await bench.user('ada'),
+      await bench.user('bob'),
+      await bench.user('cleo'),
+      await addOrganization(bench, 'acme'),
+      await addOrganization(bench, 'evil'),
+    ]
     for (const user of [ada, bob]) await bench.memberships.add(acme, user, at)
     await bench.memberships.add(evil, cleo, at)
     for (const user of [ada, bob, cleo]) await bench.email(user, `${user}@example.org`, true)
-    const robot = await bench.robots.insert({ orgId: acme, orgName: 'acme', name: 'ci', description: '', createdAt: at })
+    const robot = await bench.robots.insert({
+      orgId: acme,
+      orgName: 'acme',
+      name: 'ci',
+      description: '',
+      createdAt: at,
+    })
     t.is(robot._tag, 'Right')
     await bench.factor(bob, true)
     t.deepEqual(await bench.policies.dueNotices(at, 10), [], 'nothing is demanded')
     await bench.policies.replace(acme, { secondFactorFrom: later(10), graceDays: 10, maxTokenLifeDays: 0 }, 1)
     const due = await bench.policies.dueNotices(later(3), 10)
-    t.deepEqual(due, [{ orgId: acme, orgName: 'acme', userId: ada, login: 'ada', email: `${ada}@example.org`, secondFactorFrom: later(10), told: 'none' }])
-    t.deepEqual(await Promise.all([1, 2, 3].map(() => bench.policies.markTold(acme, ada, 'comes'))).then((all) => all.filter(Boolean).length), 1)
+    t.deepEqual(due, [
+      {
+        orgId: acme,
+        orgName: 'acme',
+        userId: ada,
+        login: 'ada',
+        email: `${ada}@example.org`,
+        secondFactorFrom: later(10),
+        told: 'none',
+      },
+    ])
+    t.deepEqual(
+      await Promise.all([1, 2, 3].map(() => bench.policies.markTold(acme, ada, 'comes'))).then(
+        (all) => all.filter(Boolean).length,
+      ),
+      1,
+    )
     t.deepEqual(await bench.policies.dueNotices(later(3), 10), [])
-    t.deepEqual((await bench.policies.dueNotices(later(11), 10)).map(({ told }) => told), ['comes'])
+    t.deepEqual(
+      (await bench.policies.dueNotices(later(11), 10)).map(({ told }) => told),
+      ['comes'],
+    )
     t.true(await bench.policies.markTold(acme, ada, 'near'))
     t.false(await bench.policies.markTold(acme, ada, 'comes'))
     t.deepEqual(await bench.policies.dueNotices(later(11), 10), [])
@@ -61,11 +98,22 @@ export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
 
   cases('lists over organizations leave out those that would not let the caller in', async (t, bench) => {
     const ada = await bench.user('ada')
-    const orgs = [await addOrganization(bench, 'open'), await addOrganization(bench, 'factor'), await addOrganization(bench, 'short')] as const
+    const orgs = [
+      await addOrganization(bench, 'open'),
+      await addOrganization(bench, 'factor'),
+      await addOrganization(bench, 'short'),
+    ] as const
     const teams: TeamId[] = []
     for (const orgId of orgs) {
       await bench.memberships.add(orgId, ada, at)
-      const made = await bench.teams.insert({ orgId, name: 'crew', description: '', permission: 'read', type: '', createdAt: at })
+      const made = await bench.teams.insert({
+        orgId,
+        name: 'crew',
+        description: '',
+        permission: 'read',
+        type: '',
+        createdAt: at,
+      })
       if (made._tag === 'Left') throw new Error('not made')
       teams.push(made.right)
       await bench.teams.addMember({ id: made.right, orgId }, ada, at)

@@ -11,20 +11,33 @@ const insert = (bench: StoreBench, orgId: OrgId, orgName: string, name: string) 
 export const robotStoreSuite = (name: string, open: OpenStoreBench): void => {
   const cases = casesOf(name, open)
 
-  cases('a robot comes back as it was made, in its organization alone; a name is taken once in each', async (t, bench) => {
-    const [acme, evil] = [await addOrganization(bench, 'Acme'), await addOrganization(bench, 'evil')]
-    const id = unwrap(await insert(bench, acme, 'Acme', 'ci'))
-    const team = await addTeam(bench, acme, 'crew')
-    await bench.teams.addMember({ id: team, orgId: acme }, id, at)
-    const expected = { id, orgId: acme, name: 'ci', login: 'Acme+ci', description: 'it works', isActive: true, teamIds: [team], createdAt: at, version: 1 }
-    t.deepEqual(await bench.robots.find(acme, id), expected)
-    t.deepEqual(await bench.robots.list(acme, firstPage), { items: [expected], total: 1 })
-    t.is(await bench.robots.find(evil, id), undefined)
-    t.deepEqual(await bench.robots.list(evil, firstPage), { items: [], total: 0 })
-    t.deepEqual([await bench.robots.count(acme), await bench.robots.count(evil)], [1, 0])
-    t.is(tagOf(await insert(bench, acme, 'Acme', 'ci')), 'RobotNameTaken')
-    t.is(tagOf(await insert(bench, evil, 'evil', 'ci')), 'done')
-  })
+  cases(
+    'a robot comes back as it was made, in its organization alone; a name is taken once in each',
+    async (t, bench) => {
+      const [acme, evil] = [await addOrganization(bench, 'Acme'), await addOrganization(bench, 'evil')]
+      const id = unwrap(await insert(bench, acme, 'Acme', 'ci'))
+      const team = await addTeam(bench, acme, 'crew')
+      await bench.teams.addMember({ id: team, orgId: acme }, id, at)
+      const expected = {
+        id,
+        orgId: acme,
+        name: 'ci',
+        login: 'Acme+ci',
+        description: 'it works',
+        isActive: true,
+        teamIds: [team],
+        createdAt: at,
+        version: 1,
+      }
+      t.deepEqual(await bench.robots.find(acme, id), expected)
+      t.deepEqual(await bench.robots.list(acme, firstPage), { items: [expected], total: 1 })
+      t.is(await bench.robots.find(evil, id), undefined)
+      t.deepEqual(await bench.robots.list(evil, firstPage), { items: [], total: 0 })
+      t.deepEqual([await bench.robots.count(acme), await bench.robots.count(evil)], [1, 0])
+      t.is(tagOf(await insert(bench, acme, 'Acme', 'ci')), 'RobotNameTaken')
+      t.is(tagOf(await insert(bench, evil, 'evil', 'ci')), 'done')
+    },
+  )
 
   cases('changes count the version and stay inside the organization', async (t, bench) => {
     const [acme, evil] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
@@ -42,18 +55,21 @@ export const robotStoreSuite = (name: string, open: OpenStoreBench): void => {
     t.is(await bench.memberships.find(acme, id), undefined)
   })
 
-  cases('a robot is a member without being a person: lists, names and ids of people do not know it', async (t, bench) => {
-    const [ada, acme] = [await bench.user('ada'), await addOrganization(bench, 'acme')]
-    const team = await addTeam(bench, acme, 'crew', 'write')
-    const id = unwrap(await insert(bench, acme, 'acme', 'ci'))
-    await bench.memberships.add(acme, ada, at)
-    for (const user of [ada, id]) await bench.teams.addMember({ id: team, orgId: acme }, user, at)
-    t.like(await bench.memberships.rights(acme, id), { isMember: true, level: 'write' })
-    t.deepEqual(await bench.memberships.list(acme, 'all', firstPage), { items: [ada], total: 1 })
-    t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada], total: 1 })
-    t.is(await bench.memberships.findAccount('acme+ci'), undefined)
-    t.is(await bench.memberships.findAccountById(id), undefined)
-  })
+  cases(
+    'a robot is a member without being a person: lists, names and ids of people do not know it',
+    async (t, bench) => {
+      const [ada, acme] = [await bench.user('ada'), await addOrganization(bench, 'acme')]
+      const team = await addTeam(bench, acme, 'crew', 'write')
+      const id = unwrap(await insert(bench, acme, 'acme', 'ci'))
+      await bench.memberships.add(acme, ada, at)
+      for (const user of [ada, id]) await bench.teams.addMember({ id: team, orgId: acme }, user, at)
+      t.like(await bench.memberships.rights(acme, id), { isMember: true, level: 'write' })
+      t.deepEqual(await bench.memberships.list(acme, 'all', firstPage), { items: [ada], total: 1 })
+      t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada], total: 1 })
+      t.is(await bench.memberships.findAccount('acme+ci'), undefined)
+      t.is(await bench.memberships.findAccountById(id), undefined)
+    },
+  )
 
   cases('without a team a robot stays where a person goes', async (t, bench) => {
     const [ada, acme] = [await bench.user('ada'), await addOrganization(bench, 'acme')]

@@ -38,9 +38,40 @@ const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgTy
 
 test('names: the forms of the interface are read, what a path or a client could trip over is not', (t) => {
   for (const name of ['a', '1', 'tu1', 'A-b_c.d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
-  const invalid = ['', '-a', 'a-', '.a', 'a.', 'a..b', 'a-_b', 'a b', 'a/b', 'ä', 'a@b', 'a\n', '\u0430bc', 'x'.repeat(41), 'a%2f', '..', '.']
+  const invalid = [
+    '',
+    '-a',
+    'a-',
+    '.a',
+    'a.',
+    'a..b',
+    'a-_b',
+    'a b',
+    'a/b',
+    'ä',
+    'a@b',
+    'a\n',
+    '\u0430bc',
+    'x'.repeat(41),
+    'a%2f',
+    '..',
+    '.',
+  ]
   for (const name of invalid) t.like(parseAccountName(name), { left: { reason: 'INVALID' } }, JSON.stringify(name))
-  const reserved = ['api', 'API', 'Orgs', 'user', 'swagger.v1.json', 'me.keys', 'x.PNG', 'healthz', 'clusters', 'repo-avatars', 'claim', 'search']
+  const reserved = [
+    'api',
+    'API',
+    'Orgs',
+    'user',
+    'swagger.v1.json',
+    'me.keys',
+    'x.PNG',
+    'healthz',
+    'clusters',
+    'repo-avatars',
+    'claim',
+    'search',
+  ]
   for (const name of reserved) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
 })
 
@@ -64,7 +95,8 @@ test('names: a long hostile text is refused before this test is given up', (t) =
 
 test('team names: dots, dashes and underscores, no spaces, not the word of the console', (t) => {
   for (const name of ['Ops', 'a..b', 'T_1.x-', '9']) t.true(isRight(parseTeamName(name)), name)
-  for (const name of ['', 'new', 'NEW', 'a b', '-a', 'a/b', 'ä', 'x'.repeat(256)]) t.true(isLeft(parseTeamName(name)), name)
+  for (const name of ['', 'new', 'NEW', 'a b', '-a', 'a/b', 'ä', 'x'.repeat(256)])
+    t.true(isLeft(parseTeamName(name)), name)
 })
 
 test('profile: exactly what was sent comes back', (t) => {
@@ -72,17 +104,30 @@ test('profile: exactly what was sent comes back', (t) => {
   t.deepEqual(parseOrdinary({ website: '', visibility: '' }), { _tag: 'Right', right: { website: '' } })
   const text = (max: number) => fc.string({ maxLength: max })
   const given = fc.record(
-    { fullName: text(profileLimits.fullName), description: text(profileLimits.description), location: text(profileLimits.location) },
+    {
+      fullName: text(profileLimits.fullName),
+      description: text(profileLimits.description),
+      location: text(profileLimits.location),
+    },
     { requiredKeys: [] },
   )
-  fc.assert(fc.property(given, (input) => void t.deepEqual(parseOrdinary(input), { _tag: 'Right', right: input } as never)))
+  fc.assert(
+    fc.property(given, (input) => void t.deepEqual(parseOrdinary(input), { _tag: 'Right', right: input } as never)),
+  )
 })
 
 test('profile: addresses that are none, too long texts and kinds that are made elsewhere are refused, all at once', (t) => {
   const bad = ['javascript:alert(1)', 'https://', 'https://user@evil.example', 'ftp://x.example', 'https://a b', 'x']
   for (const website of bad) t.true(isLeft(parseOrdinary({ website })), website)
-  for (const website of ['https://a.example', 'http://a.example:80/x?y#z', 'HTTPS://a.example']) t.true(isRight(parseOrdinary({ website })), website)
-  const all = parseOrdinary({ website: 'x', email: 'x', fleetEndpoint: 'x', location: 'x'.repeat(51), orgType: 'client' })
+  for (const website of ['https://a.example', 'http://a.example:80/x?y#z', 'HTTPS://a.example'])
+    t.true(isRight(parseOrdinary({ website })), website)
+  const all = parseOrdinary({
+    website: 'x',
+    email: 'x',
+    fleetEndpoint: 'x',
+    location: 'x'.repeat(51),
+    orgType: 'client',
+  })
   t.is(isLeft(all) ? all.left.errors?.length : 0, 5)
   t.true(isLeft(parseOrdinary({ orgType: 'guild' })))
   t.true(isRight(parseOrdinary({ orgType: 0 })))
@@ -133,13 +178,22 @@ test('rights: only members of a lower level are changed, by owners all', (t) => 
       t.is(isRight(mayChange(rights(own, []), other)), expected)
     }),
   )
-  t.true(isRight(mayChange(rightsOf(true, { isMember: false, level: 'none', permissions: new Set() }, catalogue), 'owner')))
+  t.true(
+    isRight(mayChange(rightsOf(true, { isMember: false, level: 'none', permissions: new Set() }, catalogue), 'owner')),
+  )
 })
 
-const viewer = (changes: Partial<Viewer>): Viewer => ({ userId: 7 as never, isSiteAdmin: false, publicOnly: false, onlyOrgId: undefined, ...changes })
+const viewer = (changes: Partial<Viewer>): Viewer => ({
+  userId: 7 as never,
+  isSiteAdmin: false,
+  publicOnly: false,
+  onlyOrgId: undefined,
+  ...changes,
+})
 
 test('visibility: strangers see public, the signed-in limited as well, members and site admins all', (t) => {
-  const seen = (who: Viewer, isMember: boolean) => visibilities.filter((visibility) => canSee(who, { visibility }, isMember)).join(' ')
+  const seen = (who: Viewer, isMember: boolean) =>
+    visibilities.filter((visibility) => canSee(who, { visibility }, isMember)).join(' ')
   t.is(seen(viewer({ userId: undefined }), false), 'public')
   t.is(seen(viewer({}), false), 'public limited')
   t.is(seen(viewer({}), true), 'public limited private')
@@ -164,7 +218,14 @@ onEachDatabase('of owners who all leave at once, one stays', async (t, bench) =>
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, owners[0] as UserId)
     const team = await bench.team(id, 'Owners')
-    for (const name of people(4)) unwrap(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), { teamId: team.id, user: { name }, whenMember: 'done' }))
+    for (const name of people(4))
+      unwrap(
+        await makeAddTeamMember(bench)(callBy(owners[0] as UserId), {
+          teamId: team.id,
+          user: { name },
+          whenMember: 'done',
+        }),
+      )
     const outcomes = await Promise.all(
       owners.map((owner, n) =>
         n % 2 === 0
@@ -184,7 +245,10 @@ onEachDatabase('of two owners who remove each other at once, one stays', async (
     const team = await bench.team(id, 'Owners')
     unwrap(await makeAddTeamMember(bench)(callBy(ada), { teamId: team.id, user: { name: 'bob' }, whenMember: 'done' }))
     const remove = makeRemoveMember(bench)
-    const outcomes = await Promise.all([remove(callBy(ada), { orgId: id, member: { name: 'bob' } }), remove(callBy(bob), { orgId: id, member: { name: 'ada' } })])
+    const outcomes = await Promise.all([
+      remove(callBy(ada), { orgId: id, member: { name: 'bob' } }),
+      remove(callBy(bob), { orgId: id, member: { name: 'ada' } }),
+    ])
     t.is(outcomes.filter((outcome) => tagOf(outcome) === 'done').length, 1)
     t.is((await bench.memberships.list(id, 'all', firstPage)).total, 1)
   }
@@ -195,7 +259,9 @@ onEachDatabase('a user who leaves the last two teams at once is no longer a memb
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)
     const teams = [await bench.newTeam(id, 'A', 'read', [bob]), await bench.newTeam(id, 'B', 'read', [bob])]
-    const outcomes = await Promise.all(teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), { teamId: team.id, user: { name: 'bob' } })))
+    const outcomes = await Promise.all(
+      teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), { teamId: team.id, user: { name: 'bob' } })),
+    )
     t.deepEqual(outcomes.map(tagOf), ['done', 'done'])
     t.is(await bench.memberships.find(id, bob), undefined)
   }
@@ -219,13 +285,23 @@ onEachDatabase('adding to a team while the organization is deleted leaves no hal
 
 onEachDatabase('a cluster that comes while its organization goes keeps it, or is refused', async (t, bench) => {
   const ada = await bench.user('ada')
-  const cluster = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+  const cluster = {
+    provider: 'Generic',
+    uid: 'u',
+    endpoint: 'e',
+    phase: 'Active',
+    ref: 'r',
+    display_name: 'c',
+    created_at: 1,
+  }
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)
-    const coming = bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' })).then(
-      () => 'kept',
-      () => 'refused',
-    )
+    const coming = bench.database
+      .query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' }))
+      .then(
+        () => 'kept',
+        () => 'refused',
+      )
     const [came, gone] = await Promise.all([coming, makeDeleteOrganization(bench)(callBy(ada), id)])
     t.is(tagOf(gone), came === 'kept' ? 'OrganizationInUse' : 'done')
     t.is((await bench.organizations.findById(id)) !== undefined, came === 'kept')
@@ -245,7 +321,11 @@ onEachDatabase('adding one user to one team many times at once adds once', async
   const id = await bench.organization('acme', ada)
   const viewers = await bench.team(id, 'Viewers')
   const add = makeAddTeamMember(bench)
-  const outcomes = await Promise.all(Array.from({ length: 6 }, () => add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })))
+  const outcomes = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' }),
+    ),
+  )
   t.deepEqual([...new Set(outcomes.map(tagOf))], ['done'])
   t.deepEqual((await bench.teams.listMembers(viewers.id, firstPage)).items, [bob])
 })
@@ -257,23 +337,53 @@ for (const { name, open } of eachDatabase()) {
       ...makeBench(database),
       removeUser: async (userId) => void (await database.query((k) => k('accounts').where('id', userId).delete())),
       email: async (userId, email, verified) => {
-        const columns = { user_id: userId, email, lower_email: email.toLowerCase(), verified: verified ? 1 : 0, is_primary: 1, created_at: 1 }
+        const columns = {
+          user_id: userId,
+          email,
+          lower_email: email.toLowerCase(),
+          verified: verified ? 1 : 0,
+          is_primary: 1,
+          created_at: 1,
+        }
         await database.query((k) => k('emails').insert(columns))
       },
       factor: async (userId, isEnrolled) => {
         await database.query((k) => k('two_factors').where('user_id', userId).delete())
-        const columns = { user_id: userId, sealed_seed: Buffer.from([1]), ref: 'r', offered_at: 1, enrolled_at: isEnrolled ? 2 : null }
+        const columns = {
+          user_id: userId,
+          sealed_seed: Buffer.from([1]),
+          ref: 'r',
+          offered_at: 1,
+          enrolled_at: isEnrolled ? 2 : null,
+        }
         await database.query((k) => k('two_factors').insert(columns))
       },
       cluster: async (ownerId, cluster) => {
-        const fixed = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+        const fixed = {
+          provider: 'Generic',
+          uid: 'u',
+          endpoint: 'e',
+          phase: 'Active',
+          ref: 'r',
+          display_name: 'c',
+          created_at: 1,
+        }
         await database.query((k) => k('clusters').insert({ ...fixed, owner_id: ownerId, name: cluster }))
       },
       token: async (userId, tokenName, onlyOrgId) => {
         const token_hash = createHash('sha256').update(`${userId} ${tokenName}`).digest()
-        const columns = { user_id: userId, name: tokenName, token_hash, last_eight: 'abcdefgh', scopes: 'all', created_at: 1 }
+        const columns = {
+          user_id: userId,
+          name: tokenName,
+          token_hash,
+          last_eight: 'abcdefgh',
+          scopes: 'all',
+          created_at: 1,
+        }
         await database.query((k) => k('access_tokens').insert({ ...columns, only_org_id: onlyOrgId ?? null }))
-        const [row] = await database.query<{ id: number }>((k) => k('access_tokens').where({ user_id: userId, name: tokenName }).select('id'))
+        const [row] = await database.query<{ id: number }>((k) =>
+          k('access_tokens').where({ user_id: userId, name: tokenName }).select('id'),
+        )
         return Number(row?.id) as TokenId
       },
     }

@@ -7,7 +7,7 @@ import { makeTypedCall } from '../support/client-as.ts'
 const api = '/api/v1'
 
 /** The keys of a team that cases look at. */
-export interface ShownTeam {
+interface ShownTeam {
   readonly id: number
   readonly name: string
   readonly permission: string
@@ -19,7 +19,13 @@ export interface ShownTeam {
 export interface ServiceWorld {
   readonly service: TestService
   /** Sends as a person (`admin` is the site admin), or without a credential; `path` is below `/api/v1`. */
-  as(login: string | undefined, method: string, path: string, body?: unknown, options?: SendOptions): Promise<ServiceAnswer>
+  as(
+    login: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: SendOptions,
+  ): Promise<ServiceAnswer>
   /** Calls a declared route as a person, who gets the declared success. */
   readonly call: TypedCall
   idOf(login: string): number
@@ -30,11 +36,14 @@ export interface ServiceWorld {
   stop(): Promise<void>
 }
 
-/** Ada owns acme; Adam is admin, Ed editor, Vic viewer; Cleo has only a custom role; Eve owns `evil`; Sam is nobody anywhere. */
-export const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
+/**
+ * Ada owns acme; Adam is admin, Ed editor, Vic viewer; Cleo has only a custom role; Eve owns `evil`; Sam is nobody
+ * anywhere.
+ */
+const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
 
 /** What Cleo's role carries. */
-export const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
+const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
 
 export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
   const service = await startService(options)
@@ -42,7 +51,11 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
   const ids = new Map<string, number>()
   const as: ServiceWorld['as'] = (login, method, path, body, extra = {}) => {
     const token = login === undefined ? undefined : tokens.get(login)
-    return service.send(method, api + path, { ...(token === undefined ? {} : { token }), ...(body === undefined ? {} : { body }), ...extra })
+    return service.send(method, api + path, {
+      ...(token === undefined ? {} : { token }),
+      ...(body === undefined ? {} : { body }),
+      ...extra,
+    })
   }
   const done = async (...[login, method, path, body]: Parameters<ServiceWorld['as']>): Promise<ServiceAnswer> => {
     const answer = await as(login, method, path, body)
@@ -54,7 +67,12 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
     return (json as readonly ShownTeam[]).find((team) => team.name === name)?.id ?? 0
   }
   for (const login of people) {
-    const user = { username: login, email: `${login}@example.org`, password: 'a long passphrase of ours', must_change_password: false }
+    const user = {
+      username: login,
+      email: `${login}@example.org`,
+      password: 'a long passphrase of ours',
+      must_change_password: false,
+    }
     ids.set(login, (await done('admin', 'POST', '/admin/users', user)).json.id)
     tokens.set(login, await service.tokenFor(login))
   }
@@ -62,10 +80,12 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
   await done('eve', 'POST', '/orgs', { username: 'evil', visibility: 'public', email: 'eve@example.org' })
   await done('ada', 'POST', '/orgs/acme/teams', { name: 'Admins', permission: 'admin', type: 'kubernetes' })
   const permissions = roleOfCleo.map((action) => ({ namespace: 'org_mgmt', action }))
-  const helpers = (await done('ada', 'POST', '/orgs/acme/teams', { name: 'Helpers', permission: 'custom', type: '' })).json.id
+  const helpers = (await done('ada', 'POST', '/orgs/acme/teams', { name: 'Helpers', permission: 'custom', type: '' }))
+    .json.id
   await done('ada', 'POST', '/authz/roles?org=acme', { name: 'helping', permissions, teamIDs: [helpers] })
   const places = { Admins: 'adam', Editors: 'ed', Viewers: 'vic', Helpers: 'cleo' }
-  for (const [team, login] of Object.entries(places)) await done('ada', 'PUT', `/teams/${await teamId(team)}/members/${login}`)
+  for (const [team, login] of Object.entries(places))
+    await done('ada', 'PUT', `/teams/${await teamId(team)}/members/${login}`)
   const adopt = async (login: string): Promise<void> => {
     ids.set(login, (await done('admin', 'GET', `/users/${login}`)).json.id)
     tokens.set(login, await service.tokenFor(login))

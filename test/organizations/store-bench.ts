@@ -47,8 +47,26 @@ export const profile: OrganizationProfile = {
   fleetEndpoint: 'https://fleet.example',
 }
 
-export const addOrganization = async (bench: StoreBench, name: string, changes: Partial<OrganizationProfile> = {}): Promise<OrgId> =>
+export const addOrganization = async (
+  bench: StoreBench,
+  name: string,
+  changes: Partial<OrganizationProfile> = {},
+): Promise<OrgId> =>
   unwrap(await bench.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
 
-export const addTeam = async (bench: StoreBench, orgId: OrgId, name: string, permission: TeamPermission = 'read'): Promise<TeamId> =>
-  unwrap(await bench.teams.insert({ orgId, name, description: `the ${name}`, permission, type: 'kubernetes', createdAt: at }))
+export const addTeam = async (
+  bench: StoreBench,
+  orgId: OrgId,
+  name: string,
+  permission: TeamPermission = 'read',
+): Promise<TeamId> =>
+  unwrap(
+    await bench.teams.insert({
+      orgId,
+      name,
+      description: `the ${name}`,
+      permission,
+      type: 'kubernetes',
+      createdAt: at,
+    }),
+  )

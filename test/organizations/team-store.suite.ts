@@ -11,7 +11,17 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
   onBench('a team reads back as it was inserted', async (t, bench) => {
     const orgId = await addOrganization(bench, 'acme')
     const id = await addTeam(bench, orgId, 'Ops', 'write')
-    const expected = { id, orgId, name: 'Ops', description: 'the Ops', permission: 'write', type: 'kubernetes', roleIds: [], createdAt: at, version: 1 }
+    const expected = {
+      id,
+      orgId,
+      name: 'Ops',
+      description: 'the Ops',
+      permission: 'write',
+      type: 'kubernetes',
+      roleIds: [],
+      createdAt: at,
+      version: 1,
+    }
     t.deepEqual(await bench.teams.findById(id), expected as never)
     t.deepEqual(await bench.teams.findByPermission(orgId, 'write'), expected as never)
     t.is(await bench.teams.findByPermission(orgId, 'admin'), undefined)
@@ -34,7 +44,13 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     const id = await addTeam(bench, orgId, 'Ops')
     const other = await addTeam(bench, orgId, 'Dev')
     t.true(unwrap(await bench.teams.update(id, { permission: 'custom', description: '' }, 1)))
-    t.like(await bench.teams.findById(id), { name: 'Ops', permission: 'custom', description: '', type: 'kubernetes', version: 2 })
+    t.like(await bench.teams.findById(id), {
+      name: 'Ops',
+      permission: 'custom',
+      description: '',
+      type: 'kubernetes',
+      version: 2,
+    })
     t.false(unwrap(await bench.teams.update(id, { name: 'X' }, 1)))
     t.like(await bench.teams.findById(other), { name: 'Dev', version: 1 })
   })
@@ -45,58 +61,85 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     await addTeam(bench, orgId, 'Owners', 'owner')
     await addTeam(bench, other, 'foreign')
     const listed = await bench.teams.list(orgId, firstPage)
-    t.deepEqual(listed.items.map(({ team }) => team.name), ['Owners', 'a', 'b', 'C'])
+    t.deepEqual(
+      listed.items.map(({ team }) => team.name),
+      ['Owners', 'a', 'b', 'C'],
+    )
     for (const { organization } of listed.items) t.deepEqual(organization, await bench.organizations.findById(orgId))
     t.is(listed.total, 4)
-    t.deepEqual((await bench.teams.list(orgId, { page: 2, limit: 3 })).items.map(({ team }) => team.name), ['C'])
+    t.deepEqual(
+      (await bench.teams.list(orgId, { page: 2, limit: 3 })).items.map(({ team }) => team.name),
+      ['C'],
+    )
   })
 
-  onBench('a search finds literal parts of names, on request of descriptions, on request own teams only', async (t, bench) => {
-    const ada = await bench.user('ada')
-    const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
-    const operators = await addTeam(bench, orgId, 'Operators')
-    await addTeam(bench, orgId, 'DevOps')
-    await addTeam(bench, orgId, 'x_y')
-    await addTeam(bench, other, 'Operators')
-    await bench.memberships.add(orgId, ada, at)
-    await bench.teams.addMember({ id: operators, orgId }, ada, at)
-    const find = async (text: string, includesDescription = false, memberId = undefined as typeof ada | undefined) =>
-      (await bench.teams.search(orgId, { text, includesDescription, memberId }, firstPage)).items.map(({ team }) => team.name)
-    t.deepEqual(await find('OP'), ['DevOps', 'Operators'])
-    t.deepEqual(await find(''), ['DevOps', 'Operators', 'x_y'])
-    t.deepEqual(await find('_'), ['x_y'])
-    t.deepEqual(await find('%'), [])
-    t.deepEqual(await find('!'), [])
-    t.deepEqual(await find('the dev'), [])
-    t.deepEqual(await find('the dev', true), ['DevOps'])
-    t.deepEqual(await find('op', false, ada), ['Operators'])
-  })
+  onBench(
+    'a search finds literal parts of names, on request of descriptions, on request own teams only',
+    async (t, bench) => {
+      const ada = await bench.user('ada')
+      const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
+      const operators = await addTeam(bench, orgId, 'Operators')
+      await addTeam(bench, orgId, 'DevOps')
+      await addTeam(bench, orgId, 'x_y')
+      await addTeam(bench, other, 'Operators')
+      await bench.memberships.add(orgId, ada, at)
+      await bench.teams.addMember({ id: operators, orgId }, ada, at)
+      const find = async (text: string, includesDescription = false, memberId = undefined as typeof ada | undefined) =>
+        (await bench.teams.search(orgId, { text, includesDescription, memberId }, firstPage)).items.map(
+          ({ team }) => team.name,
+        )
+      t.deepEqual(await find('OP'), ['DevOps', 'Operators'])
+      t.deepEqual(await find(''), ['DevOps', 'Operators', 'x_y'])
+      t.deepEqual(await find('_'), ['x_y'])
+      t.deepEqual(await find('%'), [])
+      t.deepEqual(await find('!'), [])
+      t.deepEqual(await find('the dev'), [])
+      t.deepEqual(await find('the dev', true), ['DevOps'])
+      t.deepEqual(await find('op', false, ada), ['Operators'])
+    },
+  )
 
-  onBench('members come by login, each once in one place; the teams of a user in all or one organization', async (t, bench) => {
-    const [zoe, ada] = [await bench.user('zoe'), await bench.user('Ada')]
-    const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
-    const [team, second, foreign] = [await addTeam(bench, orgId, 'Ops'), await addTeam(bench, orgId, 'Dev'), await addTeam(bench, other, 'Ops')]
-    for (const userId of [zoe, ada]) await bench.teams.addMember({ id: team, orgId }, userId, at)
-    await bench.teams.addMember({ id: second, orgId }, ada, at)
-    await bench.teams.addMember({ id: foreign, orgId: other }, ada, at)
-    t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada, zoe], total: 2 })
-    t.deepEqual(await bench.teams.listMembers(team, { page: 2, limit: 1 }), { items: [zoe], total: 2 })
-    t.true(await bench.teams.staysLedWithout(team, zoe))
-    t.false(await bench.teams.staysLedWithout(second, ada), 'nobody else')
-    t.true(await bench.teams.staysLedWithout(second, zoe), 'no member')
-    await bench.organizations.update(other, { visibility: 'public' }, undefined)
-    const mine = async (onlyOrgId: typeof orgId | undefined, onlyPublic = false) =>
-      (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ team: { id } }) => id)
-    t.deepEqual(await mine(undefined), [team, second, foreign])
-    t.deepEqual(await mine(orgId), [team, second])
-    t.deepEqual(await mine(undefined, true), [foreign])
-    t.deepEqual(await mine(orgId, true), [])
-    t.deepEqual((await bench.teams.listOfMember(other, ada)).map(({ id }) => id), [foreign])
-    await bench.teams.removeMember(team, ada)
-    t.false(await bench.teams.hasMember(team, ada))
-    t.true(await bench.teams.hasMember(team, zoe))
-    t.true(await bench.teams.hasMember(second, ada))
-  })
+  onBench(
+    'members come by login, each once in one place; the teams of a user in all or one organization',
+    async (t, bench) => {
+      const [zoe, ada] = [await bench.user('zoe'), await bench.user('Ada')]
+      const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
+      const [team, second, foreign] = [
+        await addTeam(bench, orgId, 'Ops'),
+        await addTeam(bench, orgId, 'Dev'),
+        await addTeam(bench, other, 'Ops'),
+      ]
+      for (const userId of [zoe, ada]) await bench.teams.addMember({ id: team, orgId }, userId, at)
+      await bench.teams.addMember({ id: second, orgId }, ada, at)
+      await bench.teams.addMember({ id: foreign, orgId: other }, ada, at)
+      t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada, zoe], total: 2 })
+      t.deepEqual(await bench.teams.listMembers(team, { page: 2, limit: 1 }), { items: [zoe], total: 2 })
+      t.true(await bench.teams.staysLedWithout(team, zoe))
+      t.false(await bench.teams.staysLedWithout(second, ada), 'nobody else')
+      t.true(await bench.teams.staysLedWithout(second, zoe), 'no member')
+      await bench.organizations.update(other, { visibility: 'public' }, undefined)
+      const mine = async (onlyOrgId: typeof orgId | undefined, onlyPublic = false) =>
+        (
+          await bench.teams.listOfUser(
+            ada,
+            { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } },
+            firstPage,
+          )
+        ).items.map(({ team: { id } }) => id)
+      t.deepEqual(await mine(undefined), [team, second, foreign])
+      t.deepEqual(await mine(orgId), [team, second])
+      t.deepEqual(await mine(undefined, true), [foreign])
+      t.deepEqual(await mine(orgId, true), [])
+      t.deepEqual(
+        (await bench.teams.listOfMember(other, ada)).map(({ id }) => id),
+        [foreign],
+      )
+      await bench.teams.removeMember(team, ada)
+      t.false(await bench.teams.hasMember(team, ada))
+      t.true(await bench.teams.hasMember(team, zoe))
+      t.true(await bench.teams.hasMember(second, ada))
+    },
+  )
 
   onBench('roles are replaced as a whole, and those of another organization are not known', async (t, bench) => {
     const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
@@ -111,7 +154,10 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     const known = await bench.teams.rolePermissions(orgId, [look, bare, foreign, 999999 as RoleId])
     t.deepEqual([...known.keys()].sort(), [look, bare])
     const carried = [...(known.get(look) ?? [])].sort((x, y) => x.namespace.localeCompare(y.namespace))
-    t.deepEqual(carried, [{ namespace: 'a', action: 'see' }, { namespace: 'b', action: 'see it all' }])
+    t.deepEqual(carried, [
+      { namespace: 'a', action: 'see' },
+      { namespace: 'b', action: 'see it all' },
+    ])
     t.deepEqual(known.get(bare), [])
     await bench.teams.remove(id)
     t.is(await bench.teams.findById(id), undefined)

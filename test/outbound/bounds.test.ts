@@ -41,7 +41,13 @@ test('an account that waits gets the next turn, however many calls of another wa
   const order: AccountKey[] = []
   const first = unsettled()
   const note = (account: AccountKey) => turns.run(account, async () => void order.push(account))
-  const all = [turns.run(1, () => first.promise), ...Array.from({ length: 20 }, () => note(1)), note(2), note(3), note(2)]
+  const all = [
+    turns.run(1, () => first.promise),
+    ...Array.from({ length: 20 }, () => note(1)),
+    note(2),
+    note(3),
+    note(2),
+  ]
   first.resolve()
   await Promise.all(all)
   t.deepEqual(order.slice(0, 6), [1, 2, 3, 1, 2, 1])
@@ -52,7 +58,10 @@ test('calls that may not wait are refused, and the turn of a failed call is free
   const first = unsettled()
   const running = turns.run(1, () => first.promise)
   const late = turns.run(1, async () => undefined)
-  await t.throwsAsync(turns.run(1, async () => undefined), { instanceOf: TurnRefused, message: /Too many/ })
+  await t.throwsAsync(
+    turns.run(1, async () => undefined),
+    { instanceOf: TurnRefused, message: /Too many/ },
+  )
   t.is(await turns.run(2, async () => 'another account'), 'another account')
   await t.throwsAsync(late, { instanceOf: TurnRefused, message: /busy/ })
   first.reject(new Error('the work failed'))
@@ -60,28 +69,38 @@ test('calls that may not wait are refused, and the turn of a failed call is free
   t.is(await turns.run(1, async () => 'free'), 'free')
 })
 
-const limits = { request: { bytes: 1000, answers: 20, milliseconds: 60_000, heldBytes: 300 }, accountHeldBytes: 400, heldBytes: 1000 }
+const limits = {
+  request: { bytes: 1000, answers: 20, milliseconds: 60_000, heldBytes: 300 },
+  accountHeldBytes: 400,
+  heldBytes: 1000,
+}
 
 test('a request has one budget for the bytes, the answers and what it keeps', async (t) => {
   const budgets = makeReadingBudgets(limits)
-  await budgets.request(() => 1, async () => {
-    for (let at = 0; at < 10; at += 1) {
-      const reading = budgets.open()
-      reading.take(100)
-      reading.end()
-    }
-    t.throws(() => budgets.open().take(1), { instanceOf: OverBudget }, 'the bytes of all answers count')
-    for (let at = 11; at < 20; at += 1) budgets.open().end()
-    t.throws(() => budgets.open(), { instanceOf: OverBudget, message: /more often/ })
-  })
-  await budgets.request(() => 1, async () => {
-    const first = budgets.open()
-    first.take(300)
-    const release = first.keep()
-    t.throws(() => budgets.open().take(1), { instanceOf: OverBudget })
-    release()
-    budgets.open().take(200)
-  })
+  await budgets.request(
+    () => 1,
+    async () => {
+      for (let at = 0; at < 10; at += 1) {
+        const reading = budgets.open()
+        reading.take(100)
+        reading.end()
+      }
+      t.throws(() => budgets.open().take(1), { instanceOf: OverBudget }, 'the bytes of all answers count')
+      for (let at = 11; at < 20; at += 1) budgets.open().end()
+      t.throws(() => budgets.open(), { instanceOf: OverBudget, message: /more often/ })
+    },
+  )
+  await budgets.request(
+    () => 1,
+    async () => {
+      const first = budgets.open()
+      first.take(300)
+      const release = first.keep()
+      t.throws(() => budgets.open().take(1), { instanceOf: OverBudget })
+      release()
+      budgets.open().take(200)
+    },
+  )
 })
 
 test('what a request keeps counts until it ends, also if it fails; what a task reads counts while it is read', async (t) => {
@@ -91,11 +110,16 @@ test('what a request keeps counts until it ends, also if it fails; what a task r
     reading.take(200)
     reading.keep()
   }
-  await t.throwsAsync(budgets.request(() => 1, async () => {
-    read()
-    t.is(budgets.held(), 200)
-    throw new Error('failed')
-  }))
+  await t.throwsAsync(
+    budgets.request(
+      () => 1,
+      async () => {
+        read()
+        t.is(budgets.held(), 200)
+        throw new Error('failed')
+      },
+    ),
+  )
   t.is(budgets.held(), 0)
   await budgets.task(1, async () => {
     for (let at = 0; at < 50; at += 1) read()
@@ -127,14 +151,26 @@ const unpacked = async (text: string): Promise<unknown> => {
 
 test('a value that was parsed in pieces is the value', async (t) => {
   const value = fc.letrec((tie) => ({
-    any: fc.oneof({ depthSize: 'small' }, fc.integer(), fc.boolean(), fc.constant(null), anyText(), tie('list'), tie('object')),
+    any: fc.oneof(
+      { depthSize: 'small' },
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      anyText(),
+      tie('list'),
+      tie('object'),
+    ),
     list: fc.array(tie('any'), { maxLength: 6 }),
     object: fc.dictionary(fc.oneof(anyText(), fc.constant('__proto__')), tie('any'), { maxKeys: 6 }),
   })).any
   await fc.assert(
     fc.asyncProperty(fc.array(value, { maxLength: 5 }), fc.integer({ min: 1, max: 1500 }), async (values, times) => {
       // Repeated and nested, so that some parts are too heavy for one text and others are not.
-      const large = { items: Array.from({ length: times }, (_, at) => ({ at, values })), [`x${times}`]: [values, { deep: Array.from({ length: times }, () => values) }], id: 9_007_199_254_740_993n }
+      const large = {
+        items: Array.from({ length: times }, (_, at) => ({ at, values })),
+        [`x${times}`]: [values, { deep: Array.from({ length: times }, () => values) }],
+        id: 9_007_199_254_740_993n,
+      }
       const text = toWireJson(large)
       t.is(toWireJson(await unpacked(text)), toWireJson(fromWireJson(text)))
     }),
@@ -150,13 +186,20 @@ test('a value that was parsed in pieces is the value', async (t) => {
 test('a value that is nested too deeply, or has too many members in one place, is refused', (t) => {
   t.throws(() => piecesOf(`${'['.repeat(300)}${']'.repeat(300)}`), { instanceOf: JsonUnreadable, message: /nested/ })
   t.throws(() => piecesOf(`[${'{},'.repeat(30_000)}{}]`), { instanceOf: JsonUnreadable, message: /in one place/ })
-  t.throws(() => piecesOf(`{"a":{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join(',')}}}`), { instanceOf: JsonUnreadable, message: /in one place/ })
+  t.throws(() => piecesOf(`{"a":{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join(',')}}}`), {
+    instanceOf: JsonUnreadable,
+    message: /in one place/,
+  })
 })
 
 test('a large text is parsed while other work continues, and one that is refused ends no thread', async (t) => {
   const json = makeJsonReader()
   t.teardown(() => json.close())
-  const text = JSON.stringify({ items: Array.from({ length: 20_000 }, (_, at) => ({ metadata: { name: `n${at}`, labels: { a: 'b', c: [{}, {}, {}] } } })) })
+  const text = JSON.stringify({
+    items: Array.from({ length: 20_000 }, (_, at) => ({
+      metadata: { name: `n${at}`, labels: { a: 'b', c: [{}, {}, {}] } },
+    })),
+  })
   let turns = 0
   const parsing = json.parse(Buffer.from(text), 1)
   let isDone = false

@@ -22,20 +22,33 @@ import { secret } from '../../core/kernel/secret.ts'
 import { countingSocket } from '../support/charts/counting-socket.ts'
 import { startServer } from '../support/charts/https-server.ts'
 
-const resolvesTo = (...addresses: readonly string[]): Resolver => (_hostname, _options, done) =>
-  done(null, addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })))
+const resolvesTo =
+  (...addresses: readonly string[]): Resolver =>
+  (_hostname, _options, done) =>
+    done(
+      null,
+      addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
 
 const allowing = (...texts: readonly string[]) =>
-  makeEgressAllowance(texts.map((text) => {
-    const target = readEgressTarget(text)
-    if (target === undefined) throw new Error(text)
-    return target
-  }))
+  makeEgressAllowance(
+    texts.map((text) => {
+      const target = readEgressTarget(text)
+      if (target === undefined) throw new Error(text)
+      return target
+    }),
+  )
 
 const fetching = (allowed: readonly string[], resolver?: Resolver) => {
   const allowance = allowing(...allowed)
-  const fetch = makeGuardedFetch(resolver === undefined ? makeUserUrlPolicy(allowance) : makeUserUrlPolicy(allowance, resolver))
-  return (url: string, more: Partial<GuardedRequest> = {}) => fetch({ url: new URL(url), limitBytes: 1024 * 1024, timeoutMilliseconds: 10_000, ...more }, new AbortController().signal)
+  const fetch = makeGuardedFetch(
+    resolver === undefined ? makeUserUrlPolicy(allowance) : makeUserUrlPolicy(allowance, resolver),
+  )
+  return (url: string, more: Partial<GuardedRequest> = {}) =>
+    fetch(
+      { url: new URL(url), limitBytes: 1024 * 1024, timeoutMilliseconds: 10_000, ...more },
+      new AbortController().signal,
+    )
 }
 
 const redirectTo = (location: string, response: ServerResponse): void => {
@@ -44,7 +57,17 @@ const redirectTo = (location: string, response: ServerResponse): void => {
 }
 
 const loopbackNames: readonly (readonly [string, Resolver?])[] = [
-  ['127.0.0.1'], ['localhost'], ['2130706433'], ['0177.0.0.1'], ['0x7f.1'], ['127.1'], ['[::ffff:127.0.0.1]'], ['[::ffff:7f00:1]'], ['[::1]'], ['0.0.0.0'], ['[::]'],
+  ['127.0.0.1'],
+  ['localhost'],
+  ['2130706433'],
+  ['0177.0.0.1'],
+  ['0x7f.1'],
+  ['127.1'],
+  ['[::ffff:127.0.0.1]'],
+  ['[::ffff:7f00:1]'],
+  ['[::1]'],
+  ['0.0.0.0'],
+  ['[::]'],
   ['named.example', resolvesTo('127.0.0.1')],
   ['one-of-two.example', resolvesTo('93.184.216.34', '127.0.0.1')],
   ['mapped.example', resolvesTo('::ffff:127.0.0.1')],
@@ -57,29 +80,54 @@ for (const scheme of ['https', 'http']) {
     test(`${scheme}://${host} does not reach this machine`, async (t) => {
       const socket = await countingSocket()
       t.teardown(socket.close)
-      await t.throwsAsync(fetching([], resolver)(`${scheme}://${host}:${socket.port}/index.yaml`), { instanceOf: EgressRefused })
+      await t.throwsAsync(fetching([], resolver)(`${scheme}://${host}:${socket.port}/index.yaml`), {
+        instanceOf: EgressRefused,
+      })
       t.is(socket.reached(), 0)
     })
   }
 }
 
-const never = ['169.254.169.254', 'fe80::1', '100.100.100.200', 'fd00:ec2::254', '::ffff:169.254.169.254', '0.0.0.0', '224.0.0.1']
+const never = [
+  '169.254.169.254',
+  'fe80::1',
+  '100.100.100.200',
+  'fd00:ec2::254',
+  '::ffff:169.254.169.254',
+  '0.0.0.0',
+  '224.0.0.1',
+]
 for (const address of never) {
   test(`${address} is refused whatever is allowed`, async (t) => {
     const everything = ['0.0.0.0/0', '::/0', '*.example', 'metadata.example', '169.254.169.254', 'fd00::/8']
-    await t.throwsAsync(fetching(everything)(`http://${address.includes(':') ? `[${address}]` : address}/latest/meta-data/`), { instanceOf: EgressRefused })
-    await t.throwsAsync(fetching(everything, resolvesTo(address))('https://metadata.example/'), { instanceOf: EgressRefused })
+    await t.throwsAsync(
+      fetching(everything)(`http://${address.includes(':') ? `[${address}]` : address}/latest/meta-data/`),
+      { instanceOf: EgressRefused },
+    )
+    await t.throwsAsync(fetching(everything, resolvesTo(address))('https://metadata.example/'), {
+      instanceOf: EgressRefused,
+    })
   })
 }
 
 test('private addresses are refused, and a refusal does not tell what a name resolves to', async (t) => {
-  const error = await t.throwsAsync(fetching([], resolvesTo('10.20.30.40'))('https://intranet.example/'), { instanceOf: EgressRefused })
+  const error = await t.throwsAsync(fetching([], resolvesTo('10.20.30.40'))('https://intranet.example/'), {
+    instanceOf: EgressRefused,
+  })
   t.false(error.message.includes('10.20.30.40'))
 })
 
-for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'https://user:hunter2@example.com/', 'gopher://example.com/', 'data:text/plain,x']) {
+for (const url of [
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'https://user:hunter2@example.com/',
+  'gopher://example.com/',
+  'data:text/plain,x',
+]) {
   test(`${url} is refused`, async (t) => {
-    const error = await t.throwsAsync(fetching(['example.com'], resolvesTo('127.0.0.1'))(url), { instanceOf: EgressRefused })
+    const error = await t.throwsAsync(fetching(['example.com'], resolvesTo('127.0.0.1'))(url), {
+      instanceOf: EgressRefused,
+    })
     t.false(error.message.includes('hunter2'))
   })
 }
@@ -101,11 +149,23 @@ test('http is for what the operator opened alone', async (t) => {
 test('a redirect to this machine is not followed', async (t) => {
   const socket = await countingSocket()
   t.teardown(socket.close)
-  const targets = [`http://127.0.0.1:${socket.port}/`, `https://127.0.0.1:${socket.port}/`, `http://[::ffff:127.0.0.1]:${socket.port}/`, `//127.0.0.1:${socket.port}/x`, 'http://169.254.169.254/latest/', 'file:///etc/passwd', `https://u:p@localhost:${socket.port}/`]
+  const targets = [
+    `http://127.0.0.1:${socket.port}/`,
+    `https://127.0.0.1:${socket.port}/`,
+    `http://[::ffff:127.0.0.1]:${socket.port}/`,
+    `//127.0.0.1:${socket.port}/x`,
+    'http://169.254.169.254/latest/',
+    'file:///etc/passwd',
+    `https://u:p@localhost:${socket.port}/`,
+  ]
   for (const location of targets) {
     const server = await startServer((_request, response) => redirectTo(location, response))
     const fetch = fetching([`localhost:${server.port}`])
-    await t.throwsAsync(fetch(server.url, { secrets: { authorityPem: server.authorityPem } }), { instanceOf: EgressRefused }, location)
+    await t.throwsAsync(
+      fetch(server.url, { secrets: { authorityPem: server.authorityPem } }),
+      { instanceOf: EgressRefused },
+      location,
+    )
     await server.close()
   }
   t.is(socket.reached(), 0)
@@ -127,12 +187,26 @@ test('three redirects are followed, a fourth is not', async (t) => {
 
 test('credentials stay with their host', async (t) => {
   const other = await startServer((_request, response) => response.end('other'), { isPlain: true })
-  const server = await startServer((request, response) => redirectTo(request.url === '/own' ? '/here' : request.url === '/here' ? `${other.url}/there` : `${other.url}/`, response))
+  const server = await startServer((request, response) =>
+    redirectTo(
+      request.url === '/own' ? '/here' : request.url === '/here' ? `${other.url}/there` : `${other.url}/`,
+      response,
+    ),
+  )
   t.teardown(async () => Promise.all([server.close(), other.close()]))
   const secrets = { authorization: 'Basic c2VjcmV0', authorityPem: server.authorityPem }
   await fetching(['localhost'])(`${server.url}/own`, { secrets })
-  t.deepEqual(server.seen.map(({ path, authorization }) => [path, authorization]), [['/own', 'Basic c2VjcmV0'], ['/here', 'Basic c2VjcmV0']])
-  t.deepEqual(other.seen.map(({ path, authorization }) => [path, authorization]), [['/there', undefined]])
+  t.deepEqual(
+    server.seen.map(({ path, authorization }) => [path, authorization]),
+    [
+      ['/own', 'Basic c2VjcmV0'],
+      ['/here', 'Basic c2VjcmV0'],
+    ],
+  )
+  t.deepEqual(
+    other.seen.map(({ path, authorization }) => [path, authorization]),
+    [['/there', undefined]],
+  )
   await fetching(['localhost'])(`${other.url}/`, { secrets, secretsOrigin: new URL(server.url).origin })
   t.is(other.seen.at(-1)?.authorization, undefined, 'neither where the first address is another host')
 })
@@ -140,30 +214,48 @@ test('credentials stay with their host', async (t) => {
 test('an unsigned certificate is refused, and one of the named authority is not', async (t) => {
   const server = await startServer((_request, response) => response.end('x'))
   t.teardown(server.close)
-  await t.throwsAsync(fetching(['localhost'])(server.url), { instanceOf: FetchFailed, message: /certificate of localhost is not trusted/ })
+  await t.throwsAsync(fetching(['localhost'])(server.url), {
+    instanceOf: FetchFailed,
+    message: /certificate of localhost is not trusted/,
+  })
   t.is((await fetching(['localhost'])(server.url, { secrets: { authorityPem: server.authorityPem } })).status, 200)
   t.is(server.seen.length, 1)
 })
 
 test('answers are bounded in size and time', async (t) => {
-  const server = await startServer((request, response) => {
-    if (request.url === '/slow') return
-    if (request.url === '/drip') return void response.write('x')
-    response.writeHead(200)
-    const more = (): void => void (response.destroyed || response.write(Buffer.alloc(65_536), more))
-    more()
-  }, { isPlain: true })
+  const server = await startServer(
+    (request, response) => {
+      if (request.url === '/slow') return
+      if (request.url === '/drip') return void response.write('x')
+      response.writeHead(200)
+      const more = (): void => void (response.destroyed || response.write(Buffer.alloc(65_536), more))
+      more()
+    },
+    { isPlain: true },
+  )
   t.teardown(server.close)
   const fetch = fetching(['localhost'])
-  await t.throwsAsync(fetch(`${server.url}/endless`, { limitBytes: 100_000 }), { instanceOf: FetchFailed, message: /larger/ })
-  for (const path of ['/slow', '/drip']) await t.throwsAsync(fetch(`${server.url}${path}`, { timeoutMilliseconds: 300 }), { instanceOf: FetchFailed, message: /in time/ })
+  await t.throwsAsync(fetch(`${server.url}/endless`, { limitBytes: 100_000 }), {
+    instanceOf: FetchFailed,
+    message: /larger/,
+  })
+  for (const path of ['/slow', '/drip'])
+    await t.throwsAsync(fetch(`${server.url}${path}`, { timeoutMilliseconds: 300 }), {
+      instanceOf: FetchFailed,
+      message: /in time/,
+    })
 })
 
 test('no proxy of the environment is used', async (t) => {
   const socket = await countingSocket()
   const server = await startServer((_request, response) => response.end('direct'), { isPlain: true })
   const before = { ...process.env }
-  Object.assign(process.env, { HTTP_PROXY: `http://127.0.0.1:${socket.port}`, http_proxy: `http://127.0.0.1:${socket.port}`, ALL_PROXY: `http://127.0.0.1:${socket.port}`, NODE_USE_ENV_PROXY: '1' })
+  Object.assign(process.env, {
+    HTTP_PROXY: `http://127.0.0.1:${socket.port}`,
+    http_proxy: `http://127.0.0.1:${socket.port}`,
+    ALL_PROXY: `http://127.0.0.1:${socket.port}`,
+    NODE_USE_ENV_PROXY: '1',
+  })
   t.teardown(async () => {
     process.env = before
     await Promise.all([socket.close(), server.close()])
@@ -173,28 +265,64 @@ test('no proxy of the environment is used', async (t) => {
 })
 
 test('a missing host, a forbidden one and a refused connection get the same message', async (t) => {
-  const nowhere: Resolver = (_hostname, _options, done) => done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), [])
+  const nowhere: Resolver = (_hostname, _options, done) =>
+    done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), [])
   const socket = await countingSocket()
   await socket.close()
   const url = `https://harbour.example:${socket.port}/index.yaml`
-  const messageOf = async (fetch: ReturnType<typeof fetching>): Promise<string | undefined> => (await t.throwsAsync(fetch(url)))?.message
+  const messageOf = async (fetch: ReturnType<typeof fetching>): Promise<string | undefined> =>
+    (await t.throwsAsync(fetch(url)))?.message
   const messages = [
     await messageOf(fetching([], nowhere)),
     await messageOf(fetching([], resolvesTo('10.20.30.40'))),
     await messageOf(fetching([], resolvesTo('169.254.169.254'))),
     await messageOf(fetching(['harbour.example'], resolvesTo('127.0.0.1'))),
   ]
-  t.regex(messages[0] ?? '', /^harbour\.example cannot be reached from here: it does not exist, does not answer, or is not allowed/)
+  t.regex(
+    messages[0] ?? '',
+    /^harbour\.example cannot be reached from here: it does not exist, does not answer, or is not allowed/,
+  )
   t.is(new Set(messages).size, 1, messages.join('\n'))
   const server = await startServer((_request, response) => redirectTo(url, response), { isPlain: true })
   t.teardown(server.close)
-  const redirected = await t.throwsAsync(fetching(['localhost'], (hostname, _options, done) => done(null, [{ address: hostname === 'localhost' ? '127.0.0.1' : '10.20.30.40', family: 4 }]))(server.url))
+  const redirected = await t.throwsAsync(
+    fetching(['localhost'], (hostname, _options, done) =>
+      done(null, [{ address: hostname === 'localhost' ? '127.0.0.1' : '10.20.30.40', family: 4 }]),
+    )(server.url),
+  )
   t.is(redirected?.message, messages[0] ?? '', 'neither where a redirect leads there')
 })
 
 test('entries of the setting', (t) => {
-  for (const text of ['charts.example.com', 'charts.example.com:8443', '*.example.com', '10.0.0.0/8', '10.1.2.3', 'fd00::/8', '::1', 'registry', 'my_host']) t.truthy(readEgressTarget(text), text)
-  for (const text of ['', 'https://example.com', 'example.com/path', '10.0.0.0/33', '10.0.0', '1234', 'a b', '*', '*.', 'example.com:99999', 'example.com:', '-x', '10.0.0.0/8/8', 'user@host']) t.is(readEgressTarget(text), undefined, text)
+  for (const text of [
+    'charts.example.com',
+    'charts.example.com:8443',
+    '*.example.com',
+    '10.0.0.0/8',
+    '10.1.2.3',
+    'fd00::/8',
+    '::1',
+    'registry',
+    'my_host',
+  ])
+    t.truthy(readEgressTarget(text), text)
+  for (const text of [
+    '',
+    'https://example.com',
+    'example.com/path',
+    '10.0.0.0/33',
+    '10.0.0',
+    '1234',
+    'a b',
+    '*',
+    '*.',
+    'example.com:99999',
+    'example.com:',
+    '-x',
+    '10.0.0.0/8/8',
+    'user@host',
+  ])
+    t.is(readEgressTarget(text), undefined, text)
   const allowance = allowing('*.example.com', 'Charts.Example.Org', '10.0.0.0/8')
   const has = (url: string): boolean => allowance.hasHost(new URL(url))
   t.true(has('https://a.example.com/') && has('https://a.b.example.com:1/') && has('http://charts.example.org./'))
@@ -204,18 +332,57 @@ test('entries of the setting', (t) => {
 })
 
 const kinds: readonly (readonly [string, AddressKind | undefined])[] = [
-  ['8.8.8.8', 'public'], ['2606:4700::1111', 'public'], ['10.1.2.3', 'private'], ['172.31.0.1', 'private'], ['192.168.1.1', 'private'],
-  ['100.64.0.1', 'private'], ['fd12::1', 'private'], ['127.0.0.1', 'loopback'], ['127.9.9.9', 'loopback'], ['::1', 'loopback'],
-  ['::ffff:127.0.0.1', 'loopback'], ['::ffff:10.0.0.1', 'private'], ['::ffff:8.8.8.8', 'public'],
-  ['169.254.169.254', undefined], ['169.254.0.1', undefined], ['fe80::1', undefined], ['::ffff:169.254.169.254', undefined], ['fd00:ec2::254', undefined],
-  ['100.100.100.200', undefined], ['168.63.129.16', undefined], ['192.0.0.192', undefined], ['0.0.0.0', undefined], ['::', undefined],
-  ['255.255.255.255', undefined], ['224.0.0.1', undefined], ['ff02::1', undefined], ['64:ff9b::7f00:1', undefined], ['2002:7f00:1::', undefined],
-  ['::127.0.0.1', undefined], ['::7f00:1', undefined], ['::10.0.0.1', undefined], ['::8.8.8.8', undefined], ['64:ff9b:1::7f00:1', undefined], ['1.2.3', undefined], ['2001::1', undefined], ['240.0.0.1', undefined], ['fe80::1%eth0', undefined], ['not an address', undefined],
+  ['8.8.8.8', 'public'],
+  ['2606:4700::1111', 'public'],
+  ['10.1.2.3', 'private'],
+  ['172.31.0.1', 'private'],
+  ['192.168.1.1', 'private'],
+  ['100.64.0.1', 'private'],
+  ['fd12::1', 'private'],
+  ['127.0.0.1', 'loopback'],
+  ['127.9.9.9', 'loopback'],
+  ['::1', 'loopback'],
+  ['::ffff:127.0.0.1', 'loopback'],
+  ['::ffff:10.0.0.1', 'private'],
+  ['::ffff:8.8.8.8', 'public'],
+  ['169.254.169.254', undefined],
+  ['169.254.0.1', undefined],
+  ['fe80::1', undefined],
+  ['::ffff:169.254.169.254', undefined],
+  ['fd00:ec2::254', undefined],
+  ['100.100.100.200', undefined],
+  ['168.63.129.16', undefined],
+  ['192.0.0.192', undefined],
+  ['0.0.0.0', undefined],
+  ['::', undefined],
+  ['255.255.255.255', undefined],
+  ['224.0.0.1', undefined],
+  ['ff02::1', undefined],
+  ['64:ff9b::7f00:1', undefined],
+  ['2002:7f00:1::', undefined],
+  ['::127.0.0.1', undefined],
+  ['::7f00:1', undefined],
+  ['::10.0.0.1', undefined],
+  ['::8.8.8.8', undefined],
+  ['64:ff9b:1::7f00:1', undefined],
+  ['1.2.3', undefined],
+  ['2001::1', undefined],
+  ['240.0.0.1', undefined],
+  ['fe80::1%eth0', undefined],
+  ['not an address', undefined],
 ]
-for (const [address, kind] of kinds) test(`${address} is ${kind ?? 'never allowed'}`, (t) => t.is(kindOf(address), kind))
+for (const [address, kind] of kinds)
+  test(`${address} is ${kind ?? 'never allowed'}`, (t) => t.is(kindOf(address), kind))
 
 const everything = makeEgressPolicy(new Set<AddressKind>(['public', 'private', 'loopback']))
-for (const url of ['http://10.0.0.1:6443', 'https://user:secret@10.0.0.1', 'ftp://10.0.0.1', 'https://169.254.169.254/', 'https://[fe80::1]/', 'https://[::ffff:169.254.169.254]']) {
+for (const url of [
+  'http://10.0.0.1:6443',
+  'https://user:secret@10.0.0.1',
+  'ftp://10.0.0.1',
+  'https://169.254.169.254/',
+  'https://[fe80::1]/',
+  'https://[::ffff:169.254.169.254]',
+]) {
   test(`${url} is refused whatever is allowed, without repeating a password`, (t) => {
     const refusal = everything.refusal(new URL(url))
     t.is(typeof refusal, 'string')
@@ -228,13 +395,25 @@ const answers = (...lists: readonly (readonly string[])[]): Resolver => {
   return (_hostname, _options, done) => {
     const list = lists[Math.min(call, lists.length - 1)] ?? []
     call += 1
-    done(null, list.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })))
+    done(
+      null,
+      list.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
   }
 }
 
 /** Every way of naming this machine; nothing may reach the socket, which counts. */
 const hosts: readonly (readonly [string, Resolver?])[] = [
-  ['127.0.0.1'], ['localhost'], ['2130706433'], ['0177.0.0.1'], ['0x7f.1'], ['127.1'], ['[::ffff:127.0.0.1]'], ['[::ffff:7f00:1]'], ['[::1]'], ['0.0.0.0'],
+  ['127.0.0.1'],
+  ['localhost'],
+  ['2130706433'],
+  ['0177.0.0.1'],
+  ['0x7f.1'],
+  ['127.1'],
+  ['[::ffff:127.0.0.1]'],
+  ['[::ffff:7f00:1]'],
+  ['[::1]'],
+  ['0.0.0.0'],
   ['one-private.example', answers(['127.0.0.1'])],
   ['one-of-two.example', answers(['93.184.216.34', '127.0.0.1'])],
   ['mapped.example', answers(['::ffff:127.0.0.1'])],
@@ -254,12 +433,22 @@ for (const [host, resolver] of hosts) {
     const egress = resolver === undefined ? makeEgressPolicy(allowed) : makeEgressPolicy(allowed, resolver)
     const pools = makeConnectionPools(egress)
     const api = makeUndiciClusterApi(pools, egress)
-    const credential = { server: `https://${host}:${port}`, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret('t') } } as const
+    const credential = {
+      server: `https://${host}:${port}`,
+      authorityPem: undefined,
+      tlsServerName: undefined,
+      identity: { kind: 'token', token: secret('t') },
+    } as const
     const surveyed = await api.survey(credential, new AbortController().signal)
     t.true(isLeft(surveyed))
-    // The refusal of a name does not tell where it leads. That of an address, which needs no look-up, says what is wrong with it.
+    // The refusal of a name does not tell where it leads. That of an address, which needs no look-up, says what is
+    // wrong with it.
     const isName = resolver !== undefined || host === 'localhost'
-    if (isLeft(surveyed)) t.deepEqual([surveyed.left.tag, surveyed.left.message === clusterNotReached('').message], isName ? ['ClusterUnreachable', true] : ['AddressRefused', false])
+    if (isLeft(surveyed))
+      t.deepEqual(
+        [surveyed.left.tag, surveyed.left.message === clusterNotReached('').message],
+        isName ? ['ClusterUnreachable', true] : ['AddressRefused', false],
+      )
     t.is(reached, 0)
     await pools.close()
     await new Promise((resolve) => server.close(resolve))
@@ -274,8 +463,12 @@ test('the connection goes to the address that was checked, not to a second answe
     done(null, [{ address: asked === 1 ? '127.0.0.1' : '10.255.255.1', family: 4 }])
   }
   const egress = makeEgressPolicy(new Set<AddressKind>(['loopback']), resolver)
-  const resolved = await new Promise<unknown>((resolve) => egress.lookup('name.example', { all: true }, (_error, addresses) => resolve(addresses)))
+  const resolved = await new Promise<unknown>((resolve) =>
+    egress.lookup('name.example', { all: true }, (_error, addresses) => resolve(addresses)),
+  )
   t.deepEqual(resolved, [{ address: '127.0.0.1', family: 4 }])
-  const refused = await new Promise<unknown>((resolve) => egress.lookup('name.example', { all: true }, (error) => resolve(error)))
+  const refused = await new Promise<unknown>((resolve) =>
+    egress.lookup('name.example', { all: true }, (error) => resolve(error)),
+  )
   t.is((refused as { code?: string }).code, 'EGRESS_REFUSED')
 })

@@ -10,7 +10,13 @@ import test from 'ava'
 import type { AccountKey } from '../../adapters/outbound/account-turns.ts'
 import { EgressRefused, makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import type { NameResolver, NameResolverOptions } from '../../adapters/outbound/name-resolver.ts'
-import { candidates, makeNameResolver, readHosts, readSearchRules, useForAllNames } from '../../adapters/outbound/name-resolver.ts'
+import {
+  candidates,
+  makeNameResolver,
+  readHosts,
+  readSearchRules,
+  useForAllNames,
+} from '../../adapters/outbound/name-resolver.ts'
 import type { DnsReply, DnsServer } from '../support/dns-server.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { until } from '../support/until.ts'
@@ -30,19 +36,28 @@ const records: Readonly<Record<string, readonly [v4: DnsReply, v6: DnsReply]>> =
 }
 let server: DnsServer
 test.before(async () => {
-  server = await startDnsServer(({ name, family }) => (name.startsWith('dead') ? 'frozen' : (records[name]?.[family === 4 ? 0 : 1] ?? 'absent')))
+  server = await startDnsServer(({ name, family }) =>
+    name.startsWith('dead') ? 'frozen' : (records[name]?.[family === 4 ? 0 : 1] ?? 'absent'),
+  )
 })
 test.after.always(() => server.close())
 
 const hostsFile = join(folder, 'hosts')
-writeFileSync(hostsFile, '# a comment\n192.0.2.77  Known.example alias # more\n2001:db8::77 known.example\n127.0.0.1 localhost\nfe80::1%eth0 zoned\nnonsense\n')
+writeFileSync(
+  hostsFile,
+  '# a comment\n192.0.2.77  Known.example alias # more\n2001:db8::77 known.example\n127.0.0.1 localhost\nfe80::1%eth0 zoned\nnonsense\n',
+)
 const configurationFile = join(folder, 'resolv.conf')
 writeFileSync(configurationFile, 'nameserver 192.0.2.53\nsearch prod.example example.\noptions timeout:1 ndots:2\n')
 
 const resolverOf = (options: NameResolverOptions = {}): NameResolver =>
   makeNameResolver({ hostsFile, configurationFile, servers: [server.address], otherFamilyMilliseconds: 20, ...options })
 const look = ({ lookup }: NameResolver, name: string, family = 0): Promise<readonly string[] | string> =>
-  new Promise((resolve) => lookup(name, { all: true, family }, (error, addresses) => resolve(error === null ? addresses.map(({ address }) => address).sort() : (error.code ?? ''))))
+  new Promise((resolve) =>
+    lookup(name, { all: true, family }, (error, addresses) =>
+      resolve(error === null ? addresses.map(({ address }) => address).sort() : (error.code ?? '')),
+    ),
+  )
 
 for (const [name, expected, family] of [
   ['both.example.', ['192.0.2.1', '192.0.2.2', '2001:db8::1']],
@@ -77,7 +92,10 @@ test('names in the domains of the configuration come in the order of the system'
   t.deepEqual(candidates('a.b.c.d', rules), ['a.b.c.d', 'a.b.c.d.a.example', 'a.b.c.d.b.example'])
   t.deepEqual(candidates('db.', rules), ['db'])
   t.deepEqual(readSearchRules(''), { domains: [], dots: 1 })
-  t.deepEqual([...readHosts('::1 a b\n127.0.0.1 a').get('a') ?? []].map(({ address }) => address), ['::1', '127.0.0.1'])
+  t.deepEqual(
+    [...(readHosts('::1 a b\n127.0.0.1 a').get('a') ?? [])].map(({ address }) => address),
+    ['::1', '127.0.0.1'],
+  )
 })
 
 test('a change of the hosts file is seen', async (t) => {
@@ -93,7 +111,10 @@ test('while no DNS server answers, files are read, secrets are hashed, and names
   const resolver = resolverOf({ account: () => account })
   let ended = 0
   const dead = Array.from({ length: 200 }, (_, at) => look(resolver, `dead${at}.example.`).finally(() => (ended += 1)))
-  await until('the questions of the first look-ups', () => server.seen.filter(({ name }) => name.startsWith('dead')).length >= 64 || undefined)
+  await until(
+    'the questions of the first look-ups',
+    () => server.seen.filter(({ name }) => name.startsWith('dead')).length >= 64 || undefined,
+  )
   t.deepEqual(resolver.load(), { running: 32, waiting: 168 }, 'the look-ups of one account are limited')
   account = 2
   t.deepEqual(await look(resolver, 'four.example.'), ['192.0.2.4'])
@@ -107,8 +128,13 @@ test('while no DNS server answers, files are read, secrets are hashed, and names
 
 test('the policy judges each address that a name leads to', async (t) => {
   const lookUp = (name: string): Promise<unknown> =>
-    new Promise((resolve) => makeEgressPolicy(new Set(['public']), resolverOf().lookup).lookup(name, { all: true }, (error, addresses) => resolve(error ?? addresses)))
-  for (const name of ['inner.example.', 'mapped.example.', 'localhost', 'app.localhost']) t.true((await lookUp(name)) instanceof EgressRefused, name)
+    new Promise((resolve) =>
+      makeEgressPolicy(new Set(['public']), resolverOf().lookup).lookup(name, { all: true }, (error, addresses) =>
+        resolve(error ?? addresses),
+      ),
+    )
+  for (const name of ['inner.example.', 'mapped.example.', 'localhost', 'app.localhost'])
+    t.true((await lookUp(name)) instanceof EgressRefused, name)
 })
 
 test.serial('packages that look up names themselves use the resolver', async (t) => {
@@ -122,7 +148,10 @@ test.serial('packages that look up names themselves use the resolver', async (t)
     socket.destroy()
     t.deepEqual(await dns.promises.lookup('database.internal'), { address: '127.0.0.1', family: 4 })
     t.deepEqual(await promisify(dns.lookup)('database.internal', { all: true }), [{ address: '127.0.0.1', family: 4 }])
-    t.is(await new Promise((resolve) => dns.lookup('database.internal', (_error, address) => resolve(address))), '127.0.0.1')
+    t.is(
+      await new Promise((resolve) => dns.lookup('database.internal', (_error, address) => resolve(address))),
+      '127.0.0.1',
+    )
     await t.throwsAsync(dns.promises.lookup('absent.example.'), { code: 'ENOTFOUND' })
   } finally {
     undo()

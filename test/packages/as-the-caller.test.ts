@@ -27,25 +27,48 @@ test('helm and all reads work with the rights that the cluster gives to the call
     await controller.stop()
   })
   const owner = await makePeople(service).person('ada')
-  await expectStatus(importCluster(service.send, owner.token, owner.login, 'prod', server.kubeconfig(), { impersonateUsers: true }), 200)
+  await expectStatus(
+    importCluster(service.send, owner.token, owner.login, 'prod', server.kubeconfig(), { impersonateUsers: true }),
+    200,
+  )
   const client = packageClient(service.send, owner.token, `${owner.login}/prod`)
-  const install = (namespace: string, chart: string, more: object = {}): object => ({ ...chartSource(charts, chart), releaseName: 'web', namespace, wait: true, timeout: '60s', ...more })
+  const install = (namespace: string, chart: string, more: object = {}): object => ({
+    ...chartSource(charts, chart),
+    releaseName: 'web',
+    namespace,
+    wait: true,
+    timeout: '60s',
+    ...more,
+  })
 
   const refused = await client.send('POST', '/v3/releases/', install(own, 'harbour'))
   t.is(refused.status, 403, refused.text)
   t.is((await client.send('GET', `/v3/releases/?namespace=${own}`)).status, 403)
 
-  const bound = await server.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${own}/rolebindings`, bind(`moorage:${owner.login}`))
+  const bound = await server.request(
+    'POST',
+    `/apis/rbac.authorization.k8s.io/v1/namespaces/${own}/rolebindings`,
+    bind(`moorage:${owner.login}`),
+  )
   t.is(bound.status, 201)
-  await until('the right', async () => ((await client.send('GET', `/v3/releases/?namespace=${own}`)).status === 200 ? true : undefined))
+  await until('the right', async () =>
+    (await client.send('GET', `/v3/releases/?namespace=${own}`)).status === 200 ? true : undefined,
+  )
   const installed = await client.done('POST', '/v3/releases/', install(own, 'harbour'))
   t.is(installed.state, 'succeeded', `${installed.message} ${installed.error}`)
 
   t.is((await client.send('POST', '/v3/releases/', install(foreign, 'harbour'))).status, 403)
   t.is((await client.send('GET', '/v3/releases/')).status, 403)
   // A template that looks into another namespace does so as the caller too.
-  await server.request('POST', `/api/v1/namespaces/${foreign}/configmaps`, { metadata: { name: 'lighthouse' }, data: { value: 'lit' } })
-  const looked = await client.done('POST', '/v3/releases/', install(own, 'lookup', { releaseName: 'spy', values: [`source.namespace=${foreign}`] }))
+  await server.request('POST', `/api/v1/namespaces/${foreign}/configmaps`, {
+    metadata: { name: 'lighthouse' },
+    data: { value: 'lit' },
+  })
+  const looked = await client.done(
+    'POST',
+    '/v3/releases/',
+    install(own, 'lookup', { releaseName: 'spy', values: [`source.namespace=${foreign}`] }),
+  )
   t.is(looked.state, 'failed')
   t.regex(`${looked.error}`, /forbidden/)
   t.deepEqual(controller.complaints, [])

@@ -33,7 +33,12 @@ export const startChartServer = async (...charts: readonly TestChart[]): Promise
   const index = (): string => {
     const entries: Record<string, object[]> = {}
     for (const chart of offered) {
-      ;(entries[chart.name] ??= []).push({ ...chart.metadata, urls: [fileOf(chart)], digest: chart.digest, created: '2026-01-01T00:00:00Z' })
+      ;(entries[chart.name] ??= []).push({
+        ...chart.metadata,
+        urls: [fileOf(chart)],
+        digest: chart.digest,
+        created: '2026-01-01T00:00:00Z',
+      })
     }
     return stringify({ apiVersion: 'v1', generated: '2026-01-01T00:00:00Z', entries })
   }

@@ -46,13 +46,21 @@ const startBench = async (version: 'helm3' | 'helm4', cluster: BenchCluster): Pr
   }
 }
 
-const found = ({ status, body }: { readonly status: number; readonly body: unknown }): unknown => (status === 200 ? body : undefined)
+const found = ({ status, body }: { readonly status: number; readonly body: unknown }): unknown =>
+  status === 200 ? body : undefined
 
 /** On the API in this process. */
 export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench & { readonly api: FakeApi }> => {
   const api = await startFakeApi()
-  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
-  const namespace = async (): Promise<string> => api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } }).metadata.name
+  api.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'lighthouse', namespace: 'default' },
+    data: { value: 'lit' },
+  })
+  const namespace = async (): Promise<string> =>
+    api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } })
+      .metadata.name
   const bench = await startBench(version, {
     kubeconfig: () => api.kubeconfig(),
     namespace,

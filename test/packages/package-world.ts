@@ -8,7 +8,7 @@ import { startChartServer, type ChartServer } from './chart-server.ts'
 import type { TestChart } from './chart-archive.ts'
 
 /** An event of a task, as its stream carries it. */
-export interface FollowedEvent {
+interface FollowedEvent {
   readonly seq: number
   readonly id: string
   readonly status: string
@@ -45,43 +45,75 @@ export interface PackageClient {
 }
 
 /** Reads a whole stream of server-sent events: each must carry its number. */
-export const readEvents = (text: string): readonly FollowedEvent[] =>
+const readEvents = (text: string): readonly FollowedEvent[] =>
   text.split('\n\n').flatMap((block) => {
     const lines = block.split('\n')
-    const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trim()).join('\n')
+    const data = lines
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(5).trim())
+      .join('\n')
     if (data === '') return []
     const event = JSON.parse(data) as FollowedEvent
-    const id = lines.find((line) => line.startsWith('id:'))?.slice(3).trim()
+    const id = lines
+      .find((line) => line.startsWith('id:'))
+      ?.slice(3)
+      .trim()
     if (id !== String(event.seq)) throw new Error(`event ${event.seq} has the id ${id}`)
     return [event]
   })
 
 /** @param cluster `owner/name` */
 export const packageClient = (send: Send, token: string, cluster: string): PackageClient => {
-  const below = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<ServiceAnswer> =>
-    send(method, `/api/v1/clusters/${cluster}/helm${path}`, { token, ...(body === undefined ? {} : { body }), ...(headers === undefined ? {} : { headers }) })
+  const below = (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ServiceAnswer> =>
+    send(method, `/api/v1/clusters/${cluster}/helm${path}`, {
+      token,
+      ...(body === undefined ? {} : { body }),
+      ...(headers === undefined ? {} : { headers }),
+    })
   const accepted = async (method: string, path: string, body?: unknown): Promise<string> => {
     const { json } = await expectStatus(below(method, path, body), 200)
     const { id, subject } = json as { readonly id?: unknown; readonly subject?: unknown }
-    if (typeof id !== 'string' || typeof subject !== 'string') throw new Error(`no TaskResponse: ${JSON.stringify(json)}`)
+    if (typeof id !== 'string' || typeof subject !== 'string')
+      throw new Error(`no TaskResponse: ${JSON.stringify(json)}`)
     return id
   }
   const follow = async (id: string): Promise<FollowedTask> => {
-    const stream = await expectStatus(send('GET', `/api/v1/tasks/${id}/events`, { token, headers: { Accept: 'text/event-stream' } }), 200)
+    const stream = await expectStatus(
+      send('GET', `/api/v1/tasks/${id}/events`, { token, headers: { Accept: 'text/event-stream' } }),
+      200,
+    )
     const task = await expectStatus(send('GET', `/api/v1/tasks/${id}`, { token }), 200)
     return { ...(task.json as Omit<FollowedTask, 'events'>), events: readEvents(stream.text) }
   }
   const cancel = (id: string): Promise<ServiceAnswer> => send('POST', `/api/v1/tasks/${id}/cancel`, { token })
-  return { send: below, accepted, follow, cancel, done: async (method, path, body) => follow(await accepted(method, path, body)) }
+  return {
+    send: below,
+    accepted,
+    follow,
+    cancel,
+    done: async (method, path, body) => follow(await accepted(method, path, body)),
+  }
 }
 
 /** What an operation needs to name a chart of a test repository. */
 export const chartSource = (server: ChartServer, name: string, version = ''): Readonly<Record<string, string>> => ({
-  name, version, sourceApiGroup: '', sourceKind: 'Legacy', sourceNamespace: '', sourceName: server.url,
+  name,
+  version,
+  sourceApiGroup: '',
+  sourceKind: 'Legacy',
+  sourceNamespace: '',
+  sourceName: server.url,
 })
 
 /** A repository of these charts, and the settings by which a service may reach it. */
-export const startCharts = async (...charts: readonly TestChart[]): Promise<{ readonly charts: ChartServer; readonly settings: Readonly<Record<string, string>> }> => {
+export const startCharts = async (
+  ...charts: readonly TestChart[]
+): Promise<{ readonly charts: ChartServer; readonly settings: Readonly<Record<string, string>> }> => {
   const server = await startChartServer(...charts)
   return { charts: server, settings: { MOORAGE_EGRESS_ALLOW: new URL(server.url).host } }
 }

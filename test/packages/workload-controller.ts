@@ -12,7 +12,12 @@ export interface WorkloadController {
 }
 
 /** Watched so that their deletions in the foreground come to an end. */
-const others = [['v1', 'configmaps'], ['v1', 'secrets'], ['v1', 'services'], ['v1', 'serviceaccounts']] as const
+const others = [
+  ['v1', 'configmaps'],
+  ['v1', 'secrets'],
+  ['v1', 'services'],
+  ['v1', 'serviceaccounts'],
+] as const
 const watched = [...workloadResources, ...others]
 
 const tickMilliseconds = 30
@@ -21,7 +26,10 @@ const finalizersOfDeletion: ReadonlySet<string> = new Set(['foregroundDeletion',
 const merge = { contentType: 'application/merge-patch+json' }
 
 /** Ready when it watches. */
-export const startWorkloadController = async (server: ControlPlaneAccess, namespace: string): Promise<WorkloadController> => {
+export const startWorkloadController = async (
+  server: ControlPlaneAccess,
+  namespace: string,
+): Promise<WorkloadController> => {
   const objects = new Map<string, KubeObject>()
   const complaints: string[] = []
   const stopping = new AbortController()
@@ -33,12 +41,17 @@ export const startWorkloadController = async (server: ControlPlaneAccess, namesp
     isDue = true
     if (type !== 'DELETED') return void objects.set(uid, object)
     objects.delete(uid)
-    for (const each of objects.values()) if (each.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true) void remove(each)
+    for (const each of objects.values())
+      if (each.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true) void remove(each)
   }
 
   const watch = async (apiVersion: string, resource: string): Promise<{ readonly ended: Promise<void> }> => {
     const url = `${server.url}${collectionPath(apiVersion, resource, namespace)}?watch=true&resourceVersion=0`
-    const response = await request(url, { dispatcher, signal: stopping.signal, headers: { authorization: `Bearer ${server.tokenFor('admin')}` } })
+    const response = await request(url, {
+      dispatcher,
+      signal: stopping.signal,
+      headers: { authorization: `Bearer ${server.tokenFor('admin')}` },
+    })
     if (response.statusCode !== 200) throw new Error(`${resource} cannot be watched: ${await response.body.text()}`)
     const read = async (): Promise<void> => {
       let rest = ''
@@ -69,17 +82,29 @@ export const startWorkloadController = async (server: ControlPlaneAccess, namesp
   const perform = async (effect: Effect): Promise<void> => {
     const { object } = effect
     if (effect.do === 'remove') return remove(object)
-    if (effect.do === 'create') return told(await server.request('POST', pathOf(object).replace(/\/[^/]+$/, ''), object), 'create', object)
+    if (effect.do === 'create')
+      return told(await server.request('POST', pathOf(object).replace(/\/[^/]+$/, ''), object), 'create', object)
     const change = effect.do === 'scale' ? { spec: { replicas: effect.replicas } } : { status: effect.status }
     const version = { metadata: { resourceVersion: object.metadata.resourceVersion } }
-    told(await server.request('PATCH', `${pathOf(object)}${effect.do === 'status' ? '/status' : ''}`, { ...version, ...change }, merge), effect.do, object)
+    told(
+      await server.request(
+        'PATCH',
+        `${pathOf(object)}${effect.do === 'status' ? '/status' : ''}`,
+        { ...version, ...change },
+        merge,
+      ),
+      effect.do,
+      object,
+    )
   }
   /** What a deletion waits for is done: the children of `foregroundDeletion` go first. */
   const letGo = async (object: KubeObject): Promise<void> => {
     const finalizers = object.metadata.finalizers ?? []
-    if (object.metadata.deletionTimestamp === undefined || !finalizers.some((name) => finalizersOfDeletion.has(name))) return
+    if (object.metadata.deletionTimestamp === undefined || !finalizers.some((name) => finalizersOfDeletion.has(name)))
+      return
     if (finalizers.includes('foregroundDeletion')) {
-      for (const each of objects.values()) if (each.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true) await remove(each)
+      for (const each of objects.values())
+        if (each.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true) await remove(each)
     }
     const left = finalizers.filter((name) => !finalizersOfDeletion.has(name))
     told(await server.request('PATCH', pathOf(object), { metadata: { finalizers: left } }, merge), 'finish', object)
@@ -118,7 +143,9 @@ const collectionPath = (apiVersion: string, resource: string, namespace: string)
   `${apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`}/namespaces/${namespace}/${resource}`
 
 const pathOf = ({ apiVersion, kind, metadata }: KubeObject): string => {
-  const resource = watched.find(([version, plural]) => version === apiVersion && plural === `${kind.toLowerCase()}s`)?.[1]
+  const resource = watched.find(
+    ([version, plural]) => version === apiVersion && plural === `${kind.toLowerCase()}s`,
+  )?.[1]
   if (resource === undefined) throw new Error(`${apiVersion} ${kind} is not watched`)
   return `${collectionPath(apiVersion, resource, metadata.namespace ?? '')}/${metadata.name}`
 }

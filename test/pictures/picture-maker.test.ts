@@ -9,10 +9,16 @@ import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { unwrap } from '../support/outcome.ts'
 
 const sharpPictureMaker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))
-const plain = (width: number, height: number) => sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 90 } } })
+const plain = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 90 } } })
 
 test('each kind that is taken becomes a square PNG of at most the asked size', async (t) => {
-  const sources = { png: await plain(300, 200).png().toBuffer(), jpeg: await plain(300, 200).jpeg().toBuffer(), gif: await plain(300, 200).gif().toBuffer(), webp: await plain(300, 200).webp().toBuffer() }
+  const sources = {
+    png: await plain(300, 200).png().toBuffer(),
+    jpeg: await plain(300, 200).jpeg().toBuffer(),
+    gif: await plain(300, 200).gif().toBuffer(),
+    webp: await plain(300, 200).webp().toBuffer(),
+  }
   for (const [kind, bytes] of Object.entries(sources)) {
     const made = await sharp(unwrap(await sharpPictureMaker.square(bytes, 128))).metadata()
     t.deepEqual([made.format, made.width, made.height], ['png', 128, 128], kind)
@@ -20,7 +26,10 @@ test('each kind that is taken becomes a square PNG of at most the asked size', a
 })
 
 test('what stood in the file beside the picture is gone', async (t) => {
-  const withPlace = await plain(64, 64).withExif({ IFD0: { Artist: 'canary-artist' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } }).jpeg().toBuffer()
+  const withPlace = await plain(64, 64)
+    .withExif({ IFD0: { Artist: 'canary-artist' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
+    .jpeg()
+    .toBuffer()
   t.true(withPlace.includes('canary-artist'))
   const made = Buffer.from(unwrap(await sharpPictureMaker.square(withPlace, 64)))
   t.false(made.includes('canary-artist'))
@@ -28,7 +37,14 @@ test('what stood in the file beside the picture is gone', async (t) => {
 })
 
 test('other kinds are refused, those that carry scripts first of all', async (t) => {
-  const refused = ['<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>', '%PDF-1.7', '<html>', '', 'BM', '\u0000\u0000\u0000\u0020ftypheic']
+  const refused = [
+    '<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>',
+    '%PDF-1.7',
+    '<html>',
+    '',
+    'BM',
+    '\u0000\u0000\u0000\u0020ftypheic',
+  ]
   for (const text of refused) t.true(isLeft(await sharpPictureMaker.square(Buffer.from(text, 'latin1'), 64)), text)
 })
 
@@ -47,7 +63,12 @@ const bomb = (width: number, height: number): Uint8Array => {
   head.writeUInt32BE(height, 4)
   head.set([1, 0, 0, 0, 0], 8)
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', deflateSync(Buffer.alloc(1024))), chunk('IEND', Buffer.alloc(0))])
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(Buffer.alloc(1024))),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
 }
 
 test('a picture that opens into far more than it is worth is refused before it is opened', async (t) => {
@@ -58,12 +79,19 @@ test('of a crowd of pictures some are drawn in turn, and the others are turned a
   const bytes = await plain(300, 200).png().toBuffer()
   const maker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 2 }))
   const made = await Promise.all(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
-  t.deepEqual(made.flatMap((one) => (isLeft(one) ? [one.left.tag] : [])), Array.from({ length: 7 }, () => 'PicturesBusy'))
+  t.deepEqual(
+    made.flatMap((one) => (isLeft(one) ? [one.left.tag] : [])),
+    Array.from({ length: 7 }, () => 'PicturesBusy'),
+  )
   t.false(isLeft(await maker.square(bytes, 64)))
 })
 
 test('bytes after a genuine beginning never throw', async (t) => {
-  const beginnings = [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], [0xff, 0xd8, 0xff], [0x47, 0x49, 0x46, 0x38, 0x39, 0x61]]
+  const beginnings = [
+    [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+    [0xff, 0xd8, 0xff],
+    [0x47, 0x49, 0x46, 0x38, 0x39, 0x61],
+  ]
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...beginnings), fc.uint8Array({ maxLength: 200 }), async (beginning, rest) => {
       await sharpPictureMaker.square(Uint8Array.from([...beginning, ...rest]), 32)

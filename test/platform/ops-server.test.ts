@@ -11,7 +11,8 @@ const contextOf = (over: Partial<RequestContext>): RequestContext =>
 
 const start = async (state: { databaseWorks: boolean; stopping: boolean }) => {
   const metrics = makeMetrics(releaseVersion)
-  const check = () => (state.databaseWorks ? Promise.resolve(true) : Promise.reject(new Error('mysql://root:hunter2@db is away')))
+  const check = () =>
+    state.databaseWorks ? Promise.resolve(true) : Promise.reject(new Error('mysql://root:hunter2@db is away'))
   const server = makeOpsServer({ checks: [{ name: 'database', check }], isStopping: () => state.stopping, metrics })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const get = async (path: string, method: 'GET' | 'POST' = 'GET') => {
@@ -34,16 +35,26 @@ test('alive, ready, and why not', async (t) => {
 })
 
 test('that the service stops is said at once, also where a check hangs', async (t) => {
-  const server = makeOpsServer({ checks: [{ name: 'hangs', check: () => new Promise(() => undefined) }], isStopping: () => true, metrics: makeMetrics(releaseVersion) })
+  const server = makeOpsServer({
+    checks: [{ name: 'hangs', check: () => new Promise(() => undefined) }],
+    isStopping: () => true,
+    metrics: makeMetrics(releaseVersion),
+  })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => server.close())
   const reply = await request(`http://127.0.0.1:${port}/readyz`)
-  t.deepEqual([reply.statusCode, reply.headers['connection'], await reply.body.text()], [503, 'close', 'not ready: not stopping\n'])
+  t.deepEqual(
+    [reply.statusCode, reply.headers['connection'], await reply.body.text()],
+    [503, 'close', 'not ready: not stopping\n'],
+  )
 })
 
 test('a database that is away is said without its text', async (t) => {
   const { get, close } = await start({ databaseWorks: false, stopping: false })
-  t.deepEqual(await get('/readyz?verbose'), { status: 503, text: '[-] database\n[+] not stopping\nnot ready: database\n' })
+  t.deepEqual(await get('/readyz?verbose'), {
+    status: 503,
+    text: '[-] database\n[+] not stopping\nnot ready: database\n',
+  })
   await close()
 })
 
@@ -66,7 +77,8 @@ test('nothing else is served, and nothing is changed', async (t) => {
   await close()
 })
 
-const series = (text: string, name: string): readonly string[] => text.split('\n').filter((line) => line.startsWith(name))
+const series = (text: string, name: string): readonly string[] =>
+  text.split('\n').filter((line) => line.startsWith(name))
 
 test('requests are counted by route template', async (t) => {
   const { metrics, get, close } = await start({ databaseWorks: true, stopping: false })
@@ -78,7 +90,12 @@ test('requests are counted by route template', async (t) => {
   metrics.finished(contextOf({ routePath: '', method: 'BREW', code: 'NotFound' }), 404, 0.001)
   metrics.started()
   metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
-  metrics.read({ databasePool: () => ({ used: 2, free: 3, waiting: 1 }), passwordQueue: () => 4, openStreams: () => ({ exchanges: 5, tunnels: 6 }), mail: () => ({ sent: 7, postponed: 8, givenUp: 9 }) })
+  metrics.read({
+    databasePool: () => ({ used: 2, free: 3, waiting: 1 }),
+    passwordQueue: () => 4,
+    openStreams: () => ({ exchanges: 5, tunnels: 6 }),
+    mail: () => ({ sent: 7, postponed: 8, givenUp: 9 }),
+  })
   metrics.jobStarted('identity.pruneSessions')
   metrics.jobRan('identity.pruneSessions', 'failed', 2)
   metrics.jobStarted('mail.deliver')
@@ -117,7 +134,8 @@ test('made-up methods and codes cannot grow the number of series without bound',
   await close()
 })
 
-const versionIn = (file: string): unknown => (JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as { version: unknown }).version
+const versionIn = (file: string): unknown =>
+  (JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as { version: unknown }).version
 
 test('the release has the form of the specification, and package.json and its lock are in step', (t) => {
   t.regex(releaseVersion, /^v\d{4}\.\d{1,2}\.\d{1,2}$/)
@@ -126,8 +144,20 @@ test('the release has the form of the specification, and package.json and its lo
 })
 
 test('every package of the lock is pinned by its hash, and none comes from a folder, a repository or an address', (t) => {
-  const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as { packages: Record<string, { integrity?: string; link?: boolean; resolved?: string }> }
+  const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
+    packages: Record<string, { integrity?: string; link?: boolean; resolved?: string }>
+  }
   const own = Object.entries(packages).filter(([path]) => path !== '')
   t.true(own.length > 100)
-  t.deepEqual(own.filter(([, { integrity, link, resolved }]) => !/^sha512-/.test(integrity ?? '') || link === true || !/^(https:\/\/registry\.npmjs\.org\/.*)?$/.test(resolved ?? '')).map(([path]) => path), [])
+  t.deepEqual(
+    own
+      .filter(
+        ([, { integrity, link, resolved }]) =>
+          !/^sha512-/.test(integrity ?? '') ||
+          link === true ||
+          !/^(https:\/\/registry\.npmjs\.org\/.*)?$/.test(resolved ?? ''),
+      )
+      .map(([path]) => path),
+    [],
+  )
 })

@@ -12,7 +12,9 @@ const test = needing('chromium')
 let service: TestService
 let browser: Browser
 test.before(async () => {
-  service = await startService({ settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  service = await startService({
+    settings: { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' },
+  })
   browser = await launchBrowser()
 })
 test.after.always(async () => {
@@ -34,7 +36,11 @@ const openPage = async (path: string, options: BrowserContextOptions = {}): Prom
   page.on('request', (request) => opened.requested.push(new URL(request.url()).pathname))
   page.on('pageerror', (error) => opened.problems.push(error.message))
   // A page that asks whether there is a session gets 401.
-  page.on('console', (message) => message.type() === 'error' && !/status of 401/.test(message.text()) && opened.problems.push(message.text()))
+  page.on(
+    'console',
+    (message) =>
+      message.type() === 'error' && !/status of 401/.test(message.text()) && opened.problems.push(message.text()),
+  )
   await page.goto(service.baseUrl + path)
   return opened
 }
@@ -147,14 +153,35 @@ test('a user changes the own account on its page, from the profile to the second
 })
 
 test('a site admin sees how many usage events of each cluster arrived, and the refused ones', async (t) => {
-  t.is((await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'reporting' } })).status, 201)
+  t.is(
+    (await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'reporting' } })).status,
+    201,
+  )
   const { json } = await service.send('GET', '/api/v1/orgs/reporting', { token: service.adminToken })
   const ownerId = json.id as AccountId
   const clusterUid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
   const at = new Date('2026-11-20T10:00:00Z')
   const overview = service.running.container.resolve(UsageOverviewStoreToken)
-  await overview.addIntake({ ownerId, clusterUid, day: Math.floor(at.getTime() / 86_400_000), accepted: 1234, repeated: 5, refused: 1, late: 2 })
-  await overview.addRefused([{ ownerId, clusterUid, eventId: 'event <1>', type: 'object.created', reason: 'invalid', message: 'kind must be the name of a kind.', receivedAt: at }])
+  await overview.addIntake({
+    ownerId,
+    clusterUid,
+    day: Math.floor(at.getTime() / 86_400_000),
+    accepted: 1234,
+    repeated: 5,
+    refused: 1,
+    late: 2,
+  })
+  await overview.addRefused([
+    {
+      ownerId,
+      clusterUid,
+      eventId: 'event <1>',
+      type: 'object.created',
+      reason: 'invalid',
+      message: 'kind must be the name of a kind.',
+      receivedAt: at,
+    },
+  ])
   const { page, problems } = await openPage('/usage-intake', { viewport: { width: 375, height: 800 }, bypassCSP: true })
   await signInOn(page, adminLogin, adminPassword)
   await page.locator('#account-name').fill('reporting')
@@ -162,9 +189,24 @@ test('a site admin sees how many usage events of each cluster arrived, and the r
   await page.locator('#last-day').fill('2026-11-30')
   await page.locator('#intake-form button').click()
   await page.locator('#results:not([hidden])').waitFor()
-  t.deepEqual(await page.locator('#sums td').allInnerTexts(), ['2026-11-20', clusterUid, '1,240', '1,234', '5', '1', '2'])
+  t.deepEqual(await page.locator('#sums td').allInnerTexts(), [
+    '2026-11-20',
+    clusterUid,
+    '1,240',
+    '1,234',
+    '5',
+    '1',
+    '2',
+  ])
   t.deepEqual(await page.locator('#total td.number').allInnerTexts(), ['1,240', '1,234', '5', '1', '2'])
-  t.deepEqual(await page.locator('#refused td').allInnerTexts(), ['2026-11-20 10:00:00', clusterUid, 'event <1>', 'object.created', 'invalid', 'kind must be the name of a kind.'])
+  t.deepEqual(await page.locator('#refused td').allInnerTexts(), [
+    '2026-11-20 10:00:00',
+    clusterUid,
+    'event <1>',
+    'object.created',
+    'invalid',
+    'kind must be the name of a kind.',
+  ])
   t.deepEqual(await violationsOf(page), [])
   t.true((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 375)
   t.deepEqual(problems, [])

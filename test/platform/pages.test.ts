@@ -7,12 +7,14 @@ import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
 import type { Answer } from '../../composition/http/answer/write-answer.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { accountScripts, makePages } from '../../composition/http/pages/pages.ts'
-import { maxPictureBytes, mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
+import { mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
+
+const maxPictureBytes = 256 * 1024
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
 const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }))
@@ -46,13 +48,16 @@ for (const [accept, isPage] of [
 test('the documentation page loads from here only, and everything that it loads is there', (t) => {
   const answer = pages.documentation('/api/v1/docs', {})
   const html = textOf(answer)
-  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '').filter((target) => target !== '/' && !/^(?:data:|#)/.test(target))
+  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)]
+    .map((match) => match[1] ?? '')
+    .filter((target) => target !== '/' && !/^(?:data:|#)/.test(target))
   t.true(loaded.length >= 4)
   for (const path of loaded) {
     t.true(path.startsWith('/api/v1/'), path)
     t.is(pages.documentation(path, {})?.status, 200, path)
   }
-  for (const directive of ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) t.true(String(answer?.headers['Content-Security-Policy']).includes(directive), directive)
+  for (const directive of ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"])
+    t.true(String(answer?.headers['Content-Security-Policy']).includes(directive), directive)
 })
 
 test('each operation has a page of its own, which the list links to', (t) => {
@@ -61,7 +66,15 @@ test('each operation has a page of its own, which the list links to', (t) => {
   t.is(linked.length, sampleRoutes.flatMap(({ methods }) => methods).length)
   for (const path of linked) t.is(pages.documentation(path, {})?.status, 200, path)
   const edit = textOf(pages.documentation('/api/v1/docs/operations/sample.editBoat', {}))
-  for (const text of ['PATCH', '/boats/{owner}/{id}', 'Requires the relation', 'BoatMissing', 'data-parameter="owner"', 'data-body']) t.true(edit.includes(text), text)
+  for (const text of [
+    'PATCH',
+    '/boats/{owner}/{id}',
+    'Requires the relation',
+    'BoatMissing',
+    'data-parameter="owner"',
+    'data-body',
+  ])
+    t.true(edit.includes(text), text)
   t.is(pages.documentation('/api/v1/docs/operations/sample.nothing', {}), undefined)
   t.is(pages.documentation('/api/v1/docs/operations/constructor', {}), undefined)
 })
@@ -73,20 +86,23 @@ test('the properties of a body that contains itself end', (t) => {
 
 test('no script of ours keeps anything in the browser', (t) => {
   const script = textOf(pages.documentation('/api/v1/docs/docs.js', {}))
-  for (const source of [script, ...Object.values(accountScripts)]) t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
+  for (const source of [script, ...Object.values(accountScripts)])
+    t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
 })
 
 test('a text is sent in the coding that the client accepts', (t) => {
   const path = '/api/v1/openapi.json'
   const plain = pages.documentation(path, {})
-  const packed = (acceptEncoding: string): Answer | undefined => pages.documentation(path, { 'accept-encoding': acceptEncoding })
+  const packed = (acceptEncoding: string): Answer | undefined =>
+    pages.documentation(path, { 'accept-encoding': acceptEncoding })
   t.is(plain?.headers['Content-Encoding'], undefined)
   t.is(plain?.headers['Vary'], 'Accept-Encoding, Accept')
   t.is(packed('gzip, br')?.headers['Content-Encoding'], 'br')
   t.is(packed('gzip, br;q=0')?.headers['Content-Encoding'], 'gzip')
   t.deepEqual(gunzipSync(packed('gzip')?.body as Uint8Array), Buffer.from(plain?.body as Uint8Array))
   t.deepEqual(brotliDecompressSync(packed('br')?.body as Uint8Array), Buffer.from(plain?.body as Uint8Array))
-  for (const other of ['gzip;q=0', 'identity', 'x-gzip', 'brotli']) t.is(packed(other)?.headers['Content-Encoding'], undefined, other)
+  for (const other of ['gzip;q=0', 'identity', 'x-gzip', 'brotli'])
+    t.is(packed(other)?.headers['Content-Encoding'], undefined, other)
   t.is(new Set([plain, packed('gzip'), packed('br')].map((answer) => answer?.headers['ETag'])).size, 3)
 })
 
@@ -97,18 +113,33 @@ test('no other file can be had through the documentation', (t) => {
 })
 
 test('what no page can be is not the start page: hidden files, files with an ending, folders of the system', (t) => {
-  for (const path of ['/.env', '/.git/config', '/a/.well-known/b', '/etc/passwd', '/proc/self', '/index.php', '/robots.txt', '/a/b.c/d', '/cgi-bin/x']) t.is(pages.frontend(path, 'http://h'), undefined, path)
-  for (const path of ['/', '/console', '/console/clusters', '/etcetera', '/marketplace/api/v1/x']) t.truthy(pages.frontend(path, 'http://h'), path)
+  for (const path of [
+    '/.env',
+    '/.git/config',
+    '/a/.well-known/b',
+    '/etc/passwd',
+    '/proc/self',
+    '/index.php',
+    '/robots.txt',
+    '/a/b.c/d',
+    '/cgi-bin/x',
+  ])
+    t.is(pages.frontend(path, 'http://h'), undefined, path)
+  for (const path of ['/', '/console', '/console/clusters', '/etcetera', '/marketplace/api/v1/x'])
+    t.truthy(pages.frontend(path, 'http://h'), path)
 })
 
 test('a client that asks for JSON, or for anything at a path like those of the API, gets no page', (t) => {
   const isPage = (path: string, accept?: string): boolean => pages.frontend(path, 'http://h', accept) !== undefined
   const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-  for (const accept of [undefined, '*/*', 'application/json', 'application/json, */*']) for (const path of ['/v1/user', '/v1', '/api/user', '/api']) t.false(isPage(path, accept), `${path} ${accept}`)
+  for (const accept of [undefined, '*/*', 'application/json', 'application/json, */*'])
+    for (const path of ['/v1/user', '/v1', '/api/user', '/api']) t.false(isPage(path, accept), `${path} ${accept}`)
   for (const path of ['/v1/user', '/api', '/console', '/v1beta']) t.true(isPage(path, browser), path)
   for (const path of ['/console', '/user']) {
-    for (const accept of ['application/json', 'application/json;q=0.5, */*;q=0.1']) t.false(isPage(path, accept), accept)
-    for (const accept of [undefined, '*/*', 'application/json, text/html;q=0.5', 'application/json;q=0, */*']) t.true(isPage(path, accept), accept)
+    for (const accept of ['application/json', 'application/json;q=0.5, */*;q=0.1'])
+      t.false(isPage(path, accept), accept)
+    for (const accept of [undefined, '*/*', 'application/json, text/html;q=0.5', 'application/json;q=0, */*'])
+      t.true(isPage(path, accept), accept)
   }
   t.true(isPage('/', 'application/json'))
   t.true(isPage('/sign-in', 'application/json'))
@@ -149,17 +180,28 @@ test('pictures of the three kinds are taken up to their size, whatever follows t
     }),
     { numRuns: 60 },
   )
-  for (const over of [1, 2, 3]) t.regex(pictureProblem(dataUrl('image/png', starts['image/png'], maxPictureBytes + over)) ?? '', /256 KiB/)
+  for (const over of [1, 2, 3])
+    t.regex(pictureProblem(dataUrl('image/png', starts['image/png'], maxPictureBytes + over)) ?? '', /256 KiB/)
 })
 
 test('what claims to be another kind, SVG and everything that is no picture is refused', (t) => {
   for (const claimed of kinds) {
-    for (const real of kinds.filter((kind) => kind !== claimed)) t.truthy(pictureProblem(dataUrl(claimed, starts[real])), `${real} as ${claimed}`)
+    for (const real of kinds.filter((kind) => kind !== claimed))
+      t.truthy(pictureProblem(dataUrl(claimed, starts[real])), `${real} as ${claimed}`)
     t.truthy(pictureProblem(`data:${claimed};base64,${Buffer.from(svg).toString('base64')}`), `SVG as ${claimed}`)
   }
   const refused = [
-    `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`, `data:image/svg+xml,${svg}`, `data:text/html;base64,${png.split(',')[1]}`,
-    'https://evil.example/logo.png', 'javascript:alert(1)', png.replace('base64,', ''), `${png}\n`, ` ${png}`, png.replace('image/png', 'IMAGE/PNG'), 'data:image/png;base64,', `${png}" onerror="x`,
+    `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`,
+    `data:image/svg+xml,${svg}`,
+    `data:text/html;base64,${png.split(',')[1]}`,
+    'https://evil.example/logo.png',
+    'javascript:alert(1)',
+    png.replace('base64,', ''),
+    `${png}\n`,
+    ` ${png}`,
+    png.replace('image/png', 'IMAGE/PNG'),
+    'data:image/png;base64,',
+    `${png}" onerror="x`,
   ]
   for (const text of refused) t.truthy(pictureProblem(text), text.slice(0, 40))
   fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => void t.truthy(pictureProblem(text))))
@@ -170,14 +212,23 @@ test('an absent field stays, an empty one goes back to the plain look, and nothi
   const current = unwrap(mergeBranding(plainBranding, chosen))
   t.deepEqual(current, chosen)
   t.deepEqual(unwrap(mergeBranding(current, {})), current)
-  t.deepEqual(unwrap(mergeBranding(current, { logo: '', favicon: '', primaryColor: '', showAppTag: true, appName: '' })), plainBranding)
+  t.deepEqual(
+    unwrap(mergeBranding(current, { logo: '', favicon: '', primaryColor: '', showAppTag: true, appName: '' })),
+    plainBranding,
+  )
   t.is(unwrap(mergeBranding(current, { primaryColor: '#AbCdEf' })).primaryColor, '#abcdef')
-  for (const primaryColor of ['red', '#12345', '#1234567', '123456', '#12345g', '#123456;']) t.true(isLeft(mergeBranding(current, { primaryColor })), primaryColor)
+  for (const primaryColor of ['red', '#12345', '#1234567', '123456', '#12345g', '#123456;'])
+    t.true(isLeft(mergeBranding(current, { primaryColor })), primaryColor)
   for (const appName of ['x'.repeat(65), 'a\nb', 'a\u0000b']) t.true(isLeft(mergeBranding(current, { appName })))
   fc.assert(
     fc.property(fc.record({ primaryColor: fc.string(), appName: fc.string() }, { requiredKeys: [] }), (some) => {
       const merged = mergeBranding(current, some)
-      if (isRight(merged)) t.true(/^#[0-9a-f]{6}$/.test(merged.right.primaryColor) && merged.right.appName.length >= 1 && merged.right.appName.length <= 64)
+      if (isRight(merged))
+        t.true(
+          /^#[0-9a-f]{6}$/.test(merged.right.primaryColor) &&
+            merged.right.appName.length >= 1 &&
+            merged.right.appName.length <= 64,
+        )
     }),
   )
 })
@@ -204,12 +255,25 @@ test.after.always(() => service?.stop())
 
 test.serial('branding over HTTP: public with an ETag, changed by site admins, recorded', async (t) => {
   const path = '/api/v1/branding'
-  const change = (body: object, token: string | undefined = service.adminToken) => service.send('POST', path, { ...(token === undefined ? {} : { token }), body })
+  const change = (body: object, token: string | undefined = service.adminToken) =>
+    service.send('POST', path, { ...(token === undefined ? {} : { token }), body })
   const first = await service.send('GET', path)
-  t.deepEqual([first.status, first.json.appName, first.json.favicons, first.json.isOfflineInstaller], [200, 'Moorage', {}, false])
+  t.deepEqual(
+    [first.status, first.json.appName, first.json.favicons, first.json.isOfflineInstaller],
+    [200, 'Moorage', {}, false],
+  )
   t.is((await service.send('GET', path, { headers: { 'If-None-Match': String(first.headers['etag']) } })).status, 304)
   t.is((await service.send('POST', path, { body: { appName: 'Mine' } })).status, 401)
-  t.is((await change({ appName: 'Harbour', logo: dataUrl('image/png', starts['image/png'], maxPictureBytes), favicon: dataUrl('image/webp', starts['image/webp'], maxPictureBytes) })).status, 200)
+  t.is(
+    (
+      await change({
+        appName: 'Harbour',
+        logo: dataUrl('image/png', starts['image/png'], maxPictureBytes),
+        favicon: dataUrl('image/webp', starts['image/webp'], maxPictureBytes),
+      })
+    ).status,
+    200,
+  )
   const after = await service.send('GET', path, { headers: { 'If-None-Match': String(first.headers['etag']) } })
   t.deepEqual([after.status, after.json.appName, Object.keys(after.json.favicons)], [200, 'Harbour', ['icon']])
   const refused = await change({ logo: `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}` })
@@ -225,10 +289,15 @@ test('a path without the root of the API is 404 in JSON, which names the path th
     t.regex(String(headers['content-type']), /^application\/json/)
     return (json as { message: string }).message
   }
-  for (const path of ['/v1/user', '/api/user']) t.is(await messageAt('GET', path), 'The path does not exist. /api/v1/user does.')
+  for (const path of ['/v1/user', '/api/user'])
+    t.is(await messageAt('GET', path), 'The path does not exist. /api/v1/user does.')
   t.is(await messageAt('GET', '/user', 'application/json'), 'The path does not exist. /api/v1/user does.')
   t.is(await messageAt('POST', '/v1/orgs'), 'The path does not exist. /api/v1/orgs does.')
-  t.is(await messageAt('GET', '/orgs/acme/teams', 'application/json'), 'The path does not exist. /api/v1/orgs/acme/teams does.')
-  for (const path of ['/v1/no/such/path/at/all', '/v1', '/api/v1/no/such/path/at/all']) t.is(await messageAt('GET', path), 'The path does not exist.')
+  t.is(
+    await messageAt('GET', '/orgs/acme/teams', 'application/json'),
+    'The path does not exist. /api/v1/orgs/acme/teams does.',
+  )
+  for (const path of ['/v1/no/such/path/at/all', '/v1', '/api/v1/no/such/path/at/all'])
+    t.is(await messageAt('GET', path), 'The path does not exist.')
   t.regex((await service.send('GET', '/v1/user', { headers: { Accept: 'text/html' } })).text, /<!doctype html>/i)
 })

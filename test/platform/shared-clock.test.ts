@@ -1,7 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { openSharedClock, restMs } from '../../adapters/system/shared-clock.ts'
+import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import type { Log } from '../../core/kernel/log.ts'
+
+/** How long a clock rests after a reading that failed. */
+const restMs = 60_000
 
 const second = 1000
 const hour = 3600 * second
@@ -36,7 +39,8 @@ const makeWorld = (machineAhead = 0) => {
 
 type World = ReturnType<typeof makeWorld>
 /** How far the clock is from the database. */
-const errorOf = (clock: { now(): Date }, { databaseMs }: World): number => Math.abs(clock.now().getTime() - databaseMs())
+const errorOf = (clock: { now(): Date }, { databaseMs }: World): number =>
+  Math.abs(clock.now().getTime() - databaseMs())
 
 const watched = async (world: World, t: { teardown(end: () => Promise<void>): void }) => {
   const clock = await world.open()
@@ -123,7 +127,10 @@ test('one wild answer moves nothing, and no job may run for a minute', async (t)
   world.pass(2 * second)
   t.false((await clock.trusted())?.aborted)
   t.true(errorOf(clock, world) <= 2)
-  t.deepEqual(world.lines.map((line) => line.split(' ')[0]), ['warn', 'info'])
+  t.deepEqual(
+    world.lines.map((line) => line.split(' ')[0]),
+    ['warn', 'info'],
+  )
 })
 
 test('a database that keeps saying another time is followed: lifetimes go by it, jobs do not run', async (t) => {

@@ -19,7 +19,13 @@ const putThing = defineRoute({
   body: body(request({ name: t.string, size: optional(Int64) }, 'ThingOption'), { name: 'a' }),
   ok: json(200, Thing, { id: 1, name: 'a' }),
 })
-const listThings = defineRoute({ ...common, id: 'test.listThings', method: 'GET', path: '/things', ok: list(Thing, { id: 1, name: 'a' }) })
+const listThings = defineRoute({
+  ...common,
+  id: 'test.listThings',
+  method: 'GET',
+  path: '/things',
+  ok: list(Thing, { id: 1, name: 'a' }),
+})
 const getThing = defineRoute({
   ...common,
   id: 'test.getThing',
@@ -51,7 +57,12 @@ test('a call is built from the declaration', async (t) => {
     {
       method: 'PUT',
       path: '/api/v1/things/acme/7?label=a&label=b&sudo=bob',
-      headers: { accept: 'application/json', 'content-type': 'application/json', 'if-match': '"3-"', authorization: 'token x' },
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'if-match': '"3-"',
+        authorization: 'token x',
+      },
       body: '{"name":"ü","size":9007199254740993}',
     },
   ])
@@ -92,7 +103,10 @@ for (const [why, reply] of [
     await t.throwsAsync(makeClient(answering(reply).send).call(listThings), { instanceOf: UndeclaredAnswer })
   })
 
+const client = makeClient(answering({}).send)
+const withoutOwner = { params: { id: 7 }, body: { name: 'a' }, query: { label: [] } }
 // @ts-expect-error the owner is missing
-export const wrongParams = () => makeClient(answering({}).send).call(putThing, { params: { id: 7 }, body: { name: 'a' }, query: { label: [] } })
+export const wrongParams = () => client.call(putThing, withoutOwner)
+const withoutBody = { params: { id: 7, owner: 'a' }, query: { label: [] } }
 // @ts-expect-error the body is required
-export const noBody = () => makeClient(answering({}).send).call(putThing, { params: { id: 7, owner: 'a' }, query: { label: [] } })
+export const noBody = () => client.call(putThing, withoutBody)

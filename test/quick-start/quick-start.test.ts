@@ -26,20 +26,35 @@ const startExampleHub = async (server: ControlPlaneAccess): Promise<TestHub> => 
   await writeCatalogue(hub.client, exampleCatalogue)
   await hub.client.createIfMissing(managedClusterSets, { metadata: { name: hub.name('fleet') }, spec: {} })
   const first = hub.name('spoke-1')
-  await hub.agent(first, { claims: { 'id.k8s.io': randomUUID(), 'cluster.ace.info': `clusterMetadata: {name: ${first}, clusterManagers: [OCMSpoke]}` } })
+  await hub.agent(first, {
+    claims: {
+      'id.k8s.io': randomUUID(),
+      'cluster.ace.info': `clusterMetadata: {name: ${first}, clusterManagers: [OCMSpoke]}`,
+    },
+  })
   await acceptSpoke(hub.client, first)
-  await hub.client.patch(managedClusters, { metadata: { name: first } }, { metadata: { labels: { [clusterSetLabel]: hub.name('fleet') } } })
+  await hub.client.patch(
+    managedClusters,
+    { metadata: { name: first } },
+    { metadata: { labels: { [clusterSetLabel]: hub.name('fleet') } } },
+  )
   await hub.agent(hub.name('spoke-3'), { claims: { 'id.k8s.io': randomUUID() } })
-  await until('the request of the spoke', async () => ((await requestsOf(hub.client, hub.name('spoke-3'))).length > 0 ? true : undefined))
+  await until('the request of the spoke', async () =>
+    (await requestsOf(hub.client, hub.name('spoke-3'))).length > 0 ? true : undefined,
+  )
   return hub
 }
 
 test('the commands of the quick start and of the README work as they are written, against a real cluster', async (t) => {
   const cluster = await kubernetes()
   const kubectlPath = await kubectl()
-  if (cluster === undefined || kubectlPath === undefined) return t.fail('the cluster and kubectl are there, or this case is skipped')
+  if (cluster === undefined || kubectlPath === undefined)
+    return t.fail('the cluster and kubectl are there, or this case is skipped')
   const folder = await mkdtemp(join(tmpdir(), 'moorage-quick-start-'))
-  const [service, hub] = await Promise.all([startServiceProcess({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } }), startExampleHub(cluster)])
+  const [service, hub] = await Promise.all([
+    startServiceProcess({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } }),
+    startExampleHub(cluster),
+  ])
   try {
     const hubPath = join(folder, 'of-the-hub.kubeconfig')
     await writeFile(hubPath, hub.kubeconfig())
@@ -56,7 +71,11 @@ test('the commands of the quick start and of the README work as they are written
       hubLines((name) => hub.name(name)),
       scriptOf(readmeBlocks(), site),
     ]
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', [script, ...afterwards].join('\n')], { cwd: folder, env: { PATH: path, HOME: folder }, maxBuffer: 16_000_000 })
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', [script, ...afterwards].join('\n')], {
+      cwd: folder,
+      env: { PATH: path, HOME: folder },
+      maxBuffer: 16_000_000,
+    })
     t.regex(stdout, /"login":"admin"/)
     t.regex(stdout, /"name":"Owners".*"name":"Editors".*"name":"Viewers"|"name":"Owners"/s)
     t.regex(stdout, /\{"objectType":"cluster","objectID":1,"allowedPermissions":\[\]\}/)
@@ -69,9 +88,16 @@ test('the commands of the quick start and of the README work as they are written
     t.regex(stdout, /"name":"hub"[^]*"hubType":"OCM"/)
     t.regex(stdout, new RegExp(`"clusterSetName":"${hub.name('edge')}","clusterSetTitle":"","clusters":1`))
     t.regex(stdout, /"unservedClusters":\[\]/)
-    t.regex(stdout, new RegExp(`"opscenter-core":\\{(?=[^]*"flux2":)[^]*"(?:insync|outOfSync)Clusters":\\["${hub.name('spoke-1')}"\\]`))
+    t.regex(
+      stdout,
+      new RegExp(
+        `"opscenter-core":\\{(?=[^]*"flux2":)[^]*"(?:insync|outOfSync)Clusters":\\["${hub.name('spoke-1')}"\\]`,
+      ),
+    )
     t.regex(stdout, /"username":"harbour"[^]*"action":"organization\.created"/)
-    await until('the end of the spoke', async () => ((await hub.client.get(managedClusters, hub.name('spoke-3'))) === undefined ? true : undefined))
+    await until('the end of the spoke', async () =>
+      (await hub.client.get(managedClusters, hub.name('spoke-3'))) === undefined ? true : undefined,
+    )
   } finally {
     await service.stop()
     await hub.stop()
@@ -81,7 +107,17 @@ test('the commands of the quick start and of the README work as they are written
 
 test('the quick start names every step of the hour', (t) => {
   const text = quickStartBlocks().join('\n')
-  for (const step of ['user/signin', 'users/admin/tokens', '/orgs', 'admin/users', 'available_permissions', 'allowed-permissions', 'clustersv2/acme/import', 'client-config', 'kubectl']) {
+  for (const step of [
+    'user/signin',
+    'users/admin/tokens',
+    '/orgs',
+    'admin/users',
+    'available_permissions',
+    'allowed-permissions',
+    'clustersv2/acme/import',
+    'client-config',
+    'kubectl',
+  ]) {
     t.true(text.includes(step), step)
   }
 })

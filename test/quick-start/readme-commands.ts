@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 const readme = new URL('../../README.md', import.meta.url)
 const quickStart = new URL('../../docs/quick-start.md', import.meta.url)
 
-const shellBlocks = (text: string): readonly string[] => [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
+const shellBlocks = (text: string): readonly string[] =>
+  [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
 
 /** The `sh` blocks of the page of the quick start, in their order. */
 export const quickStartBlocks = (): readonly string[] => shellBlocks(readFileSync(quickStart, 'utf8'))
@@ -11,7 +12,10 @@ export const quickStartBlocks = (): readonly string[] => shellBlocks(readFileSyn
 /** The `sh` blocks of the README, in their order. */
 export const readmeBlocks = (): readonly string[] => shellBlocks(readFileSync(readme, 'utf8'))
 
-/** The lines of the quick start about the test hub, with other names of clusters and sets: the API server of the tests is shared. */
+/**
+ * The lines of the quick start about the test hub, with other names of clusters and sets: the API server of the tests
+ * is shared.
+ */
 export const hubLines = (named: (name: string) => string): string => {
   const block = /\n## A hub to try\n[\s\S]*?\n```\n([\s\S]*?)```/.exec(readFileSync(quickStart, 'utf8'))?.[1]
   if (block === undefined) throw new Error('the quick start has no lines about the test hub')

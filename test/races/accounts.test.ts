@@ -15,14 +15,23 @@ const test = needing('mariadb')
 let world: TwoInstances
 test.before(async () => {
   world = await startTwoInstances()
-  await must(200, world.instances[0].send('POST', '/api/v1/disable-registration', { token: world.adminToken, body: { disableRegistration: false } }))
+  await must(
+    200,
+    world.instances[0].send('POST', '/api/v1/disable-registration', {
+      token: world.adminToken,
+      body: { disableRegistration: false },
+    }),
+  )
 })
 test.after.always(() => world?.stop())
 
 let named = 0
 const name = (word: string): string => `${word}-${(named += 1)}`
 
-/** Rounds of one race, then the invariants of the whole database. One race after the other, so that a broken one is known by its name. */
+/**
+ * Rounds of one race, then the invariants of the whole database. One race after the other, so that a broken one is
+ * known by its name.
+ */
 const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
   test.serial(title, async (t) => {
     for (let n = 0; n < rounds; n++) await round(t, n)
@@ -37,42 +46,86 @@ race('of two sign-ups with one name and one address on two instances one makes a
   const username = name('joiner')
   const [a, b] = world.instances
   const email = `${username}@example.com`
-  const answers = await Promise.all([a.send('POST', '/api/v1/user/signup', signUp(username, email)), b.send('POST', '/api/v1/user/signup', signUp(username.toUpperCase(), email))])
+  const answers = await Promise.all([
+    a.send('POST', '/api/v1/user/signup', signUp(username, email)),
+    b.send('POST', '/api/v1/user/signup', signUp(username.toUpperCase(), email)),
+  ])
   t.deepEqual(statusesOf(answers), [200, 422])
-  t.deepEqual([await world.count('accounts', { lower_name: username }), await world.count('emails', { lower_email: email })], [1, 1])
+  t.deepEqual(
+    [await world.count('accounts', { lower_name: username }), await world.count('emails', { lower_email: email })],
+    [1, 1],
+  )
 })
 
 race('of two sign-ups with one address both are answered alike, and one has the address', 2, async (t) => {
   const [first, second] = [name('twin'), name('twin')]
   const email = `${first}@example.com`
   const [a, b] = world.instances
-  const answers = await Promise.all([a.send('POST', '/api/v1/user/signup', signUp(first, email)), b.send('POST', '/api/v1/user/signup', signUp(second, email.toUpperCase()))])
-  t.deepEqual(answers.map(({ status, text }) => [status, text]), [[200, ''], [200, '']])
+  const answers = await Promise.all([
+    a.send('POST', '/api/v1/user/signup', signUp(first, email)),
+    b.send('POST', '/api/v1/user/signup', signUp(second, email.toUpperCase())),
+  ])
+  t.deepEqual(
+    answers.map(({ status, text }) => [status, text]),
+    [
+      [200, ''],
+      [200, ''],
+    ],
+  )
   t.is(await world.count('emails', { lower_email: email }), 1)
 })
 
 test.serial('what one address may ask for in an hour is counted over both instances', async (t) => {
   const [a, b] = world.instances
   const username = name('late')
-  for (const instance of [a, b]) t.is((await instance.send('POST', '/api/v1/user/signup', signUp(username, `${username}@example.com`))).status, 429)
+  for (const instance of [a, b])
+    t.is((await instance.send('POST', '/api/v1/user/signup', signUp(username, `${username}@example.com`))).status, 429)
 })
 
 race('of two admins who delete, demote or shut each other out on two instances one stays', 9, async (t, round) => {
   const [x, y] = [await world.person(name('boss')), await world.person(name('boss'))]
-  for (const { login } of [x, y]) await must(200, world.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, { token: world.adminToken, body: { admin: true } }))
-  await must(200, world.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: x.token, body: { prohibit_login: true } }))
+  for (const { login } of [x, y])
+    await must(
+      200,
+      world.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: world.adminToken,
+        body: { admin: true },
+      }),
+    )
+  await must(
+    200,
+    world.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: x.token, body: { prohibit_login: true } }),
+  )
   const against = (n: number, login: string): readonly [string, string, object | undefined] =>
-    n % 3 === 0 ? ['DELETE', `/api/v1/admin/users/${login}`, undefined] : ['PATCH', `/api/v1/admin/users/${login}`, n % 3 === 1 ? { admin: false } : { active: false }]
+    n % 3 === 0
+      ? ['DELETE', `/api/v1/admin/users/${login}`, undefined]
+      : ['PATCH', `/api/v1/admin/users/${login}`, n % 3 === 1 ? { admin: false } : { active: false }]
   const attack = async (instance: 0 | 1, by: typeof x, whom: typeof y, n: number) => {
     const [method, path, body] = against(n, whom.login)
     return world.instances[instance].send(method, path, { token: by.token, ...(body === undefined ? {} : { body }) })
   }
   const answers = await Promise.all([attack(0, x, y, round), attack(1, y, x, Math.floor(round / 3))])
-  t.is(answers.filter(({ status }) => status < 300).length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
+  t.is(
+    answers.filter(({ status }) => status < 300).length,
+    1,
+    answers.map(({ status, text }) => `${status} ${text}`).join('\n'),
+  )
   t.is(await world.count('users', { is_admin: 1, is_active: 1, prohibit_login: 0 }), 1)
   const left = answers[0].status < 300 ? x : y
-  await must(200, world.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: left.token, body: { prohibit_login: false } }))
-  await must(200, world.instances[0].send('PATCH', `/api/v1/admin/users/${left.login}`, { token: world.adminToken, body: { admin: false } }))
+  await must(
+    200,
+    world.instances[0].send('PATCH', '/api/v1/admin/users/admin', {
+      token: left.token,
+      body: { prohibit_login: false },
+    }),
+  )
+  await must(
+    200,
+    world.instances[0].send('PATCH', `/api/v1/admin/users/${left.login}`, {
+      token: world.adminToken,
+      body: { admin: false },
+    }),
+  )
 })
 
 let oneTimeCodesWorld: TwoInstances
@@ -99,25 +152,42 @@ const enrolled = async (name: string): Promise<{ person: Person; seed: string; r
   throw new Error('could not enroll')
 }
 
-/** Wrong codes lock the account and, in the end, the address: what is asked here is whether a code is taken, not that. */
+/**
+ * Wrong codes lock the account and, in the end, the address: what is asked here is whether a code is taken, not that.
+ */
 const forgetFailures = async ({ id }: Person): Promise<void> => {
   await oneTimeCodesWorld.database.query((k) => k('identity_attempts').delete())
-  await Promise.all(oneTimeCodesWorld.instances.map(({ running }) => running.container.resolve(AttemptThrottleToken).unlock(id as UserId)))
+  await Promise.all(
+    oneTimeCodesWorld.instances.map(({ running }) =>
+      running.container.resolve(AttemptThrottleToken).unlock(id as UserId),
+    ),
+  )
 }
 
 type Act = (person: Person, tokenId: number) => readonly [method: string, path: string, body?: object]
 
 /** One code many times at once over both instances: it counts once, wherever and whenever it is sent again. */
-const onceOnly = (title: string, name: string, statuses: { readonly first: number; readonly again: number }, act: Act): void => {
+const onceOnly = (
+  title: string,
+  name: string,
+  statuses: { readonly first: number; readonly again: number },
+  act: Act,
+): void => {
   test.serial(`${title}: one code 20 times at once on two instances counts once`, async (t) => {
     const { person, seed, recoveryCodes } = await enrolled(name)
-    const [own] = await oneTimeCodesWorld.database.query<{ id: number }>((k) => k('access_tokens').where('user_id', person.id).select('id'))
+    const [own] = await oneTimeCodesWorld.database.query<{ id: number }>((k) =>
+      k('access_tokens').where('user_id', person.id).select('id'),
+    )
     const storm = (code: string, times: number): Promise<readonly ServiceAnswer[]> =>
       Promise.all(
         Array.from({ length: times }, (_, i) => {
           const [method, path, body] = act(person, own?.id ?? 0)
           const options = { basic: [person.login, personPassword] as const, headers: { 'X-OTP': code }, body }
-          return oneTimeCodesWorld.instances[i % 2 === 0 ? 0 : 1].send(method, `/api/v1/users/${name}/tokens${path}`, options)
+          return oneTimeCodesWorld.instances[i % 2 === 0 ? 0 : 1].send(
+            method,
+            `/api/v1/users/${name}/tokens${path}`,
+            options,
+          )
         }),
       )
     const refused = (count: number) => Array.from({ length: count }, () => 401)
@@ -127,18 +197,28 @@ const onceOnly = (title: string, name: string, statuses: { readonly first: numbe
     t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), atOnce)), once(statuses.first))
     await forgetFailures(person)
     t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), 2)), refused(2), 'later')
-    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step - 1), 2)), refused(2), 'of an older step that was not used')
+    t.deepEqual(
+      statusesOf(await storm(codeOfStep(seed, step - 1), 2)),
+      refused(2),
+      'of an older step that was not used',
+    )
     await forgetFailures(person)
     t.deepEqual(statusesOf(await storm(recoveryCodes[0] ?? '', atOnce)), once(statuses.again), 'a recovery code')
     await forgetFailures(person)
-    const unused = await oneTimeCodesWorld.database.query((k) => k('recovery_codes').where('user_id', person.id).whereNull('used_at').select('user_id'))
+    const unused = await oneTimeCodesWorld.database.query((k) =>
+      k('recovery_codes').where('user_id', person.id).whereNull('used_at').select('user_id'),
+    )
     t.is(unused.length, recoveryCodes.length - 1)
     t.true(await oneTimeCodesWorld.isAuditWhole())
   })
 }
 
 let oneTimeCodesNamed = 0
-onceOnly('making a token', 'code-create', { first: 201, again: 201 }, () => ['POST', '', { name: `token-${(oneTimeCodesNamed += 1)}`, scopes: ['read:user'] }])
+onceOnly('making a token', 'code-create', { first: 201, again: 201 }, () => [
+  'POST',
+  '',
+  { name: `token-${(oneTimeCodesNamed += 1)}`, scopes: ['read:user'] },
+])
 onceOnly('listing tokens', 'code-list', { first: 200, again: 200 }, () => ['GET', ''])
 onceOnly('deleting a token', 'code-delete', { first: 204, again: 404 }, (_person, id) => ['DELETE', `/${id}`])
 
@@ -154,7 +234,8 @@ test.serial('one code at once on every way in, on two instances: one of them tak
       return [
         () => send('POST', `/api/v1/users/${login}/tokens`, { ...basic, body: { name: `mixed-${instance}` } }),
         () => send('GET', '/api/v1/user', basic),
-        () => send('POST', '/api/v1/user/signin/twofa', { body: { username: login, password: personPassword, passCode } }),
+        () =>
+          send('POST', '/api/v1/user/signin/twofa', { body: { username: login, password: personPassword, passCode } }),
         () => send('POST', '/api/v1/user/settings/security/twofa/regenerate_scratch', proof),
         () => send('POST', '/api/v1/user/settings/security/twofa/disable', proof),
       ]
@@ -178,17 +259,31 @@ test.after.always(() => rememberedWorld?.stop())
 let rememberedNamed = 0
 const someone = (): Promise<Person> => rememberedWorld.person(`keeper-${(rememberedNamed += 1)}`)
 const send = (instance: 0 | 1, jar: CookieJar, method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
-  rememberedWorld.instances[instance].send(method, `/api/v1${path}`, { headers: jar.headers(), ...(body === undefined ? {} : { body }) })
+  rememberedWorld.instances[instance].send(method, `/api/v1${path}`, {
+    headers: jar.headers(),
+    ...(body === undefined ? {} : { body }),
+  })
 const signedIn = async ({ login }: Person, remember: boolean, instance: 0 | 1 = 0): Promise<CookieJar> => {
   const jar = makeCookieJar()
-  jar.take((await must(200, send(instance, jar, 'POST', '/user/signin', { username: login, password: personPassword, remember }))).headers)
+  jar.take(
+    (
+      await must(
+        200,
+        send(instance, jar, 'POST', '/user/signin', { username: login, password: personPassword, remember }),
+      )
+    ).headers,
+  )
   return jar
 }
 const onBoth = (jar: CookieJar) => Promise.all([send(0, jar, 'GET', '/user'), send(1, jar, 'GET', '/user')])
-const goIdle = ({ id }: Person) => rememberedWorld.database.query((k) => k('sessions').where('user_id', id).update({ idle_expires_at: 1 }))
-const graceEnds = ({ id }: Person) => rememberedWorld.database.query((k) => k('remembered_logins').where('user_id', id).update({ rotated_at: 1 }))
-const stolen = ({ id }: Person) => rememberedWorld.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
-const rememberOf = (answer: ServiceAnswer): boolean => [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
+const goIdle = ({ id }: Person) =>
+  rememberedWorld.database.query((k) => k('sessions').where('user_id', id).update({ idle_expires_at: 1 }))
+const graceEnds = ({ id }: Person) =>
+  rememberedWorld.database.query((k) => k('remembered_logins').where('user_id', id).update({ rotated_at: 1 }))
+const stolen = ({ id }: Person) =>
+  rememberedWorld.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
+const rememberOf = (answer: ServiceAnswer): boolean =>
+  [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
 
 test('many tabs on two instances resume at once: all are signed in, the secret changes once, no theft is reported', async (t) => {
   for (let round = 0; round < 10; round += 1) {
@@ -233,12 +328,33 @@ test('a secret that is shown again after the grace time, also on both instances 
 
 const endings: readonly (readonly [string, (person: Person, jar: CookieJar) => Promise<ServiceAnswer>])[] = [
   ['a sign-out', (_person, jar) => send(1, jar, 'GET', '/user/signout')],
-  ['an administrator who ends all sessions', ({ login }) => rememberedWorld.instances[1].send('DELETE', `/api/v1/admin/users/${login}/sessions`, { token: rememberedWorld.adminToken })],
-  ['a changed password', (person) =>
-    rememberedWorld.instances[1].send('POST', '/api/v1/user/settings/account/password', {
-      basic: [person.login, personPassword], body: { old_password: personPassword, password: 'another-lantern-over-water-18', retype: 'another-lantern-over-water-18' },
-    })],
-  ['a disabled account', ({ login }) => rememberedWorld.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, { token: rememberedWorld.adminToken, body: { prohibit_login: true } })],
+  [
+    'an administrator who ends all sessions',
+    ({ login }) =>
+      rememberedWorld.instances[1].send('DELETE', `/api/v1/admin/users/${login}/sessions`, {
+        token: rememberedWorld.adminToken,
+      }),
+  ],
+  [
+    'a changed password',
+    (person) =>
+      rememberedWorld.instances[1].send('POST', '/api/v1/user/settings/account/password', {
+        basic: [person.login, personPassword],
+        body: {
+          old_password: personPassword,
+          password: 'another-lantern-over-water-18',
+          retype: 'another-lantern-over-water-18',
+        },
+      }),
+  ],
+  [
+    'a disabled account',
+    ({ login }) =>
+      rememberedWorld.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: rememberedWorld.adminToken,
+        body: { prohibit_login: true },
+      }),
+  ],
 ]
 for (const [what, end] of endings) {
   test(`${what} ends a session and its remembered login at the next request on both instances`, async (t) => {
@@ -259,10 +375,16 @@ for (const [what, end] of endings) {
       const other = await signedIn(person, true)
       const isForAll = what !== 'a sign-out'
       if (isForAll) await goIdle(person)
-      else await rememberedWorld.database.query((k) => k('sessions').where({ user_id: person.id }).orderBy('id').limit(1).update({ idle_expires_at: 1 }))
+      else
+        await rememberedWorld.database.query((k) =>
+          k('sessions').where({ user_id: person.id }).orderBy('id').limit(1).update({ idle_expires_at: 1 }),
+        )
       const resuming = jar.copy()
       if (!isForAll) resuming.drop('moorage_session')
-      const [resumed, ended] = await Promise.all([send(0, isForAll ? other : resuming, 'GET', '/user'), end(person, jar)])
+      const [resumed, ended] = await Promise.all([
+        send(0, isForAll ? other : resuming, 'GET', '/user'),
+        end(person, jar),
+      ])
       t.true(ended.status >= 200 && ended.status < 300, `${ended.status} ${ended.text}`)
       t.true([200, 401].includes(resumed.status), resumed.text)
       const after = (isForAll ? other : resuming).copy()
@@ -280,7 +402,10 @@ test('a password is changed while its old one signs in on the other instance: no
     const next = 'another-lantern-over-water-18'
     const [signIn, changed] = await Promise.all([
       send(0, jar, 'POST', '/user/signin', { username: person.login, password: personPassword, remember: true }),
-      rememberedWorld.instances[1].send('POST', `/api/v1/admin/users/${person.login}/change-password`, { token: rememberedWorld.adminToken, body: { password: next, retype: next } }),
+      rememberedWorld.instances[1].send('POST', `/api/v1/admin/users/${person.login}/change-password`, {
+        token: rememberedWorld.adminToken,
+        body: { password: next, retype: next },
+      }),
     ])
     t.is(changed.status, 200, changed.text)
     t.true([200, 404].includes(signIn.status), signIn.text)
@@ -297,9 +422,16 @@ test('one code signs in once, on whichever instance comes first', async (t) => {
     const { id, login } = await someone()
     const basic = { basic: [login, personPassword] } as const
     const seed = (await must(200, rememberedWorld.instances[0].send('GET', path, basic))).json.twoFASecret as string
-    await must(200, rememberedWorld.instances[0].send('POST', path, { ...basic, body: { passCode: codeAt(seed, new Date()) } }))
+    await must(
+      200,
+      rememberedWorld.instances[0].send('POST', path, { ...basic, body: { passCode: codeAt(seed, new Date()) } }),
+    )
     const body = { username: login, password: personPassword, passCode: codeAt(seed, new Date(), 1) }
-    const answers = await Promise.all([0, 1, 0, 1].map((instance) => rememberedWorld.instances[instance as 0 | 1].send('POST', '/api/v1/user/signin/twofa', { body })))
+    const answers = await Promise.all(
+      [0, 1, 0, 1].map((instance) =>
+        rememberedWorld.instances[instance as 0 | 1].send('POST', '/api/v1/user/signin/twofa', { body }),
+      ),
+    )
     t.deepEqual(statusesOf(answers), [200, 401, 401, 401])
     t.is(await rememberedWorld.count('sessions', { user_id: id }), 1)
   }

@@ -8,13 +8,22 @@ import { must, startTwoInstances, type Person, type TwoInstances } from './two-i
 
 const test = needing('mariadb')
 
-/** A caller gives nothing that they no longer hold: every way to give rights, against every way to lose them while the change runs. */
+/**
+ * A caller gives nothing that they no longer hold: every way to give rights, against every way to lose them while the
+ * change runs.
+ */
 let world: TwoInstances
 let ada: Person
 let bob: Person
 /** An admin of the organization, or a site admin: holds all that is given below. */
 let giver: Person
-let org: { readonly id: number; readonly admins: number; readonly editors: number; readonly custom: number; readonly role: number }
+let org: {
+  readonly id: number
+  readonly admins: number
+  readonly editors: number
+  readonly custom: number
+  readonly role: number
+}
 test.before(async () => {
   world = await startTwoInstances()
   const people = await Promise.all(['ada', 'bob', 'giver'].map((login) => world.person(login)))
@@ -25,7 +34,8 @@ test.before(async () => {
   const [admins, custom] = [await team('Admins', 'admin'), await team('custom', 'custom')]
   const teams = (await must(200, send('GET', '/orgs/acme/teams', ada))).json as { id: number; name: string }[]
   const editors = teams.find(({ name }) => name === 'Editors')?.id ?? 0
-  const role = (await must(201, send('POST', '/authz/roles?org=acme', ada, { name: 'viewer', permissions: view }))).json.id as number
+  const role = (await must(201, send('POST', '/authz/roles?org=acme', ada, { name: 'viewer', permissions: view }))).json
+    .id as number
   await must(201, send('POST', '/orgs/acme/robots', ada, { name: 'idle' }))
   await must(201, send('POST', '/orgs/acme/robots', ada, { name: 'busy', team_ids: [editors] }))
   org = { id, admins, editors, custom, role }
@@ -33,8 +43,12 @@ test.before(async () => {
 })
 test.after.always(() => world?.stop())
 
-const as = (person: Person, body?: unknown): SendOptions => ({ token: person.token, ...(body === undefined ? {} : { body }) })
-const send = (method: string, path: string, person: Person, body?: unknown): Promise<ServiceAnswer> => world.instances[0].send(method, `/api/v1${path}`, as(person, body))
+const as = (person: Person, body?: unknown): SendOptions => ({
+  token: person.token,
+  ...(body === undefined ? {} : { body }),
+})
+const send = (method: string, path: string, person: Person, body?: unknown): Promise<ServiceAnswer> =>
+  world.instances[0].send(method, `/api/v1${path}`, as(person, body))
 const view = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 let made = 0
 const name = (word: string): string => `${word}${(made += 1)}`
@@ -42,9 +56,19 @@ const name = (word: string): string => `${word}${(made += 1)}`
 /** Puts an invitation by the giver into the database; answers its token. */
 const plant = async (): Promise<string> => {
   const token = name('invited').padEnd(32, 'x')
-  const columns = { org_id: org.id, email: 'bob@example.com', lower_email: 'bob@example.com', role: 'admin', inviter_id: giver.id, created_at: 1, expires_at: Date.now() + 3_600_000 }
+  const columns = {
+    org_id: org.id,
+    email: 'bob@example.com',
+    lower_email: 'bob@example.com',
+    role: 'admin',
+    inviter_id: giver.id,
+    created_at: 1,
+    expires_at: Date.now() + 3_600_000,
+  }
   await world.database.query((k) => k('org_invitations').where('org_id', org.id).delete())
-  await world.database.query((k) => k('org_invitations').insert({ ...columns, token_hash: createHash('sha256').update(token).digest() }))
+  await world.database.query((k) =>
+    k('org_invitations').insert({ ...columns, token_hash: createHash('sha256').update(token).digest() }),
+  )
   return token
 }
 
@@ -57,10 +81,14 @@ interface Gift {
   undo?(): Promise<unknown>
 }
 const change = (done: number, ask: () => Promise<ServiceAnswer>, undo?: () => Promise<unknown>): Gift => ({
-  prepare: async () => ask, done, refused: 403, ...(undo === undefined ? {} : { undo }),
+  prepare: async () => ask,
+  done,
+  refused: 403,
+  ...(undo === undefined ? {} : { undo }),
 })
 const leave = () => world.database.query((k) => k('org_members').where({ org_id: org.id, user_id: bob.id }).delete())
-const leaveTeams = () => world.database.query((k) => k('team_members').where({ org_id: org.id, user_id: bob.id }).delete())
+const leaveTeams = () =>
+  world.database.query((k) => k('team_members').where({ org_id: org.id, user_id: bob.id }).delete())
 const bobLeaves = async (): Promise<void> => {
   await leaveTeams()
   await leave()
@@ -68,10 +96,15 @@ const bobLeaves = async (): Promise<void> => {
 
 /** Every way to give rights. */
 const gifts: Readonly<Record<string, Gift>> = {
-  'a role is created': change(201, () => send('POST', '/authz/roles?org=acme', giver, { name: name('role'), permissions: view, teamIDs: [org.custom] })),
+  'a role is created': change(201, () =>
+    send('POST', '/authz/roles?org=acme', giver, { name: name('role'), permissions: view, teamIDs: [org.custom] }),
+  ),
   'a role gets permissions': change(
     200,
-    () => send('PUT', `/authz/roles/${org.role}?org=acme`, giver, { permissions: [...view, { namespace: 'org_mgmt', action: 'view teams' }] }),
+    () =>
+      send('PUT', `/authz/roles/${org.role}?org=acme`, giver, {
+        permissions: [...view, { namespace: 'org_mgmt', action: 'view teams' }],
+      }),
     () => must(200, send('PUT', `/authz/roles/${org.role}?org=acme`, ada, { permissions: view })),
   ),
   'a role gets a team': change(
@@ -79,7 +112,9 @@ const gifts: Readonly<Record<string, Gift>> = {
     () => send('PUT', `/authz/roles/${org.role}?org=acme`, giver, { teamIDs: [org.custom] }),
     () => must(200, send('PUT', `/authz/roles/${org.role}?org=acme`, ada, { teamIDs: [] })),
   ),
-  'a team is created': change(201, () => send('POST', '/orgs/acme/teams', giver, { name: name('team'), permission: 'write' })),
+  'a team is created': change(201, () =>
+    send('POST', '/orgs/acme/teams', giver, { name: name('team'), permission: 'write' }),
+  ),
   'a team gets a level': change(
     200,
     () => send('PATCH', `/teams/${org.custom}`, giver, { permission: 'write' }),
@@ -91,8 +126,14 @@ const gifts: Readonly<Record<string, Gift>> = {
     () => must(200, send('PATCH', `/teams/${org.custom}`, ada, { assignedRoleIDs: [] })),
   ),
   'a team gets a member': change(204, () => send('PUT', `/teams/${org.editors}/members/bob`, giver), bobLeaves),
-  'a member gets a role': change(200, () => send('PUT', '/orgs/acme/memberships/bob', giver, { role: 'admin' }), bobLeaves),
-  'a user is invited': change(201, () => send('POST', '/orgs/acme/invitations', giver, { email: `${name('guest')}@example.com`, role: 'member' })),
+  'a member gets a role': change(
+    200,
+    () => send('PUT', '/orgs/acme/memberships/bob', giver, { role: 'admin' }),
+    bobLeaves,
+  ),
+  'a user is invited': change(201, () =>
+    send('POST', '/orgs/acme/invitations', giver, { email: `${name('guest')}@example.com`, role: 'member' }),
+  ),
   'an invitation is accepted': {
     prepare: async () => {
       const token = await plant()
@@ -102,13 +143,17 @@ const gifts: Readonly<Record<string, Gift>> = {
     refused: 410,
     undo: bobLeaves,
   },
-  'a robot account is created': change(201, () => send('POST', '/orgs/acme/robots', giver, { name: name('robot'), team_ids: [org.editors] })),
+  'a robot account is created': change(201, () =>
+    send('POST', '/orgs/acme/robots', giver, { name: name('robot'), team_ids: [org.editors] }),
+  ),
   'a robot account gets a team': change(
     200,
     () => send('PATCH', '/orgs/acme/robots/idle', giver, { team_ids: [org.editors] }),
     () => must(200, send('PATCH', '/orgs/acme/robots/idle', ada, { team_ids: [] })),
   ),
-  'a robot account gets a token': change(201, () => send('POST', '/orgs/acme/robots/busy/tokens', giver, { name: name('token') })),
+  'a robot account gets a token': change(201, () =>
+    send('POST', '/orgs/acme/robots/busy/tokens', giver, { name: name('token') }),
+  ),
 }
 
 interface Loss {
@@ -118,7 +163,8 @@ interface Loss {
   /** Before: gives the rights that are taken. */
   prepare?(): Promise<unknown>
 }
-const setUser = (runner: SqlRunner, to: Readonly<Record<string, number>>) => runner.query((k) => k('users').where('id', giver.id).update(to))
+const setUser = (runner: SqlRunner, to: Readonly<Record<string, number>>) =>
+  runner.query((k) => k('users').where('id', giver.id).update(to))
 const lockOrganization = (tx: SqlRunner) => tx.query((k) => k('accounts').where('id', org.id).select('id').forUpdate())
 const teamRow = () => ({ team_id: org.admins, user_id: giver.id, org_id: org.id })
 const joinAdmins = () => world.database.query((k) => k('team_members').insert({ ...teamRow(), created_at: 1 }))
@@ -140,7 +186,10 @@ const losses: Readonly<Record<string, Loss>> = {
     },
     restore: () => world.database.query((k) => k('teams').where('id', org.admins).update({ permission: 'admin' })),
   },
-  'the giver is disabled': { take: (tx) => setUser(tx, { is_active: 0 }), restore: () => setUser(world.database, { is_active: 1 }) },
+  'the giver is disabled': {
+    take: (tx) => setUser(tx, { is_active: 0 }),
+    restore: () => setUser(world.database, { is_active: 1 }),
+  },
   'the giver is no longer a site admin': {
     prepare: async () => {
       await setUser(world.database, { is_admin: 1 })
@@ -151,7 +200,10 @@ const losses: Readonly<Record<string, Loss>> = {
   },
 }
 
-const waiting = ['select `id` from `accounts` where `id`%for update', '%from `users` where `id`%lock in share mode'] as const
+const waiting = [
+  'select `id` from `accounts` where `id`%for update',
+  '%from `users` where `id`%lock in share mode',
+] as const
 
 /** Starts a change while a transaction takes rights, and commits that transaction once the change waits for it. */
 const whileRightsAreTaken = async (loss: Loss, ask: () => Promise<ServiceAnswer>): Promise<ServiceAnswer> => {
@@ -162,7 +214,11 @@ const whileRightsAreTaken = async (loss: Loss, ask: () => Promise<ServiceAnswer>
     asked = ask().finally(() => (isAnswered = true))
     await until('the change waits for the rights', async () => {
       const rows = await tx
-        .query((k) => k('information_schema.processlist').whereRaw('db = database() and id <> connection_id() and (info like ? or info like ?)', [...waiting]).select('id'))
+        .query((k) =>
+          k('information_schema.processlist')
+            .whereRaw('db = database() and id <> connection_id() and (info like ? or info like ?)', [...waiting])
+            .select('id'),
+        )
         .catch((thrown: { readonly code?: unknown }) => {
           // MySQL cannot show a statement that has bytes in it.
           if (thrown.code === 'ER_CANNOT_CONVERT_STRING') return []
@@ -191,30 +247,50 @@ for (const [lost, loss] of Object.entries(losses)) {
 
 /** What works without the credential that made it. */
 const credentials: Readonly<Record<string, (token: string) => Promise<ServiceAnswer>>> = {
-  'a robot account gets a token': (token) => world.instances[0].send('POST', '/api/v1/orgs/acme/robots/busy/tokens', { token, body: { name: name('token') } }),
-  'a user is invited': (token) => world.instances[0].send('POST', '/api/v1/orgs/acme/invitations', { token, body: { email: `${name('guest')}@example.com`, role: 'member' } }),
+  'a robot account gets a token': (token) =>
+    world.instances[0].send('POST', '/api/v1/orgs/acme/robots/busy/tokens', { token, body: { name: name('token') } }),
+  'a user is invited': (token) =>
+    world.instances[0].send('POST', '/api/v1/orgs/acme/invitations', {
+      token,
+      body: { email: `${name('guest')}@example.com`, role: 'member' },
+    }),
 }
 for (const [given, ask] of Object.entries(credentials)) {
-  test.serial(`the token of the request is deleted while ${given}: it is refused; with the token it is done`, async (t) => {
-    const { token, id } = (await must(201, send('POST', '/user/settings/tokens/access-tokens', giver, { name: name('leaked') }))).json as { token: string; id: number }
-    const done = await ask(token)
-    t.is(done.status, 201, done.text)
-    const take = async (tx: SqlRunner): Promise<void> => {
-      await lockOrganization(tx)
-      await tx.query((k) => k('access_tokens').where({ id, user_id: giver.id }).delete())
-    }
-    const refused = await whileRightsAreTaken({ take, restore: async () => undefined }, () => ask(token))
-    t.is(refused.status, 401, refused.text)
-  })
+  test.serial(
+    `the token of the request is deleted while ${given}: it is refused; with the token it is done`,
+    async (t) => {
+      const { token, id } = (
+        await must(201, send('POST', '/user/settings/tokens/access-tokens', giver, { name: name('leaked') }))
+      ).json as { token: string; id: number }
+      const done = await ask(token)
+      t.is(done.status, 201, done.text)
+      const take = async (tx: SqlRunner): Promise<void> => {
+        await lockOrganization(tx)
+        await tx.query((k) => k('access_tokens').where({ id, user_id: giver.id }).delete())
+      }
+      const refused = await whileRightsAreTaken({ take, restore: async () => undefined }, () => ask(token))
+      t.is(refused.status, 401, refused.text)
+    },
+  )
 }
 
 test.serial('of a gift and the loss of its rights at the same time, the gift is first or refused', async (t) => {
   const seen = new Set<string>()
   const lastEvent = async (action: string): Promise<number> =>
-    Number((await world.database.query<{ id: number }>((k) => k('audit_events').where({ tenant_id: org.id, action, result: 'done' }).max({ id: 'id' })))[0]?.id ?? 0)
+    Number(
+      (
+        await world.database.query<{ id: number }>((k) =>
+          k('audit_events').where({ tenant_id: org.id, action, result: 'done' }).max({ id: 'id' }),
+        )
+      )[0]?.id ?? 0,
+    )
   for (let round = 0; round < 30; round++) {
     const [given, gone] = await Promise.all([
-      world.instances[round % 2 === 0 ? 0 : 1].send('POST', '/api/v1/authz/roles?org=acme', as(giver, { name: name('raced'), permissions: view })),
+      world.instances[round % 2 === 0 ? 0 : 1].send(
+        'POST',
+        '/api/v1/authz/roles?org=acme',
+        as(giver, { name: name('raced'), permissions: view }),
+      ),
       world.instances[round % 2 === 0 ? 1 : 0].send('DELETE', `/api/v1/teams/${org.admins}/members/giver`, as(ada)),
     ])
     t.is(gone.status, 204)

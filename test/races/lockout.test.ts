@@ -22,7 +22,12 @@ import { must, personPassword, statusesOf } from './two-instances.ts'
 const startInstances = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-lockout-'))
   const url = await migratedMysqlUrl()
-  const settings = { MOORAGE_DATABASE_URL: url, MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_TLS: 'false', MOORAGE_TRUSTED_PROXIES: '127.0.0.1' }
+  const settings = {
+    MOORAGE_DATABASE_URL: url,
+    MOORAGE_KEYRING: join(folder, 'keyring.json'),
+    MOORAGE_TLS: 'false',
+    MOORAGE_TRUSTED_PROXIES: '127.0.0.1',
+  }
   const running: TestService[] = []
   const start = async (): Promise<TestService> => {
     const service = await startService({ settings })
@@ -43,12 +48,19 @@ const startInstances = async () => {
 }
 
 const makePerson = (service: TestService, username: string) =>
-  must(201, service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body: { username, email: `${username}@example.com`, password: personPassword } }))
+  must(
+    201,
+    service.send('POST', '/api/v1/admin/users', {
+      token: service.adminToken,
+      body: { username, email: `${username}@example.com`, password: personPassword },
+    }),
+  )
 
 let addresses = 0
 /** Each from an address of its own, so that the limit of an address stays out of it. */
 const fresh = () => ({ 'X-Forwarded-For': `198.51.${100 + Math.floor(addresses / 250)}.${1 + (addresses++ % 250)}` })
-const basic = (service: TestService, login: string, password: string) => service.send('GET', '/api/v1/user', { basic: [login, password], headers: fresh() })
+const basic = (service: TestService, login: string, password: string) =>
+  service.send('GET', '/api/v1/user', { basic: [login, password], headers: fresh() })
 const signIn = (service: TestService, username: string, password: string) =>
   service.send('POST', '/api/v1/user/signin', { body: { username, password }, headers: fresh() })
 
@@ -58,7 +70,11 @@ const failOthers = async (database: SqlDatabase, count: number): Promise<void> =
   const sourceIp = (i: number) => `203.0.${Math.floor(i / 50)}.1`
   for (let done = 0; done < count; done += 50) {
     await Promise.all(
-      Array.from({ length: 50 }, (_, i) => throttle.guard({ kind: 'password', subject: `other-${done + i}`, sourceIp: sourceIp(done + i) }, async () => right(undefined))),
+      Array.from({ length: 50 }, (_, i) =>
+        throttle.guard({ kind: 'password', subject: `other-${done + i}`, sourceIp: sourceIp(done + i) }, async () =>
+          right(undefined),
+        ),
+      ),
     )
   }
 }
@@ -72,7 +88,8 @@ if (!isSwitchedOff('mariadb')) {
     t.is((await basic(a, 'ada', 'wrong')).status, 401)
     t.is((await signIn(b, 'ADA', 'wrong')).status, 404)
     // These name nobody: they neither sign in with the right password nor spare the account a failure.
-    for (const spelling of ['ada ', ' ada', 'аda', 'ada\u0000', 'ada@example.com ']) t.is((await basic(b, spelling, personPassword)).status, 401, JSON.stringify(spelling))
+    for (const spelling of ['ada ', ' ada', 'аda', 'ada\u0000', 'ada@example.com '])
+      t.is((await basic(b, spelling, personPassword)).status, 401, JSON.stringify(spelling))
     t.is((await basic(b, 'Ada@Example.COM', 'wrong')).status, 401)
     await failOthers(database, 2000)
     await stop(b)
@@ -94,14 +111,25 @@ if (!isSwitchedOff('mariadb')) {
     t.teardown(close)
     const services = [await start(), await start()]
     await makePerson(services[0] as TestService, 'ada')
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => basic(services[i % 2] as TestService, 'ada', `wrong-${i}`)))
-    t.deepEqual([...new Set(statusesOf(answers))].filter((status) => status !== 401 && status !== 429), [])
-    const [{ points }] = (await database.query<{ points: number }>((k) => k('identity_attempts').max({ points: 'points' }))) as [{ points: number }]
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => basic(services[i % 2] as TestService, 'ada', `wrong-${i}`)),
+    )
+    t.deepEqual(
+      [...new Set(statusesOf(answers))].filter((status) => status !== 401 && status !== 429),
+      [],
+    )
+    const [{ points }] = (await database.query<{ points: number }>((k) =>
+      k('identity_attempts').max({ points: 'points' }),
+    )) as [{ points: number }]
     // Failures of the account's own counter: five lock, what was under way elsewhere may still be counted on top.
     t.true(points >= 5 && points <= 15, String(points))
-    const rows = await database.query<{ n: number }>((k) => k('audit_events').where('action', 'user.locked').count({ n: '*' }))
+    const rows = await database.query<{ n: number }>((k) =>
+      k('audit_events').where('action', 'user.locked').count({ n: '*' }),
+    )
     await Promise.all(services.map(stop))
-    const after = await database.query<{ n: number }>((k) => k('audit_events').where('action', 'user.locked').count({ n: '*' }))
+    const after = await database.query<{ n: number }>((k) =>
+      k('audit_events').where('action', 'user.locked').count({ n: '*' }),
+    )
     t.true(Number(rows[0]?.n) <= 1)
     t.is(Number(after[0]?.n), 1)
   })
@@ -109,34 +137,45 @@ if (!isSwitchedOff('mariadb')) {
 
 const withMariaDb = needing('mariadb')
 
-withMariaDb('two instances that start at once on an empty database: one schema, one keyring, one admin, one password shown', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'moorage-first-start-'))
-  const url = await emptyMysqlUrl()
-  // Empty: as if it were not set, so that a password is generated.
-  const settings = { MOORAGE_DATABASE_URL: url, MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_TLS: 'false', MOORAGE_ADMIN_PASSWORD: '' }
-  const database = await openDatabase(url)
-  const services = await Promise.all([1, 2].map(() => startServiceProcess({ settings })))
-  t.teardown(async () => {
-    await Promise.all(services.map((service) => service.stop()))
-    await database.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const shown = services.flatMap((service) => /password\D*?:?\s+(\S{12,})/i.exec(service.stdout())?.[1] ?? [])
-  t.is(shown.length, 1, services.map((service) => service.stdout()).join('\n'))
-  const count = async (table: string): Promise<number> => Number((await database.query<{ n: number }>((k) => k(table).count({ n: '*' })))[0]?.n)
-  t.deepEqual([await count('users'), await count('accounts'), await count('emails')], [1, 1, 1])
-  t.is(await count('schema_migrations'), allMigrations.length)
-  t.deepEqual(await brokenInvariants(database), [])
+withMariaDb(
+  'two instances that start at once on an empty database: one schema, one keyring, one admin, one password shown',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'moorage-first-start-'))
+    const url = await emptyMysqlUrl()
+    // Empty: as if it were not set, so that a password is generated.
+    const settings = {
+      MOORAGE_DATABASE_URL: url,
+      MOORAGE_KEYRING: join(folder, 'keyring.json'),
+      MOORAGE_TLS: 'false',
+      MOORAGE_ADMIN_PASSWORD: '',
+    }
+    const database = await openDatabase(url)
+    const services = await Promise.all([1, 2].map(() => startServiceProcess({ settings })))
+    t.teardown(async () => {
+      await Promise.all(services.map((service) => service.stop()))
+      await database.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const shown = services.flatMap((service) => /password\D*?:?\s+(\S{12,})/i.exec(service.stdout())?.[1] ?? [])
+    t.is(shown.length, 1, services.map((service) => service.stdout()).join('\n'))
+    const count = async (table: string): Promise<number> =>
+      Number((await database.query<{ n: number }>((k) => k(table).count({ n: '*' })))[0]?.n)
+    t.deepEqual([await count('users'), await count('accounts'), await count('emails')], [1, 1, 1])
+    t.is(await count('schema_migrations'), allMigrations.length)
+    t.deepEqual(await brokenInvariants(database), [])
 
-  const [first] = services
-  const signedIn = await first!.send('POST', '/api/v1/user/signin', { body: { username: adminLogin, password: shown[0] } })
-  t.is(signedIn.status, 200, signedIn.text)
-  const Cookie = [signedIn.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0] ?? '')
-  const csrf = decodeURIComponent(Cookie.find((each) => each.startsWith('_csrf='))?.slice('_csrf='.length) ?? '')
-  const headers = { Cookie: Cookie.join('; '), 'X-Csrf-Token': csrf }
-  for (const service of services) {
-    t.is((await service.send('GET', '/api/v1/user', { headers })).json.login, adminLogin, 'one session everywhere')
-    const changed = await service.send('PATCH', '/api/v1/user/settings', { headers, body: { location: 'here' } })
-    t.is(changed.status, 200, 'and one key for its CSRF value')
-  }
-})
+    const [first] = services
+    const signedIn = await first!.send('POST', '/api/v1/user/signin', {
+      body: { username: adminLogin, password: shown[0] },
+    })
+    t.is(signedIn.status, 200, signedIn.text)
+    const Cookie = [signedIn.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0] ?? '')
+    const csrf = decodeURIComponent(Cookie.find((each) => each.startsWith('_csrf='))?.slice('_csrf='.length) ?? '')
+    const headers = { Cookie: Cookie.join('; '), 'X-Csrf-Token': csrf }
+    for (const service of services) {
+      t.is((await service.send('GET', '/api/v1/user', { headers })).json.login, adminLogin, 'one session everywhere')
+      const changed = await service.send('PATCH', '/api/v1/user/settings', { headers, body: { location: 'here' } })
+      t.is(changed.status, 200, 'and one key for its CSRF value')
+    }
+  },
+)

@@ -40,7 +40,8 @@ export const must = async (status: number, answering: Promise<ServiceAnswer>): P
   return answer
 }
 
-export const statusesOf = (answers: readonly ServiceAnswer[]): readonly number[] => answers.map(({ status }) => status).sort((a, b) => a - b)
+export const statusesOf = (answers: readonly ServiceAnswer[]): readonly number[] =>
+  answers.map(({ status }) => status).sort((a, b) => a - b)
 
 export const startTwoInstances = async (): Promise<TwoInstances> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-instances-'))
@@ -57,16 +58,29 @@ export const startTwoInstances = async (): Promise<TwoInstances> => {
     adminToken: first.adminToken,
     both: (...request) => Promise.all([first.send(...request), second.send(...request)]),
     person: async (name) => {
-      const body = { username: name, email: `${name}@example.com`, password: personPassword, must_change_password: false }
+      const body = {
+        username: name,
+        email: `${name}@example.com`,
+        password: personPassword,
+        must_change_password: false,
+      }
       const made = await must(201, first.send('POST', '/api/v1/admin/users', { ...admin, body }))
       return { login: name, id: made.json.id as number, token: await first.tokenFor(name) }
     },
     organization: async (owner, name) =>
-      (await must(201, first.send('POST', '/api/v1/orgs', { token: owner.token, body: { username: name, visibility: 'private' } }))).json.id as number,
-    count: async (table, where = {}) => Number((await database.query<{ n: number }>((k) => k(table).where(where).count({ n: '*' })))[0]?.n),
+      (
+        await must(
+          201,
+          first.send('POST', '/api/v1/orgs', { token: owner.token, body: { username: name, visibility: 'private' } }),
+        )
+      ).json.id as number,
+    count: async (table, where = {}) =>
+      Number((await database.query<{ n: number }>((k) => k(table).where(where).count({ n: '*' })))[0]?.n),
     isAuditWhole: async () => {
       const environment = { ...shared, MOORAGE_DATA_DIR: folder }
-      return (await runCommandLine(['audit', 'verify'], { environment, print: () => undefined, say: () => undefined })) === 0
+      return (
+        (await runCommandLine(['audit', 'verify'], { environment, print: () => undefined, say: () => undefined })) === 0
+      )
     },
     stop: async () => {
       await Promise.all([first.stop(), second.stop()])

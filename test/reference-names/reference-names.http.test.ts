@@ -32,7 +32,11 @@ test.after.always(async () => {
 /** The library of the reference sends this header with every request. */
 const ofLibrary = { 'Content-Type': 'application/json;charset=UTF-8' }
 const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-  service.send(method as 'GET', `/api/v1${path}`, { token: owner.token, headers, ...(body === undefined ? {} : { body }) })
+  service.send(method as 'GET', `/api/v1${path}`, {
+    token: owner.token,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  })
 
 test('bodies are read, and answers given, under the names of the reference too', async (t) => {
   const body = {
@@ -44,14 +48,22 @@ test('bodies are read, and answers given, under the names of the reference too',
   t.like(checked, { status: 200, json: { status: { phase: 'NotImported' } } })
   const imported = await send('POST', `/clustersv2/${org}/import?response-id=refnames1`, body)
   t.deepEqual([imported.status, imported.headers['x-ignored-fields']], [200, undefined])
-  t.is((await send('PATCH', `/orgs/${org}`, { rancherManagementClusterEndPoint: 'https://fleet.example' })).json.fleetManagementClusterEndPoint, 'https://fleet.example')
+  t.is(
+    (await send('PATCH', `/orgs/${org}`, { rancherManagementClusterEndPoint: 'https://fleet.example' })).json
+      .fleetManagementClusterEndPoint,
+    'https://fleet.example',
+  )
   t.is((await send('GET', `/orgs/${org}`)).json.rancherManagementClusterEndPoint, 'https://fleet.example')
 })
 
 test('the task of an import says which components are not installed', async (t) => {
   const two = await startFakeKubernetes()
   t.teardown(() => two.stop())
-  const body = { basicInfo: { name: 'second' }, provider: { kubeConfig: two.kubeconfig() }, components: { fluxCD: true, featureSets: [{ name: 'core' }] } }
+  const body = {
+    basicInfo: { name: 'second' },
+    provider: { kubeConfig: two.kubeconfig() },
+    components: { fluxCD: true, featureSets: [{ name: 'core' }] },
+  }
   t.is((await send('POST', `/clustersv2/${org}/import?response-id=refnames2`, body)).status, 200)
   let task: { readonly state: string; readonly message: string } = { state: '', message: '' }
   for (let asked = 0; task.state !== 'succeeded' && asked < 200; asked += 1) {
@@ -60,7 +72,10 @@ test('the task of an import says which components are not installed', async (t) 
     if (task.state !== 'succeeded') await new Promise((resolve) => setTimeout(resolve, 50))
   }
   t.is(task.message, 'second is imported. Not installed: the GitOps engine, the feature set core.')
-  t.is((await send('POST', `/clustersv2/${org}/second/remove`, { name: 'second', components: { fluxCD: true } })).status, 200)
+  t.is(
+    (await send('POST', `/clustersv2/${org}/second/remove`, { name: 'second', components: { fluxCD: true } })).status,
+    200,
+  )
 })
 
 test('a list of clusters is an object with items for a client that sends a Content-Type with a read, and an array for others', async (t) => {
@@ -68,7 +83,10 @@ test('a list of clusters is an object with items for a client that sends a Conte
   t.true(Array.isArray(array.json))
   const { status, json } = await send('GET', `/clustersv2/${org}`, undefined, ofLibrary)
   t.is(status, 200)
-  t.deepEqual(json.items.map(({ spec }: { spec: { name: string } }) => spec.name), array.json.map(({ name }: { name: string }) => name))
+  t.deepEqual(
+    json.items.map(({ spec }: { spec: { name: string } }) => spec.name),
+    array.json.map(({ name }: { name: string }) => name),
+  )
   t.deepEqual((await send('GET', `/clustersv2/${org}?provider=EKS`, undefined, ofLibrary)).json.items, [])
   t.is((await send('GET', `/clustersv2/${org}/nothing/status`, undefined, ofLibrary)).status, 404)
   t.is((await service.send('GET', `/api/v1/clustersv2/${org}`, { headers: ofLibrary })).status, 401)
@@ -81,33 +99,61 @@ test('paths of the reference lead to those of this interface, where the plugin i
   t.is((await send('GET', '/user/settings/tokens/nats-tokens/')).status, 200)
   const off = await plain.send('GET', '/api/v1/user/nats/credentials', { token: plain.adminToken })
   t.like(off, { status: 404, json: { code: 'NotFound' } })
-  const kubeConfig = await plain.send('POST', '/api/v1/clustersv2/admin/check', { token: plain.adminToken, body: { provider: { kubeConfig: fake.kubeconfig() } } })
+  const kubeConfig = await plain.send('POST', '/api/v1/clustersv2/admin/check', {
+    token: plain.adminToken,
+    body: { provider: { kubeConfig: fake.kubeconfig() } },
+  })
   t.is(kubeConfig.status, 422, 'an access config is missing')
 })
 
 const names = makeNames([referenceNames], '/api/v1')
 const shape = shapeOf(
-  request({ accessConfig: optional(freeText()), dashA: optional(request({ accessConfig: optional(freeText()) }, 'Inner')), many: optional(listOf(request({ gitopsEngine: freeText() }, 'Item'), 9)) }, 'Outer'),
+  request(
+    {
+      accessConfig: optional(freeText()),
+      dashA: optional(request({ accessConfig: optional(freeText()) }, 'Inner')),
+      many: optional(listOf(request({ gitopsEngine: freeText() }, 'Item'), 9)),
+    },
+    'Outer',
+  ),
 )
 
 const withoutOthers = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutOthers)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !Object.hasOwn(referenceNames.fields, key)).map(([key, part]) => [key, withoutOthers(part)]))
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !Object.hasOwn(referenceNames.fields, key))
+      .map(([key, part]) => [key, withoutOthers(part)]),
+  )
 }
 
 test('what is given under both names is read back as it was', (t) => {
   fc.assert(
-    fc.property(fc.record({ accessConfig: fc.string(), dashA: fc.record({ accessConfig: fc.string() }), many: fc.array(fc.record({ gitopsEngine: fc.string() }), { maxLength: 3 }) }, { requiredKeys: [] }), (value) => {
-      const given = names.withOtherFields(shape, value) as Record<string, unknown>
-      if ('dashA' in value) t.deepEqual(given['grafana'], given['dashA'])
-      const { accessConfig: _access, dashA: _dash, ...others } = given
-      t.deepEqual(withoutOthers(names.withOwnFields(shape, others)), value)
-      t.deepEqual(names.withOwnFields(shape, value), value)
-    }),
+    fc.property(
+      fc.record(
+        {
+          accessConfig: fc.string(),
+          dashA: fc.record({ accessConfig: fc.string() }),
+          many: fc.array(fc.record({ gitopsEngine: fc.string() }), { maxLength: 3 }),
+        },
+        { requiredKeys: [] },
+      ),
+      (value) => {
+        const given = names.withOtherFields(shape, value) as Record<string, unknown>
+        if ('dashA' in value) t.deepEqual(given['grafana'], given['dashA'])
+        const { accessConfig: _access, dashA: _dash, ...others } = given
+        t.deepEqual(withoutOthers(names.withOwnFields(shape, others)), value)
+        t.deepEqual(names.withOwnFields(shape, value), value)
+      },
+    ),
     { numRuns: 50 },
   )
-  t.deepEqual(names.withOwnFields(shape, { kubeConfig: 'a', accessConfig: 'b' }), { kubeConfig: 'a', accessConfig: 'b' }, 'neither is chosen in silence')
+  t.deepEqual(
+    names.withOwnFields(shape, { kubeConfig: 'a', accessConfig: 'b' }),
+    { kubeConfig: 'a', accessConfig: 'b' },
+    'neither is chosen in silence',
+  )
 })
 
 test('a path without other names, and of another root, is what it was', (t) => {
@@ -117,7 +163,8 @@ test('a path without other names, and of another root, is what it was', (t) => {
     }),
     { numRuns: 50 },
   )
-  const own = (path: string, isReadWithContentType = false) => names.ownPath({ path: `/api/v1${path}`, isReadWithContentType })
+  const own = (path: string, isReadWithContentType = false) =>
+    names.ownPath({ path: `/api/v1${path}`, isReadWithContentType })
   t.is(own('/orgs/a%2Fb/tokens/nats-tokens/3/revoke'), '/api/v1/orgs/a%2Fb/tokens/bus-tokens/3/revoke')
   t.is(own('/user/natsy'), '/api/v1/user/natsy')
   t.is(own('/clustersv2/acme'), '/api/v1/clustersv2/acme')
@@ -127,6 +174,9 @@ test('a path without other names, and of another root, is what it was', (t) => {
 
 test('no name of the table is ours, and none is twice', (t) => {
   const [others, owns] = [Object.keys(referenceNames.fields), Object.values(referenceNames.fields)]
-  t.deepEqual(others.filter((name) => owns.includes(name)), [])
+  t.deepEqual(
+    others.filter((name) => owns.includes(name)),
+    [],
+  )
   t.is(new Set(owns).size, owns.length)
 })

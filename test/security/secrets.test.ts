@@ -74,16 +74,27 @@ test('when the queue is full the answer is TooManyAttempts with a time to retry'
 })
 
 test('never more than two at once, and one on a machine with one core', (t) => {
-  t.deepEqual([1, 2, 3, 64].map((cores) => hashingConcurrency(cores)), [1, 2, 2, 2])
+  t.deepEqual(
+    [1, 2, 3, 64].map((cores) => hashingConcurrency(cores)),
+    [1, 2, 2, 2],
+  )
 })
 
 test('hashes and checks that run side by side get their own answers', async (t) => {
   const words = ['quay', 'mole', 'pier', 'dock', 'slip', 'berth']
   const phcs = await Promise.all(words.map((word) => rightOf(hasher.hash(secret(word)))))
-  const matches = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word)))))
-  t.deepEqual(matches, words.map(() => false))
+  const matches = await Promise.all(
+    words.map((word, index) => rightOf(hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word)))),
+  )
+  t.deepEqual(
+    matches,
+    words.map(() => false),
+  )
   const own = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[index] ?? '', secret(word)))))
-  t.deepEqual(own, words.map(() => true))
+  t.deepEqual(
+    own,
+    words.map(() => true),
+  )
 })
 
 const priorityAtStart = getPriority()
@@ -91,41 +102,80 @@ const priorityAtStart = getPriority()
 test('on Linux the hashing threads yield to the rest of the process', async (t) => {
   if (process.platform !== 'linux') return t.pass('priorities of threads are a matter of Linux')
   await rightOf(hasher.hash(secret('x')))
-  const niceness = new Map(readdirSync('/proc/self/task').flatMap((thread) => {
-    try {
-      return [[Number(thread), Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16])]]
-    } catch {
-      return []
-    }
-  }))
+  const niceness = new Map(
+    readdirSync('/proc/self/task').flatMap((thread) => {
+      try {
+        return [
+          [
+            Number(thread),
+            Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]),
+          ],
+        ]
+      } catch {
+        return []
+      }
+    }),
+  )
   t.true([...niceness.values()].includes(10), [...niceness.values()].join())
   t.is(niceness.get(process.pid), priorityAtStart)
 })
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const product = ['core', 'plugins', 'adapters', 'composition']
-  .flatMap((folder) => readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`))
+  .flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+  )
   .filter((path) => path.endsWith('.ts'))
   .map((path) => ({ path, text: readFileSync(root + path, 'utf8') }))
 
-const all = (pattern: RegExp): readonly string[] => [...new Set(product.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))].toSorted()
+const all = (pattern: RegExp): readonly string[] =>
+  [...new Set(product.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))].toSorted()
 
 test('one cipher, one hash function, two kinds of signing keys, and no random number but the system’s', (t) => {
   t.deepEqual(all(/'((?:aes|aria|camellia|chacha20|des|rc4|id-aes)-?\d*-[\w-]*)'/gi), ['aes-256-gcm'])
-  t.deepEqual(all(/\b(?:createHash|createHmac|hkdfSync|hash)\('([\w-]+)'/g), ['sha256', 'sha512'], 'SHA-512 of npm packages alone, as npm notes them')
-  t.deepEqual(all(/'((?:SHA-?|MD)\d+)'/g), ['SHA-256', 'SHA1'], 'SHA-1 of one-time codes alone, as RFC 6238 and every app have it')
+  t.deepEqual(
+    all(/\b(?:createHash|createHmac|hkdfSync|hash)\('([\w-]+)'/g),
+    ['sha256', 'sha512'],
+    'SHA-512 of npm packages alone, as npm notes them',
+  )
+  t.deepEqual(
+    all(/'((?:SHA-?|MD)\d+)'/g),
+    ['SHA-256', 'SHA1'],
+    'SHA-1 of one-time codes alone, as RFC 6238 and every app have it',
+  )
   t.deepEqual(all(/'(sha(?!256')\d+)'/g), ['sha384', 'sha512'], 'SHA-384 with a license authority on P-384 alone')
-  t.deepEqual(all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'), ['ES256', 'P-256', 'RS256'])
+  t.deepEqual(
+    all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'),
+    ['ES256', 'P-256', 'RS256'],
+  )
   t.deepEqual(all(/\b(publicEncrypt|privateDecrypt|createDiffieHellman|pseudoRandomBytes)\b/g), [])
-  const jitter = ['adapters/sql/engine/sqlite-database.ts', 'adapters/sql/kit/driver-errors.ts', 'composition/service/jobs.ts']
-  t.deepEqual(product.filter(({ text }) => text.includes('Math.random')).map(({ path }) => path).toSorted(), jitter, 'the length of waits alone')
+  const jitter = [
+    'adapters/sql/engine/sqlite-database.ts',
+    'adapters/sql/kit/driver-errors.ts',
+    'composition/service/jobs.ts',
+  ]
+  t.deepEqual(
+    product
+      .filter(({ text }) => text.includes('Math.random'))
+      .map(({ path }) => path)
+      .toSorted(),
+    jitter,
+    'the length of waits alone',
+  )
 })
 
 test('docs/security.md names every file that uses cryptography', (t) => {
   const inventory = readFileSync(`${root}docs/security.md`, 'utf8')
-  const users = product.filter(({ text }) => /from '(?:node:crypto|@node-rs\/argon2|@peculiar\/x509|jose|otpauth|@nats-io\/(?:jwt|nkeys))'/.test(text) && !/^import \{ randomUUID \} from 'node:crypto'$/m.test(text))
+  const users = product.filter(
+    ({ text }) =>
+      /from '(?:node:crypto|@node-rs\/argon2|@peculiar\/x509|jose|otpauth|@nats-io\/(?:jwt|nkeys))'/.test(text) &&
+      !/^import \{ randomUUID \} from 'node:crypto'$/m.test(text),
+  )
   t.true(users.length > 15)
-  t.deepEqual(users.map(({ path }) => path).filter((path) => !inventory.includes(path)), [])
+  t.deepEqual(
+    users.map(({ path }) => path).filter((path) => !inventory.includes(path)),
+    [],
+  )
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-keyring-'))

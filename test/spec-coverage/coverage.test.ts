@@ -9,7 +9,9 @@ import type { SpecRow } from './rows.ts'
 import { notBuiltYet, shapeOf, specRows } from './rows.ts'
 
 const routes = declaredRoutes()
-const byShape = new Map(routes.flatMap((route) => route.methods.map((method) => [shapeOf(method, route.fullPath), route] as const)))
+const byShape = new Map(
+  routes.flatMap((route) => route.methods.map((method) => [shapeOf(method, route.fullPath), route] as const)),
+)
 const document = buildDocument(routes, {
   baseUrl: 'https://moorage.test',
   sessionCookie: 's',
@@ -26,16 +28,36 @@ test('the specification has its 166 routes, each once', (t) => {
 
 test('every route of the specification is declared, or is on the list of what is not built yet', (t) => {
   const waiting = new Set(notBuiltYet())
-  t.deepEqual(specRows().filter((row) => declaredFor(row) === undefined).map(nameOf).filter((name) => !waiting.has(name)), [])
+  t.deepEqual(
+    specRows()
+      .filter((row) => declaredFor(row) === undefined)
+      .map(nameOf)
+      .filter((name) => !waiting.has(name)),
+    [],
+  )
 })
 
 test('the list of what is not built yet only shrinks', (t) => {
   const list = notBuiltYet()
-  t.deepEqual(list.filter((name, index) => list.indexOf(name) !== index), [], 'each row is unique')
+  t.deepEqual(
+    list.filter((name, index) => list.indexOf(name) !== index),
+    [],
+    'each row is unique',
+  )
   const inSpec = new Set(specRows().map(nameOf))
-  t.deepEqual(list.filter((name) => !inSpec.has(name)), [], 'a row that the specification does not have')
-  const built = specRows().filter((row) => declaredFor(row) !== undefined).map(nameOf)
-  t.deepEqual(list.filter((name) => built.includes(name)), [], 'declared by now: take these rows off the list')
+  t.deepEqual(
+    list.filter((name) => !inSpec.has(name)),
+    [],
+    'a row that the specification does not have',
+  )
+  const built = specRows()
+    .filter((row) => declaredFor(row) !== undefined)
+    .map(nameOf)
+  t.deepEqual(
+    list.filter((name) => built.includes(name)),
+    [],
+    'declared by now: take these rows off the list',
+  )
 })
 
 const accessKinds: Readonly<Record<string, readonly Access['kind'][]>> = {
@@ -51,14 +73,17 @@ const accessKinds: Readonly<Record<string, readonly Access['kind'][]>> = {
 const isSiteAdminsOnly = (access: Access): boolean =>
   access.kind === 'granted' && catalogue.objectTypes.some(({ relations }) => relations[access.relation]?.length === 0)
 
-const kindOf = ({ bound: { route } }: AssembledRoute): Access['kind'] => (isSiteAdminsOnly(route.access) ? 'site-admin' : route.access.kind)
+const kindOf = ({ bound: { route } }: AssembledRoute): Access['kind'] =>
+  isSiteAdminsOnly(route.access) ? 'site-admin' : route.access.kind
 
 test('who may call is what the specification says', (t) => {
   const wrong = specRows().flatMap((row) => {
     const route = declaredFor(row)
     const allowed = accessKinds[row.auth]
     if (allowed === undefined) return [`${nameOf(row)}: unknown auth "${row.auth}"`]
-    return route === undefined || allowed.includes(kindOf(route)) ? [] : [`${nameOf(row)} is ${row.auth}, declared ${route.bound.route.access.kind}`]
+    return route === undefined || allowed.includes(kindOf(route))
+      ? []
+      : [`${nameOf(row)} is ${row.auth}, declared ${route.bound.route.access.kind}`]
   })
   t.deepEqual(wrong, [])
 })
@@ -82,13 +107,17 @@ test('the one success is the status that the specification names', (t) => {
   const wrong = specRows().flatMap((row) => {
     const bound = declaredFor(row)?.bound
     const success = row.statuses.find((status) => status < 300)
-    return bound?.kind !== 'json' || success === undefined || bound.route.ok.status === success ? [] : [`${nameOf(row)}: ${bound.route.ok.status}, not ${success}`]
+    return bound?.kind !== 'json' || success === undefined || bound.route.ok.status === success
+      ? []
+      : [`${nameOf(row)}: ${bound.route.ok.status}, not ${success}`]
   })
   t.deepEqual(wrong, [])
 })
 
 test('routes of one deployment type are gated, and no other route is', (t) => {
-  const gateOf = (prefix: string): readonly string[] => [...new Set(routes.filter((route) => route.fullPath.startsWith(prefix)).map((route) => route.gate))]
+  const gateOf = (prefix: string): readonly string[] => [
+    ...new Set(routes.filter((route) => route.fullPath.startsWith(prefix)).map((route) => route.gate)),
+  ]
   for (const gate of gateOf('/api/v1/user/contracts')) t.is(gate, 'vendor-hosted')
   for (const gate of gateOf('/api/v1/dashboard')) t.is(gate, 'billing-enabled')
   for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')

@@ -11,17 +11,32 @@ export interface SpecRow {
 }
 
 const linesOf = (name: string): readonly string[] =>
-  readFileSync(new URL(name, import.meta.url), 'utf8').split('\n').slice(1).filter((line) => line.trim() !== '')
+  readFileSync(new URL(name, import.meta.url), 'utf8')
+    .split('\n')
+    .slice(1)
+    .filter((line) => line.trim() !== '')
 
 export const specRows = (): readonly SpecRow[] =>
   linesOf('routes.tsv').map((line) => {
     const [section = '', auth = '', method = '', path = '', statuses = ''] = line.split('\t')
-    return { section, auth, method, path, statuses: statuses.split(',').filter((text) => text.trim() !== '').map(Number) }
+    return {
+      section,
+      auth,
+      method,
+      path,
+      statuses: statuses
+        .split(',')
+        .filter((text) => text.trim() !== '')
+        .map(Number),
+    }
   })
 
 /** The same route whatever its parameters are called, and with or without the trailing slash. */
 export const shapeOf = (method: string, path: string): string =>
-  `${method} ${path.replace(/\*$/, '{}').replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '')}`
+  `${method} ${path
+    .replace(/\*$/, '{}')
+    .replaceAll(/\{[^}]*\}/g, '{}')
+    .replace(/\/$/, '')}`
 
 /** Rows of the specification that no plugin declares yet. The list may only shrink. */
 export const notBuiltYet = (): readonly string[] =>

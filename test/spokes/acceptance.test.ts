@@ -11,7 +11,10 @@ import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { clusterApi, makeMembers, signingApi, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
 
-/** The lists of a hub's clusters and accept-spoke, on a real kube-apiserver with the definitions of OCM, where no controller signs requests. */
+/**
+ * The lists of a hub's clusters and accept-spoke, on a real kube-apiserver with the definitions of OCM, where no
+ * controller signs requests.
+ */
 const test = needing('kubernetes')
 
 let world: SpokeWorld
@@ -21,7 +24,11 @@ test.before(async () => {
   const client = makeKubeClient(world.cluster, { token: world.cluster.tokenFor('admin') })
   await seedHub(client)
   await client.close()
-  const made = await world.must('POST', '/api/v1/namespaces/open-cluster-management/serviceaccounts/agent-registration-bootstrap/token', { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } })
+  const made = await world.must(
+    'POST',
+    '/api/v1/namespaces/open-cluster-management/serviceaccounts/agent-registration-bootstrap/token',
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
+  )
   bootstrapToken = (made['status'] as { token: string }).token
 })
 test.after.always(() => world?.service.stop())
@@ -33,7 +40,11 @@ interface Asked {
   readonly isAdmin?: boolean
 }
 /** Sends a certificate request as the agent of a cluster does. Returns its name. */
-const ask = async (cluster: string, agent = 'a1b2c', { subject, labels = {}, isAdmin = false }: Asked = {}): Promise<string> => {
+const ask = async (
+  cluster: string,
+  agent = 'a1b2c',
+  { subject, labels = {}, isAdmin = false }: Asked = {},
+): Promise<string> => {
   const { object } = await makeSigningRequest(cluster, agent, subject)
   const body = { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } } }
   const answer = await world.cluster.request('POST', signingApi, body, isAdmin ? {} : { token: bootstrapToken })
@@ -47,17 +58,21 @@ const registered = async (metadata: object = {}): Promise<string> => {
   return name
 }
 const conditions = async (name: string): Promise<readonly string[]> => {
-  const { status } = (await world.must('GET', `${signingApi}/${name}`)) as { status: { conditions?: readonly { type: string }[] } }
+  const { status } = (await world.must('GET', `${signingApi}/${name}`)) as {
+    status: { conditions?: readonly { type: string }[] }
+  }
   return (status.conditions ?? []).map(({ type }) => type)
 }
-const isAccepted = async (name: string): Promise<boolean> => ((await world.must('GET', `${clusterApi}/${name}`)) as { spec: { hubAcceptsClient: boolean } }).spec.hubAcceptsClient
+const isAccepted = async (name: string): Promise<boolean> =>
+  ((await world.must('GET', `${clusterApi}/${name}`)) as { spec: { hubAcceptsClient: boolean } }).spec.hubAcceptsClient
 const accept = (clusters: unknown, options: object = {}) => world.post('accept-spoke', { clusters, ...options })
 const reasons = async (clusters: readonly string[], options: object = {}): Promise<readonly string[]> => {
   const answer = await expectStatus(accept(clusters, options), 422)
   if (answer.json.code !== 'SpokesNotAccepted') throw new Error(answer.text)
   return answer.json.errors as readonly string[]
 }
-const rowsOf = async (spoke: string) => (await world.audited('cluster.spoke_accepted')).filter(({ changes }) => changes['spoke'] === spoke)
+const rowsOf = async (spoke: string) =>
+  (await world.audited('cluster.spoke_accepted')).filter(({ changes }) => changes['spoke'] === spoke)
 
 test('a cluster is accepted, once, however often it is requested', async (t) => {
   const name = await registered()
@@ -72,17 +87,30 @@ test('a cluster is accepted, once, however often it is requested', async (t) => 
 })
 
 test('each cluster that cannot be accepted has its reason, and the rest of the request is accepted', async (t) => {
-  const [good, silent, forged, sentByAdmin, denied, leaving] = await Promise.all([registered(), registered(), registered(), registered(), registered(), registered({ finalizers: ['example.com/stay'] })])
+  const [good, silent, forged, sentByAdmin, denied, leaving] = await Promise.all([
+    registered(),
+    registered(),
+    registered(),
+    registered(),
+    registered(),
+    registered({ finalizers: ['example.com/stay'] }),
+  ])
   const missing = world.name()
   const request = await ask(good)
-  const mint = await ask(forged, 'x', { subject: { organizations: ['platform-admins'], commonName: `system:open-cluster-management:${forged}:x` } })
+  const mint = await ask(forged, 'x', {
+    subject: { organizations: ['platform-admins'], commonName: `system:open-cluster-management:${forged}:x` },
+  })
   const other = await ask(sentByAdmin, 'x', { isAdmin: true })
   const refused = await ask(denied)
-  await world.must('PUT', `${signingApi}/${refused}/approval`, { ...(await world.must('GET', `${signingApi}/${refused}`)), status: { conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: 'no' }] } })
+  await world.must('PUT', `${signingApi}/${refused}/approval`, {
+    ...(await world.must('GET', `${signingApi}/${refused}`)),
+    status: { conditions: [{ type: 'Denied', status: 'True', reason: 'Test', message: 'no' }] },
+  })
   await ask(leaving)
   await world.must('DELETE', `${clusterApi}/${leaving}`)
   const found = await reasons([good, silent, forged, sentByAdmin, denied, leaving, missing])
-  const reasonOf = (name: string): string => found.find((reason) => reason.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
+  const reasonOf = (name: string): string =>
+    found.find((reason) => reason.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
   t.is(found.length, 6)
   t.is(reasonOf(silent), 'It has no join request.')
   t.regex(reasonOf(forged), /None of its join requests is that of an agent/)
@@ -115,7 +143,12 @@ test('a cluster whose namespace on the hub is being deleted is not accepted', as
 test('a partial success under an Idempotency-Key is answered again as it was; a later request makes the rest', async (t) => {
   const [good, late] = [await registered(), await registered()]
   await ask(good)
-  const send = () => world.service.send('POST', `/api/v1/clusters/${world.org}/hub/accept-spoke`, { token: world.owner.token, headers: { 'Idempotency-Key': `accept-${good}` }, body: { clusters: [good, late] } })
+  const send = () =>
+    world.service.send('POST', `/api/v1/clusters/${world.org}/hub/accept-spoke`, {
+      token: world.owner.token,
+      headers: { 'Idempotency-Key': `accept-${good}` },
+      body: { clusters: [good, late] },
+    })
   t.is((await expectStatus(send(), 422)).json.errors.length, 1)
   await ask(late)
   t.is((await expectStatus(send(), 422)).json.errors.length, 1)
@@ -133,7 +166,9 @@ test('of two agents with one name, the one that is named is approved', async (t)
 })
 
 test('a cluster that registers by the identity of its cloud needs no request', async (t) => {
-  const name = await registered({ annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'arn:aws:eks:x' } })
+  const name = await registered({
+    annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'arn:aws:eks:x' },
+  })
   const request = await ask(name)
   await expectStatus(accept([name]), 200)
   t.deepEqual([await isAccepted(name), await conditions(request)], [true, []])
@@ -153,7 +188,10 @@ test('concurrent requests accept a cluster once', async (t) => {
   const name = await registered()
   const request = await ask(name)
   const answers = await Promise.all(Array.from({ length: 6 }, () => accept([name])))
-  t.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 200])
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200, 200],
+  )
   t.deepEqual([await conditions(request), await isAccepted(name)], [['Approved'], true])
   t.is((await rowsOf(name)).length, 1)
 })
@@ -161,28 +199,57 @@ test('concurrent requests accept a cluster once', async (t) => {
 test('a cluster that is removed at the same time is accepted before, or not at all', async (t) => {
   const names = await Promise.all(Array.from({ length: 4 }, () => registered({ finalizers: ['example.com/stay'] })))
   await Promise.all(names.map((name) => ask(name)))
-  const [answer] = await Promise.all([accept(names), ...names.map((name) => world.must('DELETE', `${clusterApi}/${name}`))])
-  const refused = ((answer.json as { errors?: readonly string[] } | undefined)?.errors ?? []).map((reason) => reason.split(':')[0] ?? '')
-  t.deepEqual(await Promise.all(names.map(isAccepted)), names.map((name) => !refused.includes(name)))
+  const [answer] = await Promise.all([
+    accept(names),
+    ...names.map((name) => world.must('DELETE', `${clusterApi}/${name}`)),
+  ])
+  const refused = ((answer.json as { errors?: readonly string[] } | undefined)?.errors ?? []).map(
+    (reason) => reason.split(':')[0] ?? '',
+  )
+  t.deepEqual(
+    await Promise.all(names.map(isAccepted)),
+    names.map((name) => !refused.includes(name)),
+  )
 })
 
 test('bad bodies of accept-spoke are 422 and change nothing', async (t) => {
   const name = await registered()
   const request = await ask(name)
   const bad = [
-    {}, { clusters: [] }, { clusters: name }, { clusters: [name, 7] }, { clusters: [name, ''] }, { clusters: [name, 'A'] }, { clusters: [name, 'a.b'] }, { clusters: [name, '../x'] }, { clusters: [name, null] },
-    { clusters: Array.from({ length: 501 }, () => name) }, { clusters: [name], skipApproveCheck: 'yes' }, { clusters: [name], requesters: 'x' }, { clusters: [name], requesters: [7] }, { clusters: [name], requesters: [''] },
+    {},
+    { clusters: [] },
+    { clusters: name },
+    { clusters: [name, 7] },
+    { clusters: [name, ''] },
+    { clusters: [name, 'A'] },
+    { clusters: [name, 'a.b'] },
+    { clusters: [name, '../x'] },
+    { clusters: [name, null] },
+    { clusters: Array.from({ length: 501 }, () => name) },
+    { clusters: [name], skipApproveCheck: 'yes' },
+    { clusters: [name], requesters: 'x' },
+    { clusters: [name], requesters: [7] },
+    { clusters: [name], requesters: [''] },
   ]
   for (const body of bad) await statusOf(t, world.post('accept-spoke', body), 422)
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
 })
 
 test('accepting needs its own right; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, { viewer: ['view clusters', 'view hubs'], remover: ['view clusters', 'view hubs', 'remove spokes', 'import spokes'], accepter: ['view clusters', 'view hubs', 'accept spokes'] })
+  const member = await makeMembers(world, {
+    viewer: ['view clusters', 'view hubs'],
+    remover: ['view clusters', 'view hubs', 'remove spokes', 'import spokes'],
+    accepter: ['view clusters', 'view hubs', 'accept spokes'],
+  })
   const name = await registered()
   const request = await ask(name)
   const body = { clusters: [name] }
-  for (const [who, status] of [['viewer', 403], ['remover', 403], ['stranger', 404]] as const) await statusOf(t, world.post('accept-spoke', body, member(who)), status)
+  for (const [who, status] of [
+    ['viewer', 403],
+    ['remover', 403],
+    ['stranger', 404],
+  ] as const)
+    await statusOf(t, world.post('accept-spoke', body, member(who)), status)
   t.deepEqual([await conditions(request), await isAccepted(name)], [[], false])
   await statusOf(t, world.post('accept-spoke', body, member('accepter')), 200)
   t.true(await isAccepted(name))
@@ -198,16 +265,35 @@ test('no certificate request is in the log', async (t) => {
 const setLabel = 'cluster.open-cluster-management.io/clusterset'
 const rolesApi = '/apis/authorization.k8s.appscode.com/v1alpha1'
 const routes = ['managed-clusters', 'not-accepted-clusters', 'accepted-clusters', 'available-clusters']
-const named = ({ json }: ServiceAnswer, prefix: string): readonly { name: string }[] => (json as { name: string }[]).filter(({ name }) => name.startsWith(prefix))
+const named = ({ json }: ServiceAnswer, prefix: string): readonly { name: string }[] =>
+  (json as { name: string }[]).filter(({ name }) => name.startsWith(prefix))
 const namesIn = async (route: string, prefix: string, person = world.owner): Promise<readonly string[]> =>
   named(await expectStatus(world.get(route, person), 200), prefix).map(({ name }) => name.slice(prefix.length))
 
 test('a cluster is listed by what the hub has decided, with what it states of itself', async (t) => {
   const prefix = `${world.name()}-`
-  await world.plantCluster(`${prefix}b`, { metadata: { labels: { [setLabel]: 'edge' } }, spec: { hubAcceptsClient: true, managedClusterClientConfigs: [{ url: 'https://10.0.0.1:6443' }, { url: 'https://other' }] } })
+  await world.plantCluster(`${prefix}b`, {
+    metadata: { labels: { [setLabel]: 'edge' } },
+    spec: {
+      hubAcceptsClient: true,
+      managedClusterClientConfigs: [{ url: 'https://10.0.0.1:6443' }, { url: 'https://other' }],
+    },
+  })
   await world.plantCluster(`${prefix}a`, { spec: { hubAcceptsClient: true } })
   await world.plantCluster(`${prefix}c`)
-  await world.must('PATCH', `${clusterApi}/${prefix}b/status`, { status: { clusterClaims: [{ name: 'zone', value: 'x' }, { name: 'id.k8s.io', value: 'uid-b' }] } }, 'application/merge-patch+json')
+  await world.must(
+    'PATCH',
+    `${clusterApi}/${prefix}b/status`,
+    {
+      status: {
+        clusterClaims: [
+          { name: 'zone', value: 'x' },
+          { name: 'id.k8s.io', value: 'uid-b' },
+        ],
+      },
+    },
+    'application/merge-patch+json',
+  )
   t.deepEqual(named(await world.get('accepted-clusters'), prefix), [
     { name: `${prefix}a`, clusterURL: '', clusterUID: '' },
     { name: `${prefix}b`, clusterURL: 'https://10.0.0.1:6443', clusterUID: 'uid-b', clusterSet: 'edge' },
@@ -222,16 +308,23 @@ test('a cluster that is being deleted asks for nothing any longer, but is a spok
   await world.plantCluster(`${prefix}spoke`, { metadata, spec: { hubAcceptsClient: true } })
   await world.plantCluster(`${prefix}asks`, { metadata })
   for (const suffix of ['spoke', 'asks']) await world.must('DELETE', `${clusterApi}/${prefix}${suffix}`)
-  t.deepEqual([await namesIn('accepted-clusters', prefix), await namesIn('not-accepted-clusters', prefix)], [['spoke'], []])
+  t.deepEqual(
+    [await namesIn('accepted-clusters', prefix), await namesIn('not-accepted-clusters', prefix)],
+    [['spoke'], []],
+  )
 })
 
 test('the raw list has the bytes of the hub', async (t) => {
   const name = world.name()
-  await world.plantCluster(name, { metadata: { annotations: { 'example.com/odd': '"é\\u0041</\n\u2028', zz: '1', '7': 'seven' } } })
+  await world.plantCluster(name, {
+    metadata: { annotations: { 'example.com/odd': '"é\\u0041</\n\u2028', zz: '1', '7': 'seven' } },
+  })
   const { text, json, headers } = await expectStatus(world.get('managed-clusters'), 200)
   t.regex(String(headers['content-type']), /^application\/json/)
   t.like(json, { apiVersion: 'cluster.open-cluster-management.io/v1', kind: 'ManagedClusterList' })
-  const item = (json as { items: { metadata: { name: string; annotations: object } }[] }).items.find(({ metadata }) => metadata.name === name)
+  const item = (json as { items: { metadata: { name: string; annotations: object } }[] }).items.find(
+    ({ metadata }) => metadata.name === name,
+  )
   t.deepEqual(item?.metadata.annotations, { 'example.com/odd': '"é\\u0041</\n\u2028', zz: '1', '7': 'seven' })
   // What a JavaScript object would have written first comes last, as the hub sorts keys.
   t.regex(text, /"annotations":\{"7":"seven","example\.com\/odd":"\\"é\\\\u0041\\u003c\/\\n\\u2028","zz":"1"\}/)
@@ -239,28 +332,74 @@ test('the raw list has the bytes of the hub', async (t) => {
 
 test('who may not connect to the hub may use the spokes on which the role bindings of the hub give a role', async (t) => {
   const prefix = `${world.name()}-`
-  const member = await makeMembers(world, { viewer: ['view clusters', 'view hubs'], connector: ['view clusters', 'view hubs', 'connect to clusters'] })
-  const viewerId = ((await expectStatus(world.service.send('GET', '/api/v1/user', { token: member('viewer').token }), 200)).json as { id: number }).id
-  for (const suffix of ['by-name', 'by-set', 'other', 'wrong-kind']) await world.plantCluster(`${prefix}${suffix}`, { metadata: suffix === 'by-set' ? { labels: { [setLabel]: `${prefix}set` } } : {}, spec: { hubAcceptsClient: true } })
-  const subjects = (kind: string) => [{ kind: 'User', name: 'ace.user.999999' }, { kind, name: `ace.user.${viewerId}` }]
+  const member = await makeMembers(world, {
+    viewer: ['view clusters', 'view hubs'],
+    connector: ['view clusters', 'view hubs', 'connect to clusters'],
+  })
+  const viewerId = (
+    (await expectStatus(world.service.send('GET', '/api/v1/user', { token: member('viewer').token }), 200)).json as {
+      id: number
+    }
+  ).id
+  for (const suffix of ['by-name', 'by-set', 'other', 'wrong-kind'])
+    await world.plantCluster(`${prefix}${suffix}`, {
+      metadata: suffix === 'by-set' ? { labels: { [setLabel]: `${prefix}set` } } : {},
+      spec: { hubAcceptsClient: true },
+    })
+  const subjects = (kind: string) => [
+    { kind: 'User', name: 'ace.user.999999' },
+    { kind, name: `ace.user.${viewerId}` },
+  ]
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
-  for (const [suffix, kind] of [['by-name', 'User'], ['wrong-kind', 'Group']] as const) {
+  for (const [suffix, kind] of [
+    ['by-name', 'User'],
+    ['wrong-kind', 'Group'],
+  ] as const) {
     await world.must('POST', '/api/v1/namespaces', { metadata: { name: `${prefix}${suffix}` } })
-    await world.must('POST', `${rolesApi}/namespaces/${prefix}${suffix}/managedclusterrolebindings`, { apiVersion: 'authorization.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterRoleBinding', metadata: { name: 'view' }, subjects: subjects(kind), roleRef })
+    await world.must('POST', `${rolesApi}/namespaces/${prefix}${suffix}/managedclusterrolebindings`, {
+      apiVersion: 'authorization.k8s.appscode.com/v1alpha1',
+      kind: 'ManagedClusterRoleBinding',
+      metadata: { name: 'view' },
+      subjects: subjects(kind),
+      roleRef,
+    })
   }
-  await world.must('POST', `${rolesApi}/managedclustersetrolebindings`, { apiVersion: 'authorization.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetRoleBinding', metadata: { name: `${prefix}set` }, clusterSetRef: { name: `${prefix}set` }, subjects: subjects('User'), roleRef })
+  await world.must('POST', `${rolesApi}/managedclustersetrolebindings`, {
+    apiVersion: 'authorization.k8s.appscode.com/v1alpha1',
+    kind: 'ManagedClusterSetRoleBinding',
+    metadata: { name: `${prefix}set` },
+    clusterSetRef: { name: `${prefix}set` },
+    subjects: subjects('User'),
+    roleRef,
+  })
   // A record without a UID, as one that is not surveyed yet, is not that of every spoke that claims none.
   const store = world.service.running.container.resolve(ClusterStoreToken)
   const { token, login } = member('viewer')
-  const { json } = await expectStatus(importCluster(world.service.send, token, login, 'mine', world.cluster.kubeconfig()), 200)
+  const { json } = await expectStatus(
+    importCluster(world.service.send, token, login, 'mine', world.cluster.kubeconfig()),
+    200,
+  )
   unwrap(await store.change(json.id as ClusterId, 1, { uid: '' }))
   t.deepEqual(await namesIn('available-clusters', prefix, member('viewer')), ['by-name', 'by-set'])
-  t.deepEqual(await namesIn('accepted-clusters', prefix, member('viewer')), ['by-name', 'by-set', 'other', 'wrong-kind'])
-  t.deepEqual(await namesIn('available-clusters', prefix, member('connector')), ['by-name', 'by-set', 'other', 'wrong-kind'])
+  t.deepEqual(await namesIn('accepted-clusters', prefix, member('viewer')), [
+    'by-name',
+    'by-set',
+    'other',
+    'wrong-kind',
+  ])
+  t.deepEqual(await namesIn('available-clusters', prefix, member('connector')), [
+    'by-name',
+    'by-set',
+    'other',
+    'wrong-kind',
+  ])
 })
 
 test('the lists need the right to view hubs; for another organization the hub does not exist', async (t) => {
-  const member = await makeMembers(world, { connector: ['view clusters', 'connect to clusters'], viewer: ['view clusters', 'view hubs'] })
+  const member = await makeMembers(world, {
+    connector: ['view clusters', 'connect to clusters'],
+    viewer: ['view clusters', 'view hubs'],
+  })
   for (const route of routes) {
     await statusOf(t, world.get(route, member('connector')), 403)
     await statusOf(t, world.get(route, member('viewer')), 200)

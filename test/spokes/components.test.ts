@@ -5,22 +5,35 @@ import type { FreeObject } from '../../core/kernel/json.ts'
 import { addComponents } from '../../core/spokes/imports.ts'
 import { unwrap } from '../support/outcome.ts'
 
-/** What an import does with `components`. The API server of the tests is shared, so that its add-ons are those of all test files. */
+/**
+ * What an import does with `components`. The API server of the tests is shared, so that its add-ons are those of all
+ * test files.
+ */
 
 /** A hub with this definition of the add-on; undefined: it has none. Fails as a hub that does not serve add-ons. */
-const hubWith = (definition: FreeObject | 'not served' | undefined, created: 'created' | 'exists' | 'unplaced' = 'created') => {
+const hubWith = (
+  definition: FreeObject | 'not served' | undefined,
+  created: 'created' | 'exists' | 'unplaced' = 'created',
+) => {
   const writes: object[] = []
   const said: string[] = []
   const hub = {
     get: async (_kind: HubKind, { name }: HubKey) =>
-      definition === 'not served' ? left(NotAHub('')) : right(definition === undefined ? undefined : { name, namespace: '', uid: '1', resourceVersion: '1', isDeleting: false, body: definition }),
+      definition === 'not served'
+        ? left(NotAHub(''))
+        : right(
+            definition === undefined
+              ? undefined
+              : { name, namespace: '', uid: '1', resourceVersion: '1', isDeleting: false, body: definition },
+          ),
     create: async ({ kind }: HubKind, key: HubKey, content: FreeObject) => {
       writes.push({ kind, ...key, ...content })
       return right(created)
     },
   } as unknown as Hub
   const step = { say: (text: string) => void said.push(text), done: () => undefined, failed: () => undefined }
-  const add = (gitOpsEngine: boolean, omitted: readonly string[] = []) => addComponents(hub, 'reef', { gitOpsEngine, omitted }, step)
+  const add = (gitOpsEngine: boolean, omitted: readonly string[] = []) =>
+    addComponents(hub, 'reef', { gitOpsEngine, omitted }, step)
   return { add, writes, said }
 }
 const manual = { spec: { installStrategy: { type: 'Manual' } } }

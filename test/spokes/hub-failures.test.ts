@@ -5,7 +5,15 @@ import { clusterApi, signingApi } from './spoke-world.ts'
 const status = { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }
 const accountApi = '/apis/authentication.k8s.appscode.com/v1alpha1/accounts'
 const tokenApi = '/api/v1/namespaces/open-cluster-management/serviceaccounts/agent-registration-bootstrap/token'
-const found = { metadata: { name: 'shop', uid: 'u', resourceVersion: '1', annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' } }, spec: {} }
+const found = {
+  metadata: {
+    name: 'shop',
+    uid: 'u',
+    resourceVersion: '1',
+    annotations: { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' },
+  },
+  spec: {},
+}
 const accepting = { method: 'POST', route: 'accept-spoke', body: { clusters: ['shop'] } }
 const commanding = { method: 'POST', route: 'spoke-command', body: { clusterName: 'shop' } }
 
@@ -21,7 +29,11 @@ testHubFailures(test, {
     on(`${accountApi}/`, 200, { metadata: { name: 'ace.user.1', resourceVersion: '1' } })
   },
   calls: [
-    ...['managed-clusters', 'not-accepted-clusters', 'accepted-clusters', 'available-clusters'].map((route) => ({ method: 'GET', route, asks: clusterApi })),
+    ...['managed-clusters', 'not-accepted-clusters', 'accepted-clusters', 'available-clusters'].map((route) => ({
+      method: 'GET',
+      route,
+      asks: clusterApi,
+    })),
     { ...accepting, asks: `${clusterApi}/shop` },
     { ...accepting, asks: '/api/v1/namespaces' },
     { ...commanding, asks: `${clusterApi}/shop` },

@@ -23,23 +23,49 @@ const json = (res: ServerResponse, body: unknown): void => {
   res.end(JSON.stringify(body))
 }
 /** The first page of a list of that many objects, as kube-apiserver has it. */
-const counted = (count: number) => (_req: unknown, res: ServerResponse): void =>
-  json(res, { metadata: count > 1 ? { continue: 'more', remainingItemCount: count - 1 } : {}, items: count === 0 ? [] : [{ metadata: { name: 'first' } }] })
+const counted =
+  (count: number) =>
+  (_req: unknown, res: ServerResponse): void =>
+    json(res, {
+      metadata: count > 1 ? { continue: 'more', remainingItemCount: count - 1 } : {},
+      items: count === 0 ? [] : [{ metadata: { name: 'first' } }],
+    })
 
 const startHub = async (spokes: number, servesDeployments = true): Promise<FakeKubernetes> => {
   const fake = await startFakeKubernetes()
-  fake.on('/apis/cluster.open-cluster-management.io', (_req, res) => json(res, { kind: 'APIGroup', versions: [{ version: 'v1', groupVersion: 'cluster.open-cluster-management.io/v1' }], preferredVersion: { version: 'v1', groupVersion: 'cluster.open-cluster-management.io/v1' }, resources: [{ name: 'managedclusters', kind: 'ManagedCluster', verbs: ['list'] }] }))
-  fake.on('/apis', (_req, res) => json(res, { kind: 'APIGroupList', groups: [{ name: 'apps' }, { name: 'cluster.open-cluster-management.io' }] }))
-  fake.on('/apis/cluster.open-cluster-management.io', (_req, res) => json(res, { kind: 'APIResourceList', resources: [{ name: 'managedclusters', kind: 'ManagedCluster', verbs: ['list'] }] }))
-  fake.on('/apis/apps/v1', (_req, res) => json(res, { kind: 'APIResourceList', resources: servesDeployments ? [{ name: 'deployments', kind: 'Deployment', verbs: ['list'] }] : [] }))
+  fake.on('/apis/cluster.open-cluster-management.io', (_req, res) =>
+    json(res, {
+      kind: 'APIGroup',
+      versions: [{ version: 'v1', groupVersion: 'cluster.open-cluster-management.io/v1' }],
+      preferredVersion: { version: 'v1', groupVersion: 'cluster.open-cluster-management.io/v1' },
+      resources: [{ name: 'managedclusters', kind: 'ManagedCluster', verbs: ['list'] }],
+    }),
+  )
+  fake.on('/apis', (_req, res) =>
+    json(res, { kind: 'APIGroupList', groups: [{ name: 'apps' }, { name: 'cluster.open-cluster-management.io' }] }),
+  )
+  fake.on('/apis/cluster.open-cluster-management.io', (_req, res) =>
+    json(res, {
+      kind: 'APIResourceList',
+      resources: [{ name: 'managedclusters', kind: 'ManagedCluster', verbs: ['list'] }],
+    }),
+  )
+  fake.on('/apis/apps/v1', (_req, res) =>
+    json(res, {
+      kind: 'APIResourceList',
+      resources: servesDeployments ? [{ name: 'deployments', kind: 'Deployment', verbs: ['list'] }] : [],
+    }),
+  )
   fake.on('/apis/operator.open-cluster-management.io', (_req, res) => json(res, { items: [] }))
   fake.on('/api/v1/nodes', counted(3))
   fake.on('/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons', counted(2))
   fake.on(clusterApi, counted(spokes))
   return fake
 }
-const importHub = (fake: FakeKubernetes, org: string, name: string): Promise<ServiceAnswer> => expectStatus(importCluster(service.send, owner.token, org, name, fake.kubeconfig()), 200)
-const hubsOf = (org: string, person: Person = owner): Promise<ServiceAnswer> => service.send('GET', `/api/v1/clusters/${org}/hubs`, { token: person.token })
+const importHub = (fake: FakeKubernetes, org: string, name: string): Promise<ServiceAnswer> =>
+  expectStatus(importCluster(service.send, owner.token, org, name, fake.kubeconfig()), 200)
+const hubsOf = (org: string, person: Person = owner): Promise<ServiceAnswer> =>
+  service.send('GET', `/api/v1/clusters/${org}/hubs`, { token: person.token })
 
 test('hubs are listed with what they state; other clusters are no hubs', async (t) => {
   const org = await people.organization(owner)
@@ -50,8 +76,25 @@ test('hubs are listed with what they state; other clusters are no hubs', async (
   await importHub(plain, org, 'plain')
   const { json: hubs } = await expectStatus(hubsOf(org), 200)
   t.like(hubs, [
-    { name: 'alpha', displayName: 'alpha', ownerName: org, hubType: 'OCM-MC', spokeClusters: 0, addOns: 2, clusterNode: 0 },
-    { name: 'zulu', hubClusterUID: hub.uid, hubType: 'OCM', spokeClusters: 7, addOns: 2, clusterNode: 3, provider: 'Generic', locations: '' },
+    {
+      name: 'alpha',
+      displayName: 'alpha',
+      ownerName: org,
+      hubType: 'OCM-MC',
+      spokeClusters: 0,
+      addOns: 2,
+      clusterNode: 0,
+    },
+    {
+      name: 'zulu',
+      hubClusterUID: hub.uid,
+      hubType: 'OCM',
+      spokeClusters: 7,
+      addOns: 2,
+      clusterNode: 3,
+      provider: 'Generic',
+      locations: '',
+    },
   ])
   t.is(hubs.length, 2)
   t.regex(hubs[0].age, /^\d+[smhd]$/)
@@ -92,10 +135,18 @@ test('of 20 hubs 3 hang, 1 refuses and 1 is gone: the list is whole, and the res
   await hubs[6]!.stop()
   const before = hanging.map((index) => hubs[index]!.openRequests())
   const asked = expectStatus(hubsOf(org), 200)
-  await until('requests at all hubs that hang, at the same time', () => (hanging.every((index, at) => hubs[index]!.openRequests() > before[at]!) ? true : undefined))
+  await until('requests at all hubs that hang, at the same time', () =>
+    hanging.every((index, at) => hubs[index]!.openRequests() > before[at]!) ? true : undefined,
+  )
   const { json: listed } = await asked
   const answered = (index: number): boolean => ![...hanging, 5, 6].includes(index)
-  t.deepEqual(listed.map(({ spokeClusters }: { spokeClusters: number }) => spokeClusters), hubs.map((_, index) => (answered(index) ? index : 0)))
+  t.deepEqual(
+    listed.map(({ spokeClusters }: { spokeClusters: number }) => spokeClusters),
+    hubs.map((_, index) => (answered(index) ? index : 0)),
+  )
   const unknown = ['spokeClusters', 'addOns', 'clusterNode']
-  t.deepEqual(listed.map(({ unknownCounts }: { unknownCounts?: string[] }) => unknownCounts), hubs.map((_, index) => (answered(index) ? undefined : unknown)))
+  t.deepEqual(
+    listed.map(({ unknownCounts }: { unknownCounts?: string[] }) => unknownCounts),
+    hubs.map((_, index) => (answered(index) ? undefined : unknown)),
+  )
 })

@@ -1,4 +1,14 @@
-import { appliedManifestWorks, clusterRoles, klusterlets, managedClusters, manifestWorks, namespaces, secrets, type Kind, type KubeObject } from '../support/hub/api/kinds.ts'
+import {
+  appliedManifestWorks,
+  clusterRoles,
+  klusterlets,
+  managedClusters,
+  manifestWorks,
+  namespaces,
+  secrets,
+  type Kind,
+  type KubeObject,
+} from '../support/hub/api/kinds.ts'
 import { agentNamespace, bootstrapSecret, clusterSetLabel, hubKubeconfigSecret } from '../support/hub/api/ocm-names.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
@@ -18,33 +28,71 @@ test.before(async () => {
 test.after.always(() => world?.stop())
 
 const importing = (name: string, more: { provider?: object; basicInfo?: object; components?: object } = {}) =>
-  world.post('import-spoke', { basicInfo: { name, displayName: 'A spoke', ...more.basicInfo }, provider: { accessConfig: world.spokeConfig, ...more.provider }, components: more.components ?? {} })
-const shown = async (name: string) => (await world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token })).json
+  world.post('import-spoke', {
+    basicInfo: { name, displayName: 'A spoke', ...more.basicInfo },
+    provider: { accessConfig: world.spokeConfig, ...more.provider },
+    components: more.components ?? {},
+  })
+const shown = async (name: string) =>
+  (await world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token })).json
 const spoke = () => world.hub.spoke
-const uidClaim = { kind: { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims', isNamespaced: false } as Kind<KubeObject & { spec: { value: string } }>, name: 'id.k8s.io' }
+const uidClaim = {
+  kind: {
+    apiVersion: 'cluster.open-cluster-management.io/v1alpha1',
+    kind: 'ClusterClaim',
+    plural: 'clusterclaims',
+    isNamespaced: false,
+  } as Kind<KubeObject & { spec: { value: string } }>,
+  name: 'id.k8s.io',
+}
 
 test.serial('a cluster is imported with its access config, and removed with its agents', async (t) => {
   const name = world.hub.name()
   await spoke().remove(uidClaim.kind, { metadata: { name: uidClaim.name } })
-  const components = { clusterProfile: name, gitopsEngine: true, featureSets: [{ name: 'opscenter-core', features: ['kube-ui-server'] }] }
+  const components = {
+    clusterProfile: name,
+    gitopsEngine: true,
+    featureSets: [{ name: 'opscenter-core', features: ['kube-ui-server'] }],
+  }
   t.is((await expectStatus(importing(name, { components }), 200)).text, '')
   t.like(await shown(name), { name, displayName: 'A spoke', hubClusterName: 'hub' })
   const imported = await world.ended('spokes.import', name)
   t.is(imported.state, 'succeeded', JSON.stringify(imported))
   const record = await shown(name)
-  t.like(record, { hubClusterName: 'hub', status: { phase: 'Active' }, uid: (await spoke().get(namespaces, 'kube-system'))?.metadata.uid })
-  t.is((await spoke().get(uidClaim.kind, uidClaim.name))?.spec.value, (record as { uid: string }).uid, 'the agents report it to the hub')
+  t.like(record, {
+    hubClusterName: 'hub',
+    status: { phase: 'Active' },
+    uid: (await spoke().get(namespaces, 'kube-system'))?.metadata.uid,
+  })
+  t.is(
+    (await spoke().get(uidClaim.kind, uidClaim.name))?.spec.value,
+    (record as { uid: string }).uid,
+    'the agents report it to the hub',
+  )
   t.true((record as { clusterManagers: string[] }).clusterManagers.includes('OCMSpoke'))
   t.is((await world.managed(name))?.metadata.labels?.[clusterSetLabel], `cp-${name}`)
   t.like(record, { clusterSetName: `cp-${name}` })
-  const claims = Object.fromEntries(((await world.managed(name))?.status?.clusterClaims ?? []).map((each) => [each.name, each.value]))
-  const { clusterMetadata } = JSON.parse(claims['cluster.ace.info'] ?? '{}') as { clusterMetadata: { clusterManagers: readonly string[] } }
+  const claims = Object.fromEntries(
+    ((await world.managed(name))?.status?.clusterClaims ?? []).map((each) => [each.name, each.value]),
+  )
+  const { clusterMetadata } = JSON.parse(claims['cluster.ace.info'] ?? '{}') as {
+    clusterMetadata: { clusterManagers: readonly string[] }
+  }
   t.like(clusterMetadata, { uid: (record as { uid: string }).uid, name })
   // Tests of hubs on the same server make it a hub too.
   t.true(clusterMetadata.clusterManagers.includes('OCMSpoke'))
-  t.deepEqual((await spoke().get(clusterRoles, 'moorage:feature-releases'))?.rules.map(({ apiGroups, resources }) => [apiGroups, resources]), [[['helm.toolkit.fluxcd.io'], ['helmreleases']]])
+  t.deepEqual(
+    (await spoke().get(clusterRoles, 'moorage:feature-releases'))?.rules.map(({ apiGroups, resources }) => [
+      apiGroups,
+      resources,
+    ]),
+    [[['helm.toolkit.fluxcd.io'], ['helmreleases']]],
+  )
   const events = JSON.stringify(await eventsOf(world.service, world.owner.token, imported.id))
-  const kubeconfig = Buffer.from((await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig'] ?? '', 'base64').toString()
+  const kubeconfig = Buffer.from(
+    (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig'] ?? '',
+    'base64',
+  ).toString()
   const token = /eyJ[\w.-]+/.exec(kubeconfig)?.[0]
   t.truthy(token)
   t.false(events.includes(token!.slice(0, 40)))
@@ -53,22 +101,37 @@ test.serial('a cluster is imported with its access config, and removed with its 
 
   const again = await importing(name, { components: { clusterProfile: name } })
   t.is(again.status, 200, 'the same request finds nothing to do')
-  await until('the second end', async () => ((found) => (found.id !== imported.id && found.state === 'succeeded' ? true : undefined))(await world.task('spokes.import', name)))
+  await until('the second end', async () =>
+    ((found) => (found.id !== imported.id && found.state === 'succeeded' ? true : undefined))(
+      await world.task('spokes.import', name),
+    ),
+  )
 
-  await world.hub.client.create(manifestWorks, { metadata: { name: 'shop', namespace: name }, spec: { workload: { manifests: [] } } })
-  await until('the work on the spoke', async () => (await spoke().list(appliedManifestWorks)).items.find(({ spec }) => spec.manifestWorkName === 'shop'))
+  await world.hub.client.create(manifestWorks, {
+    metadata: { name: 'shop', namespace: name },
+    spec: { workload: { manifests: [] } },
+  })
+  await until('the work on the spoke', async () =>
+    (await spoke().list(appliedManifestWorks)).items.find(({ spec }) => spec.manifestWorkName === 'shop'),
+  )
   await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
   const removed = await world.ended('spokes.remove', name)
   t.is(removed.state, 'succeeded', JSON.stringify(removed))
   t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
   t.is(await world.managed(name), undefined)
   t.like(await shown(name), { name, hubClusterName: '', hubClusterUID: '' })
-  t.deepEqual(
-    [...new Set((await world.actions()).filter((action) => action.startsWith('cluster.spoke_')))].sort(),
-    ['cluster.spoke_identified', 'cluster.spoke_import_requested', 'cluster.spoke_imported', 'cluster.spoke_removed', 'cluster.spoke_requests_approved'],
-  )
+  t.deepEqual([...new Set((await world.actions()).filter((action) => action.startsWith('cluster.spoke_')))].sort(), [
+    'cluster.spoke_identified',
+    'cluster.spoke_import_requested',
+    'cluster.spoke_imported',
+    'cluster.spoke_removed',
+    'cluster.spoke_requests_approved',
+  ])
   await world.finishNamespace(agentNamespace)
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+    200,
+  )
 })
 
 test.serial('an import that dies after any of its steps is continued, and so is a removal', async (t) => {
@@ -88,84 +151,131 @@ test.serial('an import that dies after any of its steps is continued, and so is 
   t.like(await shown(name), { status: { phase: 'Active' }, hubClusterName: 'hub' })
   await world.pauseTasks('spokes.remove')
   await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
-  for (let step = 1; step <= 6; step += 1) await t.throwsAsync(world.runUntilStep('spokes.remove', name, step), { message: 'the process dies' })
+  for (let step = 1; step <= 6; step += 1)
+    await t.throwsAsync(world.runUntilStep('spokes.remove', name, step), { message: 'the process dies' })
   const removed = await world.runUntilStep('spokes.remove', name, Infinity)
   t.is(removed.state, 'succeeded', JSON.stringify(removed))
   t.is(await world.managed(name), undefined)
   await world.finishNamespace(agentNamespace)
   await world.resumeTasks()
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
-})
-
-test.serial('an import and a removal whose processes are killed between a change and its answer are finished, and recorded once', async (t) => {
-  const service = await startKilledService(world.hubServer, world.spokeServer)
-  t.teardown(() => service.stop())
-  const { owner, token, toHub, toSpoke } = service
-  const post = (path: string, body: object) => expectStatus(service.send('POST', `/api/v1/clusters/${owner}/hub/${path}`, { token, body }), 200)
-  const tasksOf = async (kind: string) => (await expectStatus(service.send('GET', `/api/v1/tasks?account=${owner}&kind=${kind}`, { token }), 200)).json as readonly { readonly id: string }[]
-  const stored = async () => (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig']
-
-  const name = world.hub.name()
-  const registered = toHub.loseAnswer('POST', /\/managedclusters$/)
-  await post('import-spoke', { basicInfo: { name }, provider: { accessConfig: toSpoke.kubeconfig } })
-  await registered
-  const before = (await world.managed(name))?.metadata.uid
-  t.truthy(before)
-  const installed = toSpoke.loseAnswer('POST', new RegExp(`/namespaces/${agentNamespace}/secrets$`))
-  await service.killAndStart()
-  await installed
-  const credential = await stored()
-  t.truthy(credential)
-  await service.killAndStart()
-  const [task, ...others] = await tasksOf('spokes.import')
-  const imported = await untilEnd(service, token, task!.id)
-  t.is(imported.state, 'succeeded', JSON.stringify(imported))
-  t.deepEqual(others, [])
-  t.is((await world.managed(name))?.metadata.uid, before, 'the cluster of the first process')
-  t.is(await stored(), credential, 'the credential of the second process')
-  t.like((await service.send('GET', `/api/v1/clusters/${owner}/${name}`, { token })).json, { status: { phase: 'Active' }, hubClusterName: 'hub' })
-  t.is((await eventsOf(service, token, imported.id)).filter(({ msg }) => msg.includes('Another one continues')).length, 2)
-
-  const removing = toSpoke.loseAnswer('DELETE', /\/klusterlets\/klusterlet$/)
-  await post('remove-managed-cluster', { clusterName: name })
-  await removing
-  await service.killAndStart()
-  const removed = await untilEnd(service, token, (await tasksOf('spokes.remove'))[0]!.id)
-  t.is(removed.state, 'succeeded', JSON.stringify(removed))
-  t.is(await world.managed(name), undefined)
-  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
-  await until('the end of the credentials on the spoke', async () => ((await spoke().get(namespaces, agentNamespace)) === undefined ? true : undefined))
-  const { json: rows } = await expectStatus(service.send('GET', '/api/v1/user/audit?limit=100', { token }), 200)
-  t.deepEqual(
-    (rows as readonly { readonly action: string }[]).map(({ action }) => action).filter((action) => action.startsWith('cluster.spoke_')).sort(),
-    ['cluster.spoke_identified', 'cluster.spoke_import_requested', 'cluster.spoke_imported', 'cluster.spoke_removed', 'cluster.spoke_requests_approved'],
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+    200,
   )
-  t.true(await service.isAuditWhole())
 })
 
-test.serial('an imported cluster becomes a spoke with its stored access config; a repeated request changes nothing', async (t) => {
-  const name = world.hub.name()
-  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, world.spokeConfig), 200)
-  await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
-  const converted = await world.ended('spokes.import', name)
-  t.is(converted.state, 'succeeded', JSON.stringify(converted))
-  t.like(await shown(name), { hubClusterName: 'hub', status: { phase: 'Active' } })
-  await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
-  t.is((await world.task('spokes.import', name)).id, converted.id)
-  const missing = await world.post('convert/spoke', { basicInfo: { name: 'no-such-cluster' } })
-  t.is(missing.status, 422)
-  await expectStatus(world.service.send('POST', `/api/v1/clustersv2/${world.org}/${name}/remove`, { token: world.owner.token, body: { components: { spokeComponent: true } } }), 200)
-  t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
-  t.is(await world.managed(name), undefined)
-  await expectStatus(world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 404)
-  await world.finishNamespace(agentNamespace)
-  const hub = await world.service.send('POST', `/api/v1/clustersv2/${world.org}/hub/remove`, { token: world.owner.token, body: { components: { spokeComponent: true } } })
-  t.is(hub.status, 422, 'no hub manages it')
-})
+test.serial(
+  'an import and a removal whose processes are killed between a change and its answer are finished, and recorded once',
+  async (t) => {
+    const service = await startKilledService(world.hubServer, world.spokeServer)
+    t.teardown(() => service.stop())
+    const { owner, token, toHub, toSpoke } = service
+    const post = (path: string, body: object) =>
+      expectStatus(service.send('POST', `/api/v1/clusters/${owner}/hub/${path}`, { token, body }), 200)
+    const tasksOf = async (kind: string) =>
+      (await expectStatus(service.send('GET', `/api/v1/tasks?account=${owner}&kind=${kind}`, { token }), 200))
+        .json as readonly { readonly id: string }[]
+    const stored = async () => (await spoke().get(secrets, bootstrapSecret, agentNamespace))?.data?.['kubeconfig']
+
+    const name = world.hub.name()
+    const registered = toHub.loseAnswer('POST', /\/managedclusters$/)
+    await post('import-spoke', { basicInfo: { name }, provider: { accessConfig: toSpoke.kubeconfig } })
+    await registered
+    const before = (await world.managed(name))?.metadata.uid
+    t.truthy(before)
+    const installed = toSpoke.loseAnswer('POST', new RegExp(`/namespaces/${agentNamespace}/secrets$`))
+    await service.killAndStart()
+    await installed
+    const credential = await stored()
+    t.truthy(credential)
+    await service.killAndStart()
+    const [task, ...others] = await tasksOf('spokes.import')
+    const imported = await untilEnd(service, token, task!.id)
+    t.is(imported.state, 'succeeded', JSON.stringify(imported))
+    t.deepEqual(others, [])
+    t.is((await world.managed(name))?.metadata.uid, before, 'the cluster of the first process')
+    t.is(await stored(), credential, 'the credential of the second process')
+    t.like((await service.send('GET', `/api/v1/clusters/${owner}/${name}`, { token })).json, {
+      status: { phase: 'Active' },
+      hubClusterName: 'hub',
+    })
+    t.is(
+      (await eventsOf(service, token, imported.id)).filter(({ msg }) => msg.includes('Another one continues')).length,
+      2,
+    )
+
+    const removing = toSpoke.loseAnswer('DELETE', /\/klusterlets\/klusterlet$/)
+    await post('remove-managed-cluster', { clusterName: name })
+    await removing
+    await service.killAndStart()
+    const removed = await untilEnd(service, token, (await tasksOf('spokes.remove'))[0]!.id)
+    t.is(removed.state, 'succeeded', JSON.stringify(removed))
+    t.is(await world.managed(name), undefined)
+    t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
+    await until('the end of the credentials on the spoke', async () =>
+      (await spoke().get(namespaces, agentNamespace)) === undefined ? true : undefined,
+    )
+    const { json: rows } = await expectStatus(service.send('GET', '/api/v1/user/audit?limit=100', { token }), 200)
+    t.deepEqual(
+      (rows as readonly { readonly action: string }[])
+        .map(({ action }) => action)
+        .filter((action) => action.startsWith('cluster.spoke_'))
+        .sort(),
+      [
+        'cluster.spoke_identified',
+        'cluster.spoke_import_requested',
+        'cluster.spoke_imported',
+        'cluster.spoke_removed',
+        'cluster.spoke_requests_approved',
+      ],
+    )
+    t.true(await service.isAuditWhole())
+  },
+)
+
+test.serial(
+  'an imported cluster becomes a spoke with its stored access config; a repeated request changes nothing',
+  async (t) => {
+    const name = world.hub.name()
+    await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, world.spokeConfig), 200)
+    await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
+    const converted = await world.ended('spokes.import', name)
+    t.is(converted.state, 'succeeded', JSON.stringify(converted))
+    t.like(await shown(name), { hubClusterName: 'hub', status: { phase: 'Active' } })
+    await expectStatus(world.post('convert/spoke', { basicInfo: { name } }), 200)
+    t.is((await world.task('spokes.import', name)).id, converted.id)
+    const missing = await world.post('convert/spoke', { basicInfo: { name: 'no-such-cluster' } })
+    t.is(missing.status, 422)
+    await expectStatus(
+      world.service.send('POST', `/api/v1/clustersv2/${world.org}/${name}/remove`, {
+        token: world.owner.token,
+        body: { components: { spokeComponent: true } },
+      }),
+      200,
+    )
+    t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
+    t.is(await world.managed(name), undefined)
+    await expectStatus(
+      world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+      404,
+    )
+    await world.finishNamespace(agentNamespace)
+    const hub = await world.service.send('POST', `/api/v1/clustersv2/${world.org}/hub/remove`, {
+      token: world.owner.token,
+      body: { components: { spokeComponent: true } },
+    })
+    t.is(hub.status, 422, 'no hub manages it')
+  },
+)
 
 test.serial('a cluster with the agents of another name is refused, and does not get onto the hub', async (t) => {
-  const [name, other] = [world.hub.name(), { metadata: { name: 'klusterlet' }, spec: { clusterName: 'a-spoke-of-another-hub' } }]
-  await until('the end of the agents before', async () => ((await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined))
+  const [name, other] = [
+    world.hub.name(),
+    { metadata: { name: 'klusterlet' }, spec: { clusterName: 'a-spoke-of-another-hub' } },
+  ]
+  await until('the end of the agents before', async () =>
+    (await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined,
+  )
   await spoke().create(klusterlets, other)
   t.teardown(() => spoke().remove(klusterlets, other))
   await expectStatus(importing(name), 200)
@@ -173,55 +283,86 @@ test.serial('a cluster with the agents of another name is refused, and does not 
   t.is(refusedImport.state, 'failed')
   t.regex(String(refusedImport['error']), /a spoke already, under the name a-spoke-of-another-hub/)
   t.is(await world.managed(name), undefined)
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+    200,
+  )
 })
 
-test.serial('a plain spoke that the hub has under another name than the record is converted under that name', async (t) => {
-  const record = world.hub.name()
-  await until('the end of the agents before', async () => ((await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined))
-  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, record, world.spokeConfig), 200)
-  // A claim of that length is not reported: the agents of a plain spoke report no UID either.
-  const { name } = await world.joined({ claims: { 'id.k8s.io': 'x'.repeat(1025) }, serverUrls: ['https://spoke.example.com:6443'] })
-  const namespace = `${agentNamespace}-${name}`
-  await spoke().create(namespaces, { metadata: { name: namespace } })
-  await spoke().create(secrets, { metadata: { name: hubKubeconfigSecret, namespace }, data: { kubeconfig: Buffer.from(await world.hub.bootstrapKubeconfig()).toString('base64') } })
-  const agents = { metadata: { name: 'klusterlet' }, spec: { clusterName: name, namespace } }
-  await spoke().create(klusterlets, agents)
-  t.teardown(() => spoke().remove(klusterlets, agents))
-  await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
-  const converted = await world.ended('spokes.import', name)
-  t.is(converted.state, 'succeeded', JSON.stringify(converted))
-  t.like(await shown(record), { hubClusterName: 'hub', status: { phase: 'Active' } })
-  t.is(await world.managed(record), undefined, 'no second cluster is registered')
-  await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
-  t.is((await world.task('spokes.import', name)).id, converted.id)
+test.serial(
+  'a plain spoke that the hub has under another name than the record is converted under that name',
+  async (t) => {
+    const record = world.hub.name()
+    await until('the end of the agents before', async () =>
+      (await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined,
+    )
+    await expectStatus(importCluster(world.service.send, world.owner.token, world.org, record, world.spokeConfig), 200)
+    // A claim of that length is not reported: the agents of a plain spoke report no UID either.
+    const { name } = await world.joined({
+      claims: { 'id.k8s.io': 'x'.repeat(1025) },
+      serverUrls: ['https://spoke.example.com:6443'],
+    })
+    const namespace = `${agentNamespace}-${name}`
+    await spoke().create(namespaces, { metadata: { name: namespace } })
+    await spoke().create(secrets, {
+      metadata: { name: hubKubeconfigSecret, namespace },
+      data: { kubeconfig: Buffer.from(await world.hub.bootstrapKubeconfig()).toString('base64') },
+    })
+    const agents = { metadata: { name: 'klusterlet' }, spec: { clusterName: name, namespace } }
+    await spoke().create(klusterlets, agents)
+    t.teardown(() => spoke().remove(klusterlets, agents))
+    await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
+    const converted = await world.ended('spokes.import', name)
+    t.is(converted.state, 'succeeded', JSON.stringify(converted))
+    t.like(await shown(record), { hubClusterName: 'hub', status: { phase: 'Active' } })
+    t.is(await world.managed(record), undefined, 'no second cluster is registered')
+    await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
+    t.is((await world.task('spokes.import', name)).id, converted.id)
 
-  await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
-  t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
-  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined, 'the record leads to the agents')
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${record}`, { token: world.owner.token }), 200)
-})
+    await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
+    t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
+    t.is(await spoke().get(klusterlets, 'klusterlet'), undefined, 'the record leads to the agents')
+    await expectStatus(
+      world.service.send('DELETE', `/api/v1/clusters/${world.org}/${record}`, { token: world.owner.token }),
+      200,
+    )
+  },
+)
 
 test.serial('without an access config the import waits for the command, and accepts the cluster then', async (t) => {
   const name = world.hub.name()
   await expectStatus(world.post('import-spoke', { basicInfo: { name, clusterUID: 'stated' } }), 200)
   t.like(await shown(name), { uid: '', status: { phase: 'Registered' }, hubClusterName: 'hub' })
-  await until('the wait', async () => ((await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) => step?.startsWith('Wait'))))
+  await until('the wait', async () =>
+    (await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) =>
+      step?.startsWith('Wait'),
+    ),
+  )
   t.falsy((await world.managed(name))?.spec?.hubAcceptsClient)
   await world.hub.agent(name)
   const imported = await world.ended('spokes.import', name)
   t.is(imported.state, 'succeeded', JSON.stringify(imported))
   t.true((await world.managed(name))?.spec?.hubAcceptsClient)
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+    200,
+  )
 })
 
 test.serial('a cluster that is removed from the hub, and a record that is removed, end the import', async (t) => {
   const name = world.hub.name()
   await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
-  await until('the wait', async () => ((await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) => step?.startsWith('Wait'))))
+  await until('the wait', async () =>
+    (await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) =>
+      step?.startsWith('Wait'),
+    ),
+  )
   const during = await world.post('remove-managed-cluster', { clusterName: name })
   t.is(during.status, 409, 'the import is named, and can be cancelled')
-  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+    200,
+  )
   const ended = await world.ended('spokes.import', name)
   t.is(ended.state, 'failed')
   t.regex(String(ended['error']), /removed during the import/)
@@ -230,18 +371,38 @@ test.serial('a cluster that is removed from the hub, and a record that is remove
 test.serial('a repeated import joins the unfinished task; one that asks for something else is 409', async (t) => {
   const name = world.hub.name()
   const answers = await Promise.all([1, 2, 3].map(() => world.post('import-spoke', { basicInfo: { name } })))
-  t.deepEqual(answers.map(({ status }) => status), [200, 200, 200], JSON.stringify(answers))
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+    JSON.stringify(answers),
+  )
   t.is((await world.post('import-spoke', { basicInfo: { name }, components: { clusterProfile: 'other' } })).status, 409)
-  const { json: tasks } = await expectStatus(world.service.send('GET', `/api/v1/tasks?account=${world.org}&kind=spokes.import`, { token: world.owner.token }), 200)
-  t.is((tasks as { about: { managedCluster?: string } }[]).filter(({ about }) => about.managedCluster === name).length, 1)
+  const { json: tasks } = await expectStatus(
+    world.service.send('GET', `/api/v1/tasks?account=${world.org}&kind=spokes.import`, { token: world.owner.token }),
+    200,
+  )
+  t.is(
+    (tasks as { about: { managedCluster?: string } }[]).filter(({ about }) => about.managedCluster === name).length,
+    1,
+  )
   const task = await world.task('spokes.import', name)
   await world.service.send('POST', `/api/v1/tasks/${task.id}/cancel`, { token: world.owner.token })
   t.is((await world.ended('spokes.import', name)).state, 'cancelled')
-  t.regex(JSON.stringify(await shown(name)), /was cancelled\. Stopped in \\"Wait until the agents have joined\\"\. The hub does not have the cluster/)
+  t.regex(
+    JSON.stringify(await shown(name)),
+    /was cancelled\. Stopped in \\"Wait until the agents have joined\\"\. The hub does not have the cluster/,
+  )
 })
 
 const config = (user: object, server = 'https://k8s.example.com') =>
-  JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'c', cluster: { server } }], users: [{ name: 'u', user }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' })
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  })
 
 const refused: readonly (readonly [string, object])[] = [
   ['no name', { basicInfo: {} }],
@@ -253,10 +414,25 @@ const refused: readonly (readonly [string, object])[] = [
   ['another hub', { basicInfo: { name: 'a', hubClusterID: 'another' } }],
   ['an unknown way to authenticate', { basicInfo: { name: 'a' }, provider: { managedAuthMode: 'Magic' } }],
   ['a profile that is no label', { basicInfo: { name: 'a' }, components: { clusterProfile: 'A b' } }],
-  ['a kubeconfig that runs a command', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ exec: { command: 'sh', apiVersion: 'client.authentication.k8s.io/v1' } }) } }],
-  ['a kubeconfig with a plugin', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ 'auth-provider': { name: 'oidc' } }) } }],
-  ['a kubeconfig with a file', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ tokenFile: '/etc/passwd' }) } }],
-  ['a link-local address', { basicInfo: { name: 'a' }, provider: { accessConfig: config({ token: 'x' }, 'https://169.254.169.254') } }],
+  [
+    'a kubeconfig that runs a command',
+    {
+      basicInfo: { name: 'a' },
+      provider: { accessConfig: config({ exec: { command: 'sh', apiVersion: 'client.authentication.k8s.io/v1' } }) },
+    },
+  ],
+  [
+    'a kubeconfig with a plugin',
+    { basicInfo: { name: 'a' }, provider: { accessConfig: config({ 'auth-provider': { name: 'oidc' } }) } },
+  ],
+  [
+    'a kubeconfig with a file',
+    { basicInfo: { name: 'a' }, provider: { accessConfig: config({ tokenFile: '/etc/passwd' }) } },
+  ],
+  [
+    'a link-local address',
+    { basicInfo: { name: 'a' }, provider: { accessConfig: config({ token: 'x' }, 'https://169.254.169.254') } },
+  ],
   ['a kubeconfig that is none', { basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }],
 ]
 for (const [what, body] of refused) {
@@ -267,31 +443,56 @@ for (const [what, body] of refused) {
   })
 }
 
-test.serial('a cluster that does not respond: the request is accepted, the task fails, and the record says why', async (t) => {
-  const name = world.hub.name()
-  await expectStatus(world.post('import-spoke', { basicInfo: { name }, provider: { accessConfig: config({ token: 'x' }, 'https://127.0.0.1:1') } }), 200)
-  t.is((await world.ended('spokes.import', name)).state, 'failed')
-  t.like(await shown(name), { status: { phase: 'Registered' } })
-  t.regex(JSON.stringify(await shown(name)), /import into the hub failed/)
-  t.is(await world.managed(name), undefined)
-})
+test.serial(
+  'a cluster that does not respond: the request is accepted, the task fails, and the record says why',
+  async (t) => {
+    const name = world.hub.name()
+    await expectStatus(
+      world.post('import-spoke', {
+        basicInfo: { name },
+        provider: { accessConfig: config({ token: 'x' }, 'https://127.0.0.1:1') },
+      }),
+      200,
+    )
+    t.is((await world.ended('spokes.import', name)).state, 'failed')
+    t.like(await shown(name), { status: { phase: 'Registered' } })
+    t.regex(JSON.stringify(await shown(name)), /import into the hub failed/)
+    t.is(await world.managed(name), undefined)
+  },
+)
 
-test.serial('a wrong UID, and a ManagedCluster of another cluster, fail the task before anything is installed', async (t) => {
-  const wrong = world.hub.name()
-  await expectStatus(importing(wrong, { basicInfo: { clusterUID: 'another-uid' } }), 200)
-  t.regex(String((await world.ended('spokes.import', wrong))['error']), /clusterUID/)
-  t.like(await shown(wrong), { uid: '' }, 'the record does not claim a UID that nothing has confirmed')
-  const other = world.hub.name()
-  await world.hub.client.create(managedClusters, { metadata: { name: other }, spec: { managedClusterClientConfigs: [{ url: 'https://elsewhere.example.com', caBundle: 'AAAA' }] } })
-  await expectStatus(importing(other), 200)
-  t.regex(String((await world.ended('spokes.import', other))['error']), /another cluster/)
-  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
-})
+test.serial(
+  'a wrong UID, and a ManagedCluster of another cluster, fail the task before anything is installed',
+  async (t) => {
+    const wrong = world.hub.name()
+    await expectStatus(importing(wrong, { basicInfo: { clusterUID: 'another-uid' } }), 200)
+    t.regex(String((await world.ended('spokes.import', wrong))['error']), /clusterUID/)
+    t.like(await shown(wrong), { uid: '' }, 'the record does not claim a UID that nothing has confirmed')
+    const other = world.hub.name()
+    await world.hub.client.create(managedClusters, {
+      metadata: { name: other },
+      spec: { managedClusterClientConfigs: [{ url: 'https://elsewhere.example.com', caBundle: 'AAAA' }] },
+    })
+    await expectStatus(importing(other), 200)
+    t.regex(String((await world.ended('spokes.import', other))['error']), /another cluster/)
+    t.is(await spoke().get(klusterlets, 'klusterlet'), undefined)
+  },
+)
 
 test.serial('who may not import into the hub is refused', async (t) => {
   const stranger = await world.people.person('stranger')
-  for (const path of ['import-spoke', 'convert/spoke']) t.is((await world.post(path, { basicInfo: { name: 'mine' } }, stranger)).status, 404)
+  for (const path of ['import-spoke', 'convert/spoke'])
+    t.is((await world.post(path, { basicInfo: { name: 'mine' } }, stranger)).status, 404)
   const member = await world.people.person('member')
-  await world.people.teamWithRole(world.owner, world.org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'view hubs' }])
-  for (const path of ['import-spoke', 'convert/spoke']) t.is((await world.post(path, { basicInfo: { name: 'mine' } }, member)).status, 403)
+  await world.people.teamWithRole(
+    world.owner,
+    world.org,
+    [member],
+    [
+      { namespace: 'cluster_mgmt', action: 'view clusters' },
+      { namespace: 'cluster_mgmt', action: 'view hubs' },
+    ],
+  )
+  for (const path of ['import-spoke', 'convert/spoke'])
+    t.is((await world.post(path, { basicInfo: { name: 'mine' } }, member)).status, 403)
 })

@@ -23,18 +23,38 @@ export interface KilledService extends Pick<ServiceProcess, 'send'> {
   stop(): Promise<void>
 }
 
-export const startKilledService = async (hubServer: ControlPlaneAccess, spokeServer: ControlPlaneAccess): Promise<KilledService> => {
+export const startKilledService = async (
+  hubServer: ControlPlaneAccess,
+  spokeServer: ControlPlaneAccess,
+): Promise<KilledService> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-killed-spokes-'))
   const databaseUrl = `sqlite:${await migratedSqlitePath()}`
-  const settings = { MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_TLS: 'false', MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' }
-  const [toHub, toSpoke, first, database] = await Promise.all([startLossyEntrance(hubServer), startLossyEntrance(spokeServer), startServiceProcess({ settings }), openDatabase(databaseUrl)])
+  const settings = {
+    MOORAGE_DATA_DIR: folder,
+    MOORAGE_DATABASE_URL: databaseUrl,
+    MOORAGE_TLS: 'false',
+    MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback',
+  }
+  const [toHub, toSpoke, first, database] = await Promise.all([
+    startLossyEntrance(hubServer),
+    startLossyEntrance(spokeServer),
+    startServiceProcess({ settings }),
+    openDatabase(databaseUrl),
+  ])
   let service = first
   const send: ServiceProcess['send'] = (...request): Promise<ServiceAnswer> => service.send(...request)
-  const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'killed', scopes: ['all'] } })
+  const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+    basic: [adminLogin, adminPassword],
+    body: { name: 'killed', scopes: ['all'] },
+  })
   const token = made.json.sha1 as string
   await expectStatus(importCluster(send, token, adminLogin, 'hub', toHub.kubeconfig), 200)
   return {
-    owner: adminLogin, token, toHub, toSpoke, send,
+    owner: adminLogin,
+    token,
+    toHub,
+    toSpoke,
+    send,
     killAndStart: async () => {
       service.signal('SIGKILL')
       await service.exited
@@ -42,7 +62,12 @@ export const startKilledService = async (hubServer: ControlPlaneAccess, spokeSer
       await database.query((k) => k('tasks').where('state', 'running').update({ lease_until: 1 }))
       service = await startServiceProcess({ settings })
     },
-    isAuditWhole: async () => (await runCommandLine(['audit', 'verify'], { environment: settings, print: () => undefined, say: () => undefined })) === 0,
+    isAuditWhole: async () =>
+      (await runCommandLine(['audit', 'verify'], {
+        environment: settings,
+        print: () => undefined,
+        say: () => undefined,
+      })) === 0,
     stop: async () => {
       await service.stop()
       await database.close()

@@ -42,7 +42,10 @@ export interface LifeWorld {
   actions(): Promise<readonly string[]>
   /** Finishes a namespace of the spokes that is being deleted, as the controller of a cluster does. */
   finishNamespace(name: string): Promise<void>
-  /** Runs the task of a kind about a spoke in this process until it begins its step of that number, where the process dies. */
+  /**
+   * Runs the task of a kind about a spoke in this process until it begins its step of that number, where the process
+   * dies.
+   */
   runUntilStep(kind: string, managedCluster: string, step: number): Promise<TaskEnd>
   /** Keeps the service from running tasks of a kind that are accepted from now on. */
   pauseTasks(kind: string): Promise<void>
@@ -52,10 +55,15 @@ export interface LifeWorld {
 
 const finalStates = ['succeeded', 'failed', 'cancelled', 'unknown']
 
-/** Imports need an API server of spokes to themselves: they look at all agents of the cluster, also at those of another test file. */
+/**
+ * Imports need an API server of spokes to themselves: they look at all agents of the cluster, also at those of another
+ * test file.
+ */
 const startServers = async (imports: boolean) => {
   const hubServer = (await kubernetes())!
-  const ownServer = imports ? await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`) : undefined
+  const ownServer = imports
+    ? await startSpokeControlPlane(hubServer, `spokes-${randomBytes(4).toString('hex')}`)
+    : undefined
   const spokeServer = ownServer ?? hubServer
   return { hubServer, ownServer, spokeServer, hub: await startTestHub(hubServer, { spokes: spokeServer }) }
 }
@@ -80,18 +88,36 @@ export const startLifeWorld = async ({ imports }: { readonly imports: boolean })
       return items.length > 0 ? items : undefined
     })
     const approved = { type: 'Approved', status: 'True', reason: 'Test', message: '' }
-    await hub.client.call('PUT', `/apis/certificates.k8s.io/v1/certificatesigningrequests/${request!.metadata.name}/approval`, { ...request, status: { conditions: [approved] } })
+    await hub.client.call(
+      'PUT',
+      `/apis/certificates.k8s.io/v1/certificatesigningrequests/${request!.metadata.name}/approval`,
+      { ...request, status: { conditions: [approved] } },
+    )
     await hub.client.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: true } })
   }
   const task = (kind: string, managedCluster: string): Promise<SeenTask> =>
     until(`a task ${kind} of ${managedCluster}`, async () => {
-      const { json } = await expectStatus(service.send('GET', `/api/v1/tasks?account=${org}&kind=${kind}`, { token: owner.token }), 200)
-      return (json as readonly (SeenTask & { about: { managedCluster?: string } })[]).find(({ about }) => about.managedCluster === managedCluster)
+      const { json } = await expectStatus(
+        service.send('GET', `/api/v1/tasks?account=${org}&kind=${kind}`, { token: owner.token }),
+        200,
+      )
+      return (json as readonly (SeenTask & { about: { managedCluster?: string } })[]).find(
+        ({ about }) => about.managedCluster === managedCluster,
+      )
     })
   return {
-    service, people, hub, hubServer, spokeServer, owner, org, managed, task,
+    service,
+    people,
+    hub,
+    hubServer,
+    spokeServer,
+    owner,
+    org,
+    managed,
+    task,
     spokeConfig: spokeServer.kubeconfig(),
-    post: (path, body, person = owner) => service.send('POST', `/api/v1/clusters/${org}/hub/${path}`, { token: person.token, body }),
+    post: (path, body, person = owner) =>
+      service.send('POST', `/api/v1/clusters/${org}/hub/${path}`, { token: person.token, body }),
     joined: async (options = {}) => {
       const name = hub.name()
       const agent = await hub.agent(name, options)
@@ -108,25 +134,46 @@ export const startLifeWorld = async ({ imports }: { readonly imports: boolean })
         return finalStates.includes(found.state) ? found : undefined
       }),
     actions: async () =>
-      ((await expectStatus(service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }), 200)).json as { action: string }[]).map(({ action }) => action),
+      (
+        (await expectStatus(service.send('GET', `/api/v1/orgs/${org}/audit?limit=100`, { token: owner.token }), 200))
+          .json as { action: string }[]
+      ).map(({ action }) => action),
     finishNamespace: async (name) => {
       const found = await hub.spoke.get(namespaces, name)
       if (found?.metadata.deletionTimestamp === undefined) return
-      for (const secret of (await hub.spoke.list(secrets, { namespace: name })).items) await hub.spoke.remove(secrets, secret)
+      for (const secret of (await hub.spoke.list(secrets, { namespace: name })).items)
+        await hub.spoke.remove(secrets, secret)
       await hub.spoke.call('PUT', `/api/v1/namespaces/${name}/finalize`, { ...found, spec: { finalizers: [] } })
     },
     runUntilStep: async (kind, managedCluster, stepNumber) => {
       const { container } = service.running
-      const call = unwrap(await container.resolve(ActorCallsToken).callOf(actor, { operation: kind, requestId: 'test', sourceIp: '127.0.0.1' }, new AbortController().signal))
-      const grant = unwrap(await container.resolve(AuthorizerToken).authorize(call.principal, { type: 'hub', account: org, name: 'hub' }, 'can_view'))
+      const call = unwrap(
+        await container
+          .resolve(ActorCallsToken)
+          .callOf(actor, { operation: kind, requestId: 'test', sourceIp: '127.0.0.1' }, new AbortController().signal),
+      )
+      const grant = unwrap(
+        await container
+          .resolve(AuthorizerToken)
+          .authorize(call.principal, { type: 'hub', account: org, name: 'hub' }, 'can_view'),
+      )
       const cluster = unwrap(await container.resolve(MemberClustersToken).open(call, grant))
       const seen = await task(kind, managedCluster)
       let steps = 0
       const run = {
         task: { ...seen, ref: seen.id, about: seen['about'], createdAt: new Date() },
         input: {
-          cluster: { owner: org, name: 'hub', id: cluster.id, uid: cluster.uid, right: { type: 'hub', relation: 'can_view' } },
-          name: managedCluster, installsAgents: true, isForced: false, removesRecord: false,
+          cluster: {
+            owner: org,
+            name: 'hub',
+            id: cluster.id,
+            uid: cluster.uid,
+            right: { type: 'hub', relation: 'can_view' },
+          },
+          name: managedCluster,
+          installsAgents: true,
+          isForced: false,
+          removesRecord: false,
         },
         progress: {
           say: () => undefined,

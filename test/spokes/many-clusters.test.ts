@@ -27,17 +27,29 @@ const json = (res: ServerResponse, body: object): void => {
 const at = (route: string): string => `/api/v1/clusters/${owner.login}/hub/${route}`
 
 test.serial('the raw list of 1,203 clusters is one list, with the bytes of the hub', async (t) => {
-  const items = Array.from({ length: 1203 }, (_, index) => `{"metadata": {"name":"c-${index}","generation":9007199254740993,"x-unknown":{"b":1.0,"7":"\\u00e9","a":-0}}}`)
+  const items = Array.from(
+    { length: 1203 },
+    (_, index) =>
+      `{"metadata": {"name":"c-${index}","generation":9007199254740993,"x-unknown":{"b":1.0,"7":"\\u00e9","a":-0}}}`,
+  )
   fake.on(clusterApi, (req, res) => {
     const { searchParams } = new URL(req.url ?? '', 'https://hub')
     const [from, limit] = [Number(searchParams.get('continue') ?? 0), Number(searchParams.get('limit'))]
-    const place = from + limit < items.length ? `"continue":"${from + limit}","remainingItemCount":${items.length - from - limit},` : ''
+    const place =
+      from + limit < items.length
+        ? `"continue":"${from + limit}","remainingItemCount":${items.length - from - limit},`
+        : ''
     res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(`{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{${place}"resourceVersion":"9007199254740995"},"items":[${items.slice(from, from + limit).join(', ')}]}\n`)
+    res.end(
+      `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{${place}"resourceVersion":"9007199254740995"},"items":[${items.slice(from, from + limit).join(', ')}]}\n`,
+    )
   })
   const { text } = await expectStatus(service.send('GET', at('managed-clusters'), { token: owner.token }), 200)
   const pages = [0, 500, 1000].map((from) => items.slice(from, from + 500).join(', '))
-  t.is(text, `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{"resourceVersion":"9007199254740995"},"items":[${pages.join(',')}]}\n`)
+  t.is(
+    text,
+    `{"kind":"ManagedClusterList","apiVersion":"v1","metadata":{"resourceVersion":"9007199254740995"},"items":[${pages.join(',')}]}\n`,
+  )
 })
 
 test.serial('100 clusters are accepted 8 at a time', async (t) => {
@@ -48,7 +60,11 @@ test.serial('100 clusters are accepted 8 at a time', async (t) => {
   fake.on(clusterApi, (req, res) => {
     const name = (req.url ?? '').slice(clusterApi.length + 1)
     const annotations = { 'agent.open-cluster-management.io/managed-cluster-arn': 'x' }
-    const send = (): void => json(res, { metadata: { name, uid: name, resourceVersion: '1', annotations }, spec: { hubAcceptsClient: req.method === 'PATCH' } })
+    const send = (): void =>
+      json(res, {
+        metadata: { name, uid: name, resourceVersion: '1', annotations },
+        spec: { hubAcceptsClient: req.method === 'PATCH' },
+      })
     if (req.method !== 'GET' || answered.has(name)) return send()
     // The first request for a cluster is held, so that all clusters that are dealt with at a time are seen.
     answered.add(name)
@@ -57,8 +73,10 @@ test.serial('100 clusters are accepted 8 at a time', async (t) => {
   })
   fake.on('/api/v1/namespaces', (_req, res) => json(res, { metadata: {}, items: [] }))
   let isDone = false
-  const accepted = service.send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names } }).finally(() => (isDone = true))
-  for (let left = names.length; left > 0; ) {
+  const accepted = service
+    .send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names } })
+    .finally(() => (isDone = true))
+  for (let left = names.length; left > 0;) {
     const expected = Math.min(8, left)
     await until(`${expected} clusters at a time`, () => (held.length >= expected || isDone ? true : undefined))
     left -= held.length
@@ -81,10 +99,18 @@ test.serial('what a hub says of 100 clusters that are accepted is read with a fe
     json(res, { metadata: { name, uid: name, resourceVersion: '1' }, spec: { hubAcceptsClient: accepted.has(name) } })
   })
   const before = fake.seen.length
-  await expectStatus(service.send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names, skipApproveCheck: true } }), 200)
+  await expectStatus(
+    service.send('POST', at('accept-spoke'), { token: owner.token, body: { clusters: names, skipApproveCheck: true } }),
+    200,
+  )
   const asked = fake.seen.slice(before).map(({ method, url }) => ({ method, url: new URL(url, 'https://hub') }))
-  const listed = asked.filter(({ url }) => url.pathname === signingApi).map(({ url }) => url.searchParams.get('labelSelector') ?? '')
-  t.deepEqual(listed.flatMap((selector) => selector.slice(selector.indexOf('(') + 1, -1).split(',')).sort(), names.toSorted())
+  const listed = asked
+    .filter(({ url }) => url.pathname === signingApi)
+    .map(({ url }) => url.searchParams.get('labelSelector') ?? '')
+  t.deepEqual(
+    listed.flatMap((selector) => selector.slice(selector.indexOf('(') + 1, -1).split(',')).sort(),
+    names.toSorted(),
+  )
   t.deepEqual([listed.length, accepted.size], [2, 100])
   // Each cluster is read and changed; the namespaces that are being deleted are one list.
   t.is(asked.length, 2 * names.length + listed.length + 1)

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { needing } from '../support/components/needing.ts'
-import { managedClusterAddOns, managedClusters, manifestWorks, namespaces, signingRequests } from '../support/hub/api/kinds.ts'
+import {
+  managedClusterAddOns,
+  managedClusters,
+  manifestWorks,
+  namespaces,
+  signingRequests,
+} from '../support/hub/api/kinds.ts'
 import { cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
 import { until } from '../support/until.ts'
 import { eventsOf } from '../tasks/task-client.ts'
@@ -17,13 +23,23 @@ test.before(async () => {
 })
 test.after.always(() => world?.stop())
 
-const remove = (clusterName: string, more: object = {}) => world.post('remove-managed-cluster', { clusterName, ...more })
+const remove = (clusterName: string, more: object = {}) =>
+  world.post('remove-managed-cluster', { clusterName, ...more })
 const ended = (name: string) => world.ended('spokes.remove', name)
 const workOf = (namespace: string, name: string, priority?: string) => ({
-  metadata: { name, namespace, ...(priority === undefined ? {} : { annotations: { [cleanupPriorityAnnotation]: priority } }) },
-  spec: { workload: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: {} }] } },
+  metadata: {
+    name,
+    namespace,
+    ...(priority === undefined ? {} : { annotations: { [cleanupPriorityAnnotation]: priority } }),
+  },
+  spec: {
+    workload: {
+      manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: {} }],
+    },
+  },
 })
-const worksOf = async (namespace: string): Promise<readonly string[]> => (await world.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
+const worksOf = async (namespace: string): Promise<readonly string[]> =>
+  (await world.hub.client.list(manifestWorks, { namespace })).items.map(({ metadata }) => metadata.name)
 
 test('a spoke with works and an add-on is removed; a repeated request joins the task, and later there is nothing to do', async (t) => {
   const { name } = await world.joined()
@@ -31,16 +47,34 @@ test('a spoke with works and an add-on is removed; a repeated request joins the 
   await world.hub.client.create(manifestWorks, workOf(name, 'early'))
   const addOn = { metadata: { name: 'hello', namespace: name }, spec: {} }
   await world.hub.client.create(managedClusterAddOns, addOn)
-  await until('the agent to hold the works', async () => ((await world.hub.client.list(manifestWorks, { namespace: name })).items.every(({ metadata }) => (metadata.finalizers ?? []).length > 0) ? true : undefined))
+  await until('the agent to hold the works', async () =>
+    (await world.hub.client.list(manifestWorks, { namespace: name })).items.every(
+      ({ metadata }) => (metadata.finalizers ?? []).length > 0,
+    )
+      ? true
+      : undefined,
+  )
   const answers = await Promise.all([1, 2, 3].map(() => remove(name)))
-  t.deepEqual(answers.map(({ status, text }) => [status, text]), [[200, ''], [200, ''], [200, '']])
+  t.deepEqual(
+    answers.map(({ status, text }) => [status, text]),
+    [
+      [200, ''],
+      [200, ''],
+      [200, ''],
+    ],
+  )
   const task = await ended(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
   t.is(await world.managed(name), undefined)
   t.deepEqual(await worksOf(name), [])
   const steps = (await eventsOf(world.service, world.owner.token, task.id)).flatMap(({ step }) => step ?? [])
   t.deepEqual(steps.slice(2), [
-    'Free the cluster from sets and bindings', 'Remove the add-ons', 'Remove the works', 'Remove the agents from the cluster', 'Remove the cluster from the hub', 'Update the records',
+    'Free the cluster from sets and bindings',
+    'Remove the add-ons',
+    'Remove the works',
+    'Remove the agents from the cluster',
+    'Remove the cluster from the hub',
+    'Update the records',
   ])
   await expectStatus(remove(name), 200)
   t.is((await world.task('spokes.remove', name)).id, task.id)
@@ -50,8 +84,13 @@ test('a spoke with works and an add-on is removed; a repeated request joins the 
 test('a spoke that was never accepted is removed with its requests, so that its agent cannot join later', async (t) => {
   const name = world.hub.name()
   const agent = await world.hub.agent(name, { registersAgain: false })
-  const requests = async () => (await world.hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.map(({ metadata }) => metadata.uid)
-  const before = await until('a request', async () => ((found) => (found.length > 0 ? found : undefined))(await requests()))
+  const requests = async () =>
+    (await world.hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items.map(
+      ({ metadata }) => metadata.uid,
+    )
+  const before = await until('a request', async () =>
+    ((found) => (found.length > 0 ? found : undefined))(await requests()),
+  )
   await agent.stop()
   await expectStatus(remove(name), 200)
   t.is((await ended(name)).state, 'succeeded')
@@ -62,27 +101,49 @@ test('a spoke that was never accepted is removed with its requests, so that its 
 test('works of a dead agent stay and the task waits; a cancel ends it, and force gives the works up', async (t) => {
   const { name, agent } = await world.joined()
   await world.hub.client.create(manifestWorks, workOf(name, 'held'))
-  await until('the agent to hold the work', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined))
+  await until('the agent to hold the work', async () =>
+    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
+  )
   await agent.stop()
   await expectStatus(remove(name), 200)
-  await until('the work to be deleted', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined ? undefined : true))
+  await until('the work to be deleted', async () =>
+    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
+      ? undefined
+      : true,
+  )
   const waiting = await world.task('spokes.remove', name)
   const forcedTooEarly = await remove(name, { force: true })
   t.is(forcedTooEarly.status, 409, 'force does not disappear in the task that runs without it')
   t.true(forcedTooEarly.text.includes(waiting.id), forcedTooEarly.text)
   await expectStatus(remove(name), 200)
-  const said = await until('the reason for the wait', async () => (await eventsOf(world.service, world.owner.token, waiting.id)).find(({ msg }) => msg.startsWith('Waits. ')))
+  const said = await until('the reason for the wait', async () =>
+    (await eventsOf(world.service, world.owner.token, waiting.id)).find(({ msg }) => msg.startsWith('Waits. ')),
+  )
   t.regex(said.msg, /1 work remains: held\. The agent/)
   t.is(waiting.state, 'running')
-  t.is((await world.managed(name))?.metadata.deletionTimestamp, undefined, 'the ManagedCluster is not deleted before its works')
-  await expectStatus(world.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: world.owner.token }), 202)
+  t.is(
+    (await world.managed(name))?.metadata.deletionTimestamp,
+    undefined,
+    'the ManagedCluster is not deleted before its works',
+  )
+  await expectStatus(
+    world.service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: world.owner.token }),
+    202,
+  )
   const cancelled = await ended(name)
   t.is(cancelled.state, 'cancelled')
-  t.regex(cancelled.message, /^Stopped in "Remove the works"\. The hub still has the cluster, in no cluster set, with 1 work, being deleted\. .* The same request continues\.$/)
+  t.regex(
+    cancelled.message,
+    /^Stopped in "Remove the works"\. The hub still has the cluster, in no cluster set, with 1 work, being deleted\. .* The same request continues\.$/,
+  )
   await expectStatus(remove(name, { force: true }), 200)
   await expectStatus(remove(name, { force: true }), 200)
-  const forced = await until('the second task', async () => ((found) => (found.id === cancelled.id ? undefined : found))(await world.task('spokes.remove', name)))
-  const done = await until('its end', async () => ((found) => (found.id === forced.id ? found : undefined))(await ended(name)))
+  const forced = await until('the second task', async () =>
+    ((found) => (found.id === cancelled.id ? undefined : found))(await world.task('spokes.remove', name)),
+  )
+  const done = await until('its end', async () =>
+    ((found) => (found.id === forced.id ? found : undefined))(await ended(name)),
+  )
   t.is(done.state, 'succeeded', JSON.stringify(done))
   t.deepEqual(await worksOf(name), [])
 })
@@ -92,54 +153,104 @@ test('a cancelled removal is in the record of the spoke, until it is continued',
   await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
   t.is((await world.ended('spokes.import', name)).state, 'succeeded')
   await world.hub.client.create(manifestWorks, workOf(name, 'held'))
-  await until('the agent to hold the work', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined))
+  await until('the agent to hold the work', async () =>
+    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.finalizers?.length ? true : undefined,
+  )
   await agent.stop()
   await expectStatus(remove(name), 200)
-  await until('the work to be deleted', async () => ((await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined ? undefined : true))
-  const shown = async () => (await expectStatus(world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)).json as { status: { message: string } }
-  await expectStatus(world.service.send('POST', `/api/v1/tasks/${(await world.task('spokes.remove', name)).id}/cancel`, { token: world.owner.token }), 202)
+  await until('the work to be deleted', async () =>
+    (await world.hub.client.get(manifestWorks, 'held', name))?.metadata.deletionTimestamp === undefined
+      ? undefined
+      : true,
+  )
+  const shown = async () =>
+    (
+      await expectStatus(
+        world.service.send('GET', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }),
+        200,
+      )
+    ).json as { status: { message: string } }
+  await expectStatus(
+    world.service.send('POST', `/api/v1/tasks/${(await world.task('spokes.remove', name)).id}/cancel`, {
+      token: world.owner.token,
+    }),
+    202,
+  )
   t.is((await ended(name)).state, 'cancelled')
-  t.regex((await shown()).status.message, /^The removal from the hub was cancelled\. Stopped in "Remove the works"\. The hub still has the cluster/)
-  await world.hub.client.patch(manifestWorks, { metadata: { name: 'held', namespace: name } }, { metadata: { finalizers: null } })
+  t.regex(
+    (await shown()).status.message,
+    /^The removal from the hub was cancelled\. Stopped in "Remove the works"\. The hub still has the cluster/,
+  )
+  await world.hub.client.patch(
+    manifestWorks,
+    { metadata: { name: 'held', namespace: name } },
+    { metadata: { finalizers: null } },
+  )
 })
 
 test('force leaves a live agent the time to remove what its works applied', async (t) => {
   const { name } = await world.joined()
   await world.hub.client.create(manifestWorks, workOf(name, 'applied'))
-  await until('the agent to hold the work', async () => ((await world.hub.client.get(manifestWorks, 'applied', name))?.metadata.finalizers?.length ? true : undefined))
+  await until('the agent to hold the work', async () =>
+    (await world.hub.client.get(manifestWorks, 'applied', name))?.metadata.finalizers?.length ? true : undefined,
+  )
   await expectStatus(remove(name, { force: true }), 200)
   const task = await ended(name)
   t.is(task.state, 'succeeded', JSON.stringify(task))
   const texts = (await eventsOf(world.service, world.owner.token, task.id)).map(({ msg }) => msg)
-  t.true(texts.some((text) => text.includes('1 work removed')), JSON.stringify(texts))
+  t.true(
+    texts.some((text) => text.includes('1 work removed')),
+    JSON.stringify(texts),
+  )
   t.false(texts.some((text) => text.includes('given up')))
 })
 
 test('the spoke leaves its cluster set first', async (t) => {
   const { name } = await world.joined()
-  await world.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: 'default' }, finalizers: ['test.example/held'] } })
+  await world.hub.client.patch(
+    managedClusters,
+    { metadata: { name } },
+    { metadata: { labels: { [clusterSetLabel]: 'default' }, finalizers: ['test.example/held'] } },
+  )
   await expectStatus(remove(name), 200)
-  const found = await until('the spoke to be in no set', async () => ((cluster) => (cluster?.metadata.labels?.[clusterSetLabel] === undefined ? cluster : undefined))(await world.managed(name)))
+  const found = await until('the spoke to be in no set', async () =>
+    ((cluster) => (cluster?.metadata.labels?.[clusterSetLabel] === undefined ? cluster : undefined))(
+      await world.managed(name),
+    ),
+  )
   t.is(found.metadata.name, name)
-  await until('the deletion', async () => ((await world.managed(name))?.metadata.deletionTimestamp === undefined ? undefined : true))
+  await until('the deletion', async () =>
+    (await world.managed(name))?.metadata.deletionTimestamp === undefined ? undefined : true,
+  )
   t.is((await world.managed(name))?.spec?.hubAcceptsClient, false)
   await world.hub.client.patch(managedClusters, { metadata: { name } }, { metadata: { finalizers: null } })
   t.is((await ended(name)).state, 'succeeded')
 })
 
 test('names that are no labels are 422, other people are refused, and nothing is submitted', async (t) => {
-  for (const body of [{}, { clusterName: 'A_b' }, { clusterName: 'a/b' }, { clusterName: 7 }, { clusterName: '' }]) t.is((await world.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
+  for (const body of [{}, { clusterName: 'A_b' }, { clusterName: 'a/b' }, { clusterName: 7 }, { clusterName: '' }])
+    t.is((await world.post('remove-managed-cluster', body)).status, 422, JSON.stringify(body))
   const stranger = await world.people.person('stranger')
   t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, stranger)).status, 404)
   const member = await world.people.person('member')
-  await world.people.teamWithRole(world.owner, world.org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'view hubs' }, { namespace: 'cluster_mgmt', action: 'accept spokes' }])
+  await world.people.teamWithRole(
+    world.owner,
+    world.org,
+    [member],
+    [
+      { namespace: 'cluster_mgmt', action: 'view clusters' },
+      { namespace: 'cluster_mgmt', action: 'view hubs' },
+      { namespace: 'cluster_mgmt', action: 'accept spokes' },
+    ],
+  )
   t.is((await world.post('remove-managed-cluster', { clusterName: 'kube' }, member)).status, 403)
   t.is((await world.post('remove-managed-cluster', { clusterName: 'no-such-spoke' })).text, '')
   t.truthy(await world.hub.client.get(namespaces, 'default'))
 })
 
 test('the hubs of all accounts of a caller; those of others are not in it', async (t) => {
-  const hubsOf = async (token: string): Promise<readonly unknown[]> => (await expectStatus(world.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
+  const hubsOf = async (token: string): Promise<readonly unknown[]> =>
+    (await expectStatus(world.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
   const [found, ...others] = await hubsOf(world.owner.token)
   t.like(found, { name: 'hub', ownerName: world.org, hubType: 'OCM' })
   t.deepEqual(others, [])

@@ -10,24 +10,27 @@ const busy = (): void => {
   while (performance.now() < end);
 }
 
-test.serial('long works take turns in the order in which they came, and the event loop turns between them', async (t) => {
-  const order: string[] = []
-  const work = async (name: string): Promise<void> => {
-    for (let step = 0; step < 3; step += 1) {
-      await pauseInLongTurn()
-      order.push(name)
-      busy()
+test.serial(
+  'long works take turns in the order in which they came, and the event loop turns between them',
+  async (t) => {
+    const order: string[] = []
+    const work = async (name: string): Promise<void> => {
+      for (let step = 0; step < 3; step += 1) {
+        await pauseInLongTurn()
+        order.push(name)
+        busy()
+      }
     }
-  }
-  const turning = setInterval(() => order.push('-'), 0)
-  // So that the first work finds a long turn as well.
-  void pauseInLongTurn()
-  busy()
-  await Promise.all([work('a'), work('b'), work('c')])
-  clearInterval(turning)
-  t.is(order.filter((each) => each !== '-').join(''), 'abcabcabc')
-  t.true(order.filter((each) => each === '-').length >= 6, order.join(''))
-})
+    const turning = setInterval(() => order.push('-'), 0)
+    // So that the first work finds a long turn as well.
+    void pauseInLongTurn()
+    busy()
+    await Promise.all([work('a'), work('b'), work('c')])
+    clearInterval(turning)
+    t.is(order.filter((each) => each !== '-').join(''), 'abcabcabc')
+    t.true(order.filter((each) => each === '-').length >= 6, order.join(''))
+  },
+)
 
 test.serial('work that gives 0 does one step in each turn, however short', async (t) => {
   let turns = 0
@@ -45,33 +48,42 @@ test.serial('work that gives 0 does one step in each turn, however short', async
   t.true(seen.size >= steps - 2, `${seen.size} turns with a step`)
 })
 
-test.serial('on SQLite the event loop turns while transactions follow each other, and each sees its own changes alone', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'moorage-event-loop-'))
-  const database = await openDatabase(`sqlite:${join(folder, 'test.db')}`)
-  t.teardown(async () => {
-    await database.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  await database.query((k) => k.raw('create table numbers (n integer not null)'))
-  const insert = database.prepare((k) =>
-    k.raw('insert into numbers (n) with recursive counted (n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted'),
-  )
-  const count = database.prepare((k) => k('numbers').count({ n: '*' }))
-  let [turns, before] = [0, 0]
-  const seen = new Set<number>()
-  const turning = setInterval(async () => {
-    turns += 1
-    seen.add((await database.first<{ readonly n: number }>(count, {}))?.n ?? -1)
-  }, 0)
-  t.teardown(() => clearInterval(turning))
-  const end = performance.now() + 500
-  while (performance.now() < end) {
-    await database.transaction(async (tx) => {
-      for (let times = 0; times < 5; times += 1) await tx.run(insert, {})
-      t.is((await tx.first<{ readonly n: number }>(count, {}))?.n, before + 100_000)
+test.serial(
+  'on SQLite the event loop turns while transactions follow each other, and each sees its own changes alone',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'moorage-event-loop-'))
+    const database = await openDatabase(`sqlite:${join(folder, 'test.db')}`)
+    t.teardown(async () => {
+      await database.close()
+      rmSync(folder, { recursive: true, force: true })
     })
-    before += 100_000
-  }
-  t.true(turns > 3, `${turns} turns of the event loop`)
-  t.deepEqual([...seen].filter((n) => n % 100_000 !== 0), [], 'no read outside sees a part of a transaction')
-})
+    await database.query((k) => k.raw('create table numbers (n integer not null)'))
+    const insert = database.prepare((k) =>
+      k.raw(
+        'insert into numbers (n) with recursive counted (n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted',
+      ),
+    )
+    const count = database.prepare((k) => k('numbers').count({ n: '*' }))
+    let [turns, before] = [0, 0]
+    const seen = new Set<number>()
+    const turning = setInterval(async () => {
+      turns += 1
+      seen.add((await database.first<{ readonly n: number }>(count, {}))?.n ?? -1)
+    }, 0)
+    t.teardown(() => clearInterval(turning))
+    const end = performance.now() + 500
+    while (performance.now() < end) {
+      await database.transaction(async (tx) => {
+        for (let times = 0; times < 5; times += 1) await tx.run(insert, {})
+        t.is((await tx.first<{ readonly n: number }>(count, {}))?.n, before + 100_000)
+      })
+      before += 100_000
+    }
+    t.true(turns > 3, `${turns} turns of the event loop`)
+    t.deepEqual(
+      [...seen].filter((n) => n % 100_000 !== 0),
+      [],
+      'no read outside sees a part of a transaction',
+    )
+  },
+)

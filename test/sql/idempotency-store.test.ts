@@ -42,7 +42,10 @@ onEachDatabase('a key is fresh once, then in progress, then answered', async (t,
 onEachDatabase('an answer without a body stays without one', async (t, database) => {
   const store = await living(database)
   await store.answer(await fresh(database, 1), { status: 204, headers: {}, body: undefined })
-  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'answered', answer: { status: 204, headers: {}, body: undefined } })
+  t.deepEqual(await store.begin(hash(1), hash(0)), {
+    kind: 'answered',
+    answer: { status: 204, headers: {}, body: undefined },
+  })
 })
 
 onEachDatabase('a key with another request is a mismatch in every state', async (t, database) => {
@@ -60,67 +63,86 @@ onEachDatabase('of parallel requests with one key exactly one is fresh', async (
   t.is(begun.filter(({ kind }) => kind === 'in-progress').length, 19)
 })
 
-onEachDatabase('a record whose process is dead is taken over once, and that process can no longer touch it', async (t, database) => {
-  const from = await database.now()
-  await living(database, 'there')
-  const dead = await fresh(database, 1, 0, 'there')
-  const store = await living(database)
-  await silence(database, 5000, 'there')
-  const waiting = await store.begin(hash(1), hash(0))
-  const passed = Math.ceil(((await database.now()) - from) / 1000)
-  t.is(waiting.kind, 'in-progress')
-  // It counts as dead ten seconds after its last beat.
-  if (waiting.kind === 'in-progress') t.true(waiting.retryAfterSeconds >= Math.max(1, 5 - passed) && waiting.retryAfterSeconds <= 6, String(waiting.retryAfterSeconds))
-  await silence(database, 6000, 'there')
-  const begun = await Promise.all(Array.from({ length: 10 }, () => store.begin(hash(1), hash(0))))
-  t.is(begun.filter(({ kind }) => kind === 'fresh').length, 1)
-  const late = makeSqlIdempotencyStore(database, 'there')
-  await late.answer(dead, answer)
-  await late.forget(dead)
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
-})
+onEachDatabase(
+  'a record whose process is dead is taken over once, and that process can no longer touch it',
+  async (t, database) => {
+    const from = await database.now()
+    await living(database, 'there')
+    const dead = await fresh(database, 1, 0, 'there')
+    const store = await living(database)
+    await silence(database, 5000, 'there')
+    const waiting = await store.begin(hash(1), hash(0))
+    const passed = Math.ceil(((await database.now()) - from) / 1000)
+    t.is(waiting.kind, 'in-progress')
+    // It counts as dead ten seconds after its last beat.
+    if (waiting.kind === 'in-progress')
+      t.true(
+        waiting.retryAfterSeconds >= Math.max(1, 5 - passed) && waiting.retryAfterSeconds <= 6,
+        String(waiting.retryAfterSeconds),
+      )
+    await silence(database, 6000, 'there')
+    const begun = await Promise.all(Array.from({ length: 10 }, () => store.begin(hash(1), hash(0))))
+    t.is(begun.filter(({ kind }) => kind === 'fresh').length, 1)
+    const late = makeSqlIdempotencyStore(database, 'there')
+    await late.answer(dead, answer)
+    await late.forget(dead)
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+  },
+)
 
-onEachDatabase('a record of a process that has left, or was never on the register, is taken over at once', async (t, database) => {
-  const store = await living(database)
-  const there = makeSqlInstanceRegister(database, 'there')
-  await there.beat()
-  await there.beat()
-  await fresh(database, 1, 0, 'there')
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
-  await there.leave()
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'fresh' })
-  await fresh(database, 2, 0, 'nowhere')
-  t.like(await store.begin(hash(2), hash(0)), { kind: 'fresh' })
-})
+onEachDatabase(
+  'a record of a process that has left, or was never on the register, is taken over at once',
+  async (t, database) => {
+    const store = await living(database)
+    const there = makeSqlInstanceRegister(database, 'there')
+    await there.beat()
+    await there.beat()
+    await fresh(database, 1, 0, 'there')
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+    await there.leave()
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'fresh' })
+    await fresh(database, 2, 0, 'nowhere')
+    t.like(await store.begin(hash(2), hash(0)), { kind: 'fresh' })
+  },
+)
 
-onEachDatabase('a process that was silent for a day is off the register, and comes back by its next beat', async (t, database) => {
-  const [here, there] = [makeSqlInstanceRegister(database, 'here'), makeSqlInstanceRegister(database, 'there')]
-  await there.beat()
-  await silence(database, 25 * 3600_000, 'there')
-  await here.beat()
-  const registered = async () => (await database.query<{ id: string }>((k) => k('instances').select('id').orderBy('id'))).map(({ id }) => id)
-  t.deepEqual(await registered(), ['here'])
-  await there.beat()
-  t.deepEqual(await registered(), ['here', 'there'])
-})
+onEachDatabase(
+  'a process that was silent for a day is off the register, and comes back by its next beat',
+  async (t, database) => {
+    const [here, there] = [makeSqlInstanceRegister(database, 'here'), makeSqlInstanceRegister(database, 'there')]
+    await there.beat()
+    await silence(database, 25 * 3600_000, 'there')
+    await here.beat()
+    const registered = async () =>
+      (await database.query<{ id: string }>((k) => k('instances').select('id').orderBy('id'))).map(({ id }) => id)
+    t.deepEqual(await registered(), ['here'])
+    await there.beat()
+    t.deepEqual(await registered(), ['here', 'there'])
+  },
+)
 
 onEachDatabase('what a process could not take back is swept away, what it works on is not', async (t, database) => {
   await living(database)
   let isAway = false
-  const store = makeSqlIdempotencyStore({
-    ...database,
-    run: (statement, binds) => isAway ? Promise.reject(new Error('The database is away')) : database.run(statement, binds),
-  }, 'here')
+  const store = makeSqlIdempotencyStore(
+    {
+      ...database,
+      run: (statement, binds) =>
+        isAway ? Promise.reject(new Error('The database is away')) : database.run(statement, binds),
+    },
+    'here',
+  )
   const begin = async (key: number) => {
     const begun = await store.begin(hash(key), hash(0))
-    return begun.kind === 'fresh' ? begun.id : t.fail() as never
+    return begun.kind === 'fresh' ? begun.id : (t.fail() as never)
   }
   const [abandoned, worked] = [await begin(1), await begin(2)]
   await fresh(database, 3, 0, 'there')
   isAway = true
   await t.throwsAsync(store.forget(abandoned))
   isAway = false
-  const kept = async () => (await database.query<{ id: number }>((k) => k('idempotency_records').select('id').orderBy('id'))).length
+  const kept = async () =>
+    (await database.query<{ id: number }>((k) => k('idempotency_records').select('id').orderBy('id'))).length
   await store.sweep()
   t.is(await kept(), 3, 'an insert may still be on its way')
   await database.query((k) => k('idempotency_records').decrement('created_at', 7_000))
@@ -131,19 +153,22 @@ onEachDatabase('what a process could not take back is swept away, what it works 
   t.like(await store.begin(hash(2), hash(0)), { kind: 'answered' })
 })
 
-onEachDatabase('an applied change is never taken over nor forgotten; without a response it is recognized once its process is dead', async (t, database) => {
-  const store = await living(database)
-  const id = await fresh(database, 1)
-  await database.query((k) => k('idempotency_records').where('id', id).update({ state: 'applied' }))
-  await store.forget(id)
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
-  await silence(database, 600_000)
-  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'applied-without-answer' })
-  await store.answer(id, answer)
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'answered' })
-  await store.forget(id)
-  t.like(await store.begin(hash(1), hash(0)), { kind: 'answered' })
-})
+onEachDatabase(
+  'an applied change is never taken over nor forgotten; without a response it is recognized once its process is dead',
+  async (t, database) => {
+    const store = await living(database)
+    const id = await fresh(database, 1)
+    await database.query((k) => k('idempotency_records').where('id', id).update({ state: 'applied' }))
+    await store.forget(id)
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+    await silence(database, 600_000)
+    t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'applied-without-answer' })
+    await store.answer(id, answer)
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'answered' })
+    await store.forget(id)
+    t.like(await store.begin(hash(1), hash(0)), { kind: 'answered' })
+  },
+)
 
 onEachDatabase('a forgotten record leaves its key fresh', async (t, database) => {
   const store = await living(database)
@@ -156,7 +181,12 @@ onEachDatabase('the purge drops what is older than 48 hours, and nothing else', 
   const rows = Array.from({ length: 2100 }, (_, index) => {
     const key = Buffer.alloc(32)
     key.writeUInt32BE(index)
-    return { key_hash: key, request_hash: Buffer.alloc(32), state: 'answered', created_at: Date.now() - 49 * 3600_000 + (index % 50) }
+    return {
+      key_hash: key,
+      request_hash: Buffer.alloc(32),
+      state: 'answered',
+      created_at: Date.now() - 49 * 3600_000 + (index % 50),
+    }
   })
   for (let start = 0; start < rows.length; start += 300) {
     const slice = rows.slice(start, start + 300)
@@ -181,7 +211,9 @@ onEachDatabase('of many who ask at once one gets the lease', async (t, database)
       await store.acquire(name, 'before', 60)
       await expire(database, name)
     }
-    const asked = await Promise.all(Array.from({ length: 12 }, (_, index) => store.acquire(name, `holder-${index}`, 60)))
+    const asked = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => store.acquire(name, `holder-${index}`, 60)),
+    )
     t.is(asked.filter((lease) => lease !== undefined).length, 1, name)
   }
 })
@@ -218,19 +250,27 @@ onEachDatabase('a lease that ran out goes to another with a higher fence and nev
   t.true(await store.renew(third, 60))
 })
 
-onEachDatabase('a lease from a clock that was ahead is free; one that ends a little late is held', async (t, database) => {
-  const store = makeSqlLeaseStore(database)
-  const old = await acquired(t, database, 'job', 'a', 3600)
-  const setBack = (seconds: number) => database.query((k) => k('leases').where('name', 'job').increment('until', seconds * 1000))
-  await setBack(30)
-  t.is(await store.acquire('job', 'b', 30, 3600), undefined)
-  t.true(await store.renew(old, 3600))
-  await setBack(90)
-  const next = await store.acquire('job', 'b', 30, 3600)
-  t.true((next?.fence ?? 0) > old.fence)
-  t.false(await store.renew(old, 3600))
-  t.is(await store.acquire('job', 'c', 30, 3600), undefined)
-})
+onEachDatabase(
+  'a lease from a clock that was ahead is free; one that ends a little late is held',
+  async (t, database) => {
+    const store = makeSqlLeaseStore(database)
+    const old = await acquired(t, database, 'job', 'a', 3600)
+    const setBack = (seconds: number) =>
+      database.query((k) =>
+        k('leases')
+          .where('name', 'job')
+          .increment('until', seconds * 1000),
+      )
+    await setBack(30)
+    t.is(await store.acquire('job', 'b', 30, 3600), undefined)
+    t.true(await store.renew(old, 3600))
+    await setBack(90)
+    const next = await store.acquire('job', 'b', 30, 3600)
+    t.true((next?.fence ?? 0) > old.fence)
+    t.false(await store.renew(old, 3600))
+    t.is(await store.acquire('job', 'c', 30, 3600), undefined)
+  },
+)
 
 onEachDatabase('a lease lasts as long as was asked, by the clock of the database', async (t, database) => {
   const before = await database.now()

@@ -7,59 +7,100 @@ import { namesIn, onEachDatabase } from './scratch.ts'
 import { anyText } from '../support/any-text.ts'
 
 const intoThings = (database: Pick<SqlDatabase, 'prepare' | 'dialect'>) =>
-  insertRows(database, 'things', (p: Params<'name' | 'amount' | 'flag'>, k) => ({ name: p('name'), amount: k.raw('? + 1', [p('amount')]), flag: p('flag') }))
+  insertRows(database, 'things', (p: Params<'name' | 'amount' | 'flag'>, k) => ({
+    name: p('name'),
+    amount: k.raw('? + 1', [p('amount')]),
+    flag: p('flag'),
+  }))
 
 onEachDatabase('rows are inserted in order, many by few statements and none by none', async (t, database, things) => {
   const insert = intoThings(database)
   const runner = countingRunner(database)
   const names = Array.from({ length: 500 }, (_, index) => `row ${index}`)
-  await insert(runner, names.map((name, amount) => ({ name, amount, flag: amount % 2 === 0 })))
+  await insert(
+    runner,
+    names.map((name, amount) => ({ name, amount, flag: amount % 2 === 0 })),
+  )
   t.is(runner.taken(), { sqlite: 6, mysql: 1 }[database.dialect])
   t.deepEqual(await namesIn(database, things), names)
   t.like(await database.first(things.byName, { name: 'row 300' }), { amount: 301, flag: 1 })
   await insert(runner, [])
   t.is(runner.taken(), 0)
-  await insert(runner, Array.from({ length: 1000 }, (_, index) => ({ name: `more ${index}`, amount: index, flag: null })))
+  await insert(
+    runner,
+    Array.from({ length: 1000 }, (_, index) => ({ name: `more ${index}`, amount: index, flag: null })),
+  )
   t.is(runner.taken(), { sqlite: 7, mysql: 1 }[database.dialect])
   t.like(await database.first(things.byName, { name: 'more 999' }), { amount: 1000 })
 })
 
 onEachDatabase('every text, number and byte is stored as it is given', async (t, database, things) => {
-  const insert = insertRows(database, 'things', (p: Params<'name' | 'amount' | 'data' | 'flag'>) => ({ name: p('name'), amount: p('amount'), data: p('data'), flag: p('flag') }))
-  const name = fc.string({ unit: fc.oneof(fc.constantFrom("'", '\\', '"', '`', '?', '%', '\0', '\n', '\u001a', ';', '-', '\u{1f600}', '\u00e9', ' '), anyText({ minLength: 1, maxLength: 1 })), maxLength: 20 })
-  const amount = fc.oneof(fc.maxSafeInteger(), fc.constant(null), fc.bigInt({ min: -(2n ** 53n) + 1n, max: 2n ** 53n - 1n }))
-  const row = fc.record({ name, amount, data: fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.constant(null)), flag: fc.boolean() })
+  const insert = insertRows(database, 'things', (p: Params<'name' | 'amount' | 'data' | 'flag'>) => ({
+    name: p('name'),
+    amount: p('amount'),
+    data: p('data'),
+    flag: p('flag'),
+  }))
+  const name = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom("'", '\\', '"', '`', '?', '%', '\0', '\n', '\u001a', ';', '-', '\u{1f600}', '\u00e9', ' '),
+      anyText({ minLength: 1, maxLength: 1 }),
+    ),
+    maxLength: 20,
+  })
+  const amount = fc.oneof(
+    fc.maxSafeInteger(),
+    fc.constant(null),
+    fc.bigInt({ min: -(2n ** 53n) + 1n, max: 2n ** 53n - 1n }),
+  )
+  const row = fc.record({
+    name,
+    amount,
+    data: fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.constant(null)),
+    flag: fc.boolean(),
+  })
   await fc.assert(
-    fc.asyncProperty(fc.uniqueArray(row, { selector: (each) => each.name, minLength: 1, maxLength: 40 }), async (rows) => {
-      await database.query((k) => k('things').delete())
-      await insert(database, rows)
-      for (const { name, amount, data, flag } of rows) {
-        const found = await database.first<Record<string, unknown>>(things.byName, { name })
-        t.is(found?.['name'], name)
-        t.is(found?.['amount'], amount === null ? null : Number(amount))
-        t.deepEqual(found?.['data'] === null ? null : new Uint8Array(found?.['data'] as Uint8Array), data)
-        t.is(Number(found?.['flag']), flag ? 1 : 0)
-      }
-    }),
+    fc.asyncProperty(
+      fc.uniqueArray(row, { selector: (each) => each.name, minLength: 1, maxLength: 40 }),
+      async (rows) => {
+        await database.query((k) => k('things').delete())
+        await insert(database, rows)
+        for (const { name, amount, data, flag } of rows) {
+          const found = await database.first<Record<string, unknown>>(things.byName, { name })
+          t.is(found?.['name'], name)
+          t.is(found?.['amount'], amount === null ? null : Number(amount))
+          t.deepEqual(found?.['data'] === null ? null : new Uint8Array(found?.['data'] as Uint8Array), data)
+          t.is(Number(found?.['flag']), flag ? 1 : 0)
+        }
+      },
+    ),
     { numRuns: 30 },
   )
-  await t.throwsAsync(insert(database, [{ name: 'x', amount: Number.NaN, data: null, flag: null }]), { instanceOf: TypeError })
+  await t.throwsAsync(insert(database, [{ name: 'x', amount: Number.NaN, data: null, flag: null }]), {
+    instanceOf: TypeError,
+  })
   await t.throwsAsync(insert(database, [{ name: 'x', amount: 1, flag: null } as never]), { instanceOf: TypeError })
 })
 
-onEachDatabase('rows of more bytes than a server takes at once are inserted by several statements, and messages do not show values', async (t, database) => {
-  if (database.dialect === 'sqlite') {
-    t.pass()
-    return
-  }
-  const insert = insertRows(database, 'things', (p: Params<'data'>) => ({ data: p('data') }))
-  const runner = countingRunner(database)
-  await insert(runner, Array.from({ length: 40_000 }, () => ({ data: new Uint8Array(64) })))
-  t.is(runner.taken(), 2)
-  t.is((await database.query((k) => k('things').select('id'))).length, 40_000)
-  const error = await t.throwsAsync(insert(database, [{ data: new Uint8Array(65).fill(0xab) }]))
-  t.notRegex(JSON.stringify({ ...error, message: error.message }), /abab/)
-})
+onEachDatabase(
+  'rows of more bytes than a server takes at once are inserted by several statements, and messages do not show values',
+  async (t, database) => {
+    if (database.dialect === 'sqlite') {
+      t.pass()
+      return
+    }
+    const insert = insertRows(database, 'things', (p: Params<'data'>) => ({ data: p('data') }))
+    const runner = countingRunner(database)
+    await insert(
+      runner,
+      Array.from({ length: 40_000 }, () => ({ data: new Uint8Array(64) })),
+    )
+    t.is(runner.taken(), 2)
+    t.is((await database.query((k) => k('things').select('id'))).length, 40_000)
+    const error = await t.throwsAsync(insert(database, [{ data: new Uint8Array(65).fill(0xab) }]))
+    t.notRegex(JSON.stringify({ ...error, message: error.message }), /abab/)
+  },
+)
 
 onEachDatabase('a row that a key refuses fails the whole statement', async (t, database, things) => {
   const insert = intoThings(database)
@@ -71,9 +112,16 @@ onEachDatabase('a row that a key refuses fails the whole statement', async (t, d
 test('few statements are composed, each once', (t) => {
   let composed = 0
   const run = async (lengths: readonly number[]) => {
-    const insert = intoThings({ dialect: 'sqlite', prepare: () => ({ sql: String((composed += 1)), order: [], int64: false }) })
+    const insert = intoThings({
+      dialect: 'sqlite',
+      prepare: () => ({ sql: String((composed += 1)), order: [], int64: false }),
+    })
     const runner = { run: async () => ({ affected: 0, insertId: 0 }) } as never
-    for (const length of lengths) await insert(runner, Array.from({ length }, () => ({ name: '', amount: 0, flag: 0 })))
+    for (const length of lengths)
+      await insert(
+        runner,
+        Array.from({ length }, () => ({ name: '', amount: 0, flag: 0 })),
+      )
   }
   return run(Array.from({ length: 600 }, (_, index) => index)).then(() => t.is(composed, 9))
 })

@@ -45,5 +45,8 @@ test('the server is killed and starts again: nothing acknowledged is lost, and t
   t.true(acknowledged.length >= atKill + 20)
   t.deepEqual(unexpected, [])
   const kept = new Set(await namesIn(database, things))
-  t.deepEqual(acknowledged.filter((name) => !kept.has(name)), [])
+  t.deepEqual(
+    acknowledged.filter((name) => !kept.has(name)),
+    [],
+  )
 })

@@ -12,10 +12,21 @@ let server: MariaDbServer
 
 /** Settings of a server that each change what a session does unless it has its own. */
 const unusual = [
-  '--autocommit=0', '--completion-type=RELEASE', '--sql-mode=PIPES_AS_CONCAT,ANSI_QUOTES,NO_BACKSLASH_ESCAPES', '--default-time-zone=+13:00',
-  '--transaction-isolation=READ-UNCOMMITTED', '--character-set-server=latin1', '--collation-server=latin1_swedish_ci',
-  '--wait-timeout=1', '--net-write-timeout=1', '--net-read-timeout=1', '--group-concat-max-len=1024', '--div-precision-increment=1', '--auto-increment-increment=7',
-  '--innodb-force-primary-key=ON', '--lower-case-table-names=1',
+  '--autocommit=0',
+  '--completion-type=RELEASE',
+  '--sql-mode=PIPES_AS_CONCAT,ANSI_QUOTES,NO_BACKSLASH_ESCAPES',
+  '--default-time-zone=+13:00',
+  '--transaction-isolation=READ-UNCOMMITTED',
+  '--character-set-server=latin1',
+  '--collation-server=latin1_swedish_ci',
+  '--wait-timeout=1',
+  '--net-write-timeout=1',
+  '--net-read-timeout=1',
+  '--group-concat-max-len=1024',
+  '--div-precision-increment=1',
+  '--auto-increment-increment=7',
+  '--innodb-force-primary-key=ON',
+  '--lower-case-table-names=1',
 ]
 
 const administer = async (sql: string): Promise<void> => {
@@ -28,7 +39,9 @@ test.before(async () => {
   server = await startMariaDb(undefined, { more: unusual })
   await administer('create database app')
   await administer('create database migrated')
-  await administer('set global tx_read_only = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0')
+  await administer(
+    'set global tx_read_only = 1, global sql_auto_is_null = 1, global sql_safe_updates = 1, global sql_select_limit = 1, global foreign_key_checks = 0, global unique_checks = 0',
+  )
 })
 test.after.always(() => server?.stop())
 
@@ -61,14 +74,19 @@ test.serial('a server with unusual settings is migrated, and an idle connection 
     await new Promise((resolve) => setTimeout(resolve, 2500))
     t.deepEqual(await connectionOf(), first)
   }, 'migrated')
-  await opened(async (database) => t.true((await migrationStatus(database)).every(({ state }) => state === 'done')), 'migrated')
+  await opened(
+    async (database) => t.true((await migrationStatus(database)).every(({ state }) => state === 'done')),
+    'migrated',
+  )
 })
 
 test.serial('settings that no session can change are reported, each with a value that is suitable', async (t) => {
   const report = (): Promise<readonly string[]> => opened(unsuitableSettings)
   await administer('set global innodb_flush_log_at_trx_commit = 1')
   t.deepEqual(await report(), [])
-  await administer('set global innodb_flush_log_at_trx_commit = 2, global max_allowed_packet = 1048576, global read_only = 1')
+  await administer(
+    'set global innodb_flush_log_at_trx_commit = 2, global max_allowed_packet = 1048576, global read_only = 1',
+  )
   const found = await report()
   t.is(found.length, 3)
   t.regex(found[0]!, /read-only/)

@@ -37,7 +37,9 @@ const administer = async (sql: string): Promise<void> => {
 
 test.before(async () => {
   await present('mysql-tls')
-  server = await startMariaDb(undefined, { more: [`--ssl-cert=${fileOf('server.crt')}`, `--ssl-key=${fileOf('server.key')}`, '--require-secure-transport=ON'] })
+  server = await startMariaDb(undefined, {
+    more: [`--ssl-cert=${fileOf('server.crt')}`, `--ssl-key=${fileOf('server.key')}`, '--require-secure-transport=ON'],
+  })
   await administer('create database app character set utf8mb4')
 })
 test.after.always(async () => {
@@ -50,7 +52,9 @@ const trusted = (name: string): string => `?tls=required&ca=${encodeURIComponent
 
 /** Asks with a new pool. */
 const ask = async (url: string): Promise<string> => {
-  const database = await openDatabase(url, { mysql: { connectTimeoutMilliseconds: 1500, statementTimeoutMilliseconds: 4000 } })
+  const database = await openDatabase(url, {
+    mysql: { connectTimeoutMilliseconds: 1500, statementTimeoutMilliseconds: 4000 },
+  })
   try {
     const status = database.prepare((k) => k.raw("show session status like 'Ssl_version'"))
     return (await database.first<{ readonly Value: string }>(status, {}))?.Value ?? ''
@@ -70,7 +74,10 @@ test.serial('statements, transactions and migrations go over TLS to a server tha
   const database = await openDatabase(urlOf(trusted('mysql-tls')))
   t.teardown(() => database.close())
   const one = database.prepare((k) => k.raw('select 1 as one'))
-  t.deepEqual(await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx.first(one, {})))), Array.from({ length: 20 }, () => ({ one: 1 })))
+  t.deepEqual(
+    await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx.first(one, {})))),
+    Array.from({ length: 20 }, () => ({ one: 1 })),
+  )
   t.true((await migrationStatus(database)).length > 0)
   const session = await database.openSchemaSession()
   await session.close()
@@ -85,12 +92,18 @@ test.serial('an authority that is not trusted is refused, and named as the reaso
   t.regex(await refusal(t, urlOf('?tls=required')), /self-signed certificate/)
 })
 
-test.serial('a server without TLS, or with a certificate that is not trusted, gets nothing from a client that requires it', async (t) => {
-  const plain = await borrowMysqlDatabase()
-  t.teardown(() => plain.giveBack())
-  const { port } = new URL(plain.url)
-  t.regex(await refusal(t, urlOf(trusted('mysql-tls'), Number(port))), /does not support secure connection|self-signed certificate/)
-})
+test.serial(
+  'a server without TLS, or with a certificate that is not trusted, gets nothing from a client that requires it',
+  async (t) => {
+    const plain = await borrowMysqlDatabase()
+    t.teardown(() => plain.giveBack())
+    const { port } = new URL(plain.url)
+    t.regex(
+      await refusal(t, urlOf(trusted('mysql-tls'), Number(port))),
+      /does not support secure connection|self-signed certificate/,
+    )
+  },
+)
 
 test.serial('a server that falls silent in the handshake is given up in time', async (t) => {
   const sockets = new Set<Socket>()
@@ -104,7 +117,10 @@ test.serial('a server that falls silent in the handshake is given up in time', a
     for (const socket of sockets) socket.destroy()
     silent.close()
   })
-  t.regex(await refusal(t, urlOf(trusted('mysql-tls'), (silent.address() as AddressInfo).port)), /does not answer|ETIMEDOUT/)
+  t.regex(
+    await refusal(t, urlOf(trusted('mysql-tls'), (silent.address() as AddressInfo).port)),
+    /does not answer|ETIMEDOUT/,
+  )
 })
 
 test.serial('a certificate that is renewed is used, and one for another host is refused', async (t) => {
@@ -119,8 +135,14 @@ test.serial('a certificate that is renewed is used, and one for another host is 
 
 test('an address that cannot be verified, and a file without authorities, are refused before anything is sent', async (t) => {
   await writeFile(fileOf('empty.ca'), '')
-  await t.throwsAsync(openDatabase('mysql://u:s3cret@127.0.0.1/n?tls=required'), { message: /must have the name of the host/ })
-  await t.throwsAsync(openDatabase('mysql://u:s3cret@[::1]/n?tls=required'), { message: /must have the name of the host/ })
-  await t.throwsAsync(openDatabase(urlOf('?tls=required&ca=/nowhere/ca.pem')), { message: /\/nowhere\/ca\.pem.*cannot be read/ })
+  await t.throwsAsync(openDatabase('mysql://u:s3cret@127.0.0.1/n?tls=required'), {
+    message: /must have the name of the host/,
+  })
+  await t.throwsAsync(openDatabase('mysql://u:s3cret@[::1]/n?tls=required'), {
+    message: /must have the name of the host/,
+  })
+  await t.throwsAsync(openDatabase(urlOf('?tls=required&ca=/nowhere/ca.pem')), {
+    message: /\/nowhere\/ca\.pem.*cannot be read/,
+  })
   await t.throwsAsync(openDatabase(urlOf(trusted('empty'))), { message: /empty\.ca.*has no certificate/ })
 })

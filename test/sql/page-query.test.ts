@@ -8,31 +8,58 @@ interface NameRow {
   readonly name: string
 }
 
-onEachDatabase('a page takes one statement with the number of all rows; one after the last takes two', async (t, database, things) => {
-  for (const name of ['e', 'b', 'a', 'd', 'c']) await database.run(things.addAll, { name, amount: name === 'e' ? 2 : 1, data: null, flag: null })
-  const ofAmount = pageQuery(database, (k, p: Params<'amount'>) => k('things').where('amount', p('amount')), (_, rows, cut) => cut(rows.select('name').orderBy('name')))
-  const now = (runner: SqlRunner, page: number) =>
-    filteredPage<NameRow>(runner, (k) => k('things').where('amount', 1), (_, rows, cut) => cut(rows.select('name').orderBy('name')), { page, limit: 3 })
-  const runner = countingRunner(database)
-  for (const list of [(page: number) => ofAmount<NameRow>(runner, { amount: 1 }, { page, limit: 3 }), (page: number) => now(runner, page)]) {
-    const pages = []
-    for (const page of [1, 2, 3]) {
-      const { items, ...rest } = await list(page)
-      pages.push([items.map(({ name }) => name).join(''), rest, runner.taken()])
+onEachDatabase(
+  'a page takes one statement with the number of all rows; one after the last takes two',
+  async (t, database, things) => {
+    for (const name of ['e', 'b', 'a', 'd', 'c'])
+      await database.run(things.addAll, { name, amount: name === 'e' ? 2 : 1, data: null, flag: null })
+    const ofAmount = pageQuery(
+      database,
+      (k, p: Params<'amount'>) => k('things').where('amount', p('amount')),
+      (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+    )
+    const now = (runner: SqlRunner, page: number) =>
+      filteredPage<NameRow>(
+        runner,
+        (k) => k('things').where('amount', 1),
+        (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+        { page, limit: 3 },
+      )
+    const runner = countingRunner(database)
+    for (const list of [
+      (page: number) => ofAmount<NameRow>(runner, { amount: 1 }, { page, limit: 3 }),
+      (page: number) => now(runner, page),
+    ]) {
+      const pages = []
+      for (const page of [1, 2, 3]) {
+        const { items, ...rest } = await list(page)
+        pages.push([items.map(({ name }) => name).join(''), rest, runner.taken()])
+      }
+      t.deepEqual(pages, [
+        ['abc', { total: 4 }, 1],
+        ['d', { total: 4 }, 1],
+        ['', { total: 4 }, 2],
+      ])
     }
-    t.deepEqual(pages, [['abc', { total: 4 }, 1], ['d', { total: 4 }, 1], ['', { total: 4 }, 2]])
-  }
-  t.deepEqual(await ofAmount(runner, { amount: 3 }, { page: 1, limit: 3 }), { items: [], total: 0 })
-  t.is(runner.taken(), 1, 'a first page that is empty shows that there is none')
-})
+    t.deepEqual(await ofAmount(runner, { amount: 3 }, { page: 1, limit: 3 }), { items: [], total: 0 })
+    t.is(runner.taken(), 1, 'a first page that is empty shows that there is none')
+  },
+)
 
 onEachDatabase('the parts of a long list take one statement for each 500 rows', async (t, database, things) => {
   const ids = []
   for (const name of ['a', 'b', 'c']) ids.push((await database.run(things.add, { name })).insertId)
-  const named = paddedList((length) => database.prepare((k, p: Params<string>) => k('things').whereIn('id', listSlots(p, length)).select('name').orderBy('name')))
+  const named = paddedList((length) =>
+    database.prepare((k, p: Params<string>) =>
+      k('things').whereIn('id', listSlots(p, length)).select('name').orderBy('name'),
+    ),
+  )
   const runner = countingRunner(database)
   const others = Array.from({ length: 997 }, (_, index) => 1_000_000 + index)
-  t.deepEqual(await rowsFor<NameRow>(runner, named, [...ids.slice(0, 1), ...others, ...ids.slice(1)]), ['a', 'b', 'c'].map((name) => ({ name })))
+  t.deepEqual(
+    await rowsFor<NameRow>(runner, named, [...ids.slice(0, 1), ...others, ...ids.slice(1)]),
+    ['a', 'b', 'c'].map((name) => ({ name })),
+  )
   t.is(runner.taken(), 2)
   t.deepEqual(await rowsFor(runner, named, []), [])
   t.is(runner.taken(), 0)
@@ -43,10 +70,15 @@ onEachDatabase('counting stops at the cap', async (t, database, things) => {
   // Every row once for each combination of four rows: 4 to the power of 8 rows.
   const many = pageQuery(
     database,
-    (k) => ['i', 'j', 'l', 'm', 'n', 'o', 'q'].reduce((query, alias) => query.crossJoin(k.raw(`things as ${alias}`) as never), k('things as h')),
+    (k) =>
+      ['i', 'j', 'l', 'm', 'n', 'o', 'q'].reduce(
+        (query, alias) => query.crossJoin(k.raw(`things as ${alias}`) as never),
+        k('things as h'),
+      ),
     (_, rows, cut) => cut(rows.select('h.name').orderBy(['h.name', 'i.name'])),
   )
-  for (const page of [1, 7000]) t.like(await many(database, {}, { page, limit: 2 }), { total: 10_000, totalIsCapped: true })
+  for (const page of [1, 7000])
+    t.like(await many(database, {}, { page, limit: 2 }), { total: 10_000, totalIsCapped: true })
   t.like(await many(database, {}, { page: 40_000, limit: 2 }), { items: [], total: 10_000, totalIsCapped: true })
 })
 
@@ -60,7 +92,11 @@ onEachDatabase('the number is computed once, not for each row', async (t, databa
       return database.all(statement, binds)
     },
   }
-  const list = pageQuery(database, (k, p: Params<'from'>) => k('things').where('name', '>=', p('from')), (_, rows, cut) => cut(rows.select('name').orderBy('name')))
+  const list = pageQuery(
+    database,
+    (k, p: Params<'from'>) => k('things').where('name', '>=', p('from')),
+    (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+  )
   await list(runner, { from: 'a' }, { page: 1, limit: 2 })
   for (const [statement, binds] of asked) {
     const explain = database.dialect === 'sqlite' ? 'explain query plan' : 'explain'

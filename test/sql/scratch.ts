@@ -6,12 +6,12 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
 
 /** A database on which the runner's own tests run; SQLite as a file has two connections, in memory it has one. */
-export interface ScratchDatabase {
+interface ScratchDatabase {
   readonly name: string
   open(options?: DatabaseOptions): Promise<SqlDatabase>
 }
 
-export const scratchDatabases = (): readonly ScratchDatabase[] => [
+const scratchDatabases = (): readonly ScratchDatabase[] => [
   ...eachDatabase(),
   { name: 'sqlite file', open: async (options) => openDatabase(`sqlite:${await migratedSqlitePath()}`, options) },
 ]
@@ -39,10 +39,18 @@ export const onEachDatabase = (
 export const makeThings = async (database: SqlDatabase): Promise<void> => {
   const session = await database.openSchemaSession()
   const { collation } = await schemaParameters(session, database.dialect)
-  const [id, bytes, settings] = database.dialect === 'mysql'
-    ? ['bigint unsigned not null auto_increment primary key', 'varbinary(64)', ` engine = InnoDB character set utf8mb4 collate ${collation}`]
-    : ['integer not null primary key autoincrement', 'blob', '']
-  await session.execute(`create table things (id ${id}, name varchar(64) null, amount bigint null, data ${bytes} null, flag boolean null)${settings}`, [])
+  const [id, bytes, settings] =
+    database.dialect === 'mysql'
+      ? [
+          'bigint unsigned not null auto_increment primary key',
+          'varbinary(64)',
+          ` engine = InnoDB character set utf8mb4 collate ${collation}`,
+        ]
+      : ['integer not null primary key autoincrement', 'blob', '']
+  await session.execute(
+    `create table things (id ${id}, name varchar(64) null, amount bigint null, data ${bytes} null, flag boolean null)${settings}`,
+    [],
+  )
   await session.execute('create unique index things_name_unique on things (name)', [])
   await session.close()
 }
@@ -59,12 +67,18 @@ type Place = (name: 'id' | 'name' | 'amount' | 'data' | 'flag' | 'limit' | 'offs
 /** Statements on the table `things`. */
 export const prepareThings = ({ prepare }: SqlDatabase) => ({
   add: prepare((k, p: Place) => k('things').insert({ name: p('name') })),
-  addAll: prepare((k, p: Place) => k('things').insert({ name: p('name'), amount: p('amount'), data: p('data'), flag: p('flag') })),
+  addAll: prepare((k, p: Place) =>
+    k('things').insert({ name: p('name'), amount: p('amount'), data: p('data'), flag: p('flag') }),
+  ),
   byName: prepare((k, p: Place) => k('things').where('name', p('name')).select('*')),
   byId: prepare((k, p: Place) => k('things').where('id', p('id')).select('*')),
   exact: prepare((k, p: Place) => k('things').where('amount', p('amount')).select('*'), { int64: true }),
   page: prepare((k, p: Place) => k('things').orderBy('id').limit(p('limit')).offset(p('offset')).select('name')),
-  setAmount: prepare((k, p: Place) => k('things').where('name', p('name')).update({ amount: p('amount') })),
+  setAmount: prepare((k, p: Place) =>
+    k('things')
+      .where('name', p('name'))
+      .update({ amount: p('amount') }),
+  ),
   lock: prepare((k, p: Place) => k('things').where('name', p('name')).forUpdate().select('*')),
   names: prepare((k) => k('things').orderBy('id').select('name')),
 })

@@ -56,10 +56,12 @@ onEachDatabase('Left rolls back, although its promise resolves', async (t, datab
 
 onEachDatabase('a throw rolls back and reaches the caller as it is', async (t, database, things) => {
   const thrown = new Error('broken')
-  const error = await t.throwsAsync(unitOfWork(database, things).run(callOf(), async ({ add }) => {
-    await add('a')
-    throw thrown
-  }))
+  const error = await t.throwsAsync(
+    unitOfWork(database, things).run(callOf(), async ({ add }) => {
+      await add('a')
+      throw thrown
+    }),
+  )
   t.is(error, thrown)
   t.deepEqual(await namesIn(database, things), [])
   await database.run(things.add, { name: 'later' })
@@ -98,11 +100,14 @@ onEachDatabase('work that bypasses its transaction is refused', async (t, databa
     () => work.run(callOf(), async () => right(1)),
   ]
   for (const attempt of attempts) {
-    await t.throwsAsync(work.run(callOf(), async ({ add }) => {
-      await add('a')
-      await attempt()
-      return right(1)
-    }), { message: /bypasses the transaction/ })
+    await t.throwsAsync(
+      work.run(callOf(), async ({ add }) => {
+        await add('a')
+        await attempt()
+        return right(1)
+      }),
+      { message: /bypasses the transaction/ },
+    )
   }
   t.deepEqual(await namesIn(database, things), [])
 })
@@ -132,10 +137,13 @@ onEachDatabase('work that deadlocks runs again, at most four times', async (t, d
   t.deepEqual(outcome, right(4))
   t.deepEqual(await namesIn(database, things), ['a'])
   runs = 0
-  const error = await t.throwsAsync(unitOfWork(database, things).run(callOf(), async () => {
-    runs++
-    throw deadlock
-  }), { instanceOf: Unavailable })
+  const error = await t.throwsAsync(
+    unitOfWork(database, things).run(callOf(), async () => {
+      runs++
+      throw deadlock
+    }),
+    { instanceOf: Unavailable },
+  )
   t.is(error?.cause, deadlock)
   t.is(runs, 4)
 })
@@ -154,7 +162,8 @@ onEachDatabase('two that lock each other out both succeed', async (t, database, 
       if (together) await locked[1 - index]!.promise
       await tx.run(things.setAmount, { name: mine === 'x' ? 'y' : 'x', amount: index + 1 })
       return right(mine)
-    }))
+    }),
+  )
   t.deepEqual(await Promise.all(both), [right('x'), right('y')])
   t.is(runs[0]! + runs[1]!, together ? 3 : 2)
 })
@@ -174,45 +183,58 @@ onEachDatabase('a statement outside of a transaction that deadlocks runs again',
     await tx.first(things.lock, { name: 'x' })
   })
   await update
-  const amounts = await Promise.all(['x', 'y'].map((name) => database.first<{ amount: number }>(things.byName, { name })))
-  t.deepEqual(amounts.map((row) => row?.amount), [7, 7])
+  const amounts = await Promise.all(
+    ['x', 'y'].map((name) => database.first<{ amount: number }>(things.byName, { name })),
+  )
+  t.deepEqual(
+    amounts.map((row) => row?.amount),
+    [7, 7],
+  )
 })
 
-onEachDatabase('work that swallows its deadlock commits nothing outside of a transaction', async (t, database, things) => {
-  if (database.dialect === 'sqlite') {
-    t.pass('it knows no deadlock')
-    return
-  }
-  for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
-  const locked = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
-  const both = (['x', 'y'] as const).map((mine, index) => {
-    let run = 0
-    return unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
-      const attempt = ++run
-      await tx.first(things.lock, { name: mine })
-      locked[index]!.resolve(undefined)
-      await locked[1 - index]!.promise
-      const swallowed = await tx.run(things.setAmount, { name: mine === 'x' ? 'y' : 'x', amount: 1 }).catch(() => 'swallowed')
-      await add(`${mine}${attempt}`).catch(() => undefined)
-      if (swallowed === 'swallowed') t.is(attempt, 1)
-      return right(attempt)
+onEachDatabase(
+  'work that swallows its deadlock commits nothing outside of a transaction',
+  async (t, database, things) => {
+    if (database.dialect === 'sqlite') {
+      t.pass('it knows no deadlock')
+      return
+    }
+    for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
+    const locked = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    const both = (['x', 'y'] as const).map((mine, index) => {
+      let run = 0
+      return unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
+        const attempt = ++run
+        await tx.first(things.lock, { name: mine })
+        locked[index]!.resolve(undefined)
+        await locked[1 - index]!.promise
+        const swallowed = await tx
+          .run(things.setAmount, { name: mine === 'x' ? 'y' : 'x', amount: 1 })
+          .catch(() => 'swallowed')
+        await add(`${mine}${attempt}`).catch(() => undefined)
+        if (swallowed === 'swallowed') t.is(attempt, 1)
+        return right(attempt)
+      })
     })
-  })
-  const answers = (await Promise.all(both)).map((outcome) => (isLeft(outcome) ? 0 : outcome.right))
-  t.deepEqual(answers.toSorted(), [1, 2])
-  t.deepEqual((await namesIn(database, things)).toSorted(), [`x${answers[0]}`, `y${answers[1]}`, 'x', 'y'].toSorted())
-})
+    const answers = (await Promise.all(both)).map((outcome) => (isLeft(outcome) ? 0 : outcome.right))
+    t.deepEqual(answers.toSorted(), [1, 2])
+    t.deepEqual((await namesIn(database, things)).toSorted(), [`x${answers[0]}`, `y${answers[1]}`, 'x', 'y'].toSorted())
+  },
+)
 
 onEachDatabase('ten that read, add one and write lose no update', async (t, database, things) => {
   await database.run(things.addAll, { name: 'count', amount: 0, data: null, flag: null })
   const work = unitOfWork(database, things)
-  await Promise.all(Array.from({ length: 10 }, () =>
-    work.run(callOf(), async ({ tx }) => {
-      const row = await tx.first<{ amount: number }>(things.lock, { name: 'count' })
-      await sleep(Math.random() * 5)
-      await tx.run(things.setAmount, { name: 'count', amount: row!.amount + 1 })
-      return right(undefined)
-    })))
+  await Promise.all(
+    Array.from({ length: 10 }, () =>
+      work.run(callOf(), async ({ tx }) => {
+        const row = await tx.first<{ amount: number }>(things.lock, { name: 'count' })
+        await sleep(Math.random() * 5)
+        await tx.run(things.setAmount, { name: 'count', amount: row!.amount + 1 })
+        return right(undefined)
+      }),
+    ),
+  )
   t.like(await database.first(things.byName, { name: 'count' }), { amount: 10 })
 })
 
@@ -220,7 +242,7 @@ onEachDatabase('the idempotency record is applied with the change, or not at all
   const store = makeSqlIdempotencyStore(database, 'here')
   const begin = async (key: number) => {
     const begun = await store.begin(new Uint8Array(32).fill(key), new Uint8Array(32))
-    return begun.kind === 'fresh' ? begun.id : t.fail() as never
+    return begun.kind === 'fresh' ? begun.id : (t.fail() as never)
   }
   const stateOf = async (id: number) =>
     (await database.query<{ state: string }>((k) => k('idempotency_records').where('id', id).select('state')))[0]?.state
@@ -238,43 +260,57 @@ onEachDatabase('the idempotency record is applied with the change, or not at all
   await work.run(keyedCall(applied), async ({ add }) => right(await add('c')))
   // A call whose record was taken over by another must change nothing.
   await store.forget(refused)
-  await t.throwsAsync(work.run(keyedCall(refused), async ({ add }) => right(await add('d'))), { instanceOf: Unavailable })
+  await t.throwsAsync(
+    work.run(keyedCall(refused), async ({ add }) => right(await add('d'))),
+    { instanceOf: Unavailable },
+  )
   t.deepEqual(await namesIn(database, things), ['a', 'c'])
 })
 
-onEachDatabase('the answer is stored with the change, made from what the transaction gave', async (t, database, things) => {
-  const store = makeSqlIdempotencyStore(database, 'here')
-  const work = unitOfWork(database, things)
-  const key = (fill: number) => new Uint8Array(32).fill(fill)
-  const begin = async (fill: number) => {
-    const begun = await store.begin(key(fill), key(0))
-    return begun.kind === 'fresh' ? begun.id : t.fail() as never
-  }
-  const told: unknown[] = []
-  const answerOf = (status: number) => async (result: unknown) => {
-    told.push(result)
-    return { status, headers: { ETag: 'W/"1"' }, body: new Uint8Array([status - 200, 255]) }
-  }
-  const changed = await begin(1)
-  await work.run(keyedCall(changed, answerOf(201)), async ({ add }) => {
-    await add('a')
-    return right('given')
-  })
-  t.deepEqual(told, ['given'])
-  const replay = await store.begin(key(1), key(0))
-  t.like(replay, { kind: 'answered', answer: { status: 201, headers: { ETag: 'W/"1"' } } })
-  if (replay.kind === 'answered') t.deepEqual([...replay.answer.body!], [1, 255])
-  // The last of several transactions has the answer.
-  await work.run(keyedCall(changed, answerOf(202)), async ({ add }) => right(await add('b')))
-  t.like(await store.find(key(1)), { answer: { status: 202 } })
-  const refused = await begin(2)
-  await work.run(keyedCall(refused, answerOf(201)), async () => left(NoSuchThing('no')))
-  t.is(await store.find(key(2)), undefined)
-  await t.throwsAsync(work.run(keyedCall(refused, async () => { throw new Error('no answer can be made') }), async ({ add }) => right(await add('c'))))
-  t.deepEqual(await namesIn(database, things), ['a', 'b'], 'a change without its answer is no change')
-})
+onEachDatabase(
+  'the answer is stored with the change, made from what the transaction gave',
+  async (t, database, things) => {
+    const store = makeSqlIdempotencyStore(database, 'here')
+    const work = unitOfWork(database, things)
+    const key = (fill: number) => new Uint8Array(32).fill(fill)
+    const begin = async (fill: number) => {
+      const begun = await store.begin(key(fill), key(0))
+      return begun.kind === 'fresh' ? begun.id : (t.fail() as never)
+    }
+    const told: unknown[] = []
+    const answerOf = (status: number) => async (result: unknown) => {
+      told.push(result)
+      return { status, headers: { ETag: 'W/"1"' }, body: new Uint8Array([status - 200, 255]) }
+    }
+    const changed = await begin(1)
+    await work.run(keyedCall(changed, answerOf(201)), async ({ add }) => {
+      await add('a')
+      return right('given')
+    })
+    t.deepEqual(told, ['given'])
+    const replay = await store.begin(key(1), key(0))
+    t.like(replay, { kind: 'answered', answer: { status: 201, headers: { ETag: 'W/"1"' } } })
+    if (replay.kind === 'answered') t.deepEqual([...replay.answer.body!], [1, 255])
+    // The last of several transactions has the answer.
+    await work.run(keyedCall(changed, answerOf(202)), async ({ add }) => right(await add('b')))
+    t.like(await store.find(key(1)), { answer: { status: 202 } })
+    const refused = await begin(2)
+    await work.run(keyedCall(refused, answerOf(201)), async () => left(NoSuchThing('no')))
+    t.is(await store.find(key(2)), undefined)
+    await t.throwsAsync(
+      work.run(
+        keyedCall(refused, async () => {
+          throw new Error('no answer can be made')
+        }),
+        async ({ add }) => right(await add('c')),
+      ),
+    )
+    t.deepEqual(await namesIn(database, things), ['a', 'b'], 'a change without its answer is no change')
+  },
+)
 
-const followNobody = (tx: SqlRunner): Promise<unknown> => tx.query((k) => k('follows').insert({ user_id: 777, target_id: 778, created_at: 0 }))
+const followNobody = (tx: SqlRunner): Promise<unknown> =>
+  tx.query((k) => k('follows').insert({ user_id: 777, target_id: 778, created_at: 0 }))
 
 onEachDatabase('a row whose parent is gone: the work runs once more and says so', async (t, database, things) => {
   let runs = 0
@@ -291,15 +327,18 @@ onEachDatabase('a row whose parent is gone: the work runs once more and says so'
   t.deepEqual(await namesIn(database, things), [])
 })
 
-onEachDatabase('a row whose parent is gone, unnoticed by the work: Overtaken, and nothing is left', async (t, database, things) => {
-  let runs = 0
-  const outcome = unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
-    runs++
-    await add('a')
-    await followNobody(tx)
-    return right('never')
-  })
-  await t.throwsAsync(outcome, { instanceOf: Overtaken })
-  t.is(runs, 2)
-  t.deepEqual(await namesIn(database, things), [])
-})
+onEachDatabase(
+  'a row whose parent is gone, unnoticed by the work: Overtaken, and nothing is left',
+  async (t, database, things) => {
+    let runs = 0
+    const outcome = unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
+      runs++
+      await add('a')
+      await followNobody(tx)
+      return right('never')
+    })
+    await t.throwsAsync(outcome, { instanceOf: Overtaken })
+    t.is(runs, 2)
+    t.deepEqual(await namesIn(database, things), [])
+  },
+)

@@ -4,7 +4,8 @@ import { Unavailable } from '../../core/kernel/failure.ts'
 import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
 
 /** Keeps the event loop, as a process that is stopped does. */
-const standStill = (milliseconds: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+const standStill = (milliseconds: number): void =>
+  void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 
 test('places are granted in the order of requests, and none is lost', async (t) => {
   const queue = makeWaitQueue(2, 60_000, 'busy')

@@ -24,17 +24,29 @@ export type AnswerCheck = (answer: SeenAnswer) => string | undefined
 /**
  * What no operation describes, and why. Everything else that a service answers below its root must be in its document.
  */
-export const deliberateExceptions: readonly { readonly why: string; readonly applies: (answer: SeenAnswer, path: string) => boolean }[] = [
+const deliberateExceptions: readonly {
+  readonly why: string
+  readonly applies: (answer: SeenAnswer, path: string) => boolean
+}[] = [
   {
     why: 'the documentation is not described in itself',
-    applies: (_, path) => path === '/openapi.json' || path === '/swagger' || path === '/docs' || path.startsWith('/docs/'),
+    applies: (_, path) =>
+      path === '/openapi.json' || path === '/swagger' || path === '/docs' || path.startsWith('/docs/'),
   },
 ]
 
 /** Headers that HTTP itself or the rules of the whole service govern; an operation does not repeat them. */
 const generalHeaders: ReadonlySet<string> = new Set([
   ...['date', 'connection', 'keep-alive', 'content-type', 'content-length', 'transfer-encoding', 'vary'],
-  ...['cache-control', 'x-content-type-options', 'x-frame-options', 'referrer-policy', 'content-security-policy', 'strict-transport-security', 'access-control-expose-headers'],
+  ...[
+    'cache-control',
+    'x-content-type-options',
+    'x-frame-options',
+    'referrer-policy',
+    'content-security-policy',
+    'strict-transport-security',
+    'access-control-expose-headers',
+  ],
   // For reverse proxies, on feeds.
   'x-accel-buffering',
 ])
@@ -46,10 +58,15 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
   // Below a proxied API it is a Kubernetes Status.
-  const errorBody: Schema = { anyOf: ['Error', 'KubernetesStatus'].filter((name) => name in document.components.schemas).map((name) => ({ $ref: `#/components/schemas/${name}` })) }
+  const errorBody: Schema = {
+    anyOf: ['Error', 'KubernetesStatus']
+      .filter((name) => name in document.components.schemas)
+      .map((name) => ({ $ref: `#/components/schemas/${name}` })),
+  }
 
   const unrouted = (answer: SeenAnswer): string | undefined => {
-    if (answer.method === 'OPTIONS' && answer.status === 204) return answer.headers['allow'] === undefined ? 'OPTIONS without Allow' : undefined
+    if (answer.method === 'OPTIONS' && answer.status === 204)
+      return answer.headers['allow'] === undefined ? 'OPTIONS without Allow' : undefined
     if (!refusalsOfAnyPath.includes(answer.status)) return 'no operation of the document has this path and method'
     if (answer.status === 405 && answer.headers['allow'] === undefined) return '405 without Allow'
     if (answer.method === 'HEAD') return undefined
@@ -65,11 +82,17 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
     return problemOf(media.schema, parsed(answer.body))
   }
 
-  const declaredHeaders = onceFor(({ headers = {} }: Response) => Object.fromEntries(Object.entries(headers).map(([name, header]) => [name.toLowerCase(), resolveHeader(document, header)])))
+  const declaredHeaders = onceFor(({ headers = {} }: Response) =>
+    Object.fromEntries(
+      Object.entries(headers).map(([name, header]) => [name.toLowerCase(), resolveHeader(document, header)]),
+    ),
+  )
 
   const headerProblems = (answer: SeenAnswer, response: Response): readonly string[] => {
     const declared = declaredHeaders(response)
-    const missing = Object.entries(declared).flatMap(([name, { required }]) => (required === true && answer.headers[name] === undefined ? [`the header ${name} is missing`] : []))
+    const missing = Object.entries(declared).flatMap(([name, { required }]) =>
+      required === true && answer.headers[name] === undefined ? [`the header ${name} is missing`] : [],
+    )
     const wrong = Object.entries(answer.headers).flatMap(([name, value]) => {
       const schema = declared[name]?.schema
       if (schema === undefined) return generalHeaders.has(name) ? [] : [`the header ${name} is not documented`]
@@ -83,7 +106,8 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
 
   const judged = (answer: SeenAnswer, operation: Operation): string | undefined => {
     const listed = responsesOf(operation)[String(answer.status)]
-    // A proxied answer is the other side's: what it may hold is not ours to say. The platform's own refusals name their request.
+    // A proxied answer is the other side's: what it may hold is not ours to say. The platform's own refusals name their
+    // request.
     if (operation.responses['default'] !== undefined && !isOwnRefusal(answer)) return undefined
     if (listed === undefined) return `${operation.operationId} does not document the status ${answer.status}`
     const problems = [...headerProblems(answer, listed), bodyProblem(answer, listed) ?? []].flat()
@@ -99,20 +123,34 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
 }
 
 /**
- * The check of what a service with these routes answers. It describes only the routes that can have given an answer: most
- * tests ask for few of them, and the whole document costs more than the rest of a start.
+ * The check of what a service with these routes answers. It describes only the routes that can have given an answer:
+ * most tests ask for few of them, and the whole document costs more than the rest of a start.
  */
-export const makeAnswerCheckOf = (routes: readonly AssembledRoute[], facts: DocumentFacts, root = '/api/v1'): AnswerCheck => {
-  const served = routes.filter(({ listener }) => listener === 'api').map((route) => ({ route, pattern: patternOf(documentPath(route.bound.route.path), route.bound.route.path.endsWith('/*')) }))
+export const makeAnswerCheckOf = (
+  routes: readonly AssembledRoute[],
+  facts: DocumentFacts,
+  root = '/api/v1',
+): AnswerCheck => {
+  const served = routes
+    .filter(({ listener }) => listener === 'api')
+    .map((route) => ({
+      route,
+      pattern: patternOf(documentPath(route.bound.route.path), route.bound.route.path.endsWith('/*')),
+    }))
   const byFirst = Map.groupBy(served, ({ route }) => firstSegment(documentPath(route.bound.route.path)))
   const [ordinary] = served.filter(({ route }) => route.bound.kind === 'json')
-  const refusing = [ordinary ?? [], served.filter(({ route }) => route.bound.kind !== 'json')].flat().map(({ route }) => route)
+  const refusing = [ordinary ?? [], served.filter(({ route }) => route.bound.kind !== 'json')]
+    .flat()
+    .map(({ route }) => route)
   const checks = new Map<string, AnswerCheck>()
   return (answer) => {
     const below = checkedPath(answer, root)
     if (below === undefined) return undefined
-    const able = (byFirst.get(firstSegment(below)) ?? []).filter(({ pattern }) => pattern.test(below)).map(({ route }) => route)
-    // A refusal of no route needs the forms of refusals and no more: one route has the usual one, and a proxied API has its own.
+    const able = (byFirst.get(firstSegment(below)) ?? [])
+      .filter(({ pattern }) => pattern.test(below))
+      .map(({ route }) => route)
+    // A refusal of no route needs the forms of refusals and no more: one route has the usual one, and a proxied API has
+    // its own.
     const described = able.length === 0 ? refusing : able
     const key = able.map(({ bound }) => bound.route.id).join()
     const check = checks.get(key) ?? makeAnswerCheck(buildDocument(described, facts), root)
@@ -124,7 +162,10 @@ export const makeAnswerCheckOf = (routes: readonly AssembledRoute[], facts: Docu
 /** No path of a route begins with a parameter. */
 const firstSegment = (path: string): string => path.split('/', 2)[1] ?? ''
 
-/** The path of an answer below the root of the interface, without a slash at its end. Undefined where no document applies. */
+/**
+ * The path of an answer below the root of the interface, without a slash at its end. Undefined where no document
+ * applies.
+ */
 const checkedPath = (answer: SeenAnswer, root: string): string | undefined => {
   const path = answer.target.split('?')[0] ?? ''
   if (path !== root && !path.startsWith(`${root}/`)) return undefined
@@ -147,7 +188,8 @@ const bareType = (type: string): string => (type.split(';')[0] ?? '').trim().toL
 
 const isOwnRefusal = ({ body, headers }: SeenAnswer): boolean => {
   const value = parsed(body)
-  const requestId = typeof value === 'object' && value !== null ? (value as { readonly requestId?: unknown }).requestId : undefined
+  const requestId =
+    typeof value === 'object' && value !== null ? (value as { readonly requestId?: unknown }).requestId : undefined
   return requestId !== undefined && requestId === headers['x-request-id']
 }
 
@@ -185,7 +227,11 @@ const shapeOf = (path: string): string => path.replaceAll(/\{[^}]+\}/g, '~')
 /** A parameter that the document marks as the rest of a path takes slashes, and may be empty. */
 const hasRest = (document: OpenApiDocument, path: string): boolean => {
   const [first] = Object.values(document.paths[path] ?? {}).filter((each): each is Operation => 'operationId' in each)
-  return first?.parameters?.some((parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true) === true
+  return (
+    first?.parameters?.some(
+      (parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true,
+    ) === true
+  )
 }
 
 const patternOf = (path: string, takesRest: boolean): RegExp => {
@@ -196,8 +242,13 @@ const patternOf = (path: string, takesRest: boolean): RegExp => {
 
 type Header = NonNullable<Response['headers']>[string]
 
-const resolveHeader = (document: OpenApiDocument, header: Header): { readonly required?: boolean; readonly schema: Schema } =>
-  '$ref' in header ? (document.components['headers']?.[header.$ref.replace('#/components/headers/', '')] as { schema: Schema }) : header
+const resolveHeader = (
+  document: OpenApiDocument,
+  header: Header,
+): { readonly required?: boolean; readonly schema: Schema } =>
+  '$ref' in header
+    ? (document.components['headers']?.[header.$ref.replace('#/components/headers/', '')] as { schema: Schema })
+    : header
 
 type Compiled = ReturnType<Ajv2020['compile']>
 
@@ -209,7 +260,10 @@ interface Compiler {
   readonly byText: Map<string, Compiled>
 }
 
-/** Of this process. Nearly all its documents describe routes of the same product, so there is one; another for a test's own document. */
+/**
+ * Of this process. Nearly all its documents describe routes of the same product, so there is one; another for a test's
+ * own document.
+ */
 const compilers: Compiler[] = []
 
 const makeCompiler = (): Compiler => {
@@ -222,12 +276,15 @@ const makeCompiler = (): Compiler => {
   return compiler
 }
 
-const withIds = (closed: Schema): object => JSON.parse(JSON.stringify(closed).replaceAll('"#/components/schemas/', '"moorage:')) as object
+const withIds = (closed: Schema): object =>
+  JSON.parse(JSON.stringify(closed).replaceAll('"#/components/schemas/', '"moorage:')) as object
 
 /** Answers the compiler that knows the components of a document, or that can learn those which it lacks. */
 const compilerOf = (schemas: Readonly<Record<string, Schema>>): Compiler => {
   const texts = Object.entries(schemas).map(([name, schema]) => ({ name, schema, text: JSON.stringify(schema) }))
-  const compiler = compilers.find(({ components }) => texts.every(({ name, text }) => (components.get(name) ?? text) === text)) ?? makeCompiler()
+  const compiler =
+    compilers.find(({ components }) => texts.every(({ name, text }) => (components.get(name) ?? text) === text)) ??
+    makeCompiler()
   const close = closer(schemas)
   for (const { name, schema, text } of texts) {
     if (compiler.components.has(name)) continue
@@ -256,24 +313,33 @@ const makeValidator = (document: OpenApiDocument) => {
 }
 
 /**
- * A described object has the keys that are described and no others: a key that slips into an answer is found. Parts of an
- * `allOf` stay open, the whole is closed where it is used.
+ * A described object has the keys that are described and no others: a key that slips into an answer is found. Parts of
+ * an `allOf` stay open, the whole is closed where it is used.
  */
 const closer = (components: Readonly<Record<string, Schema>>) => {
   const isClosable = (schema: Schema): boolean => {
     if (schema.$ref !== undefined) return isClosable(components[schema.$ref.replace('#/components/schemas/', '')] ?? {})
     if (schema.additionalProperties !== undefined) return false
     if (schema.allOf !== undefined) return schema.allOf.every(isClosable)
-    if (schema.anyOf !== undefined) return schema.anyOf.every((part) => isClosable(part) || isScalar(part)) 
+    if (schema.anyOf !== undefined) return schema.anyOf.every((part) => isClosable(part) || isScalar(part))
     return schema.properties !== undefined
   }
   const isScalar = ({ type, enum: words, const: word, $ref }: Schema): boolean =>
-    $ref === undefined && (words !== undefined || word !== undefined || (typeof type === 'string' && type !== 'object' && type !== 'array'))
+    $ref === undefined &&
+    (words !== undefined || word !== undefined || (typeof type === 'string' && type !== 'object' && type !== 'array'))
   const close = (schema: Schema, isPart: boolean): Schema => ({
     ...schema,
-    ...(schema.properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(schema.properties).map(([key, each]) => [key, close(each, false)])) }),
+    ...(schema.properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(schema.properties).map(([key, each]) => [key, close(each, false)]),
+          ),
+        }),
     ...(schema.items === undefined ? {} : { items: close(schema.items, false) }),
-    ...(typeof schema.additionalProperties === 'object' ? { additionalProperties: close(schema.additionalProperties, false) } : {}),
+    ...(typeof schema.additionalProperties === 'object'
+      ? { additionalProperties: close(schema.additionalProperties, false) }
+      : {}),
     ...(schema.allOf === undefined ? {} : { allOf: schema.allOf.map((part) => close(part, true)) }),
     ...(schema.anyOf === undefined ? {} : { anyOf: schema.anyOf.map((part) => close(part, isPart)) }),
     ...(!isPart && isClosable(schema) ? { unevaluatedProperties: false } : {}),

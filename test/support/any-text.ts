@@ -8,4 +8,6 @@ const anyCharacter = fc
   .map((index) => String.fromCodePoint(index < surrogates.first ? index : index + surrogates.count))
 
 /** `fc.string({ unit: 'binary' })` without its table of all code points, which each process would build in 0.8 s. */
-export const anyText = (bounds: { readonly minLength?: number; readonly maxLength?: number } = {}): fc.Arbitrary<string> => fc.string({ unit: anyCharacter, ...bounds })
+export const anyText = (
+  bounds: { readonly minLength?: number; readonly maxLength?: number } = {},
+): fc.Arbitrary<string> => fc.string({ unit: anyCharacter, ...bounds })

@@ -6,7 +6,14 @@ import { chromium } from './components/available.ts'
 
 /** Starts the Chromium of the tests without any traffic of its own. The caller closes it. */
 export const launchBrowser = async (): Promise<Browser> => {
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--no-first-run',
+  ]
   return launcher.launch({ executablePath: (await chromium()) as string, args })
 }
 
@@ -15,9 +22,14 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** Returns the faults of accessibility that axe finds, each with its first element. The context of the page must bypass the policy of the page: axe is an inline script. */
+/**
+ * Returns the faults of accessibility that axe finds, each with its first element. The context of the page must bypass
+ * the policy of the page: axe is an inline script.
+ */
 export const violationsOf = async (page: Page): Promise<readonly string[]> => {
-  await page.addScriptTag({ content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') })
+  await page.addScriptTag({
+    content: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
+  })
   const violations = await page.evaluate<readonly Violation[]>('axe.run(document).then((result) => result.violations)')
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }

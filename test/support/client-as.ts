@@ -7,8 +7,10 @@ import type { SendOptions } from './send-json.ts'
 import { headersOf } from './send-json.ts'
 
 /** Returns the typed client of a service, for one caller. */
-export const clientAs = ({ baseUrl }: { readonly baseUrl: string }, caller: Pick<SendOptions, 'token' | 'basic' | 'headers'>): Client =>
-  makeClient(httpSend(baseUrl), '/api/v1', headersOf(caller))
+export const clientAs = (
+  { baseUrl }: { readonly baseUrl: string },
+  caller: Pick<SendOptions, 'token' | 'basic' | 'headers'>,
+): Client => makeClient(httpSend(baseUrl), '/api/v1', headersOf(caller))
 
 /** The answer that a route declares as its success. */
 type Success<R> = Extract<ClientReply<R>, { readonly ok: true }>
@@ -21,7 +23,8 @@ const successOf = async <R>(pending: ClientReply<R> | Promise<ClientReply<R>>): 
 }
 
 /** The value of a call that must succeed. Rejects when the answer is a refusal. */
-export const valueOf = async <R>(pending: ClientReply<R> | Promise<ClientReply<R>>): Promise<R> => (await successOf(pending)).value
+export const valueOf = async <R>(pending: ClientReply<R> | Promise<ClientReply<R>>): Promise<R> =>
+  (await successOf(pending)).value
 
 type InputArgument<I> = Record<never, never> extends I ? readonly [input?: I] : readonly [input: I]
 
@@ -32,7 +35,9 @@ export type TypedCall = <P, Q, B, R, F extends string, X extends Access>(
   ...input: InputArgument<ClientInput<NoInfer<P>, NoInfer<Q>, NoInfer<B>>>
 ) => Promise<Success<Received<R>>>
 
-/** Returns a `TypedCall` to a service. `tokenOf` returns the access token of a caller, or undefined for an unknown one. */
+/**
+ * Returns a `TypedCall` to a service. `tokenOf` returns the access token of a caller, or undefined for an unknown one.
+ */
 export const makeTypedCall =
   (service: { readonly baseUrl: string }, tokenOf: (caller: string) => string | undefined): TypedCall =>
   async (caller, route, ...input) => {

@@ -1,10 +1,16 @@
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
 
-/** Cookies as a browser keeps them for one host by plain HTTP, from real `Set-Cookie` headers; paths are minded, ages are not. */
+/**
+ * Cookies as a browser keeps them for one host by plain HTTP, from real `Set-Cookie` headers; paths are minded, ages
+ * are not.
+ */
 export interface CookieJar {
   /** What an answer set or took away. */
   take(headers: HeaderBag): void
-  /** The headers of a request to `path`, as a page of our own sends them: cookies, and the CSRF value where there is one. */
+  /**
+   * The headers of a request to `path`, as a page of our own sends them: cookies, and the CSRF value where there is
+   * one.
+   */
   headers(path?: string): Readonly<Record<string, string>>
   value(name: string): string | undefined
   names(): readonly string[]
@@ -24,7 +30,8 @@ export const makeCookieJar = (from: ReadonlyMap<string, Kept> = new Map()): Cook
   const take = (line: string): void => {
     const [pair = '', ...attributes] = line.split('; ')
     const name = pair.slice(0, pair.indexOf('='))
-    const attribute = (wanted: string) => attributes.find((one) => one.startsWith(`${wanted}=`))?.slice(wanted.length + 1)
+    const attribute = (wanted: string) =>
+      attributes.find((one) => one.startsWith(`${wanted}=`))?.slice(wanted.length + 1)
     if (attribute('Max-Age') === '0') kept.delete(name)
     else kept.set(name, { value: pair.slice(pair.indexOf('=') + 1), path: attribute('Path') ?? '/' })
   }

@@ -18,7 +18,8 @@ import { isSwitchedOff } from './components/names.ts'
 const connectTimeout = 60_000
 
 /** The driver is loaded only by tests on a server. */
-const createConnection = async (options: ConnectionOptions): Promise<Connection> => (await import('mysql2/promise')).createConnection(options)
+const createConnection = async (options: ConnectionOptions): Promise<Connection> =>
+  (await import('mysql2/promise')).createConnection(options)
 
 /** A kind of database on which a contract suite runs. */
 export interface TestedDatabase {
@@ -29,7 +30,10 @@ export interface TestedDatabase {
 
 /** SQLite in memory and, unless the run was started `--without mariadb`, MariaDB. */
 export const eachDatabase = (): readonly TestedDatabase[] => [
-  { name: 'sqlite', open: async (options) => openSqliteDatabase(await sqliteTemplate(), { ...patientSqlite, ...options?.sqlite }) },
+  {
+    name: 'sqlite',
+    open: async (options) => openSqliteDatabase(await sqliteTemplate(), { ...patientSqlite, ...options?.sqlite }),
+  },
   ...(isSwitchedOff('mariadb') ? [] : [{ name: 'mysql' as const, open: openMysqlCopy }]),
 ]
 
@@ -73,8 +77,8 @@ export interface BorrowedDatabase {
 
 /**
  * Making the tables of the schema costs MariaDB far more than emptying them. So a database that a test is done with is
- * emptied and waits in a table of `moorage_pool` for the next test of any file. The table is that of its schema and server: a server that somebody
- * has running keeps those of earlier schemas.
+ * emptied and waits in a table of `moorage_pool` for the next test of any file. The table is that of its schema and
+ * server: a server that somebody has running keeps those of earlier schemas.
  */
 export const borrowMysqlDatabase = async (): Promise<BorrowedDatabase> => {
   const spare = await takeSpare()
@@ -93,7 +97,9 @@ const poolUrl = async (): Promise<string> => {
 const pool = once(async (): Promise<string> => {
   const table = `moorage_pool.spare_${await schemaKey()}_${await versionKey()}`
   const connection = await createConnection({ uri: await poolUrl(), multipleStatements: true, connectTimeout })
-  await connection.query(`create database if not exists moorage_pool; create table if not exists ${table} (url varchar(200) primary key)`)
+  await connection.query(
+    `create database if not exists moorage_pool; create table if not exists ${table} (url varchar(200) primary key)`,
+  )
   await connection.end()
   return table
 })
@@ -126,15 +132,19 @@ const keepSpare = async (url: string): Promise<boolean> => {
     if (names.join() !== (await schemaTables()).join()) return false
     const emptied = names.filter((name) => !name.startsWith('schema_'))
     const [filled] = await connection.query<RowDataPacket[]>(
-      emptied.map((name) => connection.format('select ? as name from dual where exists (select 1 from ??)', [name, name])).join(' union all '),
+      emptied
+        .map((name) => connection.format('select ? as name from dual where exists (select 1 from ??)', [name, name]))
+        .join(' union all '),
     )
     const numbered = tables.filter((row) => Number(row['next'] ?? 0) > 1)
-    await connection.query([
-      'set lock_wait_timeout = 5, innodb_lock_wait_timeout = 5, foreign_key_checks = 0',
-      ...filled.map((row) => connection.format('delete from ??', [String(row['name'])])),
-      ...numbered.map((row) => connection.format('alter table ?? auto_increment = 1', [String(row['name'])])),
-      connection.format(`insert into ${await pool()} values (?)`, [url]),
-    ].join(';\n'))
+    await connection.query(
+      [
+        'set lock_wait_timeout = 5, innodb_lock_wait_timeout = 5, foreign_key_checks = 0',
+        ...filled.map((row) => connection.format('delete from ??', [String(row['name'])])),
+        ...numbered.map((row) => connection.format('alter table ?? auto_increment = 1', [String(row['name'])])),
+        connection.format(`insert into ${await pool()} values (?)`, [url]),
+      ].join(';\n'),
+    )
     return true
   } catch {
     // It goes with the server.
@@ -149,7 +159,11 @@ const schemaTables = once(async (): Promise<readonly string[]> =>
 )
 
 /** For a database on a busy machine. What a caller sees after the limits of production has tests of its own. */
-export const patient = { connectTimeoutMilliseconds: 20_000, acquireTimeoutMilliseconds: 30_000, statementTimeoutMilliseconds: 30_000 }
+export const patient = {
+  connectTimeoutMilliseconds: 20_000,
+  acquireTimeoutMilliseconds: 30_000,
+  statementTimeoutMilliseconds: 30_000,
+}
 
 /** The same for SQLite. */
 const patientSqlite = { writerWaitMilliseconds: 30_000 }
@@ -194,11 +208,17 @@ const makeSqliteTemplate = async (): Promise<Buffer> => {
   const database = openSqliteDatabase(':memory:')
   await migrateUp(database)
   const session = await database.openSchemaSession()
-  const tables = await session.execute("select sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by rowid", [])
+  const tables = await session.execute(
+    "select sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by rowid",
+    [],
+  )
   const records = await session.execute('select * from schema_migrations', [])
   await session.close()
   await database.close()
-  return serialized(tables.map((row) => String(row['sql'])), records)
+  return serialized(
+    tables.map((row) => String(row['sql'])),
+    records,
+  )
 }
 
 /** The migrated schema as a file image; opening it costs less than a statement. */
@@ -207,7 +227,9 @@ const serialized = (statements: readonly string[], records: readonly Readonly<Re
   for (const statement of statements) raw.exec(statement)
   for (const record of records) {
     const columns = Object.keys(record)
-    raw.prepare(`insert into schema_migrations (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`).run(Object.values(record))
+    raw
+      .prepare(`insert into schema_migrations (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`)
+      .run(Object.values(record))
   }
   raw.exec("insert into schema_lock values (1, '', 0, 0)")
   const image = raw.serialize()
@@ -224,7 +246,12 @@ const mysqlTemplate = once(async (): Promise<string> => {
 })
 
 /** Names the version of the server. */
-const versionKey = once(async (): Promise<string> => createHash('sha256').update(await serverVersion(await poolUrl())).digest('hex').slice(0, 8))
+const versionKey = once(async (): Promise<string> =>
+  createHash('sha256')
+    .update(await serverVersion(await poolUrl()))
+    .digest('hex')
+    .slice(0, 8),
+)
 
 const serverVersion = async (url: string): Promise<string> => {
   const connection = await createConnection({ uri: url, connectTimeout })

@@ -9,9 +9,17 @@ export const datedCertificate = async (fromDays: number, untilDays: number): Pro
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=Dated', keys, signingAlgorithm: algorithm, notBefore: inDays(fromDays), notAfter: inDays(untilDays),
+    name: 'CN=Dated',
+    keys,
+    signingAlgorithm: algorithm,
+    notBefore: inDays(fromDays),
+    notAfter: inDays(untilDays),
     extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }])],
   })
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
-  return { certificatePem: certificate.toString('pem'), keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'), isSelfSigned: false }
+  return {
+    certificatePem: certificate.toString('pem'),
+    keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'),
+    isSelfSigned: false,
+  }
 }

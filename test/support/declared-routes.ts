@@ -20,13 +20,19 @@ const portless: Container = {
 }
 
 /** What a deployment is made of, without a single adapter: for tests that read declarations. */
-export const assemblyOf = (deployment: Deployment, extraPlugins: readonly AnyPlugin[] = []): Assembly => assemble([...plugins, ...extraPlugins], portless, deployment)
+export const assemblyOf = (deployment: Deployment, extraPlugins: readonly AnyPlugin[] = []): Assembly =>
+  assemble([...plugins, ...extraPlugins], portless, deployment)
 
-const everyDeployment: readonly Deployment[] = deploymentTypes.map((type) => ({ type, billingEnabled: true, runMode: 'production' }))
+const everyDeployment: readonly Deployment[] = deploymentTypes.map((type) => ({
+  type,
+  billingEnabled: true,
+  runMode: 'production',
+}))
 
 /** Every route that some deployment serves, each once. */
 export const declaredRoutes = (): readonly AssembledRoute[] => {
   const byId = new Map<string, AssembledRoute>()
-  for (const deployment of everyDeployment) for (const route of assemblyOf(deployment).routes) byId.set(route.bound.route.id, route)
+  for (const deployment of everyDeployment)
+    for (const route of assemblyOf(deployment).routes) byId.set(route.bound.route.id, route)
   return [...byId.values()]
 }

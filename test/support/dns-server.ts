@@ -9,7 +9,10 @@ export interface DnsQuestion {
   readonly family: 4 | 6
 }
 
-/** Addresses, none, `absent` if the name does not exist, `silent` for no answer at all, `frozen` for `absent` after `thaw`. */
+/**
+ * Addresses, none, `absent` if the name does not exist, `silent` for no answer at all, `frozen` for `absent` after
+ * `thaw`.
+ */
 export type DnsReply = readonly string[] | 'absent' | 'silent' | 'frozen'
 
 export interface DnsServer {
@@ -28,7 +31,11 @@ const readQuestion = (message: Buffer): DnsQuestion & { readonly end: number } =
     labels.push(message.subarray(at + 1, at + 1 + length).toString('latin1'))
     at += 1 + length
   }
-  return { name: labels.join('.').toLowerCase(), family: message.readUInt16BE(at + 1) === typeAaaa ? 6 : 4, end: at + 5 }
+  return {
+    name: labels.join('.').toLowerCase(),
+    family: message.readUInt16BE(at + 1) === typeAaaa ? 6 : 4,
+    end: at + 5,
+  }
 }
 
 const bytesOf = (address: string): Buffer => {
@@ -36,7 +43,12 @@ const bytesOf = (address: string): Buffer => {
   const [head = '', tail = ''] = address.split('::')
   const groups = (text: string): readonly string[] => text.split(':').filter((group) => group !== '')
   const missing = 8 - groups(head).length - groups(tail).length
-  return Buffer.from([...groups(head), ...Array<string>(missing).fill('0'), ...groups(tail)].map((group) => group.padStart(4, '0')).join(''), 'hex')
+  return Buffer.from(
+    [...groups(head), ...Array<string>(missing).fill('0'), ...groups(tail)]
+      .map((group) => group.padStart(4, '0'))
+      .join(''),
+    'hex',
+  )
 }
 
 const response = (question: Buffer, end: number, reply: readonly string[] | 'absent'): Buffer => {
@@ -67,7 +79,8 @@ export const startDnsServer = async (replyTo: (question: DnsQuestion) => DnsRepl
     seen.push({ name, family })
     const reply = replyTo({ name, family })
     if (reply === 'silent') return
-    const answer = (): void => void socket.send(response(message, end, reply === 'frozen' ? 'absent' : reply), from.port, from.address)
+    const answer = (): void =>
+      void socket.send(response(message, end, reply === 'frozen' ? 'absent' : reply), from.port, from.address)
     if (reply !== 'frozen' || frozen === undefined) answer()
     else frozen.push(answer)
   })

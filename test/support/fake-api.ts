@@ -41,7 +41,12 @@ export interface FakeApi {
   all(apiVersion: string, kind: string, namespace?: string): readonly KubeObject[]
   remove(object: KubeObject): void
   /** One request over the wire, as the bearer of the token. */
-  request(method: string, path: string, body?: unknown, options?: { readonly contentType?: string; readonly accept?: string }): Promise<KubernetesAnswer>
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: { readonly contentType?: string; readonly accept?: string },
+  ): Promise<KubernetesAnswer>
   openWatches(): number
   stop(): Promise<void>
 }
@@ -59,17 +64,26 @@ const readBody = async (req: IncomingMessage): Promise<Buffer> => {
   let size = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > maximumBodyBytes) throw new StatusError(413, 'RequestEntityTooLarge', 'Request entity too large: limit is 3145728')
+    if (size > maximumBodyBytes)
+      throw new StatusError(413, 'RequestEntityTooLarge', 'Request entity too large: limit is 3145728')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-const isJson = (contentType: string | readonly string[] | undefined): boolean => String(contentType).startsWith('application/json')
+const isJson = (contentType: string | readonly string[] | undefined): boolean =>
+  String(contentType).startsWith('application/json')
 
-const object = (apiVersion: string, kind: string, name: string, more: object = {}): KubeObject => ({ apiVersion, kind, metadata: { name, ...more } })
+const object = (apiVersion: string, kind: string, name: string, more: object = {}): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, ...more },
+})
 
-export const startFakeApi = async ({ progresses = true, version = 'v1.34.2' }: FakeApiOptions = {}): Promise<FakeApi> => {
+export const startFakeApi = async ({
+  progresses = true,
+  version = 'v1.34.2',
+}: FakeApiOptions = {}): Promise<FakeApi> => {
   const { certificatePem, keyPem } = await makeServerCertificate('fake-api')
   const store = new ObjectStore()
   const answers = new ResourceAnswers(store)
@@ -90,9 +104,24 @@ export const startFakeApi = async ({ progresses = true, version = 'v1.34.2' }: F
     put(object('v1', 'ServiceAccount', 'default', { namespace: name }))
   }
 
-  const outsideResources = (pathname: string, req: IncomingMessage, res: ServerResponse, call: ApiCall, body: Buffer): void => {
-    if (pathname === '/version') return sendJson(res, 200, { major, minor, gitVersion: version, gitCommit: 'fake', gitTreeState: 'clean', platform: 'linux/amd64' })
-    if (pathname === '/readyz' || pathname === '/livez' || pathname === '/healthz') return sendBytes(res, 200, 'text/plain', 'ok')
+  const outsideResources = (
+    pathname: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+    call: ApiCall,
+    body: Buffer,
+  ): void => {
+    if (pathname === '/version')
+      return sendJson(res, 200, {
+        major,
+        minor,
+        gitVersion: version,
+        gitCommit: 'fake',
+        gitTreeState: 'clean',
+        platform: 'linux/amd64',
+      })
+    if (pathname === '/readyz' || pathname === '/livez' || pathname === '/healthz')
+      return sendBytes(res, 200, 'text/plain', 'ok')
     if (pathname === '/openapi/v2') return sendBytes(res, 200, openApiV2ContentType, openApiV2Protobuf)
     if (reviewPath.test(pathname)) return sendJson(res, 201, answerReview(rules, call, readObject(body)))
     const discovered = discoveryAnswer(pathname, req.headers.accept ?? '', store.kinds)
@@ -130,7 +159,12 @@ export const startFakeApi = async ({ progresses = true, version = 'v1.34.2' }: F
   const { port } = server.address() as AddressInfo
   const url = `https://127.0.0.1:${port}`
   const dispatcher = new Agent({ connect: { ca: certificatePem } })
-  const find = (apiVersion: string, kind: string, namespace: string | undefined, name: string): KubeObject | undefined => store.get(store.kindOf({ apiVersion, kind }), namespace, name)
+  const find = (
+    apiVersion: string,
+    kind: string,
+    namespace: string | undefined,
+    name: string,
+  ): KubeObject | undefined => store.get(store.kindOf({ apiVersion, kind }), namespace, name)
 
   return {
     url,
@@ -145,20 +179,41 @@ export const startFakeApi = async ({ progresses = true, version = 'v1.34.2' }: F
     all: (apiVersion, kind, namespace) => store.list(store.kindOf({ apiVersion, kind }), namespace),
     remove: (known) => void store.remove(store.kindOf(known), known, 'Background'),
     request: async (method, path, body, { contentType = 'application/json', accept = 'application/json' } = {}) => {
-      const headers = { authorization: `Bearer ${token}`, accept, ...(body === undefined ? {} : { 'content-type': contentType }) }
-      const answer = await request(`${url}${path}`, { method, dispatcher, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+      const headers = {
+        authorization: `Bearer ${token}`,
+        accept,
+        ...(body === undefined ? {} : { 'content-type': contentType }),
+      }
+      const answer = await request(`${url}${path}`, {
+        method,
+        dispatcher,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
       const text = await answer.body.text()
-      return { status: answer.statusCode, body: isJson(answer.headers['content-type']) ? (JSON.parse(text) as unknown) : text }
+      return {
+        status: answer.statusCode,
+        body: isJson(answer.headers['content-type']) ? (JSON.parse(text) as unknown) : text,
+      }
     },
     openWatches: () => answers.openWatches,
-    kubeconfig: (changes = {}) => stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'fake', cluster: { server: changes.server ?? url, 'certificate-authority-data': Buffer.from(certificatePem).toString('base64') } }],
-      users: [{ name: 'fake', user: { token: changes.token ?? token } }],
-      contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake' } }],
-      'current-context': 'fake',
-    }),
+    kubeconfig: (changes = {}) =>
+      stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        clusters: [
+          {
+            name: 'fake',
+            cluster: {
+              server: changes.server ?? url,
+              'certificate-authority-data': Buffer.from(certificatePem).toString('base64'),
+            },
+          },
+        ],
+        users: [{ name: 'fake', user: { token: changes.token ?? token } }],
+        contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake' } }],
+        'current-context': 'fake',
+      }),
     stop: async () => {
       stopProgress()
       await dispatcher.destroy()

@@ -56,7 +56,15 @@ const json = (res: ServerResponse, status: number, body: unknown): void => {
   res.end(JSON.stringify(body))
 }
 
-const status = (code: number, reason: string, message: string): object => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code })
+const status = (code: number, reason: string, message: string): object => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
+})
 
 export const startFakeKubernetes = async (): Promise<FakeKubernetes> => {
   const { certificatePem, keyPem } = await makeServerCertificate('fake-kubernetes')
@@ -70,23 +78,35 @@ export const startFakeKubernetes = async (): Promise<FakeKubernetes> => {
   let upgradeHandler: UpgradeHandler | undefined
 
   const record = (req: IncomingMessage): void => {
-    seen.push({ method: req.method ?? '', url: req.url ?? '', headers: pairs(req.rawHeaders), connection: connections.get(req.socket) ?? 0 })
+    seen.push({
+      method: req.method ?? '',
+      url: req.url ?? '',
+      headers: pairs(req.rawHeaders),
+      connection: connections.get(req.socket) ?? 0,
+    })
   }
 
   const serve: Handler = (req, res) => {
     record(req)
     open += 1
     res.on('close', () => (open -= 1))
-    if (!fake.acceptsToken || req.headers.authorization !== `Bearer ${fake.token}`) return json(res, 401, status(401, 'Unauthorized', 'Unauthorized'))
+    if (!fake.acceptsToken || req.headers.authorization !== `Bearer ${fake.token}`)
+      return json(res, 401, status(401, 'Unauthorized', 'Unauthorized'))
     const path = (req.url ?? '').split('?')[0] ?? ''
     const own = handlers.find(([prefix]) => path.startsWith(prefix))
     if (own !== undefined) return own[1](req, res)
-    if (path === '/version') return json(res, 200, { major: '1', minor: '34', gitVersion: 'v1.34.2', platform: 'linux/amd64' })
+    if (path === '/version')
+      return json(res, 200, { major: '1', minor: '34', gitVersion: 'v1.34.2', platform: 'linux/amd64' })
     if (path === '/readyz') return text(res, fake.isReady ? 200 : 500, fake.isReady ? 'ok' : 'not ok')
     if (path === '/apis') return json(res, 200, { kind: 'APIGroupList', groups: [{ name: 'apps' }] })
-    if (path === '/apis/apps/v1') return json(res, 200, { kind: 'APIResourceList', resources: [{ name: 'deployments', kind: 'Deployment', verbs: ['list'] }] })
+    if (path === '/apis/apps/v1')
+      return json(res, 200, {
+        kind: 'APIResourceList',
+        resources: [{ name: 'deployments', kind: 'Deployment', verbs: ['list'] }],
+      })
     if (path === '/api/v1/nodes') return json(res, 200, { kind: 'NodeList', metadata: {}, items: [] })
-    if (path === '/api/v1/namespaces/kube-system') return json(res, 200, { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'kube-system', uid: fake.uid } })
+    if (path === '/api/v1/namespaces/kube-system')
+      return json(res, 200, { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'kube-system', uid: fake.uid } })
     if (objects.serve(req, res)) return
     text(res, 404, '404 page not found\n')
   }
@@ -101,7 +121,8 @@ export const startFakeKubernetes = async (): Promise<FakeKubernetes> => {
   server.on('tlsClientError', () => undefined)
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     record(req)
-    if (upgradeHandler === undefined) socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}')
+    if (upgradeHandler === undefined)
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}')
     else upgradeHandler(req, socket, head)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -122,7 +143,15 @@ export const startFakeKubernetes = async (): Promise<FakeKubernetes> => {
       stringify({
         apiVersion: 'v1',
         kind: 'Config',
-        clusters: [{ name: 'fake', cluster: { server: changes.server ?? url, 'certificate-authority-data': Buffer.from(certificatePem).toString('base64') } }],
+        clusters: [
+          {
+            name: 'fake',
+            cluster: {
+              server: changes.server ?? url,
+              'certificate-authority-data': Buffer.from(certificatePem).toString('base64'),
+            },
+          },
+        ],
         users: [{ name: 'fake', user: { token: changes.token ?? fake.token } }],
         contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake' } }],
         'current-context': 'fake',

@@ -4,7 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 interface ConfigMap {
   readonly kind: 'ConfigMap'
   readonly apiVersion: 'v1'
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace: string
+    readonly uid: string
+    readonly resourceVersion: string
+  }
   readonly data?: Readonly<Record<string, string | null>>
 }
 
@@ -36,23 +41,42 @@ export class FakeObjects {
     for (const { res } of this.#watchers) res.destroy()
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse, namespace: string, name: string | undefined, query: URLSearchParams): Promise<void> {
+  async #answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    namespace: string,
+    name: string | undefined,
+    query: URLSearchParams,
+  ): Promise<void> {
     const key = `${namespace}/${name ?? ''}`
     const known = this.#objects.get(key)
     if (name === undefined) {
       if (req.method === 'POST') return this.#create(res, namespace, (await readBody(req)) as ConfigMap)
-      return query.get('watch') === 'true' || query.get('watch') === '1' ? this.#watch(res, namespace) : this.#list(res, namespace)
+      return query.get('watch') === 'true' || query.get('watch') === '1'
+        ? this.#watch(res, namespace)
+        : this.#list(res, namespace)
     }
     if (known === undefined) return this.#status(res, 404, 'NotFound', `configmaps "${name}" not found`)
     if (req.method === 'GET') return this.#json(res, 200, known)
     if (req.method === 'DELETE') {
       this.#objects.delete(key)
       this.#tell('DELETED', known)
-      return this.#json(res, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name, kind: 'configmaps', uid: known.metadata.uid } })
+      return this.#json(res, 200, {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Success',
+        details: { name, kind: 'configmaps', uid: known.metadata.uid },
+      })
     }
-    if (req.headers['content-type'] !== 'application/merge-patch+json') return this.#status(res, 415, 'UnsupportedMediaType', 'the body of the request was in an unknown format')
+    if (req.headers['content-type'] !== 'application/merge-patch+json')
+      return this.#status(res, 415, 'UnsupportedMediaType', 'the body of the request was in an unknown format')
     const patch = (await readBody(req)) as ConfigMap
-    const changed = { ...known, data: { ...known.data, ...patch.data }, metadata: { ...known.metadata, resourceVersion: String(++this.#version) } }
+    const changed = {
+      ...known,
+      data: { ...known.data, ...patch.data },
+      metadata: { ...known.metadata, resourceVersion: String(++this.#version) },
+    }
     this.#objects.set(key, changed)
     this.#tell('MODIFIED', changed)
     this.#json(res, 200, changed)
@@ -60,7 +84,8 @@ export class FakeObjects {
 
   #create(res: ServerResponse, namespace: string, wanted: ConfigMap): void {
     const key = `${namespace}/${wanted.metadata.name}`
-    if (this.#objects.has(key)) return this.#status(res, 409, 'AlreadyExists', `configmaps "${wanted.metadata.name}" already exists`)
+    if (this.#objects.has(key))
+      return this.#status(res, 409, 'AlreadyExists', `configmaps "${wanted.metadata.name}" already exists`)
     const made: ConfigMap = {
       kind: 'ConfigMap',
       apiVersion: 'v1',
@@ -74,7 +99,12 @@ export class FakeObjects {
 
   #list(res: ServerResponse, namespace: string): void {
     const items = [...this.#objects.values()].filter((object) => object.metadata.namespace === namespace)
-    this.#json(res, 200, { kind: 'ConfigMapList', apiVersion: 'v1', metadata: { resourceVersion: String(this.#version) }, items })
+    this.#json(res, 200, {
+      kind: 'ConfigMapList',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: String(this.#version) },
+      items,
+    })
   }
 
   #watch(res: ServerResponse, namespace: string): void {
@@ -86,7 +116,8 @@ export class FakeObjects {
   }
 
   #tell(type: string, object: ConfigMap): void {
-    for (const { namespace, res } of this.#watchers) if (namespace === object.metadata.namespace) res.write(`${JSON.stringify({ type, object })}\n`)
+    for (const { namespace, res } of this.#watchers)
+      if (namespace === object.metadata.namespace) res.write(`${JSON.stringify({ type, object })}\n`)
   }
 
   #json(res: ServerResponse, code: number, body: unknown): void {

@@ -26,8 +26,8 @@ export interface FaultProxy {
    */
   cutAfterClientBytesMatching(marker: string | Uint8Array, graceMilliseconds?: number): Promise<void>
   /**
-   * The same for the second marker, once a client has sent the first one on the same connection. `hold` keeps the connection open
-   * and delivers no answer any more.
+   * The same for the second marker, once a client has sent the first one on the same connection. `hold` keeps the
+   * connection open and delivers no answer any more.
    */
   loseAnswerAfter(first: string, marker: string, how?: 'cut' | 'hold'): Promise<void>
   /**
@@ -131,13 +131,20 @@ class Links {
     this.#open.add(link)
     client.on('data', (bytes) => this.#fromClient(link, bytes))
     server.on('data', (bytes) => this.#fromServer(link, bytes))
-    for (const [from, to] of [[client, server], [server, client]] as const) {
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
       from.setNoDelay(true)
       from.on('drain', () => to.resume())
       from.on('error', () => this.#reset(link))
       // While paused the other side must not learn that this one has gone.
-      from.on('end', () => { if (this.#mode !== 'paused') to.end() })
-      from.on('close', () => { if (from.destroyed && to.destroyed) this.#open.delete(link) })
+      from.on('end', () => {
+        if (this.#mode !== 'paused') to.end()
+      })
+      from.on('close', () => {
+        if (from.destroyed && to.destroyed) this.#open.delete(link)
+      })
     }
   }
 
@@ -148,7 +155,9 @@ class Links {
     }
     if (link.own !== undefined && isMarked(link.own, link, bytes)) this.#arm(link.own, link)
     for (const trap of this.#traps) if (isMarked(trap, link, bytes)) this.#arm(trap, link)
-    link.tail = Buffer.concat([link.tail, bytes]).subarray(-Math.max(64, ...[...this.#traps].map((trap) => trap.marker.length), link.own?.marker.length ?? 0))
+    link.tail = Buffer.concat([link.tail, bytes]).subarray(
+      -Math.max(64, ...[...this.#traps].map((trap) => trap.marker.length), link.own?.marker.length ?? 0),
+    )
     if (!link.server.write(bytes)) link.client.pause()
   }
 

@@ -7,8 +7,17 @@ import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/k
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts'
 
-/** The rows that the providers of this build register, for tests without a service. A new type with rows of its own is added here. */
-export const objectRows: readonly ObjectRows[] = [tokenObjectRows, ...organizationObjectRows, roleObjectRows, ...clusterObjectRows, contractObjectRows]
+/**
+ * The rows that the providers of this build register, for tests without a service. A new type with rows of its own is
+ * added here.
+ */
+export const objectRows: readonly ObjectRows[] = [
+  tokenObjectRows,
+  ...organizationObjectRows,
+  roleObjectRows,
+  ...clusterObjectRows,
+  contractObjectRows,
+]
 
 /** The objects that keep an account, as the service finds them. */
 export const heldObjects = (db: SqlDatabase): HeldObjects => {

@@ -16,26 +16,59 @@ export interface PlantedContract {
 
 const pdf = Buffer.from('%PDF-1.7\n%%EOF\n')
 
-/** Makes a contract as a site admin does, and records a license. `text` stands in everything that the contract tells. */
-export const plantContract = async (service: TestService, owner: string, clusterUid: string, text: string): Promise<PlantedContract> => {
+/**
+ * Makes a contract as a site admin does, and records a license. `text` stands in everything that the contract tells.
+ */
+export const plantContract = async (
+  service: TestService,
+  owner: string,
+  clusterUid: string,
+  text: string,
+): Promise<PlantedContract> => {
   const ask = async (method: string, path: string, body?: SendOptions['body']): Promise<ServiceAnswer> => {
-    const answer = await service.send(method, `/api/v1/contracts${path}`, { token: service.adminToken, ...(body === undefined ? {} : { body }) })
+    const answer = await service.send(method, `/api/v1/contracts${path}`, {
+      token: service.adminToken,
+      ...(body === undefined ? {} : { body }),
+    })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }
   const now = Math.floor(Date.now() / 1000)
-  const terms = { orgOrUser: owner, name: text, products: ['database'], features: ['db-basic', 'db-backup'], start: now - 86_400, end: now + 90 * 86_400, allowOffline: true, enableClientBilling: true, restrictions: JSON.stringify({ text }) }
+  const terms = {
+    orgOrUser: owner,
+    name: text,
+    products: ['database'],
+    features: ['db-basic', 'db-backup'],
+    start: now - 86_400,
+    end: now + 90 * 86_400,
+    allowOffline: true,
+    enableClientBilling: true,
+    restrictions: JSON.stringify({ text }),
+  }
   const created = (await ask('POST', '', terms)).json as readonly { readonly id: number; readonly uid: number }[]
   const contractId = created[0]?.id ?? 0
-  const bound = (await ask('POST', `/${contractId}/clusters`, [{ cluster: clusterUid, displayName: text, tags: ['eu'] }])).json as readonly { readonly id: number }[]
+  const bound = (
+    await ask('POST', `/${contractId}/clusters`, [{ cluster: clusterUid, displayName: text, tags: ['eu'] }])
+  ).json as readonly { readonly id: number }[]
   await ask('PUT', `/${contractId}/document`, { document: pdf.toString('base64'), fileName: `${text}.pdf` })
   const { pathname, search } = new URL((await ask('GET', `/${contractId}/document`)).json as unknown as string)
   const serial = String(10 ** 15 + contractId)
   const [authority] = await service.running.container.resolve(AuthorityStoreToken).list()
   const ownerId = (created[0]?.uid ?? 0) as AccountId
   await service.running.container.resolve(LicenseStoreToken).insert({
-    serial, contractId: contractId as ContractId, ownerId, clusterUid, kind: 'offline', authorityId: authority?.id ?? 0, notBefore: new Date(0), notAfter: new Date(1), contentKey: '', certificatePem: text,
-    issuedAt: new Date(0), issuedBy: text, revokedAt: undefined,
+    serial,
+    contractId: contractId as ContractId,
+    ownerId,
+    clusterUid,
+    kind: 'offline',
+    authorityId: authority?.id ?? 0,
+    notBefore: new Date(0),
+    notAfter: new Date(1),
+    contentKey: '',
+    certificatePem: text,
+    issuedAt: new Date(0),
+    issuedBy: text,
+    revokedAt: undefined,
   })
   return { contractId, boundClusterId: bound[0]?.id ?? 0, serial, documentLink: `${pathname}${search}` }
 }

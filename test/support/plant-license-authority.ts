@@ -14,8 +14,21 @@ import type { TestService } from './service.ts'
 const makeByOpenssl = (): LicenseAuthority => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-authority-'))
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'ca.pem')]
-  const form = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-subj', '/O=Vendor/CN=License authority', '-addext', 'keyUsage=critical,keyCertSign,cRLSign']
-  execFileSync('openssl', ['req', '-x509', '-new', '-nodes', '-days', '30', ...form, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  const form = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-subj',
+    '/O=Vendor/CN=License authority',
+    '-addext',
+    'keyUsage=critical,keyCertSign,cRLSign',
+  ]
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-new', '-nodes', '-days', '30', ...form, '-keyout', key, '-out', certificate],
+    { stdio: 'ignore' },
+  )
   const made = { certificatePem: readFileSync(certificate, 'utf8'), key: secret(readFileSync(key, 'utf8')) }
   rmSync(folder, { recursive: true })
   return made
@@ -27,8 +40,12 @@ export const plantLicenseAuthority = async ({ running }: TestService): Promise<L
   const { resolve } = running.container
   made ??= makeByOpenssl()
   const add = makeAddAuthority({
-    authorities: resolve(AuthorityStoreToken), clock: resolve(ClockToken), entropy: resolve(EntropyToken), secretBox: resolve(SecretBoxToken),
-    signer: { ...resolve(LicenseSignerToken), faultOf: async () => undefined }, unitOfWork: resolve(ContractUnitOfWorkToken),
+    authorities: resolve(AuthorityStoreToken),
+    clock: resolve(ClockToken),
+    entropy: resolve(EntropyToken),
+    secretBox: resolve(SecretBoxToken),
+    signer: { ...resolve(LicenseSignerToken), faultOf: async () => undefined },
+    unitOfWork: resolve(ContractUnitOfWorkToken),
   })
   unwrap(await add(operatorCall('test.plantLicenseAuthority'), { organization: '', own: made, rotate: false }))
   return made

@@ -19,16 +19,29 @@ export interface PlantedTask {
 export const plantTask = async ({ running }: TestService, { tenantId, actor, text }: PlantedTask): Promise<string> => {
   const ref = randomUUID()
   const end = { state: 'succeeded', message: text, result: { told: text } } as const
-  await running.container.resolve(TaskUnitOfWorkToken).run<never, void>(operatorCall('test.plantTask'), async ({ tasks }) => {
-    const task = unwrap(await tasks.insert({
-      ref, responseId: ref, subject: ref, kind: 'test.planted', title: text, tenantId: tenantId as AccountId, about: { cluster: text }, message: text, lockKey: undefined,
-      actor: { userId: actor.id as UserId, login: actor.login, method: 'token', scopes: fullScope },
-      origin: { operation: 'test.plantTask', requestId: ref, sourceIp: '127.0.0.1' },
-      sealedInput: new Uint8Array(1), digest: new Uint8Array(32),
-    }))
-    await tasks.append(task.id, [pendingEvent(task, new Date()), endEvent(task, end, new Date())])
-    await tasks.endUnattended(task.id, end)
-    return right(undefined)
-  })
+  await running.container
+    .resolve(TaskUnitOfWorkToken)
+    .run<never, void>(operatorCall('test.plantTask'), async ({ tasks }) => {
+      const task = unwrap(
+        await tasks.insert({
+          ref,
+          responseId: ref,
+          subject: ref,
+          kind: 'test.planted',
+          title: text,
+          tenantId: tenantId as AccountId,
+          about: { cluster: text },
+          message: text,
+          lockKey: undefined,
+          actor: { userId: actor.id as UserId, login: actor.login, method: 'token', scopes: fullScope },
+          origin: { operation: 'test.plantTask', requestId: ref, sourceIp: '127.0.0.1' },
+          sealedInput: new Uint8Array(1),
+          digest: new Uint8Array(32),
+        }),
+      )
+      await tasks.append(task.id, [pendingEvent(task, new Date()), endEvent(task, end, new Date())])
+      await tasks.endUnattended(task.id, end)
+      return right(undefined)
+    })
   return ref
 }

@@ -10,7 +10,8 @@ import type { FileLine } from './file-times.ts'
  * files that run at a time.
  */
 
-// ava switches them on. Node strips types and leaves every line where it is; reading the maps of all packages takes 70 ms.
+// ava switches them on. Node strips types and leaves every line where it is; reading the maps of all packages takes 70
+// ms.
 process.setSourceMapsEnabled(false)
 
 const into = process.env['MOORAGE_TEST_TIMES']
@@ -27,7 +28,12 @@ const lingerMs = 250
 const cpuSeconds = (): { readonly own: number; readonly children: number } => {
   const { user, system } = process.cpuUsage()
   // Fields after the name: utime, stime, cutime, cstime are 12 to 15 of the remaining ones, in ticks of 10 ms.
-  const fields = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ') : []
+  const fields =
+    process.platform === 'linux'
+      ? readFileSync('/proc/self/stat', 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ')
+      : []
   return { own: (user + system) / 1e6, children: (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) / 100 }
 }
 
@@ -37,7 +43,10 @@ registerCompletionHandler(() => {
     note({ file, wallSeconds, ...cpuSeconds(), leftOpen })
     process.exit()
   }
-  const linger = setTimeout(() => leave(process.getActiveResourcesInfo().filter((each) => each !== 'PipeWrap')), lingerMs)
+  const linger = setTimeout(
+    () => leave(process.getActiveResourcesInfo().filter((each) => each !== 'PipeWrap')),
+    lingerMs,
+  )
   linger.unref()
   process.once('beforeExit', () => leave([]))
 })

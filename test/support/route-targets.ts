@@ -51,12 +51,16 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     ref: linkOf(world).pathname.split('/').at(-1) ?? '',
   }
   const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
-  if (value === undefined) throw new Error(`test/support/route-targets.ts does not know the value of {${name}} of ${id}: add it there`)
+  if (value === undefined)
+    throw new Error(`test/support/route-targets.ts does not know the value of {${name}} of ${id}: add it there`)
   return value
 }
 
 const linkOf = ({ documentLink }: Populated): URL => new URL(documentLink, 'https://platform.example')
-const inLink = (name: string) => (world: Populated): string => linkOf(world).searchParams.get(name) ?? ''
+const inLink =
+  (name: string) =>
+  (world: Populated): string =>
+    linkOf(world).searchParams.get(name) ?? ''
 
 const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   org: (world) => world.org,
@@ -76,12 +80,18 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */
 export const targetOf = (route: AssembledRoute, world: Populated): string => {
   const { bound, fullPath } = route
-  const path = pathNames(fullPath).reduce((filled, name) => filled.replace(`{${name}}`, pathValue(route, name, world)), fullPath.replace(/\*$/, '{path}'))
+  const path = pathNames(fullPath).reduce(
+    (filled, name) => filled.replace(`{${name}}`, pathValue(route, name, world)),
+    fullPath.replace(/\*$/, '{path}'),
+  )
   const query = new URLSearchParams()
   for (const [name, codec] of Object.entries(propsOf(bound.kind === 'json' ? bound.route.query : undefined))) {
     const value = queryValues[name]
     const isNeeded = optionalInner(codec) === undefined && repeatedItem(codec) === undefined
-    if (isNeeded && value === undefined) throw new Error(`test/support/route-targets.ts knows no value for the query parameter ${name} of ${bound.route.id}: add it there`)
+    if (isNeeded && value === undefined)
+      throw new Error(
+        `test/support/route-targets.ts knows no value for the query parameter ${name} of ${bound.route.id}: add it there`,
+      )
     if (value !== undefined && (isNeeded || name === 'org')) query.set(name, value(world))
   }
   return query.size === 0 ? path : `${path}?${query.toString()}`

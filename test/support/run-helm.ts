@@ -16,7 +16,11 @@ export interface HelmCli {
   remove(): void
 }
 
-export const makeHelmCli = (command: string, kubeconfig: string, environment: Readonly<Record<string, string>> = {}): HelmCli => {
+export const makeHelmCli = (
+  command: string,
+  kubeconfig: string,
+  environment: Readonly<Record<string, string>> = {},
+): HelmCli => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))
   const file = (name: string, content: string | Buffer): string => {
     const path = join(folder, name)
@@ -27,7 +31,13 @@ export const makeHelmCli = (command: string, kubeconfig: string, environment: Re
     cwd: folder,
     timeoutMilliseconds: 120_000,
     // A process of fifty milliseconds needs no garbage collector.
-    environment: { GOGC: 'off', PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: file('kubeconfig', kubeconfig), ...environment },
+    environment: {
+      GOGC: 'off',
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      KUBECONFIG: file('kubeconfig', kubeconfig),
+      ...environment,
+    },
   }
   return {
     run: (...args) => runCommand(command, args, options),

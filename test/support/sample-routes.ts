@@ -4,25 +4,44 @@ import { defineFailure } from '../../core/kernel/failure.ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
 import { anyone, path, query, read, requires, signedIn, withPassword, write } from '../../plugins/kit/access.ts'
 import {
-  AnyJson, answer, FreeObjectCodec, freeText, Id, Instant, Int64, listOf, oneOf, optional, PathId, PathName, PathTail, QueryBoolean, QueryInt, repeatable, request,
+  AnyJson,
+  answer,
+  FreeObjectCodec,
+  freeText,
+  Id,
+  Instant,
+  Int64,
+  listOf,
+  oneOf,
+  optional,
+  PathId,
+  PathName,
+  PathTail,
+  QueryBoolean,
+  QueryInt,
+  repeatable,
+  request,
 } from '../../plugins/kit/codecs.ts'
 import { binary, cookies, empty, json, list, orYaml, text, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute, Route, StreamRoute } from '../../plugins/kit/route.ts'
 import { body, defineRoute } from '../../plugins/kit/route.ts'
 
 /** A tree, whose codec refers to itself. */
-export interface Tree {
+interface Tree {
   readonly label: string
   readonly children: readonly Tree[]
 }
-export const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ label: t.string, children: t.readonlyArray(Tree) }))
+const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ label: t.string, children: t.readonlyArray(Tree) }))
 
 const Visibility = oneOf('public', 'private')
-export const Boat = t.intersection(
-  [answer({ id: Id, name: freeText(40, 1), built: Instant, visibility: Visibility }, 'BoatBase'), t.partial({ tree: Tree, extra: FreeObjectCodec })],
+const Boat = t.intersection(
+  [
+    answer({ id: Id, name: freeText(40, 1), built: Instant, visibility: Visibility }, 'BoatBase'),
+    t.partial({ tree: Tree, extra: FreeObjectCodec }),
+  ],
   'Boat',
 )
-export const BoatOption = request(
+const BoatOption = request(
   {
     name: freeText(40, 1),
     weight: optional(Int64),
@@ -34,11 +53,17 @@ export const BoatOption = request(
   },
   'BoatOption',
 )
-const boat = { id: 1, name: 'Ahoy', built: '2026-01-01T00:00:00Z', visibility: 'public', tree: { label: 'a', children: [{ label: 'b', children: [] }] } }
+const boat = {
+  id: 1,
+  name: 'Ahoy',
+  built: '2026-01-01T00:00:00Z',
+  visibility: 'public',
+  tree: { label: 'a', children: [{ label: 'b', children: [] }] },
+}
 const option = { name: 'Ahoy', kind: 'sail', note: null, tags: ['fast'], labels: { colour: 'red' } }
 
-export const BoatMissing: FailureType<'BoatMissing'> = defineFailure('BoatMissing', 'NotFound', 'A failure of this test.')
-export const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
+const BoatMissing: FailureType<'BoatMissing'> = defineFailure('BoatMissing', 'NotFound', 'A failure of this test.')
+const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
 const inPort = { owner: path('owner'), name: path('cluster') }
 const common = { tag: 'Miscellaneous', failures: [] } as const
 
@@ -81,8 +106,24 @@ const jsonRoutes = [
     failures: [BoatMissing, BoatSunk],
     badPathAs: 400,
   }),
-  defineRoute({ ...common, id: 'sample.dropBoats', method: 'DELETE', path: '/boats', summary: 'Drop', access: withPassword, ok: empty(204) }),
-  defineRoute({ ...common, id: 'sample.board', method: 'POST', path: '/board', summary: 'Board', access: anyone, ok: cookies(200) }),
+  defineRoute({
+    ...common,
+    id: 'sample.dropBoats',
+    method: 'DELETE',
+    path: '/boats',
+    summary: 'Drop',
+    access: withPassword,
+    ok: empty(204),
+  }),
+  defineRoute({
+    ...common,
+    id: 'sample.board',
+    method: 'POST',
+    path: '/board',
+    summary: 'Board',
+    access: anyone,
+    ok: cookies(200),
+  }),
   defineRoute({
     ...common,
     id: 'sample.log',
@@ -144,6 +185,8 @@ const unreachable = (): Promise<never> => Promise.reject(new Error('a sample rou
 
 /** Routes that use everything a declaration can say. */
 export const sampleRoutes: readonly AssembledRoute[] = [
-  ...jsonRoutes.map((route) => assembled({ kind: 'json', route: route as unknown as Route, handler: unreachable, reply: unreachable })),
+  ...jsonRoutes.map((route) =>
+    assembled({ kind: 'json', route: route as unknown as Route, handler: unreachable, reply: unreachable }),
+  ),
   assembled({ kind: 'stream', route: stream, handler: unreachable }),
 ]

@@ -24,7 +24,12 @@ export interface ServiceAnswer {
 export const makeSendJson = (baseUrl: string) => {
   const send = httpSend(baseUrl)
   return async (method: string, path: string, options: SendOptions = {}): Promise<ServiceAnswer> => {
-    const { status, headers, body } = await send({ method, path, headers: headersOf(options), body: bodyOf(options.body) })
+    const { status, headers, body } = await send({
+      method,
+      path,
+      headers: headersOf(options),
+      body: bodyOf(options.body),
+    })
     return { status, headers, text: body, json: parsed(body) }
   }
 }

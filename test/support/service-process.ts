@@ -54,18 +54,32 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS
 export const startServiceProcess = async (options: ProcessOptions = {}): Promise<ServiceProcess> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-process-'))
   // What a killed process leaves among the temporary files, the next one to start would find.
-  const environment = cleanEnvironment({ TMPDIR: folder, ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings })
-  const [file = process.execPath, ...given] = [...(options.enter ?? []), process.execPath, mainFile, 'serve', ...(options.words ?? [])]
+  const environment = cleanEnvironment({
+    TMPDIR: folder,
+    ...(await testEnvironment(folder, options.database ?? 'sqlite')),
+    ...options.settings,
+  })
+  const [file = process.execPath, ...given] = [
+    ...(options.enter ?? []),
+    process.execPath,
+    mainFile,
+    'serve',
+    ...(options.words ?? []),
+  ]
   const child = spawn(file, given, { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
-  const exited = new Promise<number | string>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
+  const exited = new Promise<number | string>((resolve) =>
+    child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')),
+  )
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (output.stderr += text))
   const ready = new Promise<void>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output.stdout += text
       if (/Health +\S+\n/.test(output.stdout)) resolve()
     })
-    void exited.then((code) => reject(new Error(`the service ended with ${code} before it was ready: ${output.stderr}`)))
+    void exited.then((code) =>
+      reject(new Error(`the service ended with ${code} before it was ready: ${output.stderr}`)),
+    )
   })
   await ready
   const baseUrl = /API +(\S+)\/api\/v1\n/.exec(output.stdout)?.[1] ?? ''
@@ -91,10 +105,20 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
   }
 }
 
-/** The routes are those of this process, whose sources are the same: a document of the other one takes longer than its start. */
+/**
+ * The routes are those of this process, whose sources are the same: a document of the other one takes longer than its
+ * start.
+ */
 const checkOf = async (baseUrl: string, environment: NodeJS.ProcessEnv): Promise<() => AnswerCheck> => {
   const { settings } = await loadConfig({ environment })
   const plugins = await loadExternalPlugins(settings.plugins, process.cwd())
   const deployment = deploymentOf(settings)
-  return () => makeAnswerCheckOf(assemblyOf(deployment, plugins.map(({ plugin }) => plugin)).routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment })
+  return () =>
+    makeAnswerCheckOf(
+      assemblyOf(
+        deployment,
+        plugins.map(({ plugin }) => plugin),
+      ).routes,
+      { baseUrl, sessionCookie: settings.sessionCookie, deployment },
+    )
 }

@@ -69,16 +69,25 @@ export interface TestService {
 }
 
 /** For all services of this process: its hashes cost far less than the start of a thread for them. */
-const cheapPasswordHasher = makeArgon2PasswordHasher(makeHashingQueue(), { memoryCost: 8, timeCost: 1 }, {
-  run: async (task) => (task.kind === 'hash' ? hashSync(task.password, task.parameters) : verifySync(task.phc, task.password)),
-})
+const cheapPasswordHasher = makeArgon2PasswordHasher(
+  makeHashingQueue(),
+  { memoryCost: 8, timeCost: 1 },
+  {
+    run: async (task) =>
+      task.kind === 'hash' ? hashSync(task.password, task.parameters) : verifySync(task.phc, task.password),
+  },
+)
 
 export const startService = async (options: ServiceOptions = {}): Promise<TestService> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-service-'))
   const log: string[] = []
-  const borrowed = options.database === 'mysql' && options.settings?.['MOORAGE_DATABASE_URL'] === undefined ? await borrowMysqlDatabase() : undefined
+  const borrowed =
+    options.database === 'mysql' && options.settings?.['MOORAGE_DATABASE_URL'] === undefined
+      ? await borrowMysqlDatabase()
+      : undefined
   await placeCertificate(folder)
-  const databaseUrl = borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
+  const databaseUrl =
+    borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
   const { settings } = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
   const running = await startRunning({
     settings,
@@ -90,7 +99,15 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   })
   const { baseUrl, opsUrl } = running
   // The document has the names of this interface only.
-  const answers = settings.referenceNames ? { stop: () => undefined } : watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => makeAnswerCheckOf(running.assembly.routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) }))
+  const answers = settings.referenceNames
+    ? { stop: () => undefined }
+    : watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () =>
+        makeAnswerCheckOf(running.assembly.routes, {
+          baseUrl,
+          sessionCookie: settings.sessionCookie,
+          deployment: deploymentOf(settings),
+        }),
+      )
   const tokenFor = makeTokenFor(running, settings)
   const client = makeClient(httpSend(baseUrl))
   return {
@@ -115,12 +132,17 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
 }
 
 /** The settings of a test service that its options do not override, with a database of its own. */
-export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> => {
+export const testEnvironment = async (
+  folder: string,
+  database: 'sqlite' | 'mysql',
+): Promise<Readonly<Record<string, string>>> => {
   await placeCertificate(folder)
   return testSettings(folder, database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`)
 }
 
-/** A data folder of a service that has started before: loading what makes a certificate takes a tenth of a first start. */
+/**
+ * A data folder of a service that has started before: loading what makes a certificate takes a tenth of a first start.
+ */
 const placeCertificate = async (folder: string): Promise<void> => {
   const kept = await cached('self-signed-localhost', async (into) => {
     await openSelfSignedIdentity(into, ['localhost', '127.0.0.1', '::1'])
@@ -160,7 +182,10 @@ const makeTokenFor =
       entropy: container.resolve(EntropyToken),
     })
     const input = { name: `test-${(tokens += 1)}`, scopes, expiresAt: undefined }
-    const made = await create(operatorCall('test.createToken'), { owner: { userId: user.id, login: user.login }, ...input })
+    const made = await create(operatorCall('test.createToken'), {
+      owner: { userId: user.id, login: user.login },
+      ...input,
+    })
     if (made._tag === 'Left') throw new Error(made.left.message)
     return made.right.value.reveal()
   }

@@ -20,13 +20,17 @@ export interface SmallDisk {
   close(): Promise<void>
 }
 
-/** Returns undefined where the system does not allow to mount: root may, and others where user namespaces are allowed. */
+/**
+ * Returns undefined where the system does not allow to mount: root may, and others where user namespaces are allowed.
+ */
 export const startSmallDisk = async (mebibytes: number): Promise<SmallDisk | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-disk-'))
   const isRoot = process.getuid?.() === 0
   // The mount is seen by this process alone, and goes with it. It ends when its input is closed, however this one ends.
   const script = `mount -t tmpfs -o size=${mebibytes}m none "$0" && echo mounted && exec cat`
-  const holder = spawn('unshare', [isRoot ? '-m' : '-Urm', 'sh', '-c', script, folder], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const holder = spawn('unshare', [isRoot ? '-m' : '-Urm', 'sh', '-c', script, folder], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   const ended = new Promise<void>((resolve) => holder.once('error', () => resolve()).once('exit', () => resolve()))
   const isMounted = await Promise.race([once(holder.stdout, 'data').then(() => true), ended.then(() => false)])
   if (!isMounted) {
@@ -38,7 +42,13 @@ export const startSmallDisk = async (mebibytes: number): Promise<SmallDisk | und
   return {
     folder,
     outside,
-    enter: ['nsenter', `--target=${holder.pid}`, '--mount', ...(isRoot ? [] : ['--user', '--preserve-credentials']), '--'],
+    enter: [
+      'nsenter',
+      `--target=${holder.pid}`,
+      '--mount',
+      ...(isRoot ? [] : ['--user', '--preserve-credentials']),
+      '--',
+    ],
     fill: (leftKibibytes = 0) => {
       const spare = join(outside, 'spare')
       writeFileSync(spare, Buffer.alloc(leftKibibytes * 1024))

@@ -1,10 +1,12 @@
 import Database from 'better-sqlite3'
 import { until } from './until.ts'
 
-const isBusy = (thrown: unknown): boolean => thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')
+const isBusy = (thrown: unknown): boolean =>
+  thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')
 
 /**
- * Opens the SQLite file of a service, and reads. A reader waits for nobody. The service may run in this process: use `writeSqliteFile` to write.
+ * Opens the SQLite file of a service, and reads. A reader waits for nobody. The service may run in this process: use
+ * `writeSqliteFile` to write.
  */
 export const readSqliteFile = <A>(path: string, read: (file: Database.Database) => A): A => {
   const file = new Database(path, { readonly: true })
@@ -16,8 +18,9 @@ export const readSqliteFile = <A>(path: string, read: (file: Database.Database) 
 }
 
 /**
- * Opens the SQLite file of a service, and writes in one transaction. The service may run in this process, and have a transaction open: a wait of the
- * driver would stop this process, and so that transaction, which then never ends. So nothing waits in the driver, and the write is repeated.
+ * Opens the SQLite file of a service, and writes in one transaction. The service may run in this process, and have a
+ * transaction open: a wait of the driver would stop this process, and so that transaction, which then never ends. So
+ * nothing waits in the driver, and the write is repeated.
  */
 export const writeSqliteFile = async (path: string, write: (file: Database.Database) => unknown): Promise<void> => {
   const file = new Database(path, { timeout: 0 })

@@ -4,8 +4,12 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 /** Which test files a run consists of. Paths are relative to the root of the repository, with slashes. */
 
-/** Life cycles, faults, races and the fresh clone, which start processes, kill them and wait for them; and what a thorough run repeats. */
-const slow = /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
+/**
+ * Life cycles, faults, races and the fresh clone, which start processes, kill them and wait for them; and what a
+ * thorough run repeats.
+ */
+const slow =
+  /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
@@ -19,22 +23,34 @@ export const isOnlySlow = (file: string): boolean => onlySlow.test(file)
 export const kindOf = (file: string): string => file.split('/')[1] ?? file
 
 /** Every tracked or new file of the repository. */
-export const repositoryFiles = (root: string): readonly string[] => lines(git(root, 'ls-files', '--cached', '--others', '--exclude-standard')).filter((file) => existsSync(join(root, file)))
+export const repositoryFiles = (root: string): readonly string[] =>
+  lines(git(root, 'ls-files', '--cached', '--others', '--exclude-standard')).filter((file) =>
+    existsSync(join(root, file)),
+  )
 
 export const testFilesOf = (files: readonly string[]): readonly string[] =>
   files.filter((file) => /^test\/.*\.test\.ts$/.test(file) && !/^test\/support\/|\/fixtures\//.test(file))
 
 /** Files that differ from `base`, a commit; new files included. */
-export const filesChangedSince = (root: string, base: string): readonly string[] =>
-  [...new Set([...lines(git(root, 'diff', '--name-only', base)), ...lines(git(root, 'ls-files', '--others', '--exclude-standard'))])]
+export const filesChangedSince = (root: string, base: string): readonly string[] => [
+  ...new Set([
+    ...lines(git(root, 'diff', '--name-only', base)),
+    ...lines(git(root, 'ls-files', '--others', '--exclude-standard')),
+  ]),
+]
 
 /**
- * The test files that a change can touch: those that import a changed file, directly or through others, and those that name a
- * changed file that is no module. A change of the packages or of the test runner touches all of them.
+ * The test files that a change can touch: those that import a changed file, directly or through others, and those that
+ * name a changed file that is no module. A change of the packages or of the test runner touches all of them.
  */
-export const testsTouchedBy = (root: string, changed: readonly string[], files: readonly string[] = repositoryFiles(root)): readonly string[] => {
+export const testsTouchedBy = (
+  root: string,
+  changed: readonly string[],
+  files: readonly string[] = repositoryFiles(root),
+): readonly string[] => {
   const tests = testFilesOf(files)
-  if (changed.some((file) => /^(?:package(?:-lock)?\.json|ava\.config\.js|tsconfig\.json|test\/run\.ts)$/.test(file))) return tests
+  if (changed.some((file) => /^(?:package(?:-lock)?\.json|ava\.config\.js|tsconfig\.json|test\/run\.ts)$/.test(file)))
+    return tests
   const importers = importersIn(root, files)
   const touched = new Set<string>(changed)
   // A set that grows while it is walked is walked to its new end.
@@ -49,21 +65,26 @@ const reference = /(?:from\s+|import\s*\(?\s*|new URL\(\s*)'(\.{1,2}\/[^']+)'/g
 const importersIn = (root: string, files: readonly string[]): ReadonlyMap<string, readonly string[]> => {
   const importers = new Map<string, string[]>()
   const known = new Set(files)
-  const add = (file: string, importer: string): void => void (importers.get(file)?.push(importer) ?? importers.set(file, [importer]))
+  const add = (file: string, importer: string): void =>
+    void (importers.get(file)?.push(importer) ?? importers.set(file, [importer]))
   for (const module of files.filter((file) => /\.(?:ts|mjs|js|cjs)$/.test(file))) {
     for (const [, named = ''] of readFileSync(join(root, module), 'utf8').matchAll(reference)) {
       const target = relative(root, resolve(root, dirname(module), named)).replaceAll('\\', '/')
       if (known.has(target)) add(target, module)
       // A whole layer that a module lists is no import: the tests of the tree run with everything anyway.
-      else for (const file of files.filter((each) => target.split('/').length > 2 && each.startsWith(`${target}/`))) add(file, module)
+      else
+        for (const file of files.filter((each) => target.split('/').length > 2 && each.startsWith(`${target}/`)))
+          add(file, module)
     }
   }
   return importers
 }
 
-const git = (root: string, ...words: readonly string[]): string => execFileSync('git', [...words], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+const git = (root: string, ...words: readonly string[]): string =>
+  execFileSync('git', [...words], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 
 /** Whether a word names a commit of the repository. */
-export const isCommit = (root: string, word: string): boolean => spawnSync('git', ['rev-parse', '--verify', '--quiet', `${word}^{commit}`], { cwd: root }).status === 0
+export const isCommit = (root: string, word: string): boolean =>
+  spawnSync('git', ['rev-parse', '--verify', '--quiet', `${word}^{commit}`], { cwd: root }).status === 0
 
 const lines = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')

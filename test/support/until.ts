@@ -7,7 +7,7 @@ const patienceMilliseconds = 90_000
 
 /** Asks again and again until there is an answer; throws when there is none in a minute and a half. */
 export const until = async <A>(what: string, ask: () => Promise<A | undefined> | A | undefined): Promise<A> => {
-  for (let waited = 0; waited < patienceMilliseconds; ) {
+  for (let waited = 0; waited < patienceMilliseconds;) {
     const answer = await ask()
     if (answer !== undefined) return answer
     const pause = Math.min(longestPause, Math.max(shortestPause, waited / 10))

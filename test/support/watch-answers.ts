@@ -30,10 +30,12 @@ const keptBytes = 16 * 1024 * 1024
  * Watches what the listener on `port` answers, whoever asks: the typed client, a raw socket or a browser. The check
  * is made when the first answer comes.
  */
-export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => watchIn(watched, port, makeCheck)
+export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch =>
+  watchIn(watched, port, makeCheck)
 
 /** The same for a listener of another process: what the clients of this process receive whole, by undici or `fetch`. */
-export const watchReceivedAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => watchIn(watchedFromOutside, port, makeCheck)
+export const watchReceivedAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch =>
+  watchIn(watchedFromOutside, port, makeCheck)
 
 const watchIn = (listeners: Map<number, Watched>, port: number, makeCheck: () => AnswerCheck): AnswerWatch => {
   const problems = new Map<string, string>()
@@ -68,7 +70,9 @@ const problemOf = (check: AnswerCheck, answer: Parameters<AnswerCheck>[0]): stri
 
 const statusIn = (block: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(block)?.[1] ?? 0)
 
-/** A header block as it was sent. Of a response it is the only place that has all of it: `writeHead` keeps nothing else. */
+/**
+ * A header block as it was sent. Of a response it is the only place that has all of it: `writeHead` keeps nothing else.
+ */
 const headersIn = (block: string): Readonly<Record<string, string>> => {
   const headers: Record<string, string> = {}
   for (const line of block.split('\r\n').slice(1)) {
@@ -125,8 +129,15 @@ subscribe('http.server.request.start', (message) => {
   collect(response, (bytes) => {
     const head = (response as unknown as { readonly _header: string | null })._header ?? ''
     const headers = headersIn(head)
-    const body = bytes !== undefined && bytes.length > 0 && headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes
-    watch.check({ method, target, status: statusIn(head), headers, body: method === 'HEAD' ? '' : body?.toString('utf8') })
+    const body =
+      bytes !== undefined && bytes.length > 0 && headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes
+    watch.check({
+      method,
+      target,
+      status: statusIn(head),
+      headers,
+      body: method === 'HEAD' ? '' : body?.toString('utf8'),
+    })
   })
 })
 
@@ -147,7 +158,9 @@ subscribe('net.server.socket', (message) => {
   const { server } = (message as { readonly socket: { readonly server?: unknown } }).socket
   if (!(server instanceof Server) || hooked.has(server)) return
   hooked.add(server)
-  server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => watchConnection(socket, request.method ?? '', request.url ?? ''))
+  server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) =>
+    watchConnection(socket, request.method ?? '', request.url ?? ''),
+  )
   server.prependListener('clientError', (_error: Error, socket: Duplex) => watchConnection(socket, '', '/api/v1'))
 })
 
@@ -166,7 +179,10 @@ interface Received {
 const received = new WeakMap<Asked, Received>()
 
 subscribe('undici:request:headers', (message) => {
-  const { request, response } = message as { readonly request: Asked; readonly response: { readonly statusCode: number; readonly headers: readonly Uint8Array[] } }
+  const { request, response } = message as {
+    readonly request: Asked
+    readonly response: { readonly statusCode: number; readonly headers: readonly Uint8Array[] }
+  }
   if (response.statusCode <= 101 || watchOf(request) === undefined) return
   const words = response.headers.map((word) => Buffer.from(word).toString('latin1'))
   const headers: Record<string, string> = {}
@@ -189,10 +205,17 @@ subscribe('undici:request:trailers', (message) => {
   if (answer === undefined) return
   received.delete(request)
   const { method, path: target } = request
-  watchOf(request)?.check({ method, target, status: answer.status, headers: answer.headers, body: Buffer.concat(answer.chunks).toString('utf8') })
+  watchOf(request)?.check({
+    method,
+    target,
+    status: answer.status,
+    headers: answer.headers,
+    body: Buffer.concat(answer.chunks).toString('utf8'),
+  })
 })
 
-const watchOf = ({ origin = 'http://0' }: Asked): Watched | undefined => watchedFromOutside.get(Number(new URL(origin).port))
+const watchOf = ({ origin = 'http://0' }: Asked): Watched | undefined =>
+  watchedFromOutside.get(Number(new URL(origin).port))
 
 process.on('exit', () => {
   if (unreported.size === 0) return

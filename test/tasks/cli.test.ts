@@ -42,11 +42,17 @@ test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const run = async (words: readonly string[], more: Partial<CommandContext> & { readonly server?: string; readonly token?: string } = {}) => {
+const run = async (
+  words: readonly string[],
+  more: Partial<CommandContext> & { readonly server?: string; readonly token?: string } = {},
+) => {
   const { server = service.baseUrl, token = ada.token, ...context } = more
   const [out, err]: [string[], string[]] = [[], []]
   const code = await runCommandLine(words, {
-    environment: { MOORAGE_SERVER: server, ...(token === '' ? {} : { MOORAGE_TOKEN: token }) }, print: (text) => void out.push(text), say: (text) => void err.push(text), ...context,
+    environment: { MOORAGE_SERVER: server, ...(token === '' ? {} : { MOORAGE_TOKEN: token }) },
+    print: (text) => void out.push(text),
+    say: (text) => void err.push(text),
+    ...context,
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
@@ -55,7 +61,8 @@ for (const command of ['list', 'show', 'watch', 'cancel']) {
   test(`tasks ${command} --help teaches with examples`, async (t) => {
     const { code, out } = await run(['tasks', command, '--help'])
     t.is(code, 0)
-    for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:', `moorage tasks ${command}`]) t.true(out.includes(part), part)
+    for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:', `moorage tasks ${command}`])
+      t.true(out.includes(part), part)
   })
 }
 
@@ -73,10 +80,18 @@ test('a task is listed, shown and watched; the exit code says how it ended', asy
   t.is((JSON.parse((await run(['tasks', 'show', good.id, '--json'])).out) as { state: string }).state, 'succeeded')
   const watched = await run(['tasks', 'watch', good.id])
   t.is(watched.code, 0)
-  t.deepEqual(watched.out.split('\n').map((line) => line.slice(9)), [
-    'Pending: Good work: waits for a worker', 'Started: Good work started!', '[Counting] Started: Counting', '[Counting] line 1', '[Counting] line 2',
-    '[Counting] Success: Counting', 'Success: Good work completed successfully!',
-  ])
+  t.deepEqual(
+    watched.out.split('\n').map((line) => line.slice(9)),
+    [
+      'Pending: Good work: waits for a worker',
+      'Started: Good work started!',
+      '[Counting] Started: Counting',
+      '[Counting] line 1',
+      '[Counting] line 2',
+      '[Counting] Success: Counting',
+      'Success: Good work completed successfully!',
+    ],
+  )
   const failed = await run(['tasks', 'watch', bad.id])
   t.is(failed.code, 1)
   t.regex(failed.out, /Failed: Bad work failed! \(it does not count\)$/)
@@ -129,7 +144,10 @@ test('a watch resumes after its connection was cut', async (t) => {
     const { id } = await order(service, ada.token, { title: 'Cut', untilCancelled: true })
     await untilState(service, ada.token, id, 'running')
     const lines: string[] = []
-    const watching = run(['tasks', 'watch', id], { server: `http://127.0.0.1:${proxy.port}`, print: (text) => void lines.push(text) })
+    const watching = run(['tasks', 'watch', id], {
+      server: `http://127.0.0.1:${proxy.port}`,
+      print: (text) => void lines.push(text),
+    })
     await until('what there is', () => (lines.length >= 6 ? true : undefined))
     proxy.cut()
     await run(['tasks', 'cancel', id])
@@ -147,20 +165,26 @@ test('in a terminal the steps are drawn in place, and the cursor comes back', as
   const { id } = await order(service, ada.token, { title: 'Drawn \u001b[31mred', fails: true })
   await untilEnd(service, ada.token, id)
   let screen = ''
-  const { code, out } = await run(['tasks', 'watch', id], { terminal: { write: (text) => void (screen += text), columns: () => 60, rows: () => 20 } })
+  const { code, out } = await run(['tasks', 'watch', id], {
+    terminal: { write: (text) => void (screen += text), columns: () => 60, rows: () => 20 },
+  })
   t.is(code, 1)
   t.is(out, '')
   t.true(screen.startsWith('\u001b[?25l'))
   t.true(screen.includes('\u001b[?25h'))
   const last = screen.split('\u001b[J').at(-1) ?? ''
-  t.regex(last, /^✗ Drawn +\[31mred +\d+:\d\d\n {4}it does not count\n {2}✗ Counting +\d+:\d\d\n {6}it does not count\n/)
+  t.regex(
+    last,
+    /^✗ Drawn +\[31mred +\d+:\d\d\n {4}it does not count\n {2}✗ Counting +\d+:\d\d\n {6}it does not count\n/,
+  )
   t.false(last.includes('\u001b[31m'))
 })
 
 test('an interrupted watch ends with 130 and leaves the task alone', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Left alone', untilCancelled: true })
   const child = spawn(process.execPath, [mainFile, 'tasks', 'watch', id], {
-    env: cleanEnvironment({ MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: ada.token }), stdio: ['ignore', 'pipe', 'pipe'],
+    env: cleanEnvironment({ MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: ada.token }),
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
@@ -181,12 +205,26 @@ withNats('the doctor says whether the bus keeps the progress of tasks', async (t
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const port = await reservedPort()
   const settings = { ...(await testEnvironment(folder, 'sqlite')), MOORAGE_BUS_URL: `nats://127.0.0.1:${port}` }
-  const { printed } = await moorage(settings, 'bus', 'init', '--listen', `127.0.0.1:${port}`, '--websocket', `127.0.0.1:${await reservedPort()}`, '--store', '/STORE')
-  const line = async (): Promise<string> => (await moorage(settings, 'doctor')).printed.split('\n').find((each) => each.includes(`nats://127.0.0.1:${port}`)) ?? ''
+  const { printed } = await moorage(
+    settings,
+    'bus',
+    'init',
+    '--listen',
+    `127.0.0.1:${port}`,
+    '--websocket',
+    `127.0.0.1:${await reservedPort()}`,
+    '--store',
+    '/STORE',
+  )
+  const line = async (): Promise<string> =>
+    (await moorage(settings, 'doctor')).printed.split('\n').find((each) => each.includes(`nats://127.0.0.1:${port}`)) ??
+    ''
   const whole = await startNats(port, (store) => printed.replaceAll('/STORE', store))
   t.regex(await line(), /answers and knows the account/)
   await whole.stop()
-  const poor = await startNats(port, (store) => printed.replaceAll('/STORE', store).replace(/^jetstream: \{[^}]*\}$/m, ''))
+  const poor = await startNats(port, (store) =>
+    printed.replaceAll('/STORE', store).replace(/^jetstream: \{[^}]*\}$/m, ''),
+  )
   t.teardown(() => poor.stop())
   t.regex(await line(), /keeps no streams/)
 })
@@ -195,7 +233,10 @@ for (const database of ['sqlite', 'mysql'] as const)
   test(`${database}: a submitted task is done and told`, async (t) => {
     const service = await startService({ database, plugins: [makeTinyPlugin()] })
     try {
-      const reply = await service.client.call(orderWork, { body: { title: 'Count' }, headers: { authorization: `Bearer ${service.adminToken}` } })
+      const reply = await service.client.call(orderWork, {
+        body: { title: 'Count' },
+        headers: { authorization: `Bearer ${service.adminToken}` },
+      })
       if (!reply.ok) throw new Error(reply.text)
       const store = service.running.container.resolve(TaskStoreToken)
       const task = await until('its end', async () => {
@@ -204,10 +245,19 @@ for (const database of ['sqlite', 'mysql'] as const)
       })
       t.is(task.state, 'succeeded')
       const events = await store.events(task.id, 0, 100)
-      t.deepEqual(events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`), [
-        '1 Pending Count: waits for a worker', '2 Started Count started!', '3 Started Counting', '4 Running line 1', '5 Running line 2', '6 Running line 3',
-        '7 Success Counting', '8 Success Count completed successfully!',
-      ])
+      t.deepEqual(
+        events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`),
+        [
+          '1 Pending Count: waits for a worker',
+          '2 Started Count started!',
+          '3 Started Counting',
+          '4 Running line 1',
+          '5 Running line 2',
+          '6 Running line 3',
+          '7 Success Counting',
+          '8 Success Count completed successfully!',
+        ],
+      )
     } finally {
       await service.stop()
     }
@@ -216,9 +266,20 @@ for (const database of ['sqlite', 'mysql'] as const)
 const about = { operation: 'tiny.work', requestId: 'r-1', sourceIp: '10.0.0.1' }
 
 const principalOf = async (service: TestService, token: string, sudo?: string): Promise<Principal> =>
-  unwrap(await service.running.container.resolve(AuthenticatorToken).authenticate({ kind: 'token', token: secret(token) }, sudo, '127.0.0.1', undefined))
+  unwrap(
+    await service.running.container
+      .resolve(AuthenticatorToken)
+      .authenticate({ kind: 'token', token: secret(token) }, sudo, '127.0.0.1', undefined),
+  )
 
-const onEach = (title: string, body: (t: ExecutionContext, service: TestService, callOf: (actor: Actor) => Promise<Principal | string>) => Promise<void>): void => {
+const onEach = (
+  title: string,
+  body: (
+    t: ExecutionContext,
+    service: TestService,
+    callOf: (actor: Actor) => Promise<Principal | string>,
+  ) => Promise<void>,
+): void => {
   for (const database of ['sqlite', 'mysql'] as const)
     test(`${database}: ${title}`, async (t) => {
       const service = await startService({ database })
@@ -234,37 +295,49 @@ const onEach = (title: string, body: (t: ExecutionContext, service: TestService,
     })
 }
 
-onEach('a call is made with the rights of this moment and the limits of the token that asked', async (t, service, callOf) => {
-  const ada = await makePeople(service).person('ada')
-  const narrow = await service.tokenFor(ada.login, ['read:cluster'])
-  const actor = actorOf(await principalOf(service, narrow))
-  const before = (await callOf(actor)) as Principal
-  t.like(before, { login: ada.login, isSiteAdmin: false, method: 'token', tokenId: actor.tokenId })
-  t.deepEqual(before.scopes, actor.scopes)
-  t.truthy(before.tokenCreatedAt)
-  const promoted = await service.send('PATCH', `/api/v1/admin/users/${ada.login}`, { token: service.adminToken, body: { login_name: ada.login, source_id: 0, admin: true } })
-  t.is(promoted.status, 200, promoted.text)
-  t.true(((await callOf(actor)) as Principal).isSiteAdmin)
-})
+onEach(
+  'a call is made with the rights of this moment and the limits of the token that asked',
+  async (t, service, callOf) => {
+    const ada = await makePeople(service).person('ada')
+    const narrow = await service.tokenFor(ada.login, ['read:cluster'])
+    const actor = actorOf(await principalOf(service, narrow))
+    const before = (await callOf(actor)) as Principal
+    t.like(before, { login: ada.login, isSiteAdmin: false, method: 'token', tokenId: actor.tokenId })
+    t.deepEqual(before.scopes, actor.scopes)
+    t.truthy(before.tokenCreatedAt)
+    const promoted = await service.send('PATCH', `/api/v1/admin/users/${ada.login}`, {
+      token: service.adminToken,
+      body: { login_name: ada.login, source_id: 0, admin: true },
+    })
+    t.is(promoted.status, 200, promoted.text)
+    t.true(((await callOf(actor)) as Principal).isSiteAdmin)
+  },
+)
 
-onEach('once the token that asked is gone or has run out, so is the actor; another token of theirs is none of it', async (t, service, callOf) => {
-  const ada = await makePeople(service).person('ada')
-  const actor = actorOf(await principalOf(service, await service.tokenFor(ada.login)))
-  const other = actorOf(await principalOf(service, ada.token))
-  t.is(typeof actor.tokenId, 'number')
-  await service.running.container.resolve(IdentityStoresToken).tokens.remove(actor.userId, actor.tokenId!)
-  t.is(await callOf(actor), 'ActorGone')
-  t.not(await callOf(other), 'ActorGone')
-  t.is(await callOf({ ...other, userId: 99_999_999 as never }), 'ActorGone')
-  const { tokenId: _none, ...withoutToken } = actor
-  t.not(await callOf({ ...withoutToken, method: 'session' }), 'ActorGone', 'a session proves a moment')
-})
+onEach(
+  'once the token that asked is gone or has run out, so is the actor; another token of theirs is none of it',
+  async (t, service, callOf) => {
+    const ada = await makePeople(service).person('ada')
+    const actor = actorOf(await principalOf(service, await service.tokenFor(ada.login)))
+    const other = actorOf(await principalOf(service, ada.token))
+    t.is(typeof actor.tokenId, 'number')
+    await service.running.container.resolve(IdentityStoresToken).tokens.remove(actor.userId, actor.tokenId!)
+    t.is(await callOf(actor), 'ActorGone')
+    t.not(await callOf(other), 'ActorGone')
+    t.is(await callOf({ ...other, userId: 99_999_999 as never }), 'ActorGone')
+    const { tokenId: _none, ...withoutToken } = actor
+    t.not(await callOf({ ...withoutToken, method: 'session' }), 'ActorGone', 'a session proves a moment')
+  },
+)
 
 onEach('a disabled account is gone, and an impersonator who is no site admin any more', async (t, service, callOf) => {
   const people = makePeople(service)
   const [ada, boss] = [await people.person('ada'), await people.person('boss')]
   const edit = async (login: string, body: object) => {
-    const answer = await service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { login_name: login, source_id: 0, ...body } })
+    const answer = await service.send('PATCH', `/api/v1/admin/users/${login}`, {
+      token: service.adminToken,
+      body: { login_name: login, source_id: 0, ...body },
+    })
     t.is(answer.status, 200, answer.text)
   }
   await edit(boss.login, { admin: true })

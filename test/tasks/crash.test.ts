@@ -32,7 +32,12 @@ let ada: Person
 
 test.before(async () => {
   writeFileSync(diaryFile, '')
-  settings = { ...(await testEnvironment(folder, 'mysql')), MOORAGE_TASK_WORKERS: '2', MOORAGE_TEST_DIARY: diaryFile, MOORAGE_PLUGINS: fileURLToPath(new URL('filed-plugin.ts', import.meta.url)) }
+  settings = {
+    ...(await testEnvironment(folder, 'mysql')),
+    MOORAGE_TASK_WORKERS: '2',
+    MOORAGE_TEST_DIARY: diaryFile,
+    MOORAGE_PLUGINS: fileURLToPath(new URL('filed-plugin.ts', import.meta.url)),
+  }
   db = await openDatabase(settings['MOORAGE_DATABASE_URL'] ?? '')
   survivor = await startService({ settings: { ...settings, MOORAGE_PLUGINS: '' }, plugins: [makeTinyPlugin(diary)] })
   ada = await makePeople(survivor).person('ada')
@@ -43,11 +48,15 @@ test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const written = (): readonly string[] => readFileSync(diaryFile, 'utf8').split('\n').filter((line) => line !== '')
+const written = (): readonly string[] =>
+  readFileSync(diaryFile, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
 const startVictim = (): Promise<ServiceProcess> => startServiceProcess({ settings })
 
 /** Makes the time pass that a lease lasts. */
-const leaseRunsOut = (ref: string): Promise<unknown> => db.query((k) => k('tasks').where({ ref }).update({ lease_until: 1 }))
+const leaseRunsOut = (ref: string): Promise<unknown> =>
+  db.query((k) => k('tasks').where({ ref }).update({ lease_until: 1 }))
 
 /** A task that the victim has begun: the survivor's workers are busy meanwhile. */
 const runningAt = async (victim: ServiceProcess, body: object): Promise<string> => {
@@ -66,12 +75,19 @@ const runningAt = async (victim: ServiceProcess, body: object): Promise<string> 
   return id
 }
 
-/** Stops a process at a time when no transaction is open on the database: the survivor would wait for the rows that one has locked. */
+/**
+ * Stops a process at a time when no transaction is open on the database: the survivor would wait for the rows that one
+ * has locked.
+ */
 const freeze = (victim: ServiceProcess): Promise<true> =>
   until('it is stopped between two transactions', async () => {
     victim.signal('SIGSTOP')
     const open = await db.query((k) =>
-      k('information_schema.innodb_trx as t').join('information_schema.processlist as p', 'p.id', 't.trx_mysql_thread_id').whereRaw('p.db = database()').whereRaw('p.id <> connection_id()').select('p.id'),
+      k('information_schema.innodb_trx as t')
+        .join('information_schema.processlist as p', 'p.id', 't.trx_mysql_thread_id')
+        .whereRaw('p.db = database()')
+        .whereRaw('p.id <> connection_id()')
+        .select('p.id'),
     )
     if (open.length === 0) return true
     victim.signal('SIGCONT')
@@ -80,7 +96,8 @@ const freeze = (victim: ServiceProcess): Promise<true> =>
 
 const timesOf = (id: string) => ({
   runs: diary.runs.filter((ref) => ref === id).length + written().filter((line) => line === `run ${id}`).length,
-  recoveries: diary.recoveries.filter((ref) => ref === id).length + written().filter((line) => line === `recover ${id}`).length,
+  recoveries:
+    diary.recoveries.filter((ref) => ref === id).length + written().filter((line) => line === `recover ${id}`).length,
 })
 
 test.serial('a task whose service was killed is recovered once, by another, and never done again', async (t) => {
@@ -96,9 +113,21 @@ test.serial('a task whose service was killed is recovered once, by another, and 
   t.deepEqual(timesOf(id), { runs: 1, recoveries: 1 })
   await feed.ended
   const events = await eventsOf(survivor, ada.token, id)
-  t.deepEqual(feed.events.map(({ event }) => event), events)
-  t.deepEqual(events.slice(-2).map(({ status, data }) => [status, data?.['state']]), [['Running', undefined], ['Failed', 'unknown']])
-  t.deepEqual(events.map(({ seq }) => seq), events.map((_, index) => index + 1))
+  t.deepEqual(
+    feed.events.map(({ event }) => event),
+    events,
+  )
+  t.deepEqual(
+    events.slice(-2).map(({ status, data }) => [status, data?.['state']]),
+    [
+      ['Running', undefined],
+      ['Failed', 'unknown'],
+    ],
+  )
+  t.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index + 1),
+  )
   const next = await order(survivor, ada.token, { title: 'Next', lockKey: 'cluster/1/a/b' })
   t.is((await untilEnd(survivor, ada.token, next.id)).state, 'succeeded', 'the lock is free')
   await victim.stop()
@@ -116,30 +145,41 @@ test.serial('a worker that slept through its lease writes nothing when it wakes'
   const before = await eventsOf(survivor, ada.token, id)
   await until('the time in which it would have ended', () => (performance.now() > wakesAt ? true : undefined))
   victim.signal('SIGCONT')
-  await until('the sleeper has noticed', () => (/taken over by another worker|another worker has it/.test(victim.stderr() + victim.stdout()) ? true : undefined))
+  await until('the sleeper has noticed', () =>
+    /taken over by another worker|another worker has it/.test(victim.stderr() + victim.stdout()) ? true : undefined,
+  )
   t.deepEqual(await eventsOf(survivor, ada.token, id), before)
   t.is((await show(survivor, ada.token, id)).state, 'unknown')
   t.deepEqual(timesOf(id), { runs: 1, recoveries: 1 })
   await victim.stop()
 })
 
-test.serial('a service that stops tells its handlers, gives back what broke off, and leaves alone what waits', async (t) => {
-  const victim = await startVictim()
-  const id = await runningAt(victim, { title: 'Stopped', waitMs: 60_000 })
-  const feed = await openFeed(victim.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
-  await until('the lines', () => (feed.events.length >= 6 ? true : undefined))
-  victim.signal('SIGTERM')
-  t.is(await victim.exited, 0)
-  await feed.ended
-  t.true(written().includes('stop stopping'))
-  t.is((await untilEnd(survivor, ada.token, id)).state, 'unknown', 'at once, before its lease would have run out')
-  t.deepEqual(timesOf(id), { runs: 1, recoveries: 1 })
-  const rest = await openFeed(survivor.baseUrl, `/api/v1/tasks/${id}/events`, ada.token, { 'last-event-id': feed.events.at(-1)?.id ?? '' })
-  await rest.ended
-  const all = await eventsOf(survivor, ada.token, id)
-  t.deepEqual([...feed.events, ...rest.events].map(({ event }) => event), all, 'a reader who comes back elsewhere has missed nothing')
-  await victim.stop()
-})
+test.serial(
+  'a service that stops tells its handlers, gives back what broke off, and leaves alone what waits',
+  async (t) => {
+    const victim = await startVictim()
+    const id = await runningAt(victim, { title: 'Stopped', waitMs: 60_000 })
+    const feed = await openFeed(victim.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
+    await until('the lines', () => (feed.events.length >= 6 ? true : undefined))
+    victim.signal('SIGTERM')
+    t.is(await victim.exited, 0)
+    await feed.ended
+    t.true(written().includes('stop stopping'))
+    t.is((await untilEnd(survivor, ada.token, id)).state, 'unknown', 'at once, before its lease would have run out')
+    t.deepEqual(timesOf(id), { runs: 1, recoveries: 1 })
+    const rest = await openFeed(survivor.baseUrl, `/api/v1/tasks/${id}/events`, ada.token, {
+      'last-event-id': feed.events.at(-1)?.id ?? '',
+    })
+    await rest.ended
+    const all = await eventsOf(survivor, ada.token, id)
+    t.deepEqual(
+      [...feed.events, ...rest.events].map(({ event }) => event),
+      all,
+      'a reader who comes back elsewhere has missed nothing',
+    )
+    await victim.stop()
+  },
+)
 
 const withNatsAndMariaDb = needing('nats', 'mariadb')
 
@@ -167,7 +207,10 @@ withNatsAndMariaDb.serial('two instances share the work; each task is run once a
   const orders = await Promise.all(
     Array.from({ length: 80 }, async (_, i) => {
       const sender = senders[i % 4]!
-      return { sender, ...(await order(i % 2 === 0 ? a : b, sender.token, { title: `Work ${i}`, lines: 2, waitMs: 20 })) }
+      return {
+        sender,
+        ...(await order(i % 2 === 0 ? a : b, sender.token, { title: `Work ${i}`, lines: 2, waitMs: 20 })),
+      }
     }),
   )
   for (const { id, sender } of orders) t.is((await untilEnd(a, sender.token, id)).state, 'succeeded')
@@ -177,67 +220,100 @@ withNatsAndMariaDb.serial('two instances share the work; each task is run once a
   t.true(diaryA.runs.length > 0 && diaryB.runs.length > 0, `${diaryA.runs.length} and ${diaryB.runs.length}`)
   t.deepEqual([...diaryA.recoveries, ...diaryB.recoveries], [])
   const events = await eventsOf(b, orders[0]!.sender.token, orders[0]!.id)
-  t.deepEqual(events.map(({ seq, status }) => `${seq} ${status}`), ['1 Pending', '2 Started', '3 Started', '4 Running', '5 Running', '6 Success', '7 Success'])
+  t.deepEqual(
+    events.map(({ seq, status }) => `${seq} ${status}`),
+    ['1 Pending', '2 Started', '3 Started', '4 Running', '5 Running', '6 Success', '7 Success'],
+  )
 })
 
-withNatsAndMariaDb.serial('a client with bus credentials hears the whole task on the subject that the answer named', async (t) => {
-  const ada = await makePeople(a).person('ada')
-  const hers = await connectWith(await credentialsFrom(a, 'credentials', ada.token))
-  const responseId = '0b9d7c55-9f43-4a0e-8a3a-3a2d64b8a7b4'
-  const subject = `natjobs.resp.${responseId}`
-  const progress = listen(hers, subject)
-  const notices = listen(hers, 'notifications')
-  await hers.flush()
-  const ordered = await order(a, ada.token, { title: 'Told', responseId, lines: 3 })
-  t.is(ordered.subject, subject)
-  await untilEnd(b, ada.token, ordered.id)
-  const heard = () => progress.heard.map(({ text }) => JSON.parse(text) as { seq: number; status: string; msg: string; id: string; step?: string })
-  await until('its end', () => (heard().some(({ id, status }) => id === ordered.id && status === 'Success') ? true : undefined))
-  const once = [...new Map(heard().map((each) => [each.seq, each])).values()]
-  t.deepEqual(once.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`), [
-    '1 Pending Told: waits for a worker', '2 Started Told started!', '3 Started Counting', '4 Running line 1', '5 Running line 2', '6 Running line 3',
-    '7 Success Counting', '8 Success Told completed successfully!',
-  ])
-  t.is(once[0]?.step, 'Told')
-  await until('both notices', () => (notices.heard.length >= 2 ? true : undefined))
-  t.deepEqual([...new Set(notices.heard.map(({ text }) => (JSON.parse(text) as { status: string }).status))], ['Started', 'Success'])
-})
+withNatsAndMariaDb.serial(
+  'a client with bus credentials hears the whole task on the subject that the answer named',
+  async (t) => {
+    const ada = await makePeople(a).person('ada')
+    const hers = await connectWith(await credentialsFrom(a, 'credentials', ada.token))
+    const responseId = '0b9d7c55-9f43-4a0e-8a3a-3a2d64b8a7b4'
+    const subject = `natjobs.resp.${responseId}`
+    const progress = listen(hers, subject)
+    const notices = listen(hers, 'notifications')
+    await hers.flush()
+    const ordered = await order(a, ada.token, { title: 'Told', responseId, lines: 3 })
+    t.is(ordered.subject, subject)
+    await untilEnd(b, ada.token, ordered.id)
+    const heard = () =>
+      progress.heard.map(
+        ({ text }) => JSON.parse(text) as { seq: number; status: string; msg: string; id: string; step?: string },
+      )
+    await until('its end', () =>
+      heard().some(({ id, status }) => id === ordered.id && status === 'Success') ? true : undefined,
+    )
+    const once = [...new Map(heard().map((each) => [each.seq, each])).values()]
+    t.deepEqual(
+      once.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`),
+      [
+        '1 Pending Told: waits for a worker',
+        '2 Started Told started!',
+        '3 Started Counting',
+        '4 Running line 1',
+        '5 Running line 2',
+        '6 Running line 3',
+        '7 Success Counting',
+        '8 Success Told completed successfully!',
+      ],
+    )
+    t.is(once[0]?.step, 'Told')
+    await until('both notices', () => (notices.heard.length >= 2 ? true : undefined))
+    t.deepEqual(
+      [...new Set(notices.heard.map(({ text }) => (JSON.parse(text) as { status: string }).status))],
+      ['Started', 'Success'],
+    )
+  },
+)
 
-withNatsAndMariaDb.serial('a feed of one instance tells at once what the other one does, and a cancel gets there', async (t) => {
-  const ada = await makePeople(a).person('ada')
-  const { id } = await order(a, ada.token, { title: 'Elsewhere', untilCancelled: true })
-  await untilState(a, ada.token, id, 'running')
-  const [far, near] = diaryA.runs.includes(id) ? [b, a] : [a, b]
-  const feed = await openFeed(far.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
-  await until('the lines', () => (feed.events.length >= 6 ? true : undefined))
-  t.is((await far.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })).status, 202)
-  await feed.ended
-  t.like(feed.events.at(-1)?.event, { status: 'Failed', data: { state: 'cancelled' } })
-  t.is((await untilEnd(near, ada.token, id)).state, 'cancelled')
-  t.true([...diaryA.reasons, ...diaryB.reasons].includes('cancelled'))
-})
+withNatsAndMariaDb.serial(
+  'a feed of one instance tells at once what the other one does, and a cancel gets there',
+  async (t) => {
+    const ada = await makePeople(a).person('ada')
+    const { id } = await order(a, ada.token, { title: 'Elsewhere', untilCancelled: true })
+    await untilState(a, ada.token, id, 'running')
+    const [far, near] = diaryA.runs.includes(id) ? [b, a] : [a, b]
+    const feed = await openFeed(far.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
+    await until('the lines', () => (feed.events.length >= 6 ? true : undefined))
+    t.is((await far.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })).status, 202)
+    await feed.ended
+    t.like(feed.events.at(-1)?.event, { status: 'Failed', data: { state: 'cancelled' } })
+    t.is((await untilEnd(near, ada.token, id)).state, 'cancelled')
+    t.true([...diaryA.reasons, ...diaryB.reasons].includes('cancelled'))
+  },
+)
 
-withNatsAndMariaDb.serial('while the bus is away tasks go on; afterwards everything that was missed is published, in order', async (t) => {
-  const ada = await makePeople(a).person('ada')
-  const given = await credentialsFrom(a, 'credentials', ada.token)
-  await world.nats.kill()
-  const { id, subject } = await order(a, ada.token, { title: 'Unheard', lines: 2 })
-  t.is((await untilEnd(b, ada.token, id)).state, 'succeeded')
-  await world.nats.restart()
-  const hers = await until('the server lets her in', async () => connectWith(given).catch(() => undefined))
-  const progress = listen(hers, subject)
-  const admin = await connectWith(await credentialsFrom(a, 'admin_credentials', a.adminToken))
-  const found = await a.running.container.resolve(TaskStoreToken).find(id)
-  const { jetstream, jetstreamManager, DeliverPolicy } = await import('@nats-io/jetstream')
-  const manager = await jetstreamManager(admin)
-  const of = `natjobs.resp.${found?.task.actorId}.${found?.task.responseId}`
-  await until('all of it is stored', async () => {
-    const info = await manager.streams.info('natjobs', { subjects_filter: of }).catch(() => undefined)
-    return info?.state.subjects?.[of] === 7 ? true : undefined
-  })
-  const consumer = await jetstream(admin).consumers.get('natjobs', { filter_subjects: of, deliver_policy: DeliverPolicy.All })
-  const seqs: number[] = []
-  for await (const message of await consumer.fetch({ max_messages: 7, expires: 5_000 })) seqs.push(message.json<{ seq: number }>().seq)
-  t.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7])
-  t.true(progress.heard.length <= 7)
-})
+withNatsAndMariaDb.serial(
+  'while the bus is away tasks go on; afterwards everything that was missed is published, in order',
+  async (t) => {
+    const ada = await makePeople(a).person('ada')
+    const given = await credentialsFrom(a, 'credentials', ada.token)
+    await world.nats.kill()
+    const { id, subject } = await order(a, ada.token, { title: 'Unheard', lines: 2 })
+    t.is((await untilEnd(b, ada.token, id)).state, 'succeeded')
+    await world.nats.restart()
+    const hers = await until('the server lets her in', async () => connectWith(given).catch(() => undefined))
+    const progress = listen(hers, subject)
+    const admin = await connectWith(await credentialsFrom(a, 'admin_credentials', a.adminToken))
+    const found = await a.running.container.resolve(TaskStoreToken).find(id)
+    const { jetstream, jetstreamManager, DeliverPolicy } = await import('@nats-io/jetstream')
+    const manager = await jetstreamManager(admin)
+    const of = `natjobs.resp.${found?.task.actorId}.${found?.task.responseId}`
+    await until('all of it is stored', async () => {
+      const info = await manager.streams.info('natjobs', { subjects_filter: of }).catch(() => undefined)
+      return info?.state.subjects?.[of] === 7 ? true : undefined
+    })
+    const consumer = await jetstream(admin).consumers.get('natjobs', {
+      filter_subjects: of,
+      deliver_policy: DeliverPolicy.All,
+    })
+    const seqs: number[] = []
+    for await (const message of await consumer.fetch({ max_messages: 7, expires: 5_000 }))
+      seqs.push(message.json<{ seq: number }>().seq)
+    t.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7])
+    t.true(progress.heard.length <= 7)
+  },
+)

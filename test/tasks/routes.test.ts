@@ -50,32 +50,57 @@ test.serial('a task is shown with its end, its result and its events, and its in
   t.is(subject, `natjobs.resp.${String(task['response_id'])}`)
   t.true(Date.parse(String(task['started_at'])) >= Date.parse(String(task['created_at'])))
   const events = await eventsOf(service, ada.token, id)
-  t.deepEqual(events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`), [
-    '1 Pending Count: waits for a worker', '2 Started Count started!', '3 Started Counting', '4 Running line 1', '5 Running line 2',
-    '6 Success Counting', '7 Success Count completed successfully!',
-  ])
-  t.deepEqual(events.map(({ id: each }) => each === id), [true, true, false, false, false, false, true])
+  t.deepEqual(
+    events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`),
+    [
+      '1 Pending Count: waits for a worker',
+      '2 Started Count started!',
+      '3 Started Counting',
+      '4 Running line 1',
+      '5 Running line 2',
+      '6 Success Counting',
+      '7 Success Count completed successfully!',
+    ],
+  )
+  t.deepEqual(
+    events.map(({ id: each }) => each === id),
+    [true, true, false, false, false, false, true],
+  )
   const audit = await service.call(ada.token, listOwnAudit, { page: { limit: 50 } })
-  for (const text of [JSON.stringify(task), JSON.stringify(events), audit.text, service.logText()]) t.false(text.includes('hunter2'))
+  for (const text of [JSON.stringify(task), JSON.stringify(events), audit.text, service.logText()])
+    t.false(text.includes('hunter2'))
 })
 
 test.serial('a failed task has its cause; one that throws has a general message', async (t) => {
   const failed = await order(service, ada.token, { title: 'Fail', fails: true })
-  t.like(await untilEnd(service, ada.token, failed.id), { state: 'failed', message: 'Fail failed!', error: 'it does not count' })
+  t.like(await untilEnd(service, ada.token, failed.id), {
+    state: 'failed',
+    message: 'Fail failed!',
+    error: 'it does not count',
+  })
   const thrown = await order(service, ada.token, { title: 'Throw', throws: true })
   const task = await untilEnd(service, ada.token, thrown.id)
   t.is(task.state, 'failed')
   t.false(JSON.stringify(task).includes('the handler threw'))
   t.true(service.logText().includes('the handler threw'))
   const events = await eventsOf(service, ada.token, thrown.id)
-  t.deepEqual(events.slice(-2).map(({ status, error }) => `${status}: ${error ?? ''}`), ['Failed: Not finished.', 'Failed: The service met an error of its own; its log says more.'])
+  t.deepEqual(
+    events.slice(-2).map(({ status, error }) => `${status}: ${error ?? ''}`),
+    ['Failed: Not finished.', 'Failed: The service met an error of its own; its log says more.'],
+  )
 })
 
 test.serial('another user sees nothing of a task', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Mine', untilCancelled: true })
-  for (const [method, path] of [['GET', ''], ['GET', '/events'], ['POST', '/cancel']] as const) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/events'],
+    ['POST', '/cancel'],
+  ] as const) {
     const foreign = await service.send(method, `/api/v1/tasks/${id}${path}`, { token: eve.token })
-    const none = await service.send(method, `/api/v1/tasks/00000000-0000-4000-8000-000000000000${path}`, { token: eve.token })
+    const none = await service.send(method, `/api/v1/tasks/00000000-0000-4000-8000-000000000000${path}`, {
+      token: eve.token,
+    })
     t.is(foreign.status, 404)
     t.deepEqual({ ...foreign.json, requestId: '' }, { ...none.json, requestId: '' })
     t.is((await service.send(method, `/api/v1/tasks/${id}${path}`)).status, 401)
@@ -94,8 +119,10 @@ test.serial('tasks are listed newest first, by state, kind and cluster', async (
   const second = await order(service, zoe.token, { title: 'Second', fails: true })
   await untilEnd(service, zoe.token, first.id)
   await untilEnd(service, zoe.token, second.id)
-  const titles = async (query: { readonly account?: string; readonly state?: 'failed'; readonly kind?: string; readonly cluster?: string }, page = {}) =>
-    (await service.call(zoe.token, listTasks, { query, page })).value.items.map(({ title }) => title)
+  const titles = async (
+    query: { readonly account?: string; readonly state?: 'failed'; readonly kind?: string; readonly cluster?: string },
+    page = {},
+  ) => (await service.call(zoe.token, listTasks, { query, page })).value.items.map(({ title }) => title)
   t.deepEqual(await titles({}), ['Second', 'First'])
   t.deepEqual(await titles({ state: 'failed' }), ['Second'])
   t.deepEqual(await titles({ kind: 'tiny.work', cluster: 'ada/one' }), ['Second', 'First'])
@@ -117,7 +144,10 @@ test.serial('a feed tells what was and what comes, and ends with the task', asyn
   await feed.ended
   const last = feed.events.at(-1)
   t.like(last?.event, { id, status: 'Failed', msg: 'Wait was cancelled.', data: { state: 'cancelled' } })
-  t.deepEqual(feed.events.map((each) => each.id), feed.events.map((_, index) => String(index + 1)))
+  t.deepEqual(
+    feed.events.map((each) => each.id),
+    feed.events.map((_, index) => String(index + 1)),
+  )
   const again = await openFeed(service.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
   await again.ended
   t.deepEqual(again.events, feed.events, 'a late reader gets the same events')
@@ -162,7 +192,9 @@ test.serial('one caller has a limited number of open feeds, and others have thei
 })
 
 test.serial('a task that waits is cancelled at once and never done; one that has ended cannot be', async (t) => {
-  const busy = await Promise.all(Array.from({ length: 3 }, (_, i) => order(service, eve.token, { title: `Busy ${i}`, untilCancelled: true })))
+  const busy = await Promise.all(
+    Array.from({ length: 3 }, (_, i) => order(service, eve.token, { title: `Busy ${i}`, untilCancelled: true })),
+  )
   for (const { id } of busy) await untilState(service, eve.token, id, 'running')
   const waiting = await order(service, eve.token, { title: 'Waiting' })
   const cancelled = await cancel(eve.token, waiting.id)
@@ -174,19 +206,34 @@ test.serial('a task that waits is cancelled at once and never done; one that has
   for (const { id } of busy) t.true((await cancel(eve.token, id)).value.is_cancel_requested)
   for (const { id } of busy) t.is((await untilEnd(service, eve.token, id)).state, 'cancelled')
   t.false(diary.runs.includes(waiting.id))
-  t.deepEqual((await eventsOf(service, eve.token, waiting.id)).map(({ status }) => status), ['Pending', 'Failed'])
+  t.deepEqual(
+    (await eventsOf(service, eve.token, waiting.id)).map(({ status }) => status),
+    ['Pending', 'Failed'],
+  )
 })
 
 test.serial('one lock has one task at a time, and the refusal says whose within the account', async (t) => {
-  const first = await order(service, ada.token, { title: 'Holder', lockKey: 'cluster/7/shop/web', untilCancelled: true })
-  const ask = (more: object) => service.send('POST', '/api/v1/tiny-work/', { token: eve.token, body: { title: 'Other', lockKey: 'cluster/7/shop/web', ...more } })
+  const first = await order(service, ada.token, {
+    title: 'Holder',
+    lockKey: 'cluster/7/shop/web',
+    untilCancelled: true,
+  })
+  const ask = (more: object) =>
+    service.send('POST', '/api/v1/tiny-work/', {
+      token: eve.token,
+      body: { title: 'Other', lockKey: 'cluster/7/shop/web', ...more },
+    })
   const refused = await ask({ tenantId: (await show(service, ada.token, first.id)).account_id })
   t.is(refused.status, 409)
   t.is(refused.json.code, 'TaskLocked')
   t.regex(refused.json.message as string, new RegExp(`"Holder" of ${ada.login} \\(task ${first.id}\\)`))
   const foreign = await ask({})
   t.is(foreign.status, 409)
-  t.is(foreign.json.message, 'Another task works on the same object. Try again.', 'a task of another account does not exist for the caller')
+  t.is(
+    foreign.json.message,
+    'Another task works on the same object. Try again.',
+    'a task of another account does not exist for the caller',
+  )
   await cancel(ada.token, first.id)
   await untilEnd(service, ada.token, first.id)
   const next = await order(service, eve.token, { title: 'Other', lockKey: 'cluster/7/shop/web' })
@@ -195,7 +242,11 @@ test.serial('one lock has one task at a time, and the refusal says whose within 
 
 test.serial('of twenty at once one gets the lock', async (t) => {
   const body = { title: 'Race', lockKey: 'cluster/8/shop/web', untilCancelled: true }
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => service.send('POST', '/api/v1/tiny-work/', { token: i % 2 === 0 ? ada.token : eve.token, body })))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      service.send('POST', '/api/v1/tiny-work/', { token: i % 2 === 0 ? ada.token : eve.token, body }),
+    ),
+  )
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 19 }, () => 409)])
   const winner = answers.find(({ status }) => status === 200)?.json as { id: string }
   await cancel(service.adminToken, winner.id)
@@ -214,21 +265,42 @@ test.serial('the same response-id and input are answered as the first time; anot
   const other = await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { ...body, lines: 2 } })
   t.is(other.status, 422)
   t.is(other.json.code, 'ResponseIdTaken')
-  t.is((await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { title: 'x', responseId: 'r.1' } })).json.code, 'InvalidBody')
-  t.is((await order(service, ada.token, { title: 'Other', responseId: responseId.toLowerCase(), lines: 1 })).subject, `natjobs.resp.${responseId.toLowerCase()}`, 'case counts')
+  t.is(
+    (await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { title: 'x', responseId: 'r.1' } }))
+      .json.code,
+    'InvalidBody',
+  )
+  t.is(
+    (await order(service, ada.token, { title: 'Other', responseId: responseId.toLowerCase(), lines: 1 })).subject,
+    `natjobs.resp.${responseId.toLowerCase()}`,
+    'case counts',
+  )
   const hers = await order(service, eve.token, body)
   t.not(hers.id, answers[0]!.id, 'an id of another user is free')
 })
 
 test.serial('a kind that no plugin declares is refused before anything is written', async (t) => {
   const before = (await service.send('GET', '/api/v1/tasks', { token: ada.token })).text
-  t.is((await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { title: 'x', kind: 'tiny.unheardOf' } })).status, 500)
+  t.is(
+    (
+      await service.send('POST', '/api/v1/tiny-work/', {
+        token: ada.token,
+        body: { title: 'x', kind: 'tiny.unheardOf' },
+      })
+    ).status,
+    500,
+  )
   t.is((await service.send('GET', '/api/v1/tasks', { token: ada.token })).text, before)
 })
 
 test.serial('the tasks of an organization are seen only by users who may connect to its clusters', async (t) => {
   const people = makePeople(service)
-  const [olga, carl, dora, fred] = [await people.person('olga'), await people.person('carl'), await people.person('dora'), await people.person('fred')]
+  const [olga, carl, dora, fred] = [
+    await people.person('olga'),
+    await people.person('carl'),
+    await people.person('dora'),
+    await people.person('fred'),
+  ]
   const [harbour, other] = [await people.organization(olga), await people.organization(fred)]
   const connect = { namespace: 'cluster_mgmt', action: 'connect to clusters' }
   const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
@@ -245,7 +317,12 @@ test.serial('the tasks of an organization are seen only by users who may connect
   await untilEnd(service, fred.token, foreign.id)
   const seen = async (person: Person, ref: string) => [
     (await service.send('GET', `/api/v1/tasks/${ref}`, { token: person.token })).status,
-    (await service.send('GET', `/api/v1/tasks/${ref}/events`, { token: person.token, headers: { accept: 'application/json' } })).status,
+    (
+      await service.send('GET', `/api/v1/tasks/${ref}/events`, {
+        token: person.token,
+        headers: { accept: 'application/json' },
+      })
+    ).status,
     (await service.send('POST', `/api/v1/tasks/${ref}/cancel`, { token: person.token })).status,
   ]
   t.deepEqual(await seen(olga, id), [200, 200, 409])
@@ -254,7 +331,10 @@ test.serial('the tasks of an organization are seen only by users who may connect
   t.deepEqual(await seen(fred, id), [404, 404, 404])
   t.deepEqual(await seen(carl, foreign.id), [404, 404, 404])
   const ofHarbour = await service.call(carl.token, listTasks, { query: { account: harbour } })
-  t.deepEqual(ofHarbour.value.items.map(({ title }) => title), ['For the harbour'])
+  t.deepEqual(
+    ofHarbour.value.items.map(({ title }) => title),
+    ['For the harbour'],
+  )
   t.is((await service.send('GET', `/api/v1/tasks?account=${harbour}`, { token: dora.token })).status, 404)
   t.is((await service.send('GET', `/api/v1/tasks?account=${other}`, { token: carl.token })).status, 404)
   t.deepEqual((await service.call(carl.token, listTasks)).value.items, [], 'the own list has own tasks only')
@@ -266,8 +346,13 @@ test.serial('beyond a hundred unfinished tasks an account gets a message to wait
   const body = { title: 'Many', untilCancelled: true }
   const ids: string[] = []
   for (let i = 0; i < 100; i++) ids.push((await order(service, many.token, body)).id)
-  const answers = await Promise.all(Array.from({ length: 3 }, () => service.send('POST', '/api/v1/tiny-work/', { token: many.token, body })))
-  t.deepEqual(answers.map(({ status, json }) => `${status} ${(json as { code: string }).code}`), ['429 TooManyTasks', '429 TooManyTasks', '429 TooManyTasks'])
+  const answers = await Promise.all(
+    Array.from({ length: 3 }, () => service.send('POST', '/api/v1/tiny-work/', { token: many.token, body })),
+  )
+  t.deepEqual(
+    answers.map(({ status, json }) => `${status} ${(json as { code: string }).code}`),
+    ['429 TooManyTasks', '429 TooManyTasks', '429 TooManyTasks'],
+  )
   t.truthy(answers[0]?.headers['retry-after'])
   const { id } = await order(service, one.token, { title: 'One' })
   t.is((await untilEnd(service, one.token, id)).state, 'succeeded', 'and it waits for none of them')
@@ -297,8 +382,25 @@ test.serial('how many tasks there are, and for how long one waits, is in the met
 const ref = '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'
 const harbour = 9 as AccountId
 const taskOf = (tenantId: AccountId, actorId: UserId): Task => ({
-  id: 1 as TaskId, ref, responseId: ref, subject: 's', kind: 'tiny.work', title: 'Work', tenantId, actorId, actorLogin: 'ada', about: {}, state: 'running', isCancelRequested: false,
-  fence: 1, message: '', error: undefined, result: undefined, createdAt: new Date(), startedAt: new Date(), endedAt: undefined,
+  id: 1 as TaskId,
+  ref,
+  responseId: ref,
+  subject: 's',
+  kind: 'tiny.work',
+  title: 'Work',
+  tenantId,
+  actorId,
+  actorLogin: 'ada',
+  about: {},
+  state: 'running',
+  isCancelRequested: false,
+  fence: 1,
+  message: '',
+  error: undefined,
+  result: undefined,
+  createdAt: new Date(),
+  startedAt: new Date(),
+  endedAt: undefined,
 })
 
 /** A store with one running task, and an authorizer that gives what is held; both say what they were asked. */
@@ -329,7 +431,11 @@ test('a task of the own account takes one look, an own one of an organization an
   const other = 8 as UserId
   t.deepEqual(await look(taskOf(principal.userId, principal.userId)), ['seen', 'store'])
   t.deepEqual(await look(taskOf(harbour, principal.userId), 'member'), ['seen', 'store', 'member on harbour'])
-  t.deepEqual(await look(taskOf(harbour, principal.userId), 'can_view_tasks'), ['TaskMissing', 'store', 'member on harbour'])
+  t.deepEqual(await look(taskOf(harbour, principal.userId), 'can_view_tasks'), [
+    'TaskMissing',
+    'store',
+    'member on harbour',
+  ])
   t.deepEqual(await look(taskOf(harbour, other), 'can_view_tasks'), ['seen', 'store', 'can_view_tasks on harbour'])
   t.deepEqual(await look(taskOf(harbour, other), 'member'), ['TaskMissing', 'store', 'can_view_tasks on harbour'])
 })
@@ -339,7 +445,14 @@ test('an open feed of an own task is cut once its reader has left the organizati
   const { asked, ...deps } = world(taskOf(harbour, principal.userId), held)
   const bus = makeInProcessTaskBus()
   const unused = async (): Promise<never> => Promise.reject(new Error('not asked for here'))
-  const routes = taskGroup.routes?.({ ...deps, bus, unitOfWork: { run: unused }, publisher: {} as EventPublisher, clock: { now: () => new Date() } }) ?? []
+  const routes =
+    taskGroup.routes?.({
+      ...deps,
+      bus,
+      unitOfWork: { run: unused },
+      publisher: {} as EventPublisher,
+      clock: { now: () => new Date() },
+    }) ?? []
   const server = await startStubServer(routes, { feedTimes: { recheck: 20 } })
   t.teardown(() => server.stop())
   const feed = await openFeed(server.baseUrl, `/api/v1/tasks/${ref}/events`, 'good')

@@ -5,7 +5,12 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlTaskOutbox } from '../../adapters/sql/tasks/task-outbox.ts'
 import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
-import { endedStatements, makeSqlTaskRetention, makeSqlTaskChanges, makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
+import {
+  endedStatements,
+  makeSqlTaskRetention,
+  makeSqlTaskChanges,
+  makeSqlTaskStore,
+} from '../../adapters/sql/tasks/task-store.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import type { ShownEvent } from '../../composition/cli/tasks/task-view.ts'
@@ -15,7 +20,15 @@ import type { Log } from '../../core/kernel/log.ts'
 import { makeEventPublisher, makeJournal, makeProgress } from '../../core/tasks/events.ts'
 import type { NewTaskEvent, OutboxItem, TaskEnd, TaskOutbox, TaskRetention } from '../../core/tasks/ports.ts'
 import { makeRetireTasks } from '../../core/tasks/tasks.ts'
-import { bounded, boundedEnd, cancelDecision, eachSentenceOnce, endEvent, mayBecome, subjectOf } from '../../core/tasks/task-rules.ts'
+import {
+  bounded,
+  boundedEnd,
+  cancelDecision,
+  eachSentenceOnce,
+  endEvent,
+  mayBecome,
+  subjectOf,
+} from '../../core/tasks/task-rules.ts'
 import { isFinal, taskStates } from '../../core/tasks/types.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -30,7 +43,11 @@ const clock = { now: () => new Date('2026-05-01T08:00:00Z') }
 
 test('a final state is for ever, and every other one can end', (t) => {
   fc.assert(fc.property(state, state, (from, to) => !(isFinal(from) && mayBecome(from, to))))
-  for (const from of taskStates.filter((each) => !isFinal(each))) t.true(taskStates.some((to) => isFinal(to) && mayBecome(from, to)), from)
+  for (const from of taskStates.filter((each) => !isFinal(each)))
+    t.true(
+      taskStates.some((to) => isFinal(to) && mayBecome(from, to)),
+      from,
+    )
   t.false(mayBecome('queued', 'unknown'), 'what was not begun is never lost')
   t.false(mayBecome('queued', 'succeeded'))
 })
@@ -42,13 +59,24 @@ test('whatever may be cancelled may become cancelled', (t) => {
 })
 
 test('a response id is one word of a bus subject, of 1 to 64 characters, and keeps its case', (t) => {
-  fc.assert(fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), (id) => {
-    const decoded = ResponseId.decode(id)
-    return isRight(decoded) && decoded.right === id
-  }))
+  fc.assert(
+    fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), (id) => {
+      const decoded = ResponseId.decode(id)
+      return isRight(decoded) && decoded.right === id
+    }),
+  )
   // What existing clients make: a UUID in either case, an xid, a ULID, a name with a counter.
-  for (const id of ['6F1CBB1E-52c8-4b7a-9d0e-0c3f0f6f2a11', 'cq3v8t5ng3bk0a1b2c3g', '01J9ZQ4T8X3YB6W7V5N2M1K0PE', 'install_web-7', '7', 'x'.repeat(64)]) t.true(isRight(ResponseId.decode(id)), id)
-  for (const bad of ['', '*', '>', 'a.b', 'a b', ' a', 'a\n', 'a/b', 'ä', 'x'.repeat(65)]) t.true(isLeft(ResponseId.decode(bad)), bad)
+  for (const id of [
+    '6F1CBB1E-52c8-4b7a-9d0e-0c3f0f6f2a11',
+    'cq3v8t5ng3bk0a1b2c3g',
+    '01J9ZQ4T8X3YB6W7V5N2M1K0PE',
+    'install_web-7',
+    '7',
+    'x'.repeat(64),
+  ])
+    t.true(isRight(ResponseId.decode(id)), id)
+  for (const bad of ['', '*', '>', 'a.b', 'a b', ' a', 'a\n', 'a/b', 'ä', 'x'.repeat(65)])
+    t.true(isLeft(ResponseId.decode(bad)), bad)
 })
 
 test('ids are UUIDs of version 4, and their subject is two words and one token', (t) => {
@@ -69,45 +97,72 @@ test('texts and results of an end are bounded, and the end event says how it end
   t.deepEqual(of('x'.repeat(256 * 1024)), { text: 'x'.repeat(256 * 1024) })
   t.deepEqual(of('x'.repeat(256 * 1024 + 1)), cut)
   t.deepEqual(of('ü'.repeat(128 * 1024 + 1)), cut, 'bytes count')
-  t.deepEqual(boundedEnd({ state: 'succeeded', message: 'm', result: { a: 1 } }, '{"a":1}'), { state: 'succeeded', message: 'm', result: { a: 1 } })
+  t.deepEqual(boundedEnd({ state: 'succeeded', message: 'm', result: { a: 1 } }, '{"a":1}'), {
+    state: 'succeeded',
+    message: 'm',
+    result: { a: 1 },
+  })
   for (const each of ['succeeded', 'failed', 'cancelled', 'unknown'] as const) {
     const event = endEvent(task, { state: each, message: 'm' }, clock.now())
-    t.like(event, { id: task.ref, status: each === 'succeeded' ? 'Success' : 'Failed', data: { state: each }, isNotable: true })
+    t.like(event, {
+      id: task.ref,
+      status: each === 'succeeded' ? 'Success' : 'Failed',
+      data: { state: each },
+      isNotable: true,
+    })
     t.is(event.error, each === 'succeeded' ? undefined : 'm')
   }
 })
 
 const action = fc.oneof(
   fc.record({ do: fc.constant('open' as const), text: fc.string() }),
-  fc.record({ do: fc.constantFrom('say' as const, 'done' as const, 'failed' as const), step: fc.nat(5), text: fc.string() }),
+  fc.record({
+    do: fc.constantFrom('say' as const, 'done' as const, 'failed' as const),
+    step: fc.nat(5),
+    text: fc.string(),
+  }),
 )
 
 test('whatever a handler says, each step begins once, ends once, and says nothing before or after', (t) => {
-  fc.assert(fc.property(fc.array(action, { maxLength: 40 }), fc.boolean(), (actions, isGood) => {
-    const events: NewTaskEvent[] = []
-    const progress = makeProgress(task, clock, (event) => void events.push(event))
-    const steps: ReturnType<typeof progress.step>[] = []
-    for (const each of actions) {
-      if (each.do === 'open') steps.push(progress.step(each.text))
-      else steps[each.step]?.[each.do](each.text)
-    }
-    progress.closeSteps(isGood)
-    const byId = new Map<string, string>()
-    for (const { id, status } of events) byId.set(id, `${byId.get(id) ?? ''}${status[0]}`)
-    return byId.size === steps.length && [...byId].every(([id, told]) => id !== task.ref && /^SR*[SF]$/.test(told))
-  }))
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 40 }), fc.boolean(), (actions, isGood) => {
+      const events: NewTaskEvent[] = []
+      const progress = makeProgress(task, clock, (event) => void events.push(event))
+      const steps: ReturnType<typeof progress.step>[] = []
+      for (const each of actions) {
+        if (each.do === 'open') steps.push(progress.step(each.text))
+        else steps[each.step]?.[each.do](each.text)
+      }
+      progress.closeSteps(isGood)
+      const byId = new Map<string, string>()
+      for (const { id, status } of events) byId.set(id, `${byId.get(id) ?? ''}${status[0]}`)
+      return byId.size === steps.length && [...byId].every(([id, told]) => id !== task.ref && /^SR*[SF]$/.test(told))
+    }),
+  )
   const said: NewTaskEvent[] = []
-  makeProgress(task, clock, (event) => void said.push(event)).say('x'.repeat(5000), { level: 'warning', data: { much: 'y'.repeat(9000) } })
+  makeProgress(task, clock, (event) => void said.push(event)).say('x'.repeat(5000), {
+    level: 'warning',
+    data: { much: 'y'.repeat(9000) },
+  })
   t.like(said[0], { id: task.ref, status: 'Running', level: 'warning', data: { isTruncated: true } })
   t.is(said[0]?.msg.length, 4000)
 })
 
 const journalOf = () => {
   const stored: NewTaskEvent[] = []
-  const journal = makeJournal({ store: async (events) => stored.push(...events) > 0, onStored: () => undefined, onLost: () => undefined })
+  const journal = makeJournal({
+    store: async (events) => stored.push(...events) > 0,
+    onStored: () => undefined,
+    onLost: () => undefined,
+  })
   return { journal, all: async () => [...stored, ...(await journal.close())] }
 }
-const event = (status: NewTaskEvent['status'], msg: string): NewTaskEvent => ({ at: clock.now(), id: 'step', status, msg })
+const event = (status: NewTaskEvent['status'], msg: string): NewTaskEvent => ({
+  at: clock.now(),
+  id: 'step',
+  status,
+  msg,
+})
 
 test('of more than two thousand lines the first are kept, then one that says so; steps are kept', async (t) => {
   const { journal, all } = journalOf()
@@ -116,13 +171,17 @@ test('of more than two thousand lines the first are kept, then one that says so;
   journal.add(event('Success', 'end'))
   const kept = await all()
   t.is(kept.length, 2_003)
-  t.deepEqual([kept[0], ...kept.slice(-3)].map((each) => each?.msg), ['begin', 'line 2000', 'Further lines are not kept.', 'end'])
+  t.deepEqual(
+    [kept[0], ...kept.slice(-3)].map((each) => each?.msg),
+    ['begin', 'line 2000', 'Further lines are not kept.', 'end'],
+  )
   t.like(kept.at(-2), { id: 'step', status: 'Running', level: 'warning' })
 })
 
 test('of all lines at most a mebibyte is kept', async (t) => {
   const { journal, all } = journalOf()
-  for (let line = 0; line < 300; line += 1) journal.add({ ...event('Running', 'x'.repeat(4_000)), data: { text: 'y'.repeat(4_000) } })
+  for (let line = 0; line < 300; line += 1)
+    journal.add({ ...event('Running', 'x'.repeat(4_000)), data: { text: 'y'.repeat(4_000) } })
   const kept = await all()
   t.is(kept.at(-1)?.msg, 'Further lines are not kept.')
   t.true(kept.length > 100 && kept.length < 140, String(kept.length))
@@ -139,32 +198,75 @@ test('steps beyond a thousand are done and not told, which is said once', (t) =>
   progress.closeSteps(true)
   t.is(events.filter(({ status }) => status === 'Started').length, 1_000)
   t.is(events.filter(({ status }) => status === 'Success').length, 1_000)
-  t.deepEqual(events.filter(({ id }) => id === task.ref).map(({ msg }) => msg), ['Further steps are not told.'])
+  t.deepEqual(
+    events.filter(({ id }) => id === task.ref).map(({ msg }) => msg),
+    ['Further steps are not told.'],
+  )
 })
 
 const shown = fc.record({
-  seq: fc.nat(), at: fc.constant('2026-05-01T08:00:00.000Z'), id: fc.constantFrom('t', 's1', 's2', 's3', 's4', 's5', 's6'),
-  status: fc.constantFrom('Pending' as const, 'Started' as const, 'Running' as const, 'Success' as const, 'Failed' as const), msg: fc.string(), step: fc.option(fc.string(), { nil: undefined }), error: fc.option(fc.string(), { nil: undefined }),
+  seq: fc.nat(),
+  at: fc.constant('2026-05-01T08:00:00.000Z'),
+  id: fc.constantFrom('t', 's1', 's2', 's3', 's4', 's5', 's6'),
+  status: fc.constantFrom(
+    'Pending' as const,
+    'Started' as const,
+    'Running' as const,
+    'Success' as const,
+    'Failed' as const,
+  ),
+  msg: fc.string(),
+  step: fc.option(fc.string(), { nil: undefined }),
+  error: fc.option(fc.string(), { nil: undefined }),
 })
 
 test('whatever events come, the display fits its terminal and prints no control characters', (t) => {
-  t.notThrows(() => fc.assert(fc.property(fc.array(shown, { minLength: 1 }), fc.integer({ min: 20, max: 200 }), fc.integer({ min: 4, max: 60 }), (events, columns, height) => {
-    let view = emptyView
-    const lines: string[] = []
-    for (const event of events as ShownEvent[]) {
-      view = showEvent(view, event)
-      lines.push(plainLine(view, event))
-    }
-    const drawn = drawView(view, Date.parse('2026-05-01T09:00:00Z'), columns, height)
-    return drawn.length <= Math.max(height, 4) && drawn.every((line) => line.length <= columns && line === printable(line)) && lines.every((line) => line === printable(line))
-  })))
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.array(shown, { minLength: 1 }),
+        fc.integer({ min: 20, max: 200 }),
+        fc.integer({ min: 4, max: 60 }),
+        (events, columns, height) => {
+          let view = emptyView
+          const lines: string[] = []
+          for (const event of events as ShownEvent[]) {
+            view = showEvent(view, event)
+            lines.push(plainLine(view, event))
+          }
+          const drawn = drawView(view, Date.parse('2026-05-01T09:00:00Z'), columns, height)
+          return (
+            drawn.length <= Math.max(height, 4) &&
+            drawn.every((line) => line.length <= columns && line === printable(line)) &&
+            lines.every((line) => line === printable(line))
+          )
+        },
+      ),
+    ),
+  )
 })
 
-const instants = { tasks: ['created_at', 'started_at', 'ended_at', 'lease_until'], task_outbox: ['held_until'] } as const
+const instants = {
+  tasks: ['created_at', 'started_at', 'ended_at', 'lease_until'],
+  task_outbox: ['held_until'],
+} as const
 
 const endedRow = (tenantId: number, ref: string, second: number) => ({
-  ref, response_id: ref, subject: ref, kind: 'tiny.work', title: 'Work', tenant_id: tenantId, actor_id: tenantId, actor_login: 'ada', actor: '{}', about: '{}',
-  state: 'succeeded', digest: Buffer.alloc(32), message: 'done', created_at: Date.now(), ended_at: Date.now() - 3_600_000 + second * 1000,
+  ref,
+  response_id: ref,
+  subject: ref,
+  kind: 'tiny.work',
+  title: 'Work',
+  tenant_id: tenantId,
+  actor_id: tenantId,
+  actor_login: 'ada',
+  actor: '{}',
+  about: '{}',
+  state: 'succeeded',
+  digest: Buffer.alloc(32),
+  message: 'done',
+  created_at: Date.now(),
+  ended_at: Date.now() - 3_600_000 + second * 1000,
 })
 
 const worldOf = (db: SqlDatabase): TaskWorld => {
@@ -222,13 +324,23 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
       const plans: string[] = []
       for (const { sql, order } of [count, oldest]) {
         const values = order.map((slot) => (typeof slot === 'string' ? (binds[slot] ?? null) : slot.constant))
-        plans.push(JSON.stringify(await db.query((k) => k.raw(`${db.dialect === 'mysql' ? 'explain' : 'explain query plan'} ${sql}`, values as never))))
+        plans.push(
+          JSON.stringify(
+            await db.query((k) =>
+              k.raw(`${db.dialect === 'mysql' ? 'explain' : 'explain query plan'} ${sql}`, values as never),
+            ),
+          ),
+        )
       }
       return plans
     },
     age: async (seconds) => {
       for (const [table, columns] of Object.entries(instants)) {
-        await db.query((k) => k(table).update(Object.fromEntries(columns.map((column) => [column, k.raw('?? - ?', [column, seconds * 1000])]))))
+        await db.query((k) =>
+          k(table).update(
+            Object.fromEntries(columns.map((column) => [column, k.raw('?? - ?', [column, seconds * 1000])])),
+          ),
+        )
       }
     },
     close: () => db.close(),
@@ -256,7 +368,8 @@ const makeWorld = () => {
       published.push(event.seq)
     },
   }
-  const add = (...seqs: readonly number[]): void => void waiting.push(...seqs.map((seq) => ({ id: seq, message: aMessage('t', seq) })))
+  const add = (...seqs: readonly number[]): void =>
+    void waiting.push(...seqs.map((seq) => ({ id: seq, message: aMessage('t', seq) })))
   return { ...world, world, add, publisher: makeEventPublisher({ outbox, bus, log }) }
 }
 
@@ -268,7 +381,10 @@ test('what a commit left behind is published at once, in order, and once', async
   await until('all of it', () => (waiting.length === 0 ? true : undefined))
   publisher.kick()
   await publisher.stop()
-  t.deepEqual(published, Array.from({ length: 250 }, (_, i) => i + 1))
+  t.deepEqual(
+    published,
+    Array.from({ length: 250 }, (_, i) => i + 1),
+  )
 })
 
 test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
@@ -300,7 +416,11 @@ test('after a stop nothing more is begun', async (t) => {
 const retentionOf = (counts: Map<AccountId, number>): TaskRetention => ({
   removeEnded: async () => 0,
   abandoned: async () => [],
-  tenantsBeyond: async (kept, limit) => [...counts].filter(([, count]) => count > kept).map(([id]) => id).slice(0, limit),
+  tenantsBeyond: async (kept, limit) =>
+    [...counts]
+      .filter(([, count]) => count > kept)
+      .map(([id]) => id)
+      .slice(0, limit),
   removeEndedBeyond: async (id, kept, limit) => {
     const count = counts.get(id) ?? 0
     const removed = Math.min(limit, Math.max(0, count - kept))
@@ -312,13 +432,29 @@ const retentionOf = (counts: Map<AccountId, number>): TaskRetention => ({
 const retireOver = (retention: TaskRetention) => {
   const lines: object[] = []
   const log = { info: (fields: object) => void lines.push(fields), warn: () => undefined } as unknown as Log
-  const unused = (): never => { throw new Error('nothing is abandoned here') }
-  const retire = makeRetireTasks({ retention, log, clock: systemClock, ownCall: unused, unitOfWork: { run: unused }, publisher: { kick: unused } })
+  const unused = (): never => {
+    throw new Error('nothing is abandoned here')
+  }
+  const retire = makeRetireTasks({
+    retention,
+    log,
+    clock: systemClock,
+    ownCall: unused,
+    unitOfWork: { run: unused },
+    publisher: { kick: unused },
+  })
   return { retire, lines }
 }
 
 test('every account is brought down to a thousand ended tasks', async (t) => {
-  const counts = new Map([[1, 1_000], [2, 1_001], [3, 2_400], [4, 1_200]].map(([id, count]) => [id as AccountId, count as number]))
+  const counts = new Map(
+    [
+      [1, 1_000],
+      [2, 1_001],
+      [3, 2_400],
+      [4, 1_200],
+    ].map(([id, count]) => [id as AccountId, count as number]),
+  )
   const { retire, lines } = retireOver(retentionOf(counts))
   await retire(new AbortController().signal)
   t.deepEqual([...counts.values()], [1_000, 1_000, 1_000, 1_000])
@@ -344,5 +480,11 @@ test('an error has a cause once, however many objects it is repeated for', (t) =
 })
 
 test('a text without a repetition is unchanged, and one with short repetitions too', (t) => {
-  for (const text of ['', 'a. a. a.', 'cannot patch "web" with kind Deployment: the field is immutable. The release is recorded as failed.', 'no: no: no']) t.is(eachSentenceOnce(text), text)
+  for (const text of [
+    '',
+    'a. a. a.',
+    'cannot patch "web" with kind Deployment: the field is immutable. The release is recorded as failed.',
+    'no: no: no',
+  ])
+    t.is(eachSentenceOnce(text), text)
 })

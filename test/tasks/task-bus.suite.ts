@@ -10,9 +10,28 @@ export interface TaskBusWorld {
   close(): Promise<void>
 }
 
-export const aMessage = (ref: string, seq: number, changes: Partial<TaskMessage['task']> = {}, isNotable = false): TaskMessage => ({
-  task: { ref, responseId: `r-${ref}`, subject: `natjobs.resp.r-${ref}`, tenantId: 11 as AccountId, actorId: 11 as UserId, ...changes },
-  event: { seq, at: new Date('2026-05-01T08:00:00Z'), id: ref, status: 'Running', msg: `line ${seq}`, data: { big: 12345678901234567890n } },
+export const aMessage = (
+  ref: string,
+  seq: number,
+  changes: Partial<TaskMessage['task']> = {},
+  isNotable = false,
+): TaskMessage => ({
+  task: {
+    ref,
+    responseId: `r-${ref}`,
+    subject: `natjobs.resp.r-${ref}`,
+    tenantId: 11 as AccountId,
+    actorId: 11 as UserId,
+    ...changes,
+  },
+  event: {
+    seq,
+    at: new Date('2026-05-01T08:00:00Z'),
+    id: ref,
+    status: 'Running',
+    msg: `line ${seq}`,
+    data: { big: 12345678901234567890n },
+  },
   isNotable,
 })
 
@@ -37,7 +56,11 @@ export const taskBusSuite = (name: string, open: () => Promise<TaskBusWorld>): v
 
   on('progress is hinted to readers of that task, here and there', async (t, { here, there }) => {
     const rung = { here: 0, there: 0, other: 0 }
-    const forget = [here.onProgress('t1', () => void (rung.here += 1)), there.onProgress('t1', () => void (rung.there += 1)), here.onProgress('t2', () => void (rung.other += 1))]
+    const forget = [
+      here.onProgress('t1', () => void (rung.here += 1)),
+      there.onProgress('t1', () => void (rung.there += 1)),
+      here.onProgress('t2', () => void (rung.other += 1)),
+    ]
     await here.publish(aMessage('t1', 1))
     await until('both hints', () => (rung.here > 0 && rung.there > 0 ? true : undefined))
     t.is(rung.other, 0)

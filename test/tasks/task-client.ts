@@ -36,7 +36,12 @@ export const show = async (service: Sender, token: string, id: string): Promise<
   return answer.json as SeenTask
 }
 
-export const untilState = (service: Sender, token: string, id: string, ...states: readonly string[]): Promise<SeenTask> =>
+export const untilState = (
+  service: Sender,
+  token: string,
+  id: string,
+  ...states: readonly string[]
+): Promise<SeenTask> =>
   until(`${id} is ${states.join(' or ')}`, async () => {
     const task = await show(service, token, id)
     return states.includes(task.state) ? task : undefined
@@ -46,7 +51,10 @@ export const untilEnd = (service: Sender, token: string, id: string): Promise<Se
   untilState(service, token, id, 'succeeded', 'failed', 'cancelled', 'unknown')
 
 export const eventsOf = async (service: Sender, token: string, id: string): Promise<readonly SeenEvent[]> => {
-  const answer = await service.send('GET', `/api/v1/tasks/${id}/events`, { token, headers: { accept: 'application/json' } })
+  const answer = await service.send('GET', `/api/v1/tasks/${id}/events`, {
+    token,
+    headers: { accept: 'application/json' },
+  })
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
   return answer.json as readonly SeenEvent[]
 }
@@ -63,10 +71,16 @@ export interface OpenFeed {
 }
 
 /** Opens a feed of server-sent events as a browser would. */
-export const openFeed = async (baseUrl: string, path: string, token: string, headers: Readonly<Record<string, string>> = {}): Promise<OpenFeed> => {
+export const openFeed = async (
+  baseUrl: string,
+  path: string,
+  token: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<OpenFeed> => {
   const controller = new AbortController()
   const reply = await request(new URL(path, baseUrl), {
-    headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...headers }, signal: controller.signal,
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...headers },
+    signal: controller.signal,
   })
   const events: { id: string; event: SeenEvent }[] = []
   let all = ''
@@ -78,11 +92,19 @@ export const openFeed = async (baseUrl: string, path: string, token: string, hea
       rest = blocks.pop() ?? ''
       for (const block of blocks) {
         const data = /^data: (.*)$/m.exec(block)?.[1]
-        if (data !== undefined) events.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? '', event: JSON.parse(data) as SeenEvent })
+        if (data !== undefined)
+          events.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? '', event: JSON.parse(data) as SeenEvent })
       }
     }
   }
   const ended = read()
   ended.catch(() => undefined)
-  return { status: reply.statusCode, contentType: String(reply.headers['content-type']), events, text: () => all, ended, cut: () => controller.abort() }
+  return {
+    status: reply.statusCode,
+    contentType: String(reply.headers['content-type']),
+    events,
+    text: () => all,
+    ended,
+    cut: () => controller.abort(),
+  }
 }

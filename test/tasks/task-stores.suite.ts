@@ -25,7 +25,18 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     const asked = aTask(tenant, { lockKey: 'k' })
     await world.change(async (tasks) => tasks.insert(asked))
     const found = await world.tasks.find(asked.ref)
-    t.like(found?.task, { ref: asked.ref, responseId: asked.responseId, subject: asked.subject, kind: 'tiny.work', title: 'Work', tenantId: tenant, actorLogin: 'ada', state: 'queued', fence: 0, isCancelRequested: false })
+    t.like(found?.task, {
+      ref: asked.ref,
+      responseId: asked.responseId,
+      subject: asked.subject,
+      kind: 'tiny.work',
+      title: 'Work',
+      tenantId: tenant,
+      actorLogin: 'ada',
+      state: 'queued',
+      fence: 0,
+      isCancelRequested: false,
+    })
     t.deepEqual(found?.task.about, { cluster: 'ada/one' })
     t.true(Math.abs(Date.now() - Number(found?.task.createdAt)) < 60_000)
     t.false(JSON.stringify(found).includes('sealed'))
@@ -39,10 +50,12 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
 
   on('a transaction that rolls back leaves no task', async (t, world) => {
     const asked = aTask(await world.account())
-    await t.throwsAsync(world.change(async (tasks) => {
-      await tasks.insert(asked)
-      throw new Error('rolled back')
-    }))
+    await t.throwsAsync(
+      world.change(async (tasks) => {
+        await tasks.insert(asked)
+        throw new Error('rolled back')
+      }),
+    )
     t.is(await world.tasks.find(asked.ref), undefined)
   })
 
@@ -63,14 +76,17 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     const tenants = [await world.account(), await world.account(), await world.account()]
     for (let i = 0; i < 30; i++) await accepted(world, tenants[i % 3] as AccountId)
     const queues = Array.from({ length: 6 }, (_, i) => world.queues.open(`worker-${i}`, kinds))
-    const all = await Promise.all(queues.map(async (queue) => {
-      const own: ClaimedTask[] = []
-      for (let claim = await claimFrom(queue); claim !== undefined; claim = await claimFrom(queue)) own.push(claim)
-      return own
-    }))
+    const all = await Promise.all(
+      queues.map(async (queue) => {
+        const own: ClaimedTask[] = []
+        for (let claim = await claimFrom(queue); claim !== undefined; claim = await claimFrom(queue)) own.push(claim)
+        return own
+      }),
+    )
     const ids = all.flat().map(({ task }) => task.id)
     t.is(new Set(ids).size, ids.length, 'nothing twice')
-    for (let claim = await claimFrom(queues[0]!); claim !== undefined; claim = await claimFrom(queues[0]!)) ids.push(claim.task.id)
+    for (let claim = await claimFrom(queues[0]!); claim !== undefined; claim = await claimFrom(queues[0]!))
+      ids.push(claim.task.id)
     t.is(new Set(ids).size, 30)
   })
 
@@ -94,29 +110,39 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.truthy(await claimFrom(world.queues.open('b', ['other.work'])))
   })
 
-  on('a lease keeps others away; once it ran out another takes over, and the first writes nothing more', async (t, world) => {
-    const task = await accepted(world, await world.account(), { lockKey: 'k' })
-    const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
-    const first = await claimed(claimFrom(a))
-    t.true(await a.renew(first, 30))
-    t.is(await claimFrom(b), undefined)
-    await world.age(31)
-    const second = await claimed(claimFrom(b))
-    t.like(second.task, { ref: task.ref, fence: 2, state: 'running' })
-    t.true(second.isTakenOver)
-    t.false(await a.renew(first, 30))
-    t.false(await a.record(first, [line('from the dead')]))
-    t.false(await a.end(first, good, [line('from the dead')]))
-    await a.giveBack(first)
-    t.like((await world.tasks.find(task.ref))?.task, { state: 'running', fence: 2 })
-    t.true(await b.record(second, [line('found out')]))
-    t.true(await b.end(second, { state: 'unknown', message: 'lost' }, [line('last')]))
-    t.deepEqual((await world.tasks.events(task.id, 0, 100)).map(({ msg }) => msg), [
-      'waits', 'Work started!', 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.', 'found out', 'last',
-    ])
-    t.false(await b.end(second, good, []), 'an end is for ever')
-    t.is((await world.tasks.find(task.ref))?.task.state, 'unknown')
-  })
+  on(
+    'a lease keeps others away; once it ran out another takes over, and the first writes nothing more',
+    async (t, world) => {
+      const task = await accepted(world, await world.account(), { lockKey: 'k' })
+      const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
+      const first = await claimed(claimFrom(a))
+      t.true(await a.renew(first, 30))
+      t.is(await claimFrom(b), undefined)
+      await world.age(31)
+      const second = await claimed(claimFrom(b))
+      t.like(second.task, { ref: task.ref, fence: 2, state: 'running' })
+      t.true(second.isTakenOver)
+      t.false(await a.renew(first, 30))
+      t.false(await a.record(first, [line('from the dead')]))
+      t.false(await a.end(first, good, [line('from the dead')]))
+      await a.giveBack(first)
+      t.like((await world.tasks.find(task.ref))?.task, { state: 'running', fence: 2 })
+      t.true(await b.record(second, [line('found out')]))
+      t.true(await b.end(second, { state: 'unknown', message: 'lost' }, [line('last')]))
+      t.deepEqual(
+        (await world.tasks.events(task.id, 0, 100)).map(({ msg }) => msg),
+        [
+          'waits',
+          'Work started!',
+          'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
+          'found out',
+          'last',
+        ],
+      )
+      t.false(await b.end(second, good, []), 'an end is for ever')
+      t.is((await world.tasks.find(task.ref))?.task.state, 'unknown')
+    },
+  )
 
   on('a renewed lease counts from its renewal', async (t, world) => {
     await accepted(world, await world.account())
@@ -146,13 +172,32 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     const task = await accepted(world, await world.account())
     const queue = world.queues.open('a', kinds)
     const claim = await claimed(claimFrom(queue))
-    await queue.record(claim, [{ ...line('one'), level: 'warning', data: { big: 12345678901234567890n, text: 'ü€😀' }, error: 'e', step: 's' }, line('two')])
+    await queue.record(claim, [
+      { ...line('one'), level: 'warning', data: { big: 12345678901234567890n, text: 'ü€😀' }, error: 'e', step: 's' },
+      line('two'),
+    ])
     await world.change((tasks) => tasks.append(task.id, [line('from aside')]))
     await queue.record(claim, [line('three')])
     const events = await world.tasks.events(task.id, 2, 3)
-    t.deepEqual(events.map(({ seq, msg }) => `${seq} ${msg}`), ['3 one', '4 two', '5 from aside'])
-    t.deepEqual({ ...events[0], at: undefined }, { seq: 3, at: undefined, id: 'step', status: 'Running', msg: 'one', level: 'warning', error: 'e', step: 's', data: { big: 12345678901234567890n, text: 'ü€😀' } } as never)
-    t.deepEqual((await world.tasks.events(task.id, 6, 10)).map(({ seq }) => seq), [])
+    t.deepEqual(
+      events.map(({ seq, msg }) => `${seq} ${msg}`),
+      ['3 one', '4 two', '5 from aside'],
+    )
+    t.deepEqual({ ...events[0], at: undefined }, {
+      seq: 3,
+      at: undefined,
+      id: 'step',
+      status: 'Running',
+      msg: 'one',
+      level: 'warning',
+      error: 'e',
+      step: 's',
+      data: { big: 12345678901234567890n, text: 'ü€😀' },
+    } as never)
+    t.deepEqual(
+      (await world.tasks.events(task.id, 6, 10)).map(({ seq }) => seq),
+      [],
+    )
   })
 
   on('the end keeps the result exactly and drops the input and the lock', async (t, world) => {
@@ -213,7 +258,8 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     const second = await accepted(world, ada, { kind: 'other.work', about: { cluster: 'ada/two' } })
     await accepted(world, eve)
     const page = { page: 1, limit: 10 }
-    const refs = async (filter: Parameters<typeof world.tasks.list>[0]) => (await world.tasks.list(filter, page)).items.map(({ ref }) => ref)
+    const refs = async (filter: Parameters<typeof world.tasks.list>[0]) =>
+      (await world.tasks.list(filter, page)).items.map(({ ref }) => ref)
     t.deepEqual(await refs({ actorId: ada }), [second.ref, first.ref])
     t.deepEqual(await refs({ tenantId: ada, kind: 'tiny.work' }), [first.ref])
     t.deepEqual(await refs({ actorId: ada, cluster: 'ada/two' }), [second.ref])
@@ -221,35 +267,48 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.is((await world.tasks.list({ actorId: ada }, { page: 2, limit: 1 })).total, 2)
   })
 
-  on('tasks of a user in an organization are listed while the user is a member who meets the entry requirements', async (t, world) => {
-    const [ada, eve] = [await world.account(), await world.account()]
-    const org = await world.organization(ada, eve)
-    const own = await accepted(world, ada)
-    const ofOrg = await accepted(world, org, { actor: { ...aTask(ada).actor, userId: ada } })
-    await accepted(world, org, { actor: { ...aTask(eve).actor, userId: eve } })
-    const list = async (filter: Partial<Parameters<typeof world.tasks.list>[0]> = {}) => {
-      const { items, total } = await world.tasks.list({ actorId: ada, entry: { at: new Date(), tokenLifeDays: 0 }, ...filter }, { page: 1, limit: 10 })
-      t.is(total, items.length, 'the count leaves out what the list does')
-      return items.map(({ ref }) => ref)
-    }
-    t.deepEqual(await list(), [ofOrg.ref, own.ref])
-    t.deepEqual(await list({ tenantId: org }), [ofOrg.ref])
-    await world.demandSecondFactor(org)
-    t.deepEqual(await list(), [own.ref])
-    t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [ofOrg.ref, own.ref])
-    await world.leave(org, ada)
-    t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [own.ref])
-    t.deepEqual(await list({ tenantId: org }), [])
-    const { items } = await world.tasks.list({ actorId: ada }, { page: 1, limit: 10 })
-    t.deepEqual(items.map(({ ref }) => ref), [ofOrg.ref, own.ref], 'for whom no membership is asked')
-  })
+  on(
+    'tasks of a user in an organization are listed while the user is a member who meets the entry requirements',
+    async (t, world) => {
+      const [ada, eve] = [await world.account(), await world.account()]
+      const org = await world.organization(ada, eve)
+      const own = await accepted(world, ada)
+      const ofOrg = await accepted(world, org, { actor: { ...aTask(ada).actor, userId: ada } })
+      await accepted(world, org, { actor: { ...aTask(eve).actor, userId: eve } })
+      const list = async (filter: Partial<Parameters<typeof world.tasks.list>[0]> = {}) => {
+        const { items, total } = await world.tasks.list(
+          { actorId: ada, entry: { at: new Date(), tokenLifeDays: 0 }, ...filter },
+          { page: 1, limit: 10 },
+        )
+        t.is(total, items.length, 'the count leaves out what the list does')
+        return items.map(({ ref }) => ref)
+      }
+      t.deepEqual(await list(), [ofOrg.ref, own.ref])
+      t.deepEqual(await list({ tenantId: org }), [ofOrg.ref])
+      await world.demandSecondFactor(org)
+      t.deepEqual(await list(), [own.ref])
+      t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [ofOrg.ref, own.ref])
+      await world.leave(org, ada)
+      t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [own.ref])
+      t.deepEqual(await list({ tenantId: org }), [])
+      const { items } = await world.tasks.list({ actorId: ada }, { page: 1, limit: 10 })
+      t.deepEqual(
+        items.map(({ ref }) => ref),
+        [ofOrg.ref, own.ref],
+        'for whom no membership is asked',
+      )
+    },
+  )
 
   on('of too many ended tasks of an account the oldest go, a few at a time, and nothing else', async (t, world) => {
     const [ada, eve] = [await world.account(), await world.account()]
     const ended = await world.endedTasks(ada, 9)
     const ofEve = await world.endedTasks(eve, 5)
     const waiting = await accepted(world, ada)
-    const left = async () => (await Promise.all(ended.map(async (ref) => ((await world.tasks.find(ref)) === undefined ? '' : ref)))).filter((ref) => ref !== '')
+    const left = async () =>
+      (await Promise.all(ended.map(async (ref) => ((await world.tasks.find(ref)) === undefined ? '' : ref)))).filter(
+        (ref) => ref !== '',
+      )
     t.deepEqual(await world.retention.tenantsBeyond(5, 10), [ada])
     await world.change((tasks) => tasks.removeEndedBeyond(ada, 9, 2))
     t.deepEqual(await left(), ended)
@@ -278,38 +337,66 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
   on('committed events wait for the bus in their order, and for the process that wrote them', async (t, world) => {
     const task = await accepted(world, await world.account())
     const own = world.outbox()
-    t.deepEqual((await own.mine(10)).map(({ message }) => message.event.msg), ['waits'])
+    t.deepEqual(
+      (await own.mine(10)).map(({ message }) => message.event.msg),
+      ['waits'],
+    )
     t.deepEqual(await world.outbox('other').mine(10), [])
     const queue = world.queues.open('worker', kinds)
     await queue.record(await claimed(claimFrom(queue)), [line('one')])
     t.deepEqual(await own.mine(10), [], 'the worker that took the task over publishes the rest of it')
     const theirs = await world.outbox('worker').mine(10)
-    t.deepEqual(theirs.map(({ message: { event, isNotable } }) => `${event.seq} ${event.msg} ${isNotable}`), ['1 waits false', '2 Work started! true', '3 one false'])
-    t.like(theirs[0]?.message.task, { ref: task.ref, responseId: task.responseId, actorId: task.actorId, tenantId: task.tenantId })
+    t.deepEqual(
+      theirs.map(({ message: { event, isNotable } }) => `${event.seq} ${event.msg} ${isNotable}`),
+      ['1 waits false', '2 Work started! true', '3 one false'],
+    )
+    t.like(theirs[0]?.message.task, {
+      ref: task.ref,
+      responseId: task.responseId,
+      actorId: task.actorId,
+      tenantId: task.tenantId,
+    })
     await world.outbox('worker').published(theirs.slice(0, 2).map(({ id }) => id))
-    t.is(await own.adopt(10), 0, 'they are the worker\'s for a while')
+    t.is(await own.adopt(10), 0, "they are the worker's for a while")
     await world.age(16)
     t.is(await own.adopt(10), 1)
-    t.deepEqual((await own.mine(10)).map(({ message }) => message.event.seq), [3])
+    t.deepEqual(
+      (await own.mine(10)).map(({ message }) => message.event.seq),
+      [3],
+    )
     t.deepEqual(await world.outbox('worker').mine(10), [])
   })
 
-  on('an event waits until the earlier ones of its task, which another process has, are published', async (t, world) => {
-    const [first, second] = [await accepted(world, await world.account()), await accepted(world, await world.account())]
-    await world.change((tasks) => tasks.append(first.id, [line('two')]), 'b')
-    const [a, b] = [world.outbox('own'), world.outbox('b')]
-    t.deepEqual(await b.mine(10), [])
-    t.true(await b.waits())
-    await world.change((tasks) => tasks.append(first.id, [line('three')]))
-    const shown = async (outbox: TaskOutbox) => (await outbox.mine(10)).map(({ message: { task, event } }) => [task.ref, event.seq])
-    t.deepEqual(await shown(a), [[first.ref, 1], [second.ref, 1]], 'the third waits for the second')
-    await a.published((await a.mine(10)).map(({ id }) => id))
-    t.deepEqual(await shown(a), [])
-    t.deepEqual(await shown(b), [[first.ref, 2]])
-    await b.published((await b.mine(10)).map(({ id }) => id))
-    t.false(await b.waits())
-    t.deepEqual(await shown(a), [[first.ref, 3]])
-  })
+  on(
+    'an event waits until the earlier ones of its task, which another process has, are published',
+    async (t, world) => {
+      const [first, second] = [
+        await accepted(world, await world.account()),
+        await accepted(world, await world.account()),
+      ]
+      await world.change((tasks) => tasks.append(first.id, [line('two')]), 'b')
+      const [a, b] = [world.outbox('own'), world.outbox('b')]
+      t.deepEqual(await b.mine(10), [])
+      t.true(await b.waits())
+      await world.change((tasks) => tasks.append(first.id, [line('three')]))
+      const shown = async (outbox: TaskOutbox) =>
+        (await outbox.mine(10)).map(({ message: { task, event } }) => [task.ref, event.seq])
+      t.deepEqual(
+        await shown(a),
+        [
+          [first.ref, 1],
+          [second.ref, 1],
+        ],
+        'the third waits for the second',
+      )
+      await a.published((await a.mine(10)).map(({ id }) => id))
+      t.deepEqual(await shown(a), [])
+      t.deepEqual(await shown(b), [[first.ref, 2]])
+      await b.published((await b.mine(10)).map(({ id }) => id))
+      t.false(await b.waits())
+      t.deepEqual(await shown(a), [[first.ref, 3]])
+    },
+  )
 
   on('a process that cannot publish keeps all of its events, also those beyond the next read', async (t, world) => {
     const task = await accepted(world, await world.account())
@@ -320,58 +407,62 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.is(await world.outbox('other').adopt(10), 0)
   })
 
-  on('two processes whose bus fails in the middle, and again after it is back, publish each task in order', async (t, world) => {
-    const stream = new Map<string, number>()
-    const isOrdered = new Map<string, number[]>()
-    const bus = { isAway: true, answersLost: 0 }
-    const publish = async ({ task, event }: TaskMessage): Promise<void> => {
-      if (bus.isAway) throw new Error('away')
-      const id = `${task.ref}.${event.seq}`
-      // As the server does: a message id is taken once.
-      if (!stream.has(id)) isOrdered.set(task.ref, [...(isOrdered.get(task.ref) ?? []), event.seq])
-      stream.set(id, event.seq)
-      if (stream.size % 7 === 0 && bus.answersLost < 20) {
-        bus.answersLost += 1
-        throw new Error('the answer is lost')
+  on(
+    'two processes whose bus fails in the middle, and again after it is back, publish each task in order',
+    async (t, world) => {
+      const stream = new Map<string, number>()
+      const isOrdered = new Map<string, number[]>()
+      const bus = { isAway: true, answersLost: 0 }
+      const publish = async ({ task, event }: TaskMessage): Promise<void> => {
+        if (bus.isAway) throw new Error('away')
+        const id = `${task.ref}.${event.seq}`
+        // As the server does: a message id is taken once.
+        if (!stream.has(id)) isOrdered.set(task.ref, [...(isOrdered.get(task.ref) ?? []), event.seq])
+        stream.set(id, event.seq)
+        if (stream.size % 7 === 0 && bus.answersLost < 20) {
+          bus.answersLost += 1
+          throw new Error('the answer is lost')
+        }
       }
-    }
-    const nothing = (): void => undefined
-    const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-    const publisherOf = (holder: string) => makeEventPublisher({ outbox: world.outbox(holder), bus: { publish }, log })
-    const [a, b] = [publisherOf('own'), publisherOf('b')]
-    const tenant = await world.account()
-    const tasks = await Promise.all(Array.from({ length: 30 }, () => accepted(world, tenant)))
-    for (const { id } of tasks) {
-      await world.change((changes) => changes.append(id, [line('2'), line('3'), line('4'), line('5')]))
-      await world.change((changes) => changes.append(id, [line('6')]), 'b')
-    }
-    await world.age(16)
-    // What the first did not keep is adopted, up to the middle of a task.
-    await world.outbox().mine(1)
-    await world.age(14)
-    await world.outbox('b').adopt(93)
-    for (const { id } of tasks) await world.change((changes) => changes.append(id, [line('7')]))
-    bus.isAway = false
-    const wanted = tasks.length * 7
-    // A restart of the bus in the middle.
-    b.kick()
-    await until('a part of it', () => {
+      const nothing = (): void => undefined
+      const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+      const publisherOf = (holder: string) =>
+        makeEventPublisher({ outbox: world.outbox(holder), bus: { publish }, log })
+      const [a, b] = [publisherOf('own'), publisherOf('b')]
+      const tenant = await world.account()
+      const tasks = await Promise.all(Array.from({ length: 30 }, () => accepted(world, tenant)))
+      for (const { id } of tasks) {
+        await world.change((changes) => changes.append(id, [line('2'), line('3'), line('4'), line('5')]))
+        await world.change((changes) => changes.append(id, [line('6')]), 'b')
+      }
+      await world.age(16)
+      // What the first did not keep is adopted, up to the middle of a task.
+      await world.outbox().mine(1)
+      await world.age(14)
+      await world.outbox('b').adopt(93)
+      for (const { id } of tasks) await world.change((changes) => changes.append(id, [line('7')]))
+      bus.isAway = false
+      const wanted = tasks.length * 7
+      // A restart of the bus in the middle.
+      b.kick()
+      await until('a part of it', () => {
+        a.kick()
+        b.kick()
+        return stream.size > wanted / 3 ? true : undefined
+      })
+      bus.isAway = true
       a.kick()
       b.kick()
-      return stream.size > wanted / 3 ? true : undefined
-    })
-    bus.isAway = true
-    a.kick()
-    b.kick()
-    bus.isAway = false
-    await until('all of it', () => {
-      a.kick()
-      b.kick()
-      return stream.size === wanted ? true : undefined
-    })
-    await Promise.all([a.stop(), b.stop()])
-    for (const { ref } of tasks) t.deepEqual(isOrdered.get(ref), [1, 2, 3, 4, 5, 6, 7])
-  })
+      bus.isAway = false
+      await until('all of it', () => {
+        a.kick()
+        b.kick()
+        return stream.size === wanted ? true : undefined
+      })
+      await Promise.all([a.stop(), b.stop()])
+      for (const { ref } of tasks) t.deepEqual(isOrdered.get(ref), [1, 2, 3, 4, 5, 6, 7])
+    },
+  )
 
   on('old ends go with their events; what is unfinished or young stays', async (t, world) => {
     const tenant = await world.account()
@@ -388,7 +479,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.truthy(await world.tasks.find(young.ref))
   })
 
-  on("the tasks of an account are deleted with it, and its worker learns so", async (t, world) => {
+  on('the tasks of an account are deleted with it, and its worker learns so', async (t, world) => {
     const tenant = await world.account()
     const task = await accepted(world, tenant)
     const queue = world.queues.open('a', kinds)

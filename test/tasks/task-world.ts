@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
-import type { NewTask, TaskChanges, TaskOutbox, TaskQueue, TaskQueues, TaskRetention, TaskStore } from '../../core/tasks/ports.ts'
+import type {
+  NewTask,
+  TaskChanges,
+  TaskOutbox,
+  TaskQueue,
+  TaskQueues,
+  TaskRetention,
+  TaskStore,
+} from '../../core/tasks/ports.ts'
 import { startedEvent, subjectOf, takenOverEvent } from '../../core/tasks/task-rules.ts'
 import type { Task } from '../../core/tasks/types.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -36,10 +44,19 @@ export const aTask = (tenantId: AccountId, changes: Partial<NewTask> = {}): NewT
   const ref = randomUUID()
   const responseId = randomUUID()
   return {
-    ref, responseId, subject: subjectOf(responseId), kind: 'tiny.work', title: 'Work', tenantId, about: { cluster: 'ada/one' }, message: 'Waits for a worker.',
+    ref,
+    responseId,
+    subject: subjectOf(responseId),
+    kind: 'tiny.work',
+    title: 'Work',
+    tenantId,
+    about: { cluster: 'ada/one' },
+    message: 'Waits for a worker.',
     actor: { userId: tenantId as UserId, login: 'ada', method: 'token', scopes: fullScope },
     origin: { operation: 'tiny.orderWork', requestId: 'r', sourceIp: '127.0.0.1' },
-    lockKey: undefined, sealedInput: new Uint8Array([1, 2, 3]), digest: new Uint8Array(32).fill(7),
+    lockKey: undefined,
+    sealedInput: new Uint8Array([1, 2, 3]),
+    digest: new Uint8Array(32).fill(7),
     ...changes,
   }
 }
@@ -53,4 +70,8 @@ export const accepted = async (world: TaskWorld, tenantId: AccountId, changes: P
   })
 
 export const claimFrom = (queue: TaskQueue, exceptTenant?: AccountId, leaseSeconds = 30) =>
-  queue.claim({ leaseSeconds, exceptTenant, opening: (task, isTakenOver) => (isTakenOver ? takenOverEvent : startedEvent)(task, new Date()) })
+  queue.claim({
+    leaseSeconds,
+    exceptTenant,
+    opening: (task, isTakenOver) => (isTakenOver ? takenOverEvent : startedEvent)(task, new Date()),
+  })

@@ -17,8 +17,18 @@ import { body, defineRoute } from '../../plugins/kit/route.ts'
 const Ordered = t.intersection([
   t.type({ title: t.string }),
   t.partial({
-    kind: t.string, lockKey: t.string, responseId: ResponseId, lines: t.number, waitMs: t.number, secret: t.string, fails: t.boolean, throws: t.boolean,
-    untilCancelled: t.boolean, ignoresStop: t.boolean, tenantId: t.number, cluster: t.string,
+    kind: t.string,
+    lockKey: t.string,
+    responseId: ResponseId,
+    lines: t.number,
+    waitMs: t.number,
+    secret: t.string,
+    fails: t.boolean,
+    throws: t.boolean,
+    untilCancelled: t.boolean,
+    ignoresStop: t.boolean,
+    tenantId: t.number,
+    cluster: t.string,
   }),
 ])
 
@@ -57,16 +67,24 @@ const work = async (diary: Diary, { task, input, progress, signal, callNow }: Ta
   const step = progress.step('Counting')
   for (let line = 1; line <= Number(input['lines'] ?? 3); line++) step.say(`line ${line}`, { data: { line } })
   if (input['untilCancelled'] === true) await untilAborted(signal)
-  else await delay(Number(input['waitMs'] ?? 0), undefined, input['ignoresStop'] === true ? {} : { signal }).catch(() => undefined)
+  else
+    await delay(Number(input['waitMs'] ?? 0), undefined, input['ignoresStop'] === true ? {} : { signal }).catch(
+      () => undefined,
+    )
   if (signal.aborted && signal.reason === 'stopping') throw new Error('broken off')
-  if (signal.aborted && signal.reason === 'cancelled') return { state: 'cancelled', message: `${task.title} was cancelled.` }
+  if (signal.aborted && signal.reason === 'cancelled')
+    return { state: 'cancelled', message: `${task.title} was cancelled.` }
   if (input['throws'] === true) throw new Error('the handler threw')
   if (input['fails'] === true) {
     step.failed('it does not count')
     return { state: 'failed', message: `${task.title} failed!`, error: 'it does not count' }
   }
   step.done()
-  return { state: 'succeeded', message: `${task.title} completed successfully!`, result: { counted: Number(input['lines'] ?? 3), by: call.right.principal.login } }
+  return {
+    state: 'succeeded',
+    message: `${task.title} completed successfully!`,
+    result: { counted: Number(input['lines'] ?? 3), by: call.right.principal.login },
+  }
 }
 
 const makeOrderWork =
@@ -74,7 +92,12 @@ const makeOrderWork =
   (call: SignedInCall<SubmittedTask>, order: t.TypeOf<typeof Ordered>): Outcome<SubmitFailure, SubmittedTask> => {
     const { kind, title, lockKey, responseId, tenantId, cluster = 'ada/one', ...input } = order
     return tasks.submit(call, {
-      kind: kind ?? 'tiny.work', title, tenantId: (tenantId ?? call.principal.userId) as AccountId, about: { cluster }, input: input as never, responseId,
+      kind: kind ?? 'tiny.work',
+      title,
+      tenantId: (tenantId ?? call.principal.userId) as AccountId,
+      about: { cluster },
+      input: input as never,
+      responseId,
       ...(lockKey === undefined ? {} : { lockKey }),
     })
   }
@@ -96,4 +119,10 @@ const makeTinyGroup = (diary: Diary) =>
   })
 
 export const makeTinyPlugin = (diary: Diary = { runs: [], recoveries: [], reasons: [] }) =>
-  definePlugin({ id: 'tiny', summary: 'Tasks for tests', listener: 'api', gate: 'always', groups: [makeTinyGroup(diary)] })
+  definePlugin({
+    id: 'tiny',
+    summary: 'Tasks for tests',
+    listener: 'api',
+    gate: 'always',
+    groups: [makeTinyGroup(diary)],
+  })

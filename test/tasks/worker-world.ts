@@ -22,18 +22,44 @@ export interface WorkerOptions {
 
 /** A worker over a real store, in the test's own process, with a log that is kept. */
 export const startTestWorker = (db: SqlDatabase, options: WorkerOptions) => {
-  const { kind, workers = 4, leaseSeconds = 30, holder = 'here', around = (queue) => queue, isActorGone = () => false } = options
+  const {
+    kind,
+    workers = 4,
+    leaseSeconds = 30,
+    holder = 'here',
+    around = (queue) => queue,
+    isActorGone = () => false,
+  } = options
   const lines: string[] = []
-  const keep = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.message : value))}`)
+  const keep = (fields: object, message: string): void =>
+    void lines.push(
+      `${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.message : value))}`,
+    )
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
   const actorCalls: ActorCalls = {
     callOf: async (actor, about, signal) =>
-      isActorGone() ? left(ActorGone(`${actor.login} is gone.`)) : right({ ...about, signal, principal: { userId: actor.userId, login: actor.login, isSiteAdmin: false, method: actor.method, scopes: actor.scopes } }),
+      isActorGone()
+        ? left(ActorGone(`${actor.login} is gone.`))
+        : right({
+            ...about,
+            signal,
+            principal: {
+              userId: actor.userId,
+              login: actor.login,
+              isSiteAdmin: false,
+              method: actor.method,
+              scopes: actor.scopes,
+            },
+          }),
   }
   const bus = makeInProcessTaskBus()
   const worker = startWorker({
     queue: around(makeSqlTaskQueues(db).open(holder, [kind.kind])),
-    bus, workers, leaseSeconds, actorCalls, log,
+    bus,
+    workers,
+    leaseSeconds,
+    actorCalls,
+    log,
     kindOf: (name) => (name === kind.kind ? kind : undefined),
     secretBox: { open: async () => secret('{"n":1}') },
     publisher: { kick: () => undefined },

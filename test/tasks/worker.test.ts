@@ -22,11 +22,13 @@ const worldOf = async (database = eachDatabase()[0]!) => {
     db,
     tasks,
     account: (name: string) => anAccount(db, name),
-    accept: (tenant: AccountId, title = 'Work'): Promise<Task> => db.transaction(async (tx) => unwrap(await changes(tx).insert(aTask(tenant, { title })))),
-    end: (ref: string) => until(`the end of ${ref}`, async () => {
-      const found = await tasks.find(ref)
-      return found !== undefined && isFinal(found.task.state) ? found.task : undefined
-    }),
+    accept: (tenant: AccountId, title = 'Work'): Promise<Task> =>
+      db.transaction(async (tx) => unwrap(await changes(tx).insert(aTask(tenant, { title })))),
+    end: (ref: string) =>
+      until(`the end of ${ref}`, async () => {
+        const found = await tasks.find(ref)
+        return found !== undefined && isFinal(found.task.state) ? found.task : undefined
+      }),
     cancel: (task: Task) => db.transaction((tx) => changes(tx).requestCancel(task.id)),
   }
 }
@@ -49,7 +51,9 @@ test.serial('a stopped worker leaves no timer, so that the process can end', asy
   const { db } = await worldOf()
   const clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   t.teardown(() => clock.restore())
-  const { worker } = startTestWorker(db, { kind: { kind: 'tiny.work', run: async () => good(), recover: async () => good() } })
+  const { worker } = startTestWorker(db, {
+    kind: { kind: 'tiny.work', run: async () => good(), recover: async () => good() },
+  })
   t.true(await worker.stop(22_000))
   t.is(clock.countTimers(), 0)
 })
@@ -69,7 +73,10 @@ test('at most as many tasks at a time as there are workers, and one of them is k
   }
   const orders = []
   for (let i = 0; i < 6; i++) orders.push(await world.accept(busy))
-  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: async () => good() }, workers: 3 })
+  const { worker, bus } = startTestWorker(world.db, {
+    kind: { kind: 'tiny.work', run, recover: async () => good() },
+    workers: 3,
+  })
   await until('two of three are busy', () => (running.size === 2 ? true : undefined))
   const other = await world.accept(late)
   bus.wake()
@@ -88,7 +95,10 @@ test('work of a deleted user is not started', async (t) => {
     runs += 1
     return good()
   }
-  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: run }, isActorGone: () => true })
+  const { worker } = startTestWorker(world.db, {
+    kind: { kind: 'tiny.work', run, recover: run },
+    isActorGone: () => true,
+  })
   t.like(await world.end(task.ref), { state: 'failed', message: 'Work: not begun.', error: 'ada is gone.' })
   t.is(runs, 0)
   await worker.stop(1_000)
@@ -111,14 +121,25 @@ test('a database that answers no renewal ends the work before its lease does, an
     around: (queue) => ({
       ...queue,
       renew: () => Promise.reject(new Error('away')),
-      record: (...args) => { written.push('record'); return queue.record(...args) },
-      end: (...args) => { written.push('end'); return queue.end(...args) },
+      record: (...args) => {
+        written.push('record')
+        return queue.record(...args)
+      },
+      end: (...args) => {
+        written.push('end')
+        return queue.end(...args)
+      },
       claim: async (options) => (seen.length === 0 ? queue.claim(options) : undefined),
     }),
   })
-  await until('the worker gave up', () => (lines.some((line) => line.includes('taken over by another worker')) ? true : undefined))
+  await until('the worker gave up', () =>
+    lines.some((line) => line.includes('taken over by another worker')) ? true : undefined,
+  )
   t.deepEqual(seen, ['lease-lost', 'Left'])
-  t.deepEqual(written.filter((what) => what === 'end'), [])
+  t.deepEqual(
+    written.filter((what) => what === 'end'),
+    [],
+  )
   t.is((await world.tasks.find(task.ref))?.task.state, 'running')
   await worker.stop(1_000)
 })
@@ -128,11 +149,24 @@ test('an end that the database does not take at first is written later', async (
   const task = await world.accept(await world.account('ada'))
   let refusals = 2
   const { worker } = startTestWorker(world.db, {
-    kind: { kind: 'tiny.work', run: async ({ progress }) => { progress.say('kept'); return good() }, recover: async () => good() },
-    around: (queue) => ({ ...queue, end: (...args) => (refusals-- > 0 ? Promise.reject(new Error('away')) : queue.end(...args)) }),
+    kind: {
+      kind: 'tiny.work',
+      run: async ({ progress }) => {
+        progress.say('kept')
+        return good()
+      },
+      recover: async () => good(),
+    },
+    around: (queue) => ({
+      ...queue,
+      end: (...args) => (refusals-- > 0 ? Promise.reject(new Error('away')) : queue.end(...args)),
+    }),
   })
   t.is((await world.end(task.ref)).state, 'succeeded')
-  t.deepEqual((await world.tasks.events(task.id, 0, 10)).map(({ msg }) => msg), ['Work started!', 'kept', 'done'])
+  t.deepEqual(
+    (await world.tasks.events(task.id, 0, 10)).map(({ msg }) => msg),
+    ['Work started!', 'kept', 'done'],
+  )
   await worker.stop(1_000)
 })
 
@@ -141,7 +175,16 @@ test('a task that kills its workers is given up', async (t) => {
   const task = await world.accept(await world.account('ada'))
   await world.db.query((k) => k('tasks').where('id', task.id).update({ state: 'running', fence: 6, lease_until: 1 }))
   let recoveries = 0
-  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async () => good(), recover: async () => { recoveries += 1; return good() } } })
+  const { worker } = startTestWorker(world.db, {
+    kind: {
+      kind: 'tiny.work',
+      run: async () => good(),
+      recover: async () => {
+        recoveries += 1
+        return good()
+      },
+    },
+  })
   t.is((await world.end(task.ref)).state, 'unknown')
   t.is(recoveries, 0)
   await worker.stop(1_000)
@@ -156,7 +199,15 @@ test('a recovery that fails leaves the task unknown; one that knows says what be
     if (task.title === 'Lost') throw new Error('no idea')
     return good('it had been done')
   }
-  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async () => { throw new Error('must not run') }, recover } })
+  const { worker } = startTestWorker(world.db, {
+    kind: {
+      kind: 'tiny.work',
+      run: async () => {
+        throw new Error('must not run')
+      },
+      recover,
+    },
+  })
   t.is((await world.end(lost.ref)).state, 'unknown')
   t.like(await world.end(found.ref), { state: 'succeeded', message: 'it had been done' })
   await worker.stop(1_000)
@@ -200,7 +251,10 @@ test('a task whose steps are idempotent is run again after an orderly stop', asy
   })
   await begun.opened
   t.true(await stopped.worker.stop(5_000))
-  const { worker } = startTestWorker(world.db, { holder: 'there', kind: { kind: 'tiny.work', run: async () => good('continued'), recover: 'run-again' } })
+  const { worker } = startTestWorker(world.db, {
+    holder: 'there',
+    kind: { kind: 'tiny.work', run: async () => good('continued'), recover: 'run-again' },
+  })
   t.like(await world.end(task.ref), { state: 'succeeded', message: 'continued' })
   await worker.stop(1_000)
 })
@@ -226,26 +280,36 @@ test('a stop waits for handlers within its budget, and leaves what waits alone',
   t.is((await world.tasks.find(waiting.ref))?.task.state, 'queued')
 })
 
-for (const database of eachDatabase()) test(`${database.name}: of a cancel and a claim at once exactly one wins, a hundred times`, async (t) => {
-  const world = await worldOf(database)
-  t.teardown(() => world.db.close())
-  const ada = await world.account('ada')
-  const changes = makeSqlTaskChanges(world.db, 'here')
-  const ran: string[] = []
-  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async ({ task }) => { ran.push(task.ref); return good() }, recover: async () => good() } })
-  for (let i = 0; i < 100; i++) {
-    const task = await world.accept(ada)
-    bus.wake()
-    const isEnded = await world.db.transaction(async (tx) => {
-      const tasks = changes(tx)
-      const locked = await tasks.lock(task.id)
-      if (locked?.state !== 'queued') return false
-      await tasks.endUnattended(task.id, { state: 'cancelled', message: 'before' })
-      return true
+for (const database of eachDatabase())
+  test(`${database.name}: of a cancel and a claim at once exactly one wins, a hundred times`, async (t) => {
+    const world = await worldOf(database)
+    t.teardown(() => world.db.close())
+    const ada = await world.account('ada')
+    const changes = makeSqlTaskChanges(world.db, 'here')
+    const ran: string[] = []
+    const { worker, bus } = startTestWorker(world.db, {
+      kind: {
+        kind: 'tiny.work',
+        run: async ({ task }) => {
+          ran.push(task.ref)
+          return good()
+        },
+        recover: async () => good(),
+      },
     })
-    const { state } = await world.end(task.ref)
-    t.is(state, isEnded ? 'cancelled' : 'succeeded')
-    t.is(ran.includes(task.ref), !isEnded)
-  }
-  await worker.stop(1_000)
-})
+    for (let i = 0; i < 100; i++) {
+      const task = await world.accept(ada)
+      bus.wake()
+      const isEnded = await world.db.transaction(async (tx) => {
+        const tasks = changes(tx)
+        const locked = await tasks.lock(task.id)
+        if (locked?.state !== 'queued') return false
+        await tasks.endUnattended(task.id, { state: 'cancelled', message: 'before' })
+        return true
+      })
+      const { state } = await world.end(task.ref)
+      t.is(state, isEnded ? 'cancelled' : 'succeeded')
+      t.is(ran.includes(task.ref), !isEnded)
+    }
+    await worker.stop(1_000)
+  })

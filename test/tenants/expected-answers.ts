@@ -6,13 +6,28 @@ export interface Harmless {
 
 const nothing = /^\[\]$/
 const own = (says: RegExp): Harmless => ({ why: 'a filter over what the caller may see: nothing is found', says })
-const nameTaken: Harmless = { why: 'names are one space for all: each caller learns that a name is in use', says: /^\{"Status":"USER_EXISTS"/ }
-const ignored: Harmless = { why: 'the key has no meaning in this deployment and no effect', says: /"ownerName":"north"|"alreadyImported":true/ }
-const noPermissions: Harmless = { why: 'an object that is not of this organization: no permissions', says: /"allowedPermissions":\[\]\}\]?$/ }
+const nameTaken: Harmless = {
+  why: 'names are one space for all: each caller learns that a name is in use',
+  says: /^\{"Status":"USER_EXISTS"/,
+}
+const ignored: Harmless = {
+  why: 'the key has no meaning in this deployment and no effect',
+  says: /"ownerName":"north"|"alreadyImported":true/,
+}
+const noPermissions: Harmless = {
+  why: 'an object that is not of this organization: no permissions',
+  says: /"allowedPermissions":\[\]\}\]?$/,
+}
 
-const unknownCluster: Harmless = { why: 'a cluster that the account does not have', says: /"isImported":false,"name":"",/ }
+const unknownCluster: Harmless = {
+  why: 'a cluster that the account does not have',
+  says: /"isImported":false,"name":"",/,
+}
 const unknownContract: Harmless = { why: 'the answer is that the account has no such contract', says: /"error":"[^"]/ }
-const ownContracts: Harmless = { why: 'the own contracts for a UID, none or those to which the caller has bound it', says: /^\[(\]$|\{"id":1,.*"orgOrUser":"north")/ }
+const ownContracts: Harmless = {
+  why: 'the own contracts for a UID, none or those to which the caller has bound it',
+  says: /^\[(\]$|\{"id":1,.*"orgOrUser":"north")/,
+}
 const ownLicenses = 'a UID is no secret: a license of the own contract for it opens nothing of the other tenant'
 
 /** Requests of north's people that may succeed although they name something of south. */
@@ -28,7 +43,10 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'identity.validateEmail [query email]': nameTaken,
   'identity.deleteSettingsTokens [body tokenIDs]': { why: 'only own tokens are deleted: none', says: /Deleted 0/ },
   'organizations.searchTeams [query q]': own(/"data":\[\]\}$/),
-  'organizations.actOnTeam [action remove, query uname]': { why: 'the name counts for add only; uid is of the own tenant', says: /^$/ },
+  'organizations.actOnTeam [action remove, query uname]': {
+    why: 'the name counts for add only; uid is of the own tenant',
+    says: /^$/,
+  },
   'authz.getAllowedPermissions [path objID]': noPermissions,
   'authz.listAllowedPermissions [body cluster id]': noPermissions,
   'authz.listAllowedPermissions [body team id]': noPermissions,
@@ -40,8 +58,14 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'audit.listOrganizationEvents [query actor]': own(nothing),
   'audit.listOwnEvents [query actor]': own(nothing),
   'audit.exportOrganizationEvents [query actor]': own(/^$/),
-  'packages.upgradeRelease [body sourceName]': { why: 'the task looks for the repository in the own account, and finds none', says: /^\{"id":"[0-9a-f-]+","subject":"[\w.-]+"\}$/ },
-  'clusters.clusterExists [path cluster]': { why: 'there is no such cluster of the own organization', says: /"exist":false/ },
+  'packages.upgradeRelease [body sourceName]': {
+    why: 'the task looks for the repository in the own account, and finds none',
+    says: /^\{"id":"[0-9a-f-]+","subject":"[\w.-]+"\}$/,
+  },
+  'clusters.clusterExists [path cluster]': {
+    why: 'there is no such cluster of the own organization',
+    says: /"exist":false/,
+  },
   'clusters.checkCluster [body basicInfo.managerID]': ignored,
   'clusters.checkCluster [body basicInfo.userID]': ignored,
   'clusters.checkCluster [body basicInfo.hubClusterID]': ignored,
@@ -58,9 +82,15 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'contracts.listClusterStatuses [body clusters]': unknownCluster,
   'contracts.listClusterStatuses [query contract, body clusters]': unknownCluster,
   'contracts.assignCluster [body clusterId]': { why: ownLicenses, says: /^$/ },
-  'contracts.makeProxyValues [body clusterID]': { why: ownLicenses, says: /^\{"encodedLicenses":\{"database-1":"[^"]+"\}\}$/ },
+  'contracts.makeProxyValues [body clusterID]': {
+    why: ownLicenses,
+    says: /^\{"encodedLicenses":\{"database-1":"[^"]+"\}\}$/,
+  },
   'contracts.issueForMachine [body cluster]': { why: ownLicenses, says: /^\{"contract":\{"id":"1",/ },
-  'usage.reportEvents [body clusterUID]': { why: 'a cluster that an own contract is bound to: two accounts with one UID count separately', says: /^\{"results":\[\{"id":"1","result":"(accepted|repeated)"\}\]\}$/ },
+  'usage.reportEvents [body clusterUID]': {
+    why: 'a cluster that an own contract is bound to: two accounts with one UID count separately',
+    says: /^\{"results":\[\{"id":"1","result":"(accepted|repeated)"\}\]\}$/,
+  },
 }
 
 const siteAdmin = 'for site admins'
@@ -72,14 +102,57 @@ const noSuchRelease = 'the cluster has no release that an editor made'
 const nothingThere = 'nothing may be requested from the address of the repository'
 
 const contractAdministration = [
-  'listAllContracts', 'createContracts', 'getAnyContract', 'updateContract', 'deleteContract', 'extendContract', 'revokeContract', 'listAnyContractAudit', 'listAnyContractTerms',
-  'listAnyContractClusters', 'bindAnyClusters', 'listAnyUnboundClusters', 'getAnyClusterStatus', 'listAnyClusterStatuses', 'unbindAnyCluster', 'renameAnyCluster',
-  'retagAnyCluster', 'linkAnyDocument', 'uploadDocument', 'removeDocument', 'issueAnyLicense', 'listAnyLicenses', 'revokeLicense', 'listProducts',
+  'listAllContracts',
+  'createContracts',
+  'getAnyContract',
+  'updateContract',
+  'deleteContract',
+  'extendContract',
+  'revokeContract',
+  'listAnyContractAudit',
+  'listAnyContractTerms',
+  'listAnyContractClusters',
+  'bindAnyClusters',
+  'listAnyUnboundClusters',
+  'getAnyClusterStatus',
+  'listAnyClusterStatuses',
+  'unbindAnyCluster',
+  'renameAnyCluster',
+  'retagAnyCluster',
+  'linkAnyDocument',
+  'uploadDocument',
+  'removeDocument',
+  'issueAnyLicense',
+  'listAnyLicenses',
+  'revokeLicense',
+  'listProducts',
 ]
 
 const usageSummaries = [
-  'listGeneratedMonths', 'getObjectHistory', 'getDatabaseObjects', 'getDatabaseClusters', 'getDatabaseNamespaces', 'getDatabaseKinds', 'getDatabaseContracts', 'getDatabaseQuotas', 'getDatabaseModes',
-  'getBackupClusters', 'getBackupContracts', 'getVaultClusters', 'getVaultContracts', 'getIngressClusters', 'getIngressContracts', 'getDatabaseQuotasOfObject', 'getDatabaseModesOfObject', 'downloadReport', 'listIntake', 'listRefusedEvents', 'getRunningMonth', 'closeMonth', 'reopenMonth', 'listCustomers',
+  'listGeneratedMonths',
+  'getObjectHistory',
+  'getDatabaseObjects',
+  'getDatabaseClusters',
+  'getDatabaseNamespaces',
+  'getDatabaseKinds',
+  'getDatabaseContracts',
+  'getDatabaseQuotas',
+  'getDatabaseModes',
+  'getBackupClusters',
+  'getBackupContracts',
+  'getVaultClusters',
+  'getVaultContracts',
+  'getIngressClusters',
+  'getIngressContracts',
+  'getDatabaseQuotasOfObject',
+  'getDatabaseModesOfObject',
+  'downloadReport',
+  'listIntake',
+  'listRefusedEvents',
+  'getRunningMonth',
+  'closeMonth',
+  'reopenMonth',
+  'listCustomers',
 ]
 
 /** Requests about the own tenant alone that its owner is refused, and why. */

@@ -67,28 +67,74 @@ export interface TwoTenants {
   stop(): Promise<void>
 }
 
-const makeMember = async (service: TestService, database: SqlDatabase, login: string, canary: string): Promise<Member> => {
-  const body = { username: login, email: `${login}@${canary}.example`, full_name: `${login} ${canary}`, password: memberPassword, must_change_password: false }
+const makeMember = async (
+  service: TestService,
+  database: SqlDatabase,
+  login: string,
+  canary: string,
+): Promise<Member> => {
+  const body = {
+    username: login,
+    email: `${login}@${canary}.example`,
+    full_name: `${login} ${canary}`,
+    password: memberPassword,
+    must_change_password: false,
+  }
   const made = await expectStatus(service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body }), 201)
   const token = await service.tokenFor(login)
   const id = made.json.id as number
-  await expectStatus(service.send('PATCH', '/api/v1/user/settings', { token, body: { location: canary, description: canary, hide_email: false } }), 200)
-  await expectStatus(service.send('POST', '/api/v1/user/signin', { body: { username: login, password: memberPassword } }), 200)
+  await expectStatus(
+    service.send('PATCH', '/api/v1/user/settings', {
+      token,
+      body: { location: canary, description: canary, hide_email: false },
+    }),
+    200,
+  )
+  await expectStatus(
+    service.send('POST', '/api/v1/user/signin', { body: { username: login, password: memberPassword } }),
+    200,
+  )
   await service.tokenFor(login)
   const [row] = await database.query<{ token_id: number; session_id: number }>((k) =>
-    k('access_tokens').join('sessions', 'sessions.user_id', 'access_tokens.user_id').where('access_tokens.user_id', id)
-      .max({ token_id: 'access_tokens.id' }).max({ session_id: 'sessions.id' }))
-  await database.query((k) => k('access_tokens').where('id', Number(row?.token_id)).update({ name: `token ${canary}` }))
+    k('access_tokens')
+      .join('sessions', 'sessions.user_id', 'access_tokens.user_id')
+      .where('access_tokens.user_id', id)
+      .max({ token_id: 'access_tokens.id' })
+      .max({ session_id: 'sessions.id' }),
+  )
+  await database.query((k) =>
+    k('access_tokens')
+      .where('id', Number(row?.token_id))
+      .update({ name: `token ${canary}` }),
+  )
   const second = `${login}-second@${canary}.example`
-  await database.query((k) => k('emails').insert({ user_id: id, email: second, lower_email: second, verified: true, created_at: 0 }))
+  await database.query((k) =>
+    k('emails').insert({ user_id: id, email: second, lower_email: second, verified: true, created_at: 0 }),
+  )
   const [email] = await database.query<{ id: number }>((k) => k('emails').where('email', second).select('id'))
-  return { login, id, token, emailId: Number(email?.id), tokenId: Number(row?.token_id), sessionId: Number(row?.session_id), busTokenId: await plantBusToken(service, id) }
+  return {
+    login,
+    id,
+    token,
+    emailId: Number(email?.id),
+    tokenId: Number(row?.token_id),
+    sessionId: Number(row?.session_id),
+    busTokenId: await plantBusToken(service, id),
+  }
 }
 
 const plantInvitation = async (database: SqlDatabase, orgId: number, inviter: Member, email: string) => {
   const invitationToken = `invited${orgId}`.padEnd(32, 'x')
   const token_hash = createHash('sha256').update(invitationToken).digest()
-  const columns = { org_id: orgId, email, lower_email: email, role: 'member', inviter_id: inviter.id, created_at: 1, expires_at: Date.now() + 3_600_000 }
+  const columns = {
+    org_id: orgId,
+    email,
+    lower_email: email,
+    role: 'member',
+    inviter_id: inviter.id,
+    created_at: 1,
+    expires_at: Date.now() + 3_600_000,
+  }
   await database.query((k) => k('org_invitations').insert({ ...columns, token_hash }))
   const [row] = await database.query<{ id: number }>((k) => k('org_invitations').where('org_id', orgId).select('id'))
   return { invitationId: Number(row?.id), invitationToken }
@@ -99,47 +145,140 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   const owner = await makeMember(service, database, `${org}-owner`, canary)
   const viewer = await makeMember(service, database, `${org}-viewer`, canary)
   const as = (body?: unknown) => ({ token: owner.token, ...(body === undefined ? {} : { body }) })
-  const made = await expectStatus(service.send('POST', '/api/v1/orgs', as({ username: org, visibility: 'private', full_name: canary, description: canary, location: canary })), 201)
-  const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'org_mgmt', action: 'view teams' }]
-  const role = await expectStatus(service.send('POST', `/api/v1/authz/roles?org=${org}`, as({ name: 'lookout', description: canary, permissions })), 201)
-  const team = await expectStatus(service.send('POST', `/api/v1/orgs/${org}/teams`, as({ name: 'watch', description: canary, permission: 'custom', assignedRoleIDs: [role.json.id] })), 201)
+  const made = await expectStatus(
+    service.send(
+      'POST',
+      '/api/v1/orgs',
+      as({ username: org, visibility: 'private', full_name: canary, description: canary, location: canary }),
+    ),
+    201,
+  )
+  const permissions = [
+    { namespace: 'cluster_mgmt', action: 'view clusters' },
+    { namespace: 'org_mgmt', action: 'view teams' },
+  ]
+  const role = await expectStatus(
+    service.send('POST', `/api/v1/authz/roles?org=${org}`, as({ name: 'lookout', description: canary, permissions })),
+    201,
+  )
+  const team = await expectStatus(
+    service.send(
+      'POST',
+      `/api/v1/orgs/${org}/teams`,
+      as({ name: 'watch', description: canary, permission: 'custom', assignedRoleIDs: [role.json.id] }),
+    ),
+    201,
+  )
   await expectStatus(service.send('PUT', `/api/v1/teams/${team.json.id}/members/${viewer.login}`, as()), 204)
   // Private only now: nobody but a site admin could have made a private person a member.
-  for (const { login } of [owner, viewer]) await expectStatus(service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { visibility: 'private' } }), 200)
+  for (const { login } of [owner, viewer])
+    await expectStatus(
+      service.send('PATCH', `/api/v1/admin/users/${login}`, {
+        token: service.adminToken,
+        body: { visibility: 'private' },
+      }),
+      200,
+    )
   await expectStatus(service.send('GET', '/api/v1/user/settings/security/twofa/enroll', as()), 200)
   const kubernetes = await startFakeKubernetes()
   await serveRelease(kubernetes, canary)
   const cluster = `${org}-pier`
   const credential = `${org}-vault`
-  await expectStatus(service.send('POST', '/api/v1/user/credentials', as({ name: credential, type: 'Hetzner', hetzner: { sshKeyName: canary, token: canary } })), 201)
-  const imported = await expectStatus(importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }), 200)
+  await expectStatus(
+    service.send(
+      'POST',
+      '/api/v1/user/credentials',
+      as({ name: credential, type: 'Hetzner', hetzner: { sshKeyName: canary, token: canary } }),
+    ),
+    201,
+  )
+  const imported = await expectStatus(
+    importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }),
+    200,
+  )
   const [repository, repositoryUrl] = [`${org}-pantry`, `https://127.0.0.1:1/${canary}`]
-  await expectStatus(service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, as({ name: repository, url: repositoryUrl, description: canary, username: canary, password: canary })), 201)
+  await expectStatus(
+    service.send(
+      'POST',
+      `/api/v1/orgs/${org}/chartrepositories`,
+      as({ name: repository, url: repositoryUrl, description: canary, username: canary, password: canary }),
+    ),
+    201,
+  )
   const robot = `${org}-porter`
-  const { id: robotId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots`, as({ name: robot, description: canary, team_ids: [team.json.id] })), 201)).json
-  const { id: robotTokenId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/tokens`, as({ name: canary })), 201)).json
+  const { id: robotId } = (
+    await expectStatus(
+      service.send(
+        'POST',
+        `/api/v1/orgs/${org}/robots`,
+        as({ name: robot, description: canary, team_ids: [team.json.id] }),
+      ),
+      201,
+    )
+  ).json
+  const { id: robotTokenId } = (
+    await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/tokens`, as({ name: canary })), 201)
+  ).json
   const invitation = await plantInvitation(database, made.json.id as number, owner, `${owner.login}@${canary}.example`)
   const contract = await plantContract(service, org, kubernetes.uid, canary)
   const { contractId, boundClusterId } = contract
   await plantUsage(service, { name: org, id: made.json.id as number, clusterUid: kubernetes.uid, text: canary })
-  await expectStatus(service.send('POST', `/api/v1/user/contracts/${contractId}/clusters/${boundClusterId}/issue-license?org=${org}`, as()), 200)
+  await expectStatus(
+    service.send(
+      'POST',
+      `/api/v1/user/contracts/${contractId}/clusters/${boundClusterId}/issue-license?org=${org}`,
+      as(),
+    ),
+    200,
+  )
   return {
-    ...contract, ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, repository, repositoryUrl, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+    ...contract,
+    ...invitation,
+    robot,
+    robotId,
+    robotTokenId,
+    org,
+    canary,
+    owner,
+    viewer,
+    cluster,
+    credential,
+    repository,
+    repositoryUrl,
+    kubernetes,
+    orgId: made.json.id,
+    teamId: team.json.id,
+    roleId: role.json.id,
+    clusterId: imported.json.id,
     busTokenId: await plantBusToken(service, made.json.id as number),
     taskRef: await plantTask(service, { tenantId: made.json.id as number, actor: owner, text: canary }),
   }
 }
 
-/** The real service of a vendor, which has every route but those of a marketplace, with two organizations of one shape, which know nothing of one another. */
+/**
+ * The real service of a vendor, which has every route but those of a marketplace, with two organizations of one shape,
+ * which know nothing of one another.
+ */
 export const startTwoTenants = async (): Promise<TwoTenants> => {
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' } })
+  const service = await startService({
+    settings: {
+      MOORAGE_DATABASE_URL: url,
+      MOORAGE_TLS: 'false',
+      MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+      MOORAGE_BILLING_ENABLED: 'true',
+      MOORAGE_USAGE_REPORTERS: 'anyone',
+    },
+  })
   await plantLicenseAuthority(service)
   const database = await openDatabase(url)
   const north = await makeTenant(service, database, 'north')
   const south = await makeTenant(service, database, 'south')
   return {
-    service, database, north, south,
+    service,
+    database,
+    north,
+    south,
     stop: async () => {
       await service.stop()
       await database.close()
@@ -149,14 +288,32 @@ export const startTwoTenants = async (): Promise<TwoTenants> => {
 }
 
 /** Columns that tell of use, not of change. */
-const usage = ['last_login_at', 'last_used_at', 'last_seen_at', 'idle_expires_at', 'checked_at', 'hash', 'previous_hash']
+const usage = [
+  'last_login_at',
+  'last_used_at',
+  'last_seen_at',
+  'idle_expires_at',
+  'checked_at',
+  'hash',
+  'previous_hash',
+]
 
 /** Every row of a tenant, as text; denied attempts in its log are no change. */
-export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Readonly<Record<string, readonly string[]>>> => {
+export const rowsOf = async (
+  database: SqlDatabase,
+  tenant: Tenant,
+): Promise<Readonly<Record<string, readonly string[]>>> => {
   const users = [tenant.owner.id, tenant.viewer.id]
   const read = async (table: string, column: string, ids: readonly number[]): Promise<readonly string[]> => {
-    const rows = await database.query<Record<string, unknown>>((k) => k(table).whereIn(column, [...ids]).select('*'))
-    return rows.filter((row) => row['result'] !== 'denied').map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !usage.includes(name)))).sort()
+    const rows = await database.query<Record<string, unknown>>((k) =>
+      k(table)
+        .whereIn(column, [...ids])
+        .select('*'),
+    )
+    return rows
+      .filter((row) => row['result'] !== 'denied')
+      .map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !usage.includes(name))))
+      .sort()
   }
   return {
     accounts: await read('accounts', 'id', [tenant.orgId, ...users]),

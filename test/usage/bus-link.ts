@@ -29,7 +29,8 @@ export const startBusLink = async (busUrl: string): Promise<BusLink> => {
     })
     far.pipe(near)
     open.add(near)
-    for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => (near.destroy(), far.destroy(), open.delete(near)))
+    for (const socket of [near, far])
+      socket.on('error', () => undefined).on('close', () => (near.destroy(), far.destroy(), open.delete(near)))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo

@@ -17,7 +17,10 @@ import { until } from '../support/until.ts'
 import { callOf } from '../sql/call.ts'
 import { newObject } from './event-world.ts'
 
-/** A MariaDB that takes no changes: it is read-only, or its disk is really full. Its redo log, which has its space from the start, is elsewhere. */
+/**
+ * A MariaDB that takes no changes: it is read-only, or its disk is really full. Its redo log, which has its space from
+ * the start, is elsewhere.
+ */
 
 const disk = isSwitchedOff('mariadb') ? undefined : await startSmallDisk(256)
 const test = disk === undefined ? anyTest.skip : anyTest.serial
@@ -39,11 +42,25 @@ anyTest.before(async () => {
   await administer(`grant all on ${created.pathname.slice(1)}.* to app`)
   created.username = 'app'
   const url = created.href
-  service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' } })
+  service = await startService({
+    settings: { MOORAGE_DATABASE_URL: url, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' },
+  })
   db = await openDatabase(url, { mysql: patient })
   const [account] = await db.query<{ id: number }>((k) => k('accounts').where('name', 'admin').select('id'))
   ownerId = account!.id as AccountId
-  await db.query((k) => k('clusters').insert({ owner_id: ownerId, name: 'one', display_name: '', uid: cluster, provider: 'generic', endpoint: 'https://192.0.2.1', phase: 'Active', ref: randomUUID(), created_at: 0 }))
+  await db.query((k) =>
+    k('clusters').insert({
+      owner_id: ownerId,
+      name: 'one',
+      display_name: '',
+      uid: cluster,
+      provider: 'generic',
+      endpoint: 'https://192.0.2.1',
+      phase: 'Active',
+      ref: randomUUID(),
+      created_at: 0,
+    }),
+  )
 })
 anyTest.after.always(async () => {
   await service?.stop()
@@ -62,11 +79,20 @@ const readiness = async () => {
   return { status: answer.status, text: await answer.text() }
 }
 
-const report = () => ({ clusterUID: cluster, events: Array.from({ length: 1000 }, (_, n) => newObject({ createdAt: at, name: `db-${n}-${'x'.repeat(200)}` }).created(at)) })
+const report = () => ({
+  clusterUID: cluster,
+  events: Array.from({ length: 1000 }, (_, n) =>
+    newObject({ createdAt: at, name: `db-${n}-${'x'.repeat(200)}` }).created(at),
+  ),
+})
 const send = (body: object) => service.send('POST', '/api/v1/usage/admin/events', { token: service.adminToken, body })
-const count = async (table: string): Promise<number> => Number((await db.query<{ n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
+const count = async (table: string): Promise<number> =>
+  Number((await db.query<{ n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
 
-/** There is space again. A server that found none to roll a change back with has ended itself: its supervisor starts it again. */
+/**
+ * There is space again. A server that found none to roll a change back with has ended itself: its supervisor starts it
+ * again.
+ */
 const recover = async (): Promise<void> => {
   disk?.free()
   await server.restart()
@@ -81,7 +107,10 @@ test('a server that is read-only: changes are 503, reads are served, readiness s
     })
     t.is(degraded.status, 200)
     t.regex(degraded.text, /^\[-\] database changes: The database takes no changes at present\.$/m)
-    const refused = await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' } })
+    const refused = await service.send('POST', '/api/v1/orgs', {
+      token: service.adminToken,
+      body: { username: 'meanwhile' },
+    })
     t.like(refused.json, { code: 'Unavailable', message: 'The database takes no changes at present.' })
     t.is(refused.status, 503)
     t.true(Number(refused.headers['retry-after']) > 0)
@@ -89,7 +118,10 @@ test('a server that is read-only: changes are 503, reads are served, readiness s
   } finally {
     await administer('set global read_only = 0')
   }
-  t.is((await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' } })).status, 201)
+  t.is(
+    (await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'meanwhile' } })).status,
+    201,
+  )
 })
 
 test('a report on a full disk is 503 and leaves nothing, and is recorded once there is space', async (t) => {
@@ -119,7 +151,7 @@ test('a report on a full disk is 503 and leaves nothing, and is recorded once th
 test('a month that is closed on a full disk has no revision, and is closed once there is space', async (t) => {
   const close = service.running.container.resolve(CloseMonthToken)
   let refusals = 0
-  for (let isClosed = false; !isClosed; ) {
+  for (let isClosed = false; !isClosed;) {
     disk?.fill(refusals * 2048)
     try {
       isClosed = isRight(await close(callOf(), { ownerId, month }))

@@ -38,13 +38,38 @@ let token: string
 anyTest.before(async () => {
   if (disk === undefined) return
   copyFileSync(await migratedSqlitePath(), join(disk.outside, 'moorage.sqlite'))
-  settings = { ...(await testEnvironment(kept, 'sqlite')), MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'moorage.sqlite')}`, MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone', MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_TLS: 'false' }
+  settings = {
+    ...(await testEnvironment(kept, 'sqlite')),
+    MOORAGE_DATABASE_URL: `sqlite:${join(folder, 'moorage.sqlite')}`,
+    MOORAGE_BILLING_ENABLED: 'true',
+    MOORAGE_USAGE_REPORTERS: 'anyone',
+    MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+    MOORAGE_TLS: 'false',
+  }
   service = await startServiceProcess({ settings, enter })
-  token = (await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'meter', scopes: ['all', 'sudo'] } })).json.sha1
+  token = (
+    await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+      basic: [adminLogin, adminPassword],
+      body: { name: 'meter', scopes: ['all', 'sudo'] },
+    })
+  ).json.sha1
   const now = Math.floor(Date.now() / 1000)
-  const contract = await service.send('POST', '/api/v1/contracts', { token, body: { orgOrUser: adminLogin, name: 'Databases', products: ['database'], features: ['db-basic'], start: now - 86_400, end: now + 86_400 } })
+  const contract = await service.send('POST', '/api/v1/contracts', {
+    token,
+    body: {
+      orgOrUser: adminLogin,
+      name: 'Databases',
+      products: ['database'],
+      features: ['db-basic'],
+      start: now - 86_400,
+      end: now + 86_400,
+    },
+  })
   if (contract.status !== 201) throw new Error(contract.text)
-  const bound = await service.send('POST', `/api/v1/contracts/${contract.json[0].id}/clusters`, { token, body: [{ cluster, displayName: 'one' }] })
+  const bound = await service.send('POST', `/api/v1/contracts/${contract.json[0].id}/clusters`, {
+    token,
+    body: [{ cluster, displayName: 'one' }],
+  })
   if (bound.status >= 300) throw new Error(bound.text)
 })
 anyTest.after.always(async () => {
@@ -53,7 +78,12 @@ anyTest.after.always(async () => {
   rmSync(kept, { recursive: true })
 })
 
-const report = (count: number) => ({ clusterUID: cluster, events: Array.from({ length: count }, (_, n) => newObject({ createdAt: at, name: `db-${n}-${'x'.repeat(100)}` }).created(at)) })
+const report = (count: number) => ({
+  clusterUID: cluster,
+  events: Array.from({ length: count }, (_, n) =>
+    newObject({ createdAt: at, name: `db-${n}-${'x'.repeat(100)}` }).created(at),
+  ),
+})
 const send = (body: object) => service.send('POST', `/api/v1/usage/${adminLogin}/events`, { token, body })
 /** The database as it is on the disk, opened as a copy. */
 const withCopy = async <A>(read: (db: SqlDatabase) => Promise<A>): Promise<A> => {
@@ -69,8 +99,14 @@ const withCopy = async <A>(read: (db: SqlDatabase) => Promise<A>): Promise<A> =>
     await db.close()
   }
 }
-const count = (db: SqlDatabase, table: string): Promise<number> => db.query<{ n: number }>((k) => k(table).count('* as n')).then(([row]) => Number(row?.n))
-const counts = () => withCopy(async (db) => [await count(db, 'usage_objects'), await count(db, 'usage_changes'), await count(db, 'usage_intervals')])
+const count = (db: SqlDatabase, table: string): Promise<number> =>
+  db.query<{ n: number }>((k) => k(table).count('* as n')).then(([row]) => Number(row?.n))
+const counts = () =>
+  withCopy(async (db) => [
+    await count(db, 'usage_objects'),
+    await count(db, 'usage_changes'),
+    await count(db, 'usage_intervals'),
+  ])
 const isWhole = () => withCopy(async (db) => JSON.stringify(await db.query((k) => k.raw('pragma integrity_check'))))
 
 test('a report on a full disk is 503 and leaves nothing, reads are served, and the same report is recorded once there is space', async (t) => {
@@ -103,14 +139,31 @@ test('a report on a full disk is 503 and leaves nothing, reads are served, and t
 /** Runs Node with these arguments where the disk is. */
 const run = async (...words: readonly string[]) => {
   const [file = '', ...given] = [...enter, process.execPath, ...words]
-  const child = spawn(file, given, { env: cleanEnvironment({ TMPDIR: kept, ...settings }), cwd: kept, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [printed, said, code] = await Promise.all([text(child.stdout), text(child.stderr), new Promise<number | null>((resolve) => child.once('exit', resolve))])
+  const child = spawn(file, given, {
+    env: cleanEnvironment({ TMPDIR: kept, ...settings }),
+    cwd: kept,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [printed, said, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ])
   return { code, said: printed + said }
 }
 const close = () => run(mainFile, 'usage', 'close', '--org', adminLogin, '--month', monthText)
 /** A full disk does not take the end of a lease either. It ends by itself after a minute; here it is ended at once. */
-const endLeases = () => run('-e', `require('${fileURLToPath(import.meta.resolve('better-sqlite3'))}')('${join(folder, 'moorage.sqlite')}').exec('update leases set until = 0')`)
-const months = () => withCopy(async (db) => (await db.query<{ is_published: unknown }>((k) => k('usage_months').select('is_published'))).map((row) => row.is_published === 1))
+const endLeases = () =>
+  run(
+    '-e',
+    `require('${fileURLToPath(import.meta.resolve('better-sqlite3'))}')('${join(folder, 'moorage.sqlite')}').exec('update leases set until = 0')`,
+  )
+const months = () =>
+  withCopy(async (db) =>
+    (await db.query<{ is_published: unknown }>((k) => k('usage_months').select('is_published'))).map(
+      (row) => row.is_published === 1,
+    ),
+  )
 
 test('a month that is closed on a full disk has no revision, and is closed once there is space', async (t) => {
   // Its job would close the month as well.
@@ -137,7 +190,9 @@ test('a month for whose spools there is no space has no revision, and is closed 
   t.teardown(() => db.close())
   const world = await makeMonthsWorld(db)
   await fillMonth(world)
-  const closeMonth = world.closeWith({ gather: world.gatherWith({ spools: makeSpools(join((disk as SmallDisk).outside, 'spools')) }) })
+  const closeMonth = world.closeWith({
+    gather: world.gatherWith({ spools: makeSpools(join((disk as SmallDisk).outside, 'spools')) }),
+  })
   const closing = () => closeMonth(callOf(), { ownerId: owner, month })
   disk?.fill()
   await t.throwsAsync(closing(), { instanceOf: Unavailable, message: 'The disk of the data folder is full.' })

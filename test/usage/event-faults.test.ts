@@ -13,7 +13,8 @@ import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, setClo
 
 const instant = '2026-11-22T12:00:00Z'
 const batch = (count: number) => Array.from({ length: count }, () => newObject().created(instant))
-const changesIn = async (db: SqlDatabase): Promise<number> => (await db.query((k) => k('usage_changes').select('object_id'))).length
+const changesIn = async (db: SqlDatabase): Promise<number> =>
+  (await db.query((k) => k('usage_changes').select('object_id'))).length
 
 const logTo = (lines: object[]): Log => {
   const add = (fields: object): void => void lines.push(fields)
@@ -28,13 +29,21 @@ test('a full disk refuses a report as a whole, and the same report is recorded o
   await recorder.send(batch(1))
   const before = await tablesOf(db)
   const events = batch(1000)
-  const limit = async (pages: number) => db.transaction(async (tx) => void (await tx.query((k) => k.raw(`pragma max_page_count = ${pages}`))))
+  const limit = async (pages: number) =>
+    db.transaction(async (tx) => void (await tx.query((k) => k.raw(`pragma max_page_count = ${pages}`))))
   await limit(1)
   await t.throwsAsync(recorder.send(events), { instanceOf: Unavailable, message: /full/ })
   t.deepEqual(await tablesOf(db), before)
   // From the message bus it comes again later.
   const decode = () => ({ clusterUid, events })
-  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode, tally: recorder.tally, clock: setClock(instant), caches: lruCaches, log: logTo([]) })
+  const handle = makeHandleUsageMessage({
+    reports: recorder.reports,
+    decode,
+    tally: recorder.tally,
+    clock: setClock(instant),
+    caches: lruCaches,
+    log: logTo([]),
+  })
   const message = { ownerId: owner, body: new Uint8Array(), isAside: false, deliveries: 20 }
   t.is((await handle(message)).kind, 'later')
   t.deepEqual(await tablesOf(db), before)
@@ -52,8 +61,16 @@ test('a message of the bus that cannot be recorded yet is set aside for up to 30
   const recorder = recorderOn(db, clock)
   const lines: object[] = []
   let report: Omit<EventReport, 'ownerId'>
-  const handle = makeHandleUsageMessage({ reports: recorder.reports, decode: () => report, tally: recorder.tally, clock, caches: lruCaches, log: logTo(lines) })
-  const fate = (deliveries = 1, isAside = false, ownerId = owner) => handle({ ownerId, body: new Uint8Array(), isAside, deliveries })
+  const handle = makeHandleUsageMessage({
+    reports: recorder.reports,
+    decode: () => report,
+    tally: recorder.tally,
+    clock,
+    caches: lruCaches,
+    log: logTo(lines),
+  })
+  const fate = (deliveries = 1, isAside = false, ownerId = owner) =>
+    handle({ ownerId, body: new Uint8Array(), isAside, deliveries })
 
   report = { clusterUid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff', events: batch(1) }
   t.deepEqual(await fate(5), { kind: 'aside', seconds: 60 })
@@ -129,7 +146,10 @@ test('group commit: what arrives during a run goes together, within the weight, 
     isCommon: (error) => error instanceof Unavailable,
   })
   const settled = await Promise.allSettled([1, 2, 30, 5, 13, 1, 4].map(group))
-  t.deepEqual(settled.map((each) => (each.status === 'fulfilled' ? each.value : (each.reason as Error).message)), ['done 1', 'done 2', 'done 30', 'done 5', '13', 'done 1', 'done 4'])
+  t.deepEqual(
+    settled.map((each) => (each.status === 'fulfilled' ? each.value : (each.reason as Error).message)),
+    ['done 1', 'done 2', 'done 30', 'done 5', '13', 'done 1', 'done 4'],
+  )
   t.deepEqual(runs, [[1, 2], [30], [5, 13, 1], [5], [13], [1], [4]])
   isAway = true
   runs.length = 0

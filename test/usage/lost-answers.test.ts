@@ -40,7 +40,8 @@ const startLink = async (t: ExecutionContext): Promise<Linked> => {
   return { link, url: url.href, direct }
 }
 
-const count = async (db: SqlDatabase, table: string): Promise<number> => Number((await db.query<{ n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
+const count = async (db: SqlDatabase, table: string): Promise<number> =>
+  Number((await db.query<{ n: number | string }>((k) => k(table).count('* as n')))[0]?.n)
 const events = () => {
   const now = new Date().toISOString()
   return [clusterHeard(now), ...Array.from({ length: 5 }, () => newObject({ createdAt: now }).created(now))]
@@ -50,27 +51,55 @@ const startMetered = async (t: ExecutionContext, { url, direct }: Linked) => {
   const cluster = randomUUID()
   const folder = mkdtempSync(join(tmpdir(), 'moorage-lost-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  const settings = { MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false', MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' }
+  const settings = {
+    MOORAGE_KEYRING: join(folder, 'keyring.json'),
+    MOORAGE_DATABASE_URL: url,
+    MOORAGE_TLS: 'false',
+    MOORAGE_BILLING_ENABLED: 'true',
+    MOORAGE_USAGE_REPORTERS: 'anyone',
+  }
   const start = async (): Promise<ServiceProcess> => {
     const service = await startServiceProcess({ settings })
     t.teardown(() => service.stop())
     return service
   }
   const service = await start()
-  const token = (await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'meter', scopes: ['all'] } })).json.sha1 as string
+  const token = (
+    await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+      basic: [adminLogin, adminPassword],
+      body: { name: 'meter', scopes: ['all'] },
+    })
+  ).json.sha1 as string
   const [account] = await direct.query<{ id: number }>((k) => k('accounts').where('name', adminLogin).select('id'))
-  await direct.query((k) => k('clusters').insert({ owner_id: account?.id, name: 'one', display_name: '', uid: cluster, provider: 'generic', endpoint: 'https://192.0.2.1', phase: 'Active', ref: randomUUID(), created_at: 0 }))
-  const sendTo = (to: ServiceProcess, reported: readonly object[]) => to.send('POST', `/api/v1/usage/${adminLogin}/events`, { token, body: { clusterUID: cluster, events: reported } })
+  await direct.query((k) =>
+    k('clusters').insert({
+      owner_id: account?.id,
+      name: 'one',
+      display_name: '',
+      uid: cluster,
+      provider: 'generic',
+      endpoint: 'https://192.0.2.1',
+      phase: 'Active',
+      ref: randomUUID(),
+      created_at: 0,
+    }),
+  )
+  const sendTo = (to: ServiceProcess, reported: readonly object[]) =>
+    to.send('POST', `/api/v1/usage/${adminLogin}/events`, { token, body: { clusterUID: cluster, events: reported } })
   return { service, start, sendTo }
 }
-const words = ({ json }: { readonly json: unknown }): readonly string[] => (json as { results: { result: string }[] }).results.map(({ result }) => result)
+const words = ({ json }: { readonly json: unknown }): readonly string[] =>
+  (json as { results: { result: string }[] }).results.map(({ result }) => result)
 
 test('a process that is killed between the commit of a report and its answer counts once', async (t) => {
   const linked = await startLink(t)
   const { service, start, sendTo } = await startMetered(t, linked)
   const reported = events()
   const held = linked.link.loseAnswerAfter('insert into `usage_changes`', 'commit', 'hold')
-  const answer = sendTo(service, reported).then(({ status }) => status, () => 'no answer')
+  const answer = sendTo(service, reported).then(
+    ({ status }) => status,
+    () => 'no answer',
+  )
   await held
   t.is(await count(linked.direct, 'usage_changes'), 5, 'it is committed')
   service.signal('SIGKILL')
@@ -78,7 +107,14 @@ test('a process that is killed between the commit of a report and its answer cou
   t.is(await answer, 'no answer')
   const again = await sendTo(await start(), reported)
   t.deepEqual(words(again), ['accepted', ...Array<string>(5).fill('repeated')])
-  t.deepEqual(await Promise.all(['usage_changes', 'usage_objects', 'usage_intervals', 'usage_conflicts', 'usage_presence'].map((table) => count(linked.direct, table))), [5, 5, 5, 0, 1])
+  t.deepEqual(
+    await Promise.all(
+      ['usage_changes', 'usage_objects', 'usage_intervals', 'usage_conflicts', 'usage_presence'].map((table) =>
+        count(linked.direct, table),
+      ),
+    ),
+    [5, 5, 5, 0, 1],
+  )
 })
 
 test('a report during whose commit the database is cut off is 503, and counts once when it is sent again', async (t) => {
@@ -91,7 +127,12 @@ test('a report during whose commit the database is cut off is 503, and counts on
   t.is(refused.status, 503, refused.text)
   t.is(typeof refused.json.message, 'string')
   t.deepEqual(words(await sendTo(service, reported)), ['accepted', ...Array<string>(5).fill('repeated')])
-  t.deepEqual(await Promise.all(['usage_changes', 'usage_objects', 'usage_intervals'].map((table) => count(linked.direct, table))), [5, 5, 5])
+  t.deepEqual(
+    await Promise.all(
+      ['usage_changes', 'usage_objects', 'usage_intervals'].map((table) => count(linked.direct, table)),
+    ),
+    [5, 5, 5],
+  )
 })
 
 /** The content of a published month, whole. */

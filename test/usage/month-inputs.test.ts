@@ -9,7 +9,8 @@ import { eachDatabase } from '../support/databases.ts'
 import { fillMonth, makeMonthsWorld, month, owner } from './months-world.ts'
 
 /** A database some of whose methods are others. */
-const changed = (db: SqlDatabase, methods: Partial<SqlDatabase>): SqlDatabase => Object.assign(Object.create(db) as SqlDatabase, methods)
+const changed = (db: SqlDatabase, methods: Partial<SqlDatabase>): SqlDatabase =>
+  Object.assign(Object.create(db) as SqlDatabase, methods)
 
 const objectsOf = async (inputs: UsageInputs, cluster: UsageClusterId): Promise<readonly ReportedObject[]> => {
   const objects: ReportedObject[] = []
@@ -25,11 +26,14 @@ for (const database of eachDatabase()) {
   })
 
   onMonth('the kinds of other clusters are not read', async (t, { db, cluster }) => {
-    await db.query((k) => k('usage_kinds').insert(['A', 'B', 'C'].map((kind) => ({ product: 'dbProduct', api_group: 'of.others', kind }))))
+    await db.query((k) =>
+      k('usage_kinds').insert(['A', 'B', 'C'].map((kind) => ({ product: 'dbProduct', api_group: 'of.others', kind }))),
+    )
     const groups: unknown[] = []
     const all: SqlDatabase['all'] = async (statement, binds) => {
       const rows = await db.all<never>(statement, binds)
-      for (const { api_group: group } of rows as readonly { readonly api_group?: string }[]) if (group !== undefined) groups.push(group)
+      for (const { api_group: group } of rows as readonly { readonly api_group?: string }[])
+        if (group !== undefined) groups.push(group)
       return rows
     }
     const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all })), cluster)
@@ -38,15 +42,31 @@ for (const database of eachDatabase()) {
   })
 
   onMonth('a cluster keeps its last name after its binding and its record are gone', async (t, { db, cluster }) => {
-    const nameOf = async () => (await makeSqlUsageInputs(db).factsOf(owner, readWindow(month))).clusters.find(({ id }) => id === cluster)?.displayName
+    const nameOf = async () =>
+      (await makeSqlUsageInputs(db).factsOf(owner, readWindow(month))).clusters.find(({ id }) => id === cluster)
+        ?.displayName
     const bound = await nameOf()
     const clusters = makeSqlUsageClusterStore(db)(db)
     await clusters.keepNames()
-    const [{ cluster_uid: uid }] = (await db.query<{ readonly cluster_uid: string }>((k) => k('usage_clusters').where('id', cluster).select('cluster_uid'))) as [{ cluster_uid: string }]
+    const [{ cluster_uid: uid }] = (await db.query<{ readonly cluster_uid: string }>((k) =>
+      k('usage_clusters').where('id', cluster).select('cluster_uid'),
+    )) as [{ cluster_uid: string }]
     t.is(bound, `cluster ${uid}`)
     await db.query((k) => k('contract_clusters').delete())
     t.is(await nameOf(), bound)
-    await db.query((k) => k('clusters').insert({ owner_id: owner, name: 'prod', display_name: 'Production', uid, provider: 'generic', endpoint: 'https://192.0.2.1', phase: 'Active', ref: 'r', created_at: 0 }))
+    await db.query((k) =>
+      k('clusters').insert({
+        owner_id: owner,
+        name: 'prod',
+        display_name: 'Production',
+        uid,
+        provider: 'generic',
+        endpoint: 'https://192.0.2.1',
+        phase: 'Active',
+        ref: 'r',
+        created_at: 0,
+      }),
+    )
     await clusters.keepNames()
     await db.query((k) => k('clusters').delete())
     t.is(await nameOf(), 'Production')

@@ -7,8 +7,8 @@ import { patient } from '../support/databases.ts'
 import { makeMonthsWorld, month, owner } from './months-world.ts'
 
 /**
- * Closes a month of the database at the URL of the first argument as a service does, and prints the outcome. With a second argument it stops for
- * good at that step, which it prints.
+ * Closes a month of the database at the URL of the first argument as a service does, and prints the outcome. With a
+ * second argument it stops for good at that step, which it prints.
  */
 const [url = '', step] = process.argv.slice(2)
 

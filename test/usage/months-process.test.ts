@@ -24,10 +24,17 @@ import { fillMonth, makeMonthsWorld, month, owner, start, end, type MonthsWorld 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-closing-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
-const processOn = (databaseUrl: string, idleAfter?: number) => makeClosingProcess({ databaseUrl, database: {}, dataDir: folder }, idleAfter)
+const processOn = (databaseUrl: string, idleAfter?: number) =>
+  makeClosingProcess({ databaseUrl, database: {}, dataDir: folder }, idleAfter)
 
-const onDatabase = (title: string, run: (t: ExecutionContext, world: MonthsWorld, url: string) => Promise<void>): void => {
-  const urls = [async () => `sqlite:${await migratedSqlitePath()}`, ...(isSwitchedOff('mariadb') ? [] : [migratedMysqlUrl])]
+const onDatabase = (
+  title: string,
+  run: (t: ExecutionContext, world: MonthsWorld, url: string) => Promise<void>,
+): void => {
+  const urls = [
+    async () => `sqlite:${await migratedSqlitePath()}`,
+    ...(isSwitchedOff('mariadb') ? [] : [migratedMysqlUrl]),
+  ]
   for (const makeUrl of urls) {
     test.serial(`${makeUrl === migratedMysqlUrl ? 'mysql' : 'sqlite'}: ${title}`, async (t) => {
       const url = await makeUrl()
@@ -53,14 +60,19 @@ const textsOf = async ({ views }: MonthsWorld, id: UsageMonthId) => {
 }
 
 /** The report is written after the last part of the views. */
-const isStep = (step: string, text: string, done: number, of: number): boolean => (step === 'report' ? text === 'parts of the views written' && done === of : text === step)
+const isStep = (step: string, text: string, done: number, of: number): boolean =>
+  step === 'report' ? text === 'parts of the views written' && done === of : text === step
 
 onDatabase('another process writes the same bytes as this one, and so do two passes', async (t, world, url) => {
   const { kind } = await fillMonth(world)
   const others = [kind, await world.kind('backupProduct', 'Backup'), await world.kind('dbProduct', 'Redis')]
   for (let index = 0; index < 40; index += 1) {
     const { id } = await world.cluster()
-    for (const each of others) await world.object(id, each, [{ from: start, to: start + 1000 + index, milliCpu: 100 + index, memoryMib: 7 }, { from: start + 5000, to: end, milliCpu: index, memoryMib: 3 * index, cutAt: end - 1000 }])
+    for (const each of others)
+      await world.object(id, each, [
+        { from: start, to: start + 1000 + index, milliCpu: 100 + index, memoryMib: 7 },
+        { from: start + 5000, to: end, milliCpu: index, memoryMib: 3 * index, cutAt: end - 1000 },
+      ])
   }
   const closing = processOn(url)
   try {
@@ -88,12 +100,19 @@ onDatabase('another process writes the same bytes as this one, and so do two pas
 test('writing leaves a core to requests, but for a large month on a database server', (t) => {
   const [sqlite, server] = [closingLanes('sqlite:/data/moorage.sqlite', 2), closingLanes('mysql://u:p@db/moorage', 2)]
   t.deepEqual([sqlite.gather, sqlite.views(1e6), server.gather, server.views(1000), server.views(1e6)], [2, 1, 2, 1, 2])
-  t.deepEqual([closingLanes('mysql://u:p@db/moorage', 1).views(1e6), closingLanes('sqlite:/data/moorage.sqlite', 4).views(1000)], [1, 2])
+  t.deepEqual(
+    [closingLanes('mysql://u:p@db/moorage', 1).views(1e6), closingLanes('sqlite:/data/moorage.sqlite', 4).views(1000)],
+    [1, 2],
+  )
 })
 
 /** The pieces of the report of a revision. */
 const piecesOf = async ({ db }: MonthsWorld, id: UsageMonthId) =>
-  (await db.query<{ readonly body: Uint8Array }>((k) => k('usage_reports').where({ month_id: id }).orderBy('piece').select('body'))).map(({ body }) => Buffer.from(body))
+  (
+    await db.query<{ readonly body: Uint8Array }>((k) =>
+      k('usage_reports').where({ month_id: id }).orderBy('piece').select('body'),
+    )
+  ).map(({ body }) => Buffer.from(body))
 
 onDatabase('the report that another process writes has the same bytes', async (t, world, url) => {
   const { a, kind } = await fillMonth(world)
@@ -117,12 +136,23 @@ onDatabase('the process completes the month first: an object that went silent is
   const { a, kind } = await fillMonth(world)
   const { id } = await world.object(a.id, kind, [{ from: start, to: end, milliCpu: 1000, memoryMib: 1024 }])
   const silentFrom = start + 5 * daySeconds
-  await world.db.query((k) => k('usage_objects').where({ id }).update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }))
+  await world.db.query((k) =>
+    k('usage_objects')
+      .where({ id })
+      .update({ sends_heartbeats: true, last_heard_day: silentFrom / daySeconds - 1 }),
+  )
   const closing = processOn(url)
   try {
-    t.like(await world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
-    const cut = await world.db.query<{ readonly cut_at: number }>((k) => k('usage_intervals').where({ object_id: id, month }).select('cut_at'))
-    t.deepEqual(cut.map((each) => Number(each.cut_at)), [silentFrom])
+    t.like(await world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+      right: { isNew: true },
+    })
+    const cut = await world.db.query<{ readonly cut_at: number }>((k) =>
+      k('usage_intervals').where({ object_id: id, month }).select('cut_at'),
+    )
+    t.deepEqual(
+      cut.map((each) => Number(each.cut_at)),
+      [silentFrom],
+    )
   } finally {
     await closing.close()
   }
@@ -139,10 +169,14 @@ onDatabase('a close that is aborted publishes nothing, and its process is of use
       const onProgress = (text: string, done: number, of: number): void => {
         if (isStep(step, text, done, of)) stop.abort(new Error('The service stops.'))
       }
-      await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), { message: 'The service stops.' })
+      await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), {
+        message: 'The service stops.',
+      })
       t.is(await world.shown('objects-usage-view'), undefined)
     }
-    t.like(await close(callOf(), { ownerId: owner, month, onProgress: (text) => void lastSteps.push(text) }), { right: { isNew: true } })
+    t.like(await close(callOf(), { ownerId: owner, month, onProgress: (text) => void lastSteps.push(text) }), {
+      right: { isNew: true },
+    })
     t.is(lastSteps.at(-1), 'published')
     t.is(await world.leftovers(), 0)
   } finally {
@@ -156,7 +190,9 @@ test.serial('what fails in the process fails the close, and publishes nothing', 
   try {
     const world = await makeMonthsWorld(db)
     await fillMonth(world)
-    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), { message: /no such table/ })
+    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+      message: /no such table/,
+    })
     t.is(await world.shown('objects-usage-view'), undefined)
     t.like(await world.close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
     t.is(await world.leftovers(), 0)
@@ -173,15 +209,24 @@ test.serial('a database that does not answer the process is unavailable to the c
   try {
     const world = await makeMonthsWorld(db)
     await fillMonth(world)
-    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), { instanceOf: Unavailable })
+    await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
+      instanceOf: Unavailable,
+    })
   } finally {
     await closing.close()
     await db.close()
   }
 })
 
-/** Declares a test on SQLite. `close` closes the month in another process, which ends after `idleAfter` milliseconds without work. */
-const onProcess = (title: string, run: (t: ExecutionContext, world: MonthsWorld, close: CloseMonth) => Promise<void>, idleAfter?: number): void =>
+/**
+ * Declares a test on SQLite. `close` closes the month in another process, which ends after `idleAfter` milliseconds
+ * without work.
+ */
+const onProcess = (
+  title: string,
+  run: (t: ExecutionContext, world: MonthsWorld, close: CloseMonth) => Promise<void>,
+  idleAfter?: number,
+): void =>
   test.serial(title, async (t) => {
     if (process.platform !== 'linux') return t.pass('processes are found on Linux alone')
     const url = `sqlite:${await migratedSqlitePath()}`
@@ -202,7 +247,10 @@ onProcess('a process that is killed fails the close, and the next close has anot
     const onProgress = (text: string, done: number, of: number): void => {
       if (isStep(step, text, done, of)) for (const child of childrenOf(process.pid)) process.kill(child, 'SIGKILL')
     }
-    await t.throwsAsync(close(callOf(), { ownerId: owner, month, onProgress }), { instanceOf: Unavailable, message: 'The process that closes months ended by SIGKILL.' })
+    await t.throwsAsync(close(callOf(), { ownerId: owner, month, onProgress }), {
+      instanceOf: Unavailable,
+      message: 'The process that closes months ended by SIGKILL.',
+    })
     t.is(await world.shown('objects-usage-view'), undefined)
   }
   t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: true } })
@@ -219,21 +267,25 @@ const prioritiesOfThreads = (pid: number): readonly number[] =>
     }
   })
 
-onProcess('the process has low priority, ignores the signals of a terminal, and ends when it has nothing to do', async (t, _world, close) => {
-  let pid = 0
-  const onProgress = (): void => {
-    if (pid !== 0) return
-    pid = childrenOf(process.pid)[0] ?? 0
-    process.kill(pid, 'SIGINT')
-    process.kill(pid, 'SIGTERM')
-    t.is(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '500')
-    t.is(getPriority(pid), 10)
-    t.deepEqual(new Set(prioritiesOfThreads(pid)), new Set([10]))
-  }
-  t.like(await close(callOf(), { ownerId: owner, month, onProgress }), { right: { isNew: true } })
-  await until('the process has ended', () => (pid !== 0 && !isRunning(pid) ? true : undefined))
-  t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: false } })
-}, 0)
+onProcess(
+  'the process has low priority, ignores the signals of a terminal, and ends when it has nothing to do',
+  async (t, _world, close) => {
+    let pid = 0
+    const onProgress = (): void => {
+      if (pid !== 0) return
+      pid = childrenOf(process.pid)[0] ?? 0
+      process.kill(pid, 'SIGINT')
+      process.kill(pid, 'SIGTERM')
+      t.is(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '500')
+      t.is(getPriority(pid), 10)
+      t.deepEqual(new Set(prioritiesOfThreads(pid)), new Set([10]))
+    }
+    t.like(await close(callOf(), { ownerId: owner, month, onProgress }), { right: { isNew: true } })
+    await until('the process has ended', () => (pid !== 0 && !isRunning(pid) ? true : undefined))
+    t.like(await close(callOf(), { ownerId: owner, month }), { right: { isNew: false } })
+  },
+  0,
+)
 
 onProcess('a frozen process is ended when the close is aborted', async (t, world, close) => {
   const stop = new AbortController()
@@ -244,7 +296,9 @@ onProcess('a frozen process is ended when the close is aborted', async (t, world
     process.kill(frozen, 'SIGSTOP')
     stop.abort(new Error('The service stops.'))
   }
-  await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), { message: 'The service stops.' })
+  await t.throwsAsync(close({ ...callOf(), signal: stop.signal }, { ownerId: owner, month, onProgress }), {
+    message: 'The service stops.',
+  })
   t.true(frozen > 0)
   await until('the frozen process has ended', () => (isRunning(frozen) ? undefined : true))
   t.is(await world.shown('objects-usage-view'), undefined)

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
-import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/months/usage-types.ts'
+import type {
+  ContractInMonth,
+  DayUsage,
+  ObjectUsage,
+  ProductMonth,
+  UsagePart,
+} from '../../core/usage/months/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
 import { usageClasses } from '../../core/usage/types.ts'
 import type { UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
@@ -42,19 +48,28 @@ export interface ObjectPlan {
 }
 
 const clusterNames: Readonly<Record<number, string>> = { 1: '=cmd|calc', 2: 'Кластер "два"', 3: '集群, 3' }
-const terms = { features: ['database-enterprise'], from: 1_767_225_600 as UnixSeconds, to: 1_798_761_600 as UnixSeconds }
-export const contractsInMonth: readonly ContractInMonth[] = [
+const terms = {
+  features: ['database-enterprise'],
+  from: 1_767_225_600 as UnixSeconds,
+  to: 1_798_761_600 as UnixSeconds,
+}
+const contractsInMonth: readonly ContractInMonth[] = [
   { id: 7, name: '@sum', product: 'database', ...terms, quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
   { id: 9, name: 'Plain', product: 'database', ...terms, quota: undefined, terms: [] },
 ]
 
-/** The terms of the first contract were changed on the 15th of the month; those of the others are the same in all of it. */
+/**
+ * The terms of the first contract were changed on the 15th of the month; those of the others are the same in all of it.
+ */
 const contractsOf = (month: MonthKey): readonly ContractInMonth[] => {
   const changedAt = (monthStart(month) + 14 * 86_400 + 3600) as UnixSeconds
   const term = { startsAt: new Date(terms.from * 1000), endsAt: new Date(terms.to * 1000) }
   return contractsInMonth.map(({ product, features, quota, ...contract }, index) => {
     const version = { number: 3, from: monthStart(month), to: monthEnd(month), product, features, quota, ...term }
-    const both = [{ ...version, to: changedAt, quota: { metric: 'cpu_core_month' as const, limit: 10.25 } }, { ...version, number: 4, from: changedAt, features: [...features, 'backup'], quota: undefined }]
+    const both = [
+      { ...version, to: changedAt, quota: { metric: 'cpu_core_month' as const, limit: 10.25 } },
+      { ...version, number: 4, from: changedAt, features: [...features, 'backup'], quota: undefined },
+    ]
     return { ...contract, product, features, quota, terms: index === 0 ? both : [version] }
   })
 }
@@ -64,7 +79,12 @@ const partsOf = (used: readonly UsedOnDay[]): readonly UsagePart[] => {
   for (const { use, contractId, milliCpuSeconds, mebibyteSeconds } of used) {
     const key = `${use} ${contractId}`
     const known = parts.get(key)
-    parts.set(key, { use, contractId, milliCpuSeconds: (known?.milliCpuSeconds ?? 0n) + milliCpuSeconds, mebibyteSeconds: (known?.mebibyteSeconds ?? 0n) + mebibyteSeconds })
+    parts.set(key, {
+      use,
+      contractId,
+      milliCpuSeconds: (known?.milliCpuSeconds ?? 0n) + milliCpuSeconds,
+      mebibyteSeconds: (known?.mebibyteSeconds ?? 0n) + mebibyteSeconds,
+    })
   }
   return [...parts.values()]
 }
@@ -81,8 +101,18 @@ const objectOf = (plan: ObjectPlan, index: number, month: MonthKey): ObjectUsage
   const other = plan.used.filter(({ use }) => use !== 'prod')
   return {
     object: {
-      id: (index + 1) as UsageObjectId, clusterId: plan.cluster as UsageClusterId, product: 'dbProduct', group: 'kubedb.com', kind: plan.kind, uid: objectUidOf(index),
-      namespace: plan.namespace, namespaceUid: `uid-of-${plan.namespace}`, name: plan.name, createdAt: (from - 5) as UnixSeconds, deletedAt: index % 3 === 0 ? to : undefined, trialEndsAt: undefined,
+      id: (index + 1) as UsageObjectId,
+      clusterId: plan.cluster as UsageClusterId,
+      product: 'dbProduct',
+      group: 'kubedb.com',
+      kind: plan.kind,
+      uid: objectUidOf(index),
+      namespace: plan.namespace,
+      namespaceUid: `uid-of-${plan.namespace}`,
+      name: plan.name,
+      createdAt: (from - 5) as UnixSeconds,
+      deletedAt: index % 3 === 0 ? to : undefined,
+      trialEndsAt: undefined,
     },
     clusterUid: clusterUidOf(plan.cluster),
     parts: partsOf(plan.used),
@@ -91,15 +121,35 @@ const objectOf = (plan: ObjectPlan, index: number, month: MonthKey): ObjectUsage
       { from, to: middle, milliCpu: 1000 + index, memoryMib: 512, replicas: 1, generation: 1 },
       { from: middle, to, milliCpu: 2000, memoryMib: 1024, replicas: 3, generation: 2 },
     ],
-    modes: [{ from, to: middle, mode: 'prod', ...sum(inProd) }, { from: middle, to, mode: 'non-prod', ...sum(other) }],
+    modes: [
+      { from, to: middle, mode: 'prod', ...sum(inProd) },
+      { from: middle, to, mode: 'non-prod', ...sum(other) },
+    ],
   }
 }
 
 const daysOfPlans = (plans: readonly ObjectPlan[]): PlainMonth['days'] =>
-  plans.flatMap(({ cluster, kind, used }) => used.map(({ day, use, milliCpuSeconds, mebibyteSeconds }) => ({ product: 'dbProduct' as const, group: 'kubedb.com', kind, clusterUid: clusterUidOf(cluster), day, use, milliCpuSeconds, mebibyteSeconds })))
+  plans.flatMap(({ cluster, kind, used }) =>
+    used.map(({ day, use, milliCpuSeconds, mebibyteSeconds }) => ({
+      product: 'dbProduct' as const,
+      group: 'kubedb.com',
+      kind,
+      clusterUid: clusterUidOf(cluster),
+      day,
+      use,
+      milliCpuSeconds,
+      mebibyteSeconds,
+    })),
+  )
 
 /** The use of a month of the objects of plans. Cluster 9 has no objects. */
-export const monthOfPlans = (given: readonly ObjectPlan[], { month = monthKey(2026, 6), product = 'dbProduct' }: { readonly month?: MonthKey; readonly product?: UsageProduct } = {}): PlainMonth => {
+export const monthOfPlans = (
+  given: readonly ObjectPlan[],
+  {
+    month = monthKey(2026, 6),
+    product = 'dbProduct',
+  }: { readonly month?: MonthKey; readonly product?: UsageProduct } = {},
+): PlainMonth => {
   const plans = [...given].sort((a, b) => a.cluster - b.cluster)
   const clusters = [...new Set([...plans.map(({ cluster }) => cluster), 9])]
   return {
@@ -108,15 +158,30 @@ export const monthOfPlans = (given: readonly ObjectPlan[], { month = monthKey(20
     objects: plans.map((plan, index) => objectOf(plan, index, month)),
     days: daysOfPlans(plans),
     clusters: clusters.map((n) => ({
-      clusterUid: clusterUidOf(n), displayName: clusterNames[n] ?? `cluster ${n}`, modes: [{ from: monthStart(month), to: monthEnd(month), mode: 'prod' as const }], heardSeconds: n * 1234, contractIds: n === 1 ? [7, 9] : [],
+      clusterUid: clusterUidOf(n),
+      displayName: clusterNames[n] ?? `cluster ${n}`,
+      modes: [{ from: monthStart(month), to: monthEnd(month), mode: 'prod' as const }],
+      heardSeconds: n * 1234,
+      contractIds: n === 1 ? [7, 9] : [],
       clientNamespaces: n === 1 ? [{ namespaceUid: 'uid-of-shop', clientOrg: 'shop' }] : [],
     })),
     contracts: contractsOf(month),
   }
 }
 
-const amount = fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 3_000_000n }), fc.bigInt({ min: 0n, max: 10n ** 15n }))
-const usedOnDay = fc.record({ day: fc.integer({ min: 1, max: 28 }), use: fc.constantFrom(...usageClasses), contractId: fc.constantFrom(7, 9), milliCpuSeconds: amount, mebibyteSeconds: amount })
+const amount = fc.oneof(
+  fc.constant(0n),
+  fc.bigInt({ min: 0n, max: 3_000_000n }),
+  fc.bigInt({ min: 0n, max: 10n ** 15n }),
+)
+const usedOnDay = fc
+  .record({
+    day: fc.integer({ min: 1, max: 28 }),
+    use: fc.constantFrom(...usageClasses),
+    contractId: fc.constantFrom(7, 9),
+    milliCpuSeconds: amount,
+    mebibyteSeconds: amount,
+  })
   .map((used): UsedOnDay => (used.use === 'free' ? { ...used, contractId: 0 } : used))
 
 export const plans = fc.array(
@@ -124,7 +189,10 @@ export const plans = fc.array(
     cluster: fc.integer({ min: 1, max: 4 }),
     kind: fc.constantFrom('Postgres', 'MySQL', 'Redis'),
     namespace: fc.constantFrom('shop', 'demo', 'ops'),
-    name: fc.oneof(fc.constantFrom('=1+1', '+x', '-x', '@x', 'a,b', 'a"b', 'База', '数据库'), fc.string({ minLength: 1, maxLength: 8 })),
+    name: fc.oneof(
+      fc.constantFrom('=1+1', '+x', '-x', '@x', 'a,b', 'a"b', 'База', '数据库'),
+      fc.string({ minLength: 1, maxLength: 8 }),
+    ),
     used: fc.array(usedOnDay, { maxLength: 6 }),
   }),
   { maxLength: 25 },
@@ -137,13 +205,17 @@ export interface BuiltView extends UsageViewText {
 
 /** A store that keeps what is written in memory. */
 export const viewSink = () => {
-  const views: { -readonly [K in keyof BuiltView]: K extends 'pieces' ? BuiltView['pieces'][number][] : BuiltView[K] }[] = []
+  const views: {
+    -readonly [K in keyof BuiltView]: K extends 'pieces' ? BuiltView['pieces'][number][] : BuiltView[K]
+  }[] = []
   const sink: Pick<UsageViewStore, 'begin' | 'addPiece' | 'complete'> = {
     begin: async (_, key) => views.push({ key, head: '', tail: '', itemCount: -1, pieces: [] }) - 1,
-    addPiece: async (id, piece, { firstKey, items }) => void (views[id]!.pieces[piece] = { firstKey, items: Buffer.from(items).toString() }),
+    addPiece: async (id, piece, { firstKey, items }) =>
+      void (views[id]!.pieces[piece] = { firstKey, items: Buffer.from(items).toString() }),
     complete: async (id, { head, tail, itemCount }) => void Object.assign(views[id]!, { head, tail, itemCount }),
   }
   return { sink, views: views as readonly BuiltView[] }
 }
 
-export const textOf = ({ head, tail, pieces }: BuiltView): string => head + pieces.map(({ items }) => items).join(',') + tail
+export const textOf = ({ head, tail, pieces }: BuiltView): string =>
+  head + pieces.map(({ items }) => items).join(',') + tail

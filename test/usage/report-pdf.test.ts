@@ -17,9 +17,33 @@ test('a report shows its facts, figures and rows in every script, with a structu
   const { pages, elements, info, isMarked, bookmarks } = await readPdf(bytes)
   t.is(pages.length, 2)
   const [cover = '', section = ''] = pages
-  for (const shown of ['Usage report', 'ООО «Пример»', 'June 2026', 'Final', '123.456', '2026-07-04 00:30 UTC', 'Page 1 of 2']) t.true(cover.includes(shown), shown)
+  for (const shown of [
+    'Usage report',
+    'ООО «Пример»',
+    'June 2026',
+    'Final',
+    '123.456',
+    '2026-07-04 00:30 UTC',
+    'Page 1 of 2',
+  ])
+    t.true(cover.includes(shown), shown)
   // A reader of texts gets letters of other directions in the order of reading.
-  for (const shown of ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה', '서울', '東京クラスタ', 'emoji 😀', 'ระบบทดสอบ น', 'rocket 🚀 👩‍💻', 'Total', '0.011']) t.true(section.includes(shown), shown)
+  for (const shown of [
+    'orders',
+    'Кластер «Москва»',
+    'Ελληνικά',
+    '北京生产集群',
+    'شركة المثال',
+    'בדיקה',
+    '서울',
+    '東京クラスタ',
+    'emoji 😀',
+    'ระบบทดสอบ น',
+    'rocket 🚀 👩‍💻',
+    'Total',
+    '0.011',
+  ])
+    t.true(section.includes(shown), shown)
   // A long name is broken into lines, not shortened.
   t.regex(section, new RegExp(`${'(?:long- ?)'.repeat(40)}end`))
   t.false(section.includes('…'))
@@ -30,7 +54,10 @@ test('a report shows its facts, figures and rows in every script, with a structu
   const count = (role: string): number => elements.filter((element) => element.role === role).length
   t.is(count('H1'), 2)
   t.is(countPacked(bytes, '/Scope/Column'), 3 + 2)
-  t.is(elements.find(({ role }) => role === 'Figure')?.alt, 'CPU per day, a bar for each day, in core-months. The highest is 29.5 on day 30, the lowest 0.5 on day 1.')
+  t.is(
+    elements.find(({ role }) => role === 'Figure')?.alt,
+    'CPU per day, a bar for each day, in core-months. The highest is 29.5 on day 30, the lowest 0.5 on day 1.',
+  )
   // Each row of the table and of the summary, with heads and totals, and the figures of the two pages.
   t.is(count('TR'), scripts.length + 2 + 3 + 2 + 3 + 2)
 })
@@ -45,13 +72,23 @@ test('a table over pages repeats its head, which the structure has once, and eve
   })
   t.is(countPacked(bytes, '/Scope/Column'), 3 + 2)
   const shown = pages.flatMap((page) => page.match(/\b0\.\d{3}\b/g) ?? [])
-  t.deepEqual(shown, Array.from({ length: 200 }, (_, i) => (i / 1000).toFixed(3)))
+  t.deepEqual(
+    shown,
+    Array.from({ length: 200 }, (_, i) => (i / 1000).toFixed(3)),
+  )
 })
 
 test('a report states that it is PDF/A-2a and PDF/UA-1, with the owner as a valid property', async (t) => {
-  const { properties, info } = await readPdf(await renderedBy(renderer, contentOf([], { ownerName: 'Smith & Sons</rdf:li> <b>"x"\u0001\ufffe' })))
+  const { properties, info } = await readPdf(
+    await renderedBy(renderer, contentOf([], { ownerName: 'Smith & Sons</rdf:li> <b>"x"\u0001\ufffe' })),
+  )
   const { xml } = properties
-  for (const stated of ['<pdfaid:part>2</pdfaid:part>', '<pdfaid:conformance>A</pdfaid:conformance>', '<pdfuaid:part>1</pdfuaid:part>']) t.true(xml.includes(stated), stated)
+  for (const stated of [
+    '<pdfaid:part>2</pdfaid:part>',
+    '<pdfaid:conformance>A</pdfaid:conformance>',
+    '<pdfuaid:part>1</pdfuaid:part>',
+  ])
+    t.true(xml.includes(stated), stated)
   t.deepEqual(properties.get('dc:creator'), ['Smith & Sons</rdf:li> <b>"x"'])
   t.is(properties.get('dc:title'), 'Usage report, Smith & Sons</rdf:li> <b>"x", June 2026')
   t.true(String(info['Title']).includes('Smith & Sons</rdf:li>'))
@@ -61,11 +98,21 @@ test('a report states that it is PDF/A-2a and PDF/UA-1, with the owner as a vali
 
 test('a figure that is too long for its column is set smaller, and never shortened', async (t) => {
   const figures = ['9999.999', '12345.678', '212370.051', '9876543210123.456']
-  const columns = [{ title: 'Contract', width: 3, isNumber: false }, ...figures.map(() => ({ title: 'CPU', width: 0.9, isNumber: true })), { title: 'Kind', width: 5.5, isNumber: false }]
+  const columns = [
+    { title: 'Contract', width: 3, isNumber: false },
+    ...figures.map(() => ({ title: 'CPU', width: 0.9, isNumber: true })),
+    { title: 'Kind', width: 5.5, isNumber: false },
+  ]
   const rows = async function* () {
     yield [['a name', ...figures, 'Postgres']]
   }
-  const table: ReportTable = { title: 'Contracts', columns, rows: rows(), totals: ['Total', ...figures.map((figure) => `1${figure}`), ''], note: '' }
+  const table: ReportTable = {
+    title: 'Contracts',
+    columns,
+    rows: rows(),
+    totals: ['Total', ...figures.map((figure) => `1${figure}`), ''],
+    note: '',
+  }
   const { pages } = await readPdf(await renderedBy(renderer, contentOf([table])))
   const words = pages[1]?.split(' ') ?? []
   for (const figure of figures) t.true(words.includes(figure) && words.includes(`1${figure}`), figure)
@@ -78,7 +125,11 @@ test('a letter that no font has is replaced, and a reader of texts gets it', asy
 })
 
 test('equal contents give equal bytes', async (t) => {
-  const picture = await sharp({ create: { width: 90, height: 30, channels: 4, background: { r: 200, g: 0, b: 0, alpha: 0.5 } } }).png().toBuffer()
+  const picture = await sharp({
+    create: { width: 90, height: 30, channels: 4, background: { r: 200, g: 0, b: 0, alpha: 0.5 } },
+  })
+    .png()
+    .toBuffer()
   const branding = { logo: new Uint8Array(picture), color: '#ffee00' }
   const once = await renderedBy(renderer, contentOf([tableOf(300)], { branding }))
   const again = await renderedBy(renderer, contentOf([tableOf(300)], { branding }))
@@ -89,7 +140,9 @@ test('equal contents give equal bytes', async (t) => {
 
 test('a logo is drawn, and one that cannot be read is left out', async (t) => {
   const hasPicture = async (logo: Uint8Array): Promise<boolean> =>
-    Buffer.from(await renderedBy(renderer, contentOf([], { branding: { logo, color: '#0b6070' } }))).includes('/Subtype /Image')
+    Buffer.from(await renderedBy(renderer, contentOf([], { branding: { logo, color: '#0b6070' } }))).includes(
+      '/Subtype /Image',
+    )
   const drawn = sharp({ create: { width: 40, height: 40, channels: 3, background: '#123456' } })
   t.true(await hasPicture(new Uint8Array(await drawn.png().toBuffer())))
   t.true(await hasPicture(new Uint8Array(await drawn.jpeg().toBuffer())))
@@ -113,7 +166,9 @@ test('a table without rows shows its note', async (t) => {
 test('a footnote is below the totals, on the next page if the table ends at the end of one', async (t) => {
   const footnote = 'An object counts once for each contract.'
   for (let count = 14; count < 28; count += 1) {
-    const { pages, elements } = await readPdf(await renderedBy(renderer, contentOf([{ ...tableOf(count, ['orders']), footnote }])))
+    const { pages, elements } = await readPdf(
+      await renderedBy(renderer, contentOf([{ ...tableOf(count, ['orders']), footnote }])),
+    )
     t.is(pages.join(' ').split(footnote).length, 2, `${count} rows`)
     t.regex(pages.join(' '), /Total 123\.456 .*An object counts once/)
     t.is(elements.filter(({ role }) => role === 'P').length, 4 + 1)
@@ -141,11 +196,14 @@ test('an abort ends a report with its reason, and the next one is written', asyn
   const { table, seen } = endlessTable()
   const reason = new Error('the lease was lost')
   const error = await t.throwsAsync(async () => {
-    for await (const piece of renderer.render(contentOf([table]), abort.signal)) if (piece.length > 0) abort.abort(reason)
+    for await (const piece of renderer.render(contentOf([table]), abort.signal))
+      if (piece.length > 0) abort.abort(reason)
   })
   t.is(error, reason)
   t.true(seen.isReturned)
-  const before = await t.throwsAsync(() => renderedBy({ ...renderer, render: (content) => renderer.render(content, abort.signal) }, contentOf([])))
+  const before = await t.throwsAsync(() =>
+    renderedBy({ ...renderer, render: (content) => renderer.render(content, abort.signal) }, contentOf([])),
+  )
   t.is(before, reason)
   t.is((await readPdf(await renderedBy(renderer, contentOf([])))).pages.length, 2)
 })
@@ -164,7 +222,8 @@ test('the thread waits for the caller: it does not write ahead of what is taken'
   const pieces = renderer.render(contentOf([table]), new AbortController().signal)[Symbol.asyncIterator]()
   await pieces.next()
   const taken = seen.batches
-  // The thread can ask for nothing until the piece is taken: other reports that are written meanwhile show that time has passed.
+  // The thread can ask for nothing until the piece is taken: other reports that are written meanwhile show that time
+  // has passed.
   const other = makePdfRenderer()
   await renderedBy(other, contentOf([tableOf(500)]))
   await other.close()
@@ -176,7 +235,9 @@ test('a failure of the rows fails the report', async (t) => {
   const rows = async function* (): AsyncGenerator<never> {
     throw new Error('the database is gone')
   }
-  await t.throwsAsync(() => renderedBy(renderer, contentOf([{ ...tableOf(0), rows: rows() }])), { message: 'the database is gone' })
+  await t.throwsAsync(() => renderedBy(renderer, contentOf([{ ...tableOf(0), rows: rows() }])), {
+    message: 'the database is gone',
+  })
   t.true((await renderedBy(renderer, contentOf([]))).length > 0)
 })
 
@@ -201,7 +262,12 @@ test('letters that are joined, moved or put on others, and emoji of several char
     const set = typesetter.set(text, 200, { weight: 'regular', size: 8 })
     const drawn = typesetter.draw(set, { x: 0, y: 100, room: 200 }, 10)
     // A text from right to left has it at its element.
-    t.true(text === 'شركة' ? set.attributes.includes('/ActualText') && !drawn.includes('/ActualText') : drawn.includes('/ActualText'), text)
+    t.true(
+      text === 'شركة'
+        ? set.attributes.includes('/ActualText') && !drawn.includes('/ActualText')
+        : drawn.includes('/ActualText'),
+      text,
+    )
     t.false(drawn.includes('<0000>'), text)
   }
   document.end()
@@ -213,13 +279,20 @@ test('every text is set within its room, without the glyph of a font for what it
   document.beginPage()
   const typesetter = new Typesetter(document)
   const look = { weight: 'regular', size: 8 } as const
-  const someText = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), anyText({ maxLength: 60 }), fc.array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800', 'ქ', '\u200d', '\u2069'), { maxLength: 8 }).map((parts) => parts.join(' ')))
+  const someText = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    anyText({ maxLength: 60 }),
+    fc
+      .array(fc.constantFrom(...scripts, '(', '12', '\u202e', 'ّ', '\ud800', 'ქ', '\u200d', '\u2069'), { maxLength: 8 })
+      .map((parts) => parts.join(' ')),
+  )
   fc.assert(
     fc.property(someText, fc.integer({ min: 20, max: 200 }), (text, room) => {
       const drawn = typesetter.line(text, { x: 0, y: 100, room, align: 'right' }, look)
       const glyphs = [...drawn.matchAll(/<([0-9a-f]+)> Tj/g)].flatMap(([, codes = '']) => codes.match(/.{4}/g) ?? [])
       if (glyphs.includes('0000')) return false
-      // The first place is the left end of a text that is aligned to the right: it is outside of the room if the text is too wide.
+      // The first place is the left end of a text that is aligned to the right: it is outside of the room if the text
+      // is too wide.
       const first = /1 0 0 -1 (\S+) /.exec(drawn)
       return first === null || Number(first[1]) >= -2
     }),

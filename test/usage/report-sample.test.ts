@@ -8,7 +8,9 @@ import { sampleVendor } from './sample/vendor.ts'
 
 const [start, end] = [monthStart(monthKey(2026, 8)), monthEnd(monthKey(2026, 10))]
 const eventsOf = (seed: number, clusters: number) =>
-  sampleVendor(seed, clusters, start, end).flatMap(({ clusters: own }) => own.flatMap((cluster) => clusterEvents(seed, cluster, start, end)))
+  sampleVendor(seed, clusters, start, end).flatMap(({ clusters: own }) =>
+    own.flatMap((cluster) => clusterEvents(seed, cluster, start, end)),
+  )
 
 test('the same seed gives the same vendor and events, another seed others', (t) => {
   t.deepEqual(sampleVendor(1, 25, start, end), sampleVendor(1, 25, start, end))
@@ -22,7 +24,8 @@ test('a vendor has the clusters that were asked for, all with other UIDs, and co
     const uids = vendor.flatMap(({ clusters }) => clusters.map(({ uid }) => uid))
     t.is(uids.length, count)
     t.is(new Set(uids).size, count)
-    for (const { contracts, clusters } of vendor) for (const { bindings } of contracts) t.true(bindings.every(({ cluster }) => clusters[cluster] !== undefined))
+    for (const { contracts, clusters } of vendor)
+      for (const { bindings } of contracts) t.true(bindings.every(({ cluster }) => clusters[cluster] !== undefined))
   }
 })
 
@@ -34,7 +37,13 @@ test('events are in order, within the months, and each has an id of its own', (t
 })
 
 test('a wrong argument is refused with its name', (t) => {
-  for (const args of [['--clusters', '0'], ['--months', '13'], ['--seed', '-1'], ['--clusters', 'many'], ['--unknown']]) {
+  for (const args of [
+    ['--clusters', '0'],
+    ['--months', '13'],
+    ['--seed', '-1'],
+    ['--clusters', 'many'],
+    ['--unknown'],
+  ]) {
     const parsed = parseSampleArguments(args)
     t.is(parsed.kind, 'refused', args.join(' '))
     if (parsed.kind === 'refused') t.true(parsed.reason.includes(args[0] ?? ''), parsed.reason)

@@ -16,7 +16,17 @@ for (const database of eachDatabase()) {
     try {
       const months = makeSqlMonthStore(db)(db)
       const reports = makeSqlUsageReportStore(db)(db)
-      const revision = (number: number) => months.begin({ ownerId: owner, month: june, revision: number, status: 'final', watermark: at, inputHash: String(number).repeat(64), codeVersion: 1, generatedAt: at })
+      const revision = (number: number) =>
+        months.begin({
+          ownerId: owner,
+          month: june,
+          revision: number,
+          status: 'final',
+          watermark: at,
+          inputHash: String(number).repeat(64),
+          codeVersion: 1,
+          generatedAt: at,
+        })
       const first = await revision(1)
       const pieces = [new Uint8Array(300_000).fill(7), new Uint8Array([0, 255, 128]), new Uint8Array(1)]
       for (const [n, piece] of pieces.entries()) await reports.addPiece(first, n, piece)
@@ -24,10 +34,21 @@ for (const database of eachDatabase()) {
       await months.publish(first)
       const found = await reports.find(owner, june)
       t.is(found?.size, 300_004)
-      t.deepEqual(found?.month, { id: first, ownerId: owner, month: june, revision: 1, status: 'final', generatedAt: at, inputHash: '1'.repeat(64) })
+      t.deepEqual(found?.month, {
+        id: first,
+        ownerId: owner,
+        month: june,
+        revision: 1,
+        status: 'final',
+        generatedAt: at,
+        inputHash: '1'.repeat(64),
+      })
       const read: Uint8Array[] = []
       if (found !== undefined) for await (const piece of reports.pieces(found)) read.push(new Uint8Array(piece))
-      t.deepEqual(read.map(({ length }) => length), pieces.map(({ length }) => length))
+      t.deepEqual(
+        read.map(({ length }) => length),
+        pieces.map(({ length }) => length),
+      )
       t.true(Buffer.concat(read).equals(Buffer.concat(pieces)))
       const second = await revision(2)
       await reports.addPiece(second, 0, new Uint8Array([1]))
@@ -43,7 +64,12 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an account has the name that a report shows`, async (t) => {
     const db = await database.open()
     try {
-      await storeWorld(db, { users: [1], orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
+      await storeWorld(db, {
+        users: [1],
+        orgs: [{ id: owner, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
+        clusters: [],
+        tokens: [],
+      })
       const nameOf = makeSqlOwnerNames(db)
       const name = await nameOf(owner)
       t.truthy(name)

@@ -4,7 +4,20 @@ import { monthKey } from '../../core/usage/month.ts'
 import type { ReportContent, ReportRenderer, ReportTable } from '../../core/usage/reports/ports.ts'
 
 /** Names in the scripts of the fonts, one that is too long for its column, and one without a glyph. */
-export const scripts = ['orders', 'Кластер «Москва»', 'Ελληνικά', '北京生产集群', 'شركة المثال', 'בדיקה (1)', '서울 東京クラスタ', 'emoji 😀', 'ระบบทดสอบ น้ำ', 'हिन्दी क्लस्टर', 'rocket 🚀 👩‍💻 👍🏽 🇮🇳 ❤️', `${'long-'.repeat(40)}end`]
+export const scripts = [
+  'orders',
+  'Кластер «Москва»',
+  'Ελληνικά',
+  '北京生产集群',
+  'شركة المثال',
+  'בדיקה (1)',
+  '서울 東京クラスタ',
+  'emoji 😀',
+  'ระบบทดสอบ น้ำ',
+  'हिन्दी क्लस्टर',
+  'rocket 🚀 👩‍💻 👍🏽 🇮🇳 ❤️',
+  `${'long-'.repeat(40)}end`,
+]
 
 const columns = [
   { title: 'Name', width: 3, isNumber: false },
@@ -17,7 +30,11 @@ export const tableOf = (count: number, names: readonly string[] = scripts): Repo
   columns,
   rows: (async function* () {
     for (let from = 0; from < count; from += 250) {
-      yield Array.from({ length: Math.min(250, count - from) }, (_, i) => [`${names[(from + i) % names.length] ?? ''}`, `cluster-${i % 9}`, ((from + i) / 1000).toFixed(3)])
+      yield Array.from({ length: Math.min(250, count - from) }, (_, i) => [
+        `${names[(from + i) % names.length] ?? ''}`,
+        `cluster-${i % 9}`,
+        ((from + i) / 1000).toFixed(3),
+      ])
     }
   })(),
   totals: ['Total', '', '123.456'],
@@ -37,14 +54,33 @@ export const contentOf = (tables: readonly ReportTable[], more: Partial<ReportCo
     {
       title: 'Databases',
       summary: {
-        columns: [{ title: 'Use', width: 2, isNumber: false }, { title: 'CPU,\ncore-months', width: 1, isNumber: true }],
-        rows: [['Production, billed', '100.000'], ['Billed', '100.000'], ['Free', '23.456']],
+        columns: [
+          { title: 'Use', width: 2, isNumber: false },
+          { title: 'CPU,\ncore-months', width: 1, isNumber: true },
+        ],
+        rows: [
+          ['Production, billed', '100.000'],
+          ['Billed', '100.000'],
+          ['Free', '23.456'],
+        ],
         subtotals: [1],
         totals: ['All use', '123.456'],
         footnote: 'There is no report of the month before to compare with.',
       },
-      figures: [['CPU, core-months', '123.456'], ['Objects', '9']],
-      charts: [{ title: 'CPU per day', unit: 'core-months', series: [{ name: 'Production', values: Array.from({ length: 30 }, (_, day) => day) }, { name: 'Trials', values: Array.from({ length: 30 }, () => 0.5) }] }],
+      figures: [
+        ['CPU, core-months', '123.456'],
+        ['Objects', '9'],
+      ],
+      charts: [
+        {
+          title: 'CPU per day',
+          unit: 'core-months',
+          series: [
+            { name: 'Production', values: Array.from({ length: 30 }, (_, day) => day) },
+            { name: 'Trials', values: Array.from({ length: 30 }, () => 0.5) },
+          ],
+        },
+      ],
       tables,
     },
   ],
@@ -72,7 +108,10 @@ export const countPacked = (bytes: Uint8Array, text: string): number => {
   for (let at = file.indexOf('stream\n'); at >= 0; at = file.indexOf('stream\n', at + 1)) {
     if (file.subarray(at - 3, at).toString('latin1') === 'end') continue
     try {
-      count += inflateSync(file.subarray(at + 7)).toString('latin1').split(text).length - 1
+      count +=
+        inflateSync(file.subarray(at + 7))
+          .toString('latin1')
+          .split(text).length - 1
     } catch {
       // A picture or a font that is not compressed.
     }
@@ -103,7 +142,12 @@ export const readPdf = async (bytes: Uint8Array): Promise<ReadPdf> => {
     }
     for (let number = 1; number <= document.numPages; number++) {
       const page = await document.getPage(number)
-      pages.push((await page.getTextContent()).items.map((item) => ('str' in item ? item.str : '')).join(' ').replace(/\s+/g, ' '))
+      pages.push(
+        (await page.getTextContent()).items
+          .map((item) => ('str' in item ? item.str : ''))
+          .join(' ')
+          .replace(/\s+/g, ' '),
+      )
       collect((await page.getStructTree()) as Element)
     }
     const { info, metadata } = await document.getMetadata()

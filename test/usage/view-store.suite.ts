@@ -22,9 +22,22 @@ const june = monthKey(2026, 6)
 const key: UsageViewKey = { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' }
 
 const plansOf = (tenant: string, count = 600): readonly ObjectPlan[] =>
-  Array.from({ length: count }, (_, n) => ({ cluster: 1 + (n % 3), kind: 'Postgres', namespace: 'shop', name: `${tenant} № ${n}`, used: [{ day: 1, use: 'prod' as const, contractId: 7, milliCpuSeconds: BigInt(n) * 1_000_000n, mebibyteSeconds: 5n }] }))
+  Array.from({ length: count }, (_, n) => ({
+    cluster: 1 + (n % 3),
+    kind: 'Postgres',
+    namespace: 'shop',
+    name: `${tenant} № ${n}`,
+    used: [
+      { day: 1, use: 'prod' as const, contractId: 7, milliCpuSeconds: BigInt(n) * 1_000_000n, mebibyteSeconds: 5n },
+    ],
+  }))
 
-const plant = (db: SqlDatabase, ownerId: AccountId, tenant: string, options: PlantedRevision & { readonly count?: number; readonly month?: ReturnType<typeof monthKey> } = {}): Promise<UsageMonthId> =>
+const plant = (
+  db: SqlDatabase,
+  ownerId: AccountId,
+  tenant: string,
+  options: PlantedRevision & { readonly count?: number; readonly month?: ReturnType<typeof monthKey> } = {},
+): Promise<UsageMonthId> =>
   plantRevision(db, ownerId, [monthOfPlans(plansOf(tenant, options.count), { month: options.month ?? june })], options)
 
 const gathered = async <A>(items: AsyncIterable<A>): Promise<readonly A[]> => {
@@ -37,27 +50,34 @@ const found = async (views: UsageViewStore, ownerId = owner, revision?: number):
   if (view === undefined) throw new Error('The view does not exist.')
   return view
 }
-const namesIn = (text: string): readonly string[] => (JSON.parse(`[${text}]`) as { name: string }[]).map(({ name }) => name)
+const namesIn = (text: string): readonly string[] =>
+  (JSON.parse(`[${text}]`) as { name: string }[]).map(({ name }) => name)
 
 /** What every UsageViewStore keeps. Each case has rows of another owner beside those that it reads. */
 export const viewStoreSuite = (name: string, open: () => Promise<ViewStoreBench>): void => {
   const onBench = casesOf(`${name}: views`, open)
 
-  onBench('a view reads back as it was built, in pieces and packed, and not those of another owner', async (t, { db, views }) => {
-    await plant(db, owner, 'mine')
-    await plant(db, otherOwner, 'theirs')
-    const { sink, views: built } = viewSink()
-    await buildViews(sink, 1 as UsageMonthId, readOnce(monthOfPlans(plansOf('mine'), { month: june })))
-    for (const expected of built) {
-      const view = await views.find(owner, june, expected.key)
-      t.is(view!.head + (await gathered(views.pieces(view!))).join(',') + view!.tail, textOf(expected))
-      t.deepEqual([view!.itemCount, view!.pieceCount], [expected.itemCount, expected.pieces.length])
-      t.deepEqual((await gathered(views.packedPieces(view!))).map(({ size }) => size), expected.pieces.map(({ items }) => Buffer.byteLength(items)))
-    }
-    t.is(await views.find(13 as AccountId, june, key), undefined)
-    t.is(await views.find(owner, monthKey(2026, 5), key), undefined)
-    t.is(await views.find(owner, june, { ...key, product: 'vaultProduct' }), undefined)
-  })
+  onBench(
+    'a view reads back as it was built, in pieces and packed, and not those of another owner',
+    async (t, { db, views }) => {
+      await plant(db, owner, 'mine')
+      await plant(db, otherOwner, 'theirs')
+      const { sink, views: built } = viewSink()
+      await buildViews(sink, 1 as UsageMonthId, readOnce(monthOfPlans(plansOf('mine'), { month: june })))
+      for (const expected of built) {
+        const view = await views.find(owner, june, expected.key)
+        t.is(view!.head + (await gathered(views.pieces(view!))).join(',') + view!.tail, textOf(expected))
+        t.deepEqual([view!.itemCount, view!.pieceCount], [expected.itemCount, expected.pieces.length])
+        t.deepEqual(
+          (await gathered(views.packedPieces(view!))).map(({ size }) => size),
+          expected.pieces.map(({ items }) => Buffer.byteLength(items)),
+        )
+      }
+      t.is(await views.find(13 as AccountId, june, key), undefined)
+      t.is(await views.find(owner, monthKey(2026, 5), key), undefined)
+      t.is(await views.find(owner, june, { ...key, product: 'vaultProduct' }), undefined)
+    },
+  )
 
   onBench('the newest published revision is found, and each by its number', async (t, { db, views }) => {
     await plant(db, owner, 'one', { count: 3 })
@@ -69,33 +89,56 @@ export const viewStoreSuite = (name: string, open: () => Promise<ViewStoreBench>
     for (const revision of [3, 9]) t.is(await views.find(owner, june, key, revision), undefined)
   })
 
-  onBench('the months of an owner ascend, once each, without those that are not published', async (t, { db, views }) => {
-    for (const [year, month] of [[2026, 6], [2025, 12], [2026, 1]] as const) await plant(db, owner, 'mine', { count: 1, month: monthKey(year, month) })
-    await plant(db, owner, 'mine', { count: 1, revision: 2 })
-    await plant(db, owner, 'mine', { count: 1, month: monthKey(2026, 7), isHidden: true })
-    await plant(db, otherOwner, 'theirs', { count: 1, month: monthKey(2024, 2) })
-    t.deepEqual(await views.monthsOf(owner), [202512, 202601, 202606] as never)
-    t.deepEqual(await views.monthsOf(13 as AccountId), [])
-  })
+  onBench(
+    'the months of an owner ascend, once each, without those that are not published',
+    async (t, { db, views }) => {
+      for (const [year, month] of [
+        [2026, 6],
+        [2025, 12],
+        [2026, 1],
+      ] as const)
+        await plant(db, owner, 'mine', { count: 1, month: monthKey(year, month) })
+      await plant(db, owner, 'mine', { count: 1, revision: 2 })
+      await plant(db, owner, 'mine', { count: 1, month: monthKey(2026, 7), isHidden: true })
+      await plant(db, otherOwner, 'theirs', { count: 1, month: monthKey(2024, 2) })
+      t.deepEqual(await views.monthsOf(owner), [202512, 202601, 202606] as never)
+      t.deepEqual(await views.monthsOf(13 as AccountId), [])
+    },
+  )
 
-  onBench('pieces from a key begin with the piece that has it, and a piece is found by the key of any of its items', async (t, { db, views }) => {
-    await plant(db, owner, 'mine')
-    await plant(db, otherOwner, 'theirs')
-    const view = await found(views)
-    const pieces = await gathered(views.pieces(view))
-    const items = pieces.flatMap((text, piece) => (JSON.parse(`[${text}]`) as { clusterUID: string; objectID: string; name: string }[]).map((item) => ({ ...item, piece })))
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...items), async ({ clusterUID, objectID, name: itemName, piece }) => {
-        const from = await gathered(views.pieces(view, `${clusterUID}/`))
-        const first = items.find((item) => item.clusterUID === clusterUID)!
-        const hasAll = from.flatMap(namesIn).includes(first.name) && from.at(-1) === pieces.at(-1) && from.length <= pieces.length - first.piece + 1
-        return hasAll && namesIn((await views.pieceWith(view, `${clusterUID}/${objectID}`))!).includes(itemName) && piece < view.pieceCount
-      }),
-      { numRuns: 15 },
-    )
-    t.is(await views.pieceWith(view, '/'), undefined)
-    t.deepEqual(await gathered(views.pieces(view, 'zzz')), pieces.slice(-1))
-  })
+  onBench(
+    'pieces from a key begin with the piece that has it, and a piece is found by the key of any of its items',
+    async (t, { db, views }) => {
+      await plant(db, owner, 'mine')
+      await plant(db, otherOwner, 'theirs')
+      const view = await found(views)
+      const pieces = await gathered(views.pieces(view))
+      const items = pieces.flatMap((text, piece) =>
+        (JSON.parse(`[${text}]`) as { clusterUID: string; objectID: string; name: string }[]).map((item) => ({
+          ...item,
+          piece,
+        })),
+      )
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...items), async ({ clusterUID, objectID, name: itemName, piece }) => {
+          const from = await gathered(views.pieces(view, `${clusterUID}/`))
+          const first = items.find((item) => item.clusterUID === clusterUID)!
+          const hasAll =
+            from.flatMap(namesIn).includes(first.name) &&
+            from.at(-1) === pieces.at(-1) &&
+            from.length <= pieces.length - first.piece + 1
+          return (
+            hasAll &&
+            namesIn((await views.pieceWith(view, `${clusterUID}/${objectID}`))!).includes(itemName) &&
+            piece < view.pieceCount
+          )
+        }),
+        { numRuns: 15 },
+      )
+      t.is(await views.pieceWith(view, '/'), undefined)
+      t.deepEqual(await gathered(views.pieces(view, 'zzz')), pieces.slice(-1))
+    },
+  )
 
   onBench('the views of a revision are listed, complete ones only', async (t, { db, views }) => {
     const id = await plant(db, owner, 'mine', { count: 2 })

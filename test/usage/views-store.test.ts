@@ -22,8 +22,12 @@ for (const database of eachDatabase()) {
       const key = { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' } as const
       const empty = await views.find(12 as AccountId, monthKey(2026, 6), key)
       const view = { ...empty!, pieceCount: 6, first: undefined }
-      await db.run(db.prepare((k) => k('usage_view_pieces').where('view_id', view.id).delete()), {})
-      for (let piece = 0; piece < view.pieceCount; piece += 1) await views.addPiece(view.id, piece, { firstKey: String(piece), items: Buffer.from(`{"piece":${piece}}`) })
+      await db.run(
+        db.prepare((k) => k('usage_view_pieces').where('view_id', view.id).delete()),
+        {},
+      )
+      for (let piece = 0; piece < view.pieceCount; piece += 1)
+        await views.addPiece(view.id, piece, { firstKey: String(piece), items: Buffer.from(`{"piece":${piece}}`) })
       let turns = 0
       const turning = setInterval(() => (turns += 1), 0)
       const read = async (): Promise<void> => {
@@ -46,11 +50,17 @@ for (const database of eachDatabase()) {
   test(`${database.name}: a view of one piece takes one statement`, async (t) => {
     const { db, close } = await open()
     try {
-      await plantRevision(db, 11, [monthOfPlans([{ cluster: 1, kind: 'Redis', namespace: 'shop', name: 'cache', used: [] }])])
+      await plantRevision(db, 11, [
+        monthOfPlans([{ cluster: 1, kind: 'Redis', namespace: 'shop', name: 'cache', used: [] }]),
+      ])
       const runner = countingRunner(db)
       const views = makeSqlUsageViewStore(db)(runner)
       runner.taken()
-      const view = await views.find(11 as AccountId, monthKey(2026, 6), { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' })
+      const view = await views.find(11 as AccountId, monthKey(2026, 6), {
+        product: 'dbProduct',
+        view: 'objects-usage-view',
+        viewType: 'total',
+      })
       for await (const { size } of views.packedPieces(view!)) t.true(size > 0)
       t.is(runner.taken(), 1)
     } finally {

@@ -4,7 +4,8 @@ import type { RepositoryCredentials } from '../../../core/chart-repositories/typ
 import type { OriginSecrets } from '../../outbound/guarded-fetch.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
-const basic = (username: string, password: string): string => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
 /** Returns the TLS part of the credentials. */
 export const tlsSecrets = ({ authorityPem, certificatePem, keyPem }: RepositoryCredentials): OriginSecrets => ({
@@ -39,11 +40,18 @@ const isReadable = (read: () => boolean): boolean => {
 export const nodePemReader: PemReader = {
   isCertificates: (text) => {
     const found = text.match(block) ?? []
-    return found.length > 0 && found.length <= 64 && isReadable(() => found.every((pem) => new X509Certificate(pem).serialNumber !== ''))
+    return (
+      found.length > 0 &&
+      found.length <= 64 &&
+      isReadable(() => found.every((pem) => new X509Certificate(pem).serialNumber !== ''))
+    )
   },
   isPair: (certificatePem, keyPem) =>
     isReadable(() => {
       const key = createPrivateKey(keyPem)
-      return (key.asymmetricKeyDetails?.modulusLength ?? 0) <= maxRsaBits && new X509Certificate(certificatePem).checkPrivateKey(key)
+      return (
+        (key.asymmetricKeyDetails?.modulusLength ?? 0) <= maxRsaBits &&
+        new X509Certificate(certificatePem).checkPrivateKey(key)
+      )
     }),
 }

@@ -46,8 +46,16 @@ const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, strin
 const turnLimits = { inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
 
 /** @param account the account for which an index is read. */
-export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads; readonly account?: () => AccountKey }): IndexCache => {
-  const kept = new LRUCache<string, Kept>({ max: most.indexes, maxSize: most.bytes, sizeCalculation: ({ size }) => Math.max(1, size) })
+export const makeIndexCache = (deps: {
+  readonly fetch: GuardedFetch
+  readonly threads: ChartThreads
+  readonly account?: () => AccountKey
+}): IndexCache => {
+  const kept = new LRUCache<string, Kept>({
+    max: most.indexes,
+    maxSize: most.bytes,
+    sizeCalculation: ({ size }) => Math.max(1, size),
+  })
   const shared = makeSharedWork<RepositoryIndex>()
   const turns = makeAccountTurns(turnLimits)
 
@@ -55,7 +63,16 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
     const url = indexUrl(access.url)
     const secrets = originSecrets(access.credentials)
     const before = kept.get(key)
-    const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
+    const answer = await deps.fetch(
+      {
+        url,
+        secrets,
+        limitBytes: indexBytes,
+        timeoutMilliseconds: indexMilliseconds,
+        headers: before?.validators ?? {},
+      },
+      signal,
+    )
     if (answer.status === 304 && before !== undefined) {
       kept.set(key, before)
       return before.index
@@ -67,7 +84,8 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
     const index = await unpackIndex(parts)
     const versions = [...index.values()].reduce((sum, each) => sum + each.length, 0)
     const validators = validatorsOf(answer)
-    if (Object.keys(validators).length > 0) kept.set(key, { index, size: Math.max(length, versions * bytesOfVersion), validators })
+    if (Object.keys(validators).length > 0)
+      kept.set(key, { index, size: Math.max(length, versions * bytesOfVersion), validators })
     return index
   }
 
@@ -80,7 +98,12 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
   }
 }
 
-/** Returns the URL of a chart in an index: relative to the repository, with its query, unless the index has an absolute URL. */
+/**
+ * Returns the URL of a chart in an index: relative to the repository, with its query, unless the index has an absolute
+ * URL.
+ *
+ * @internal
+ */
 export const chartUrl = (base: string, written: string): URL => {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
     if (!URL.canParse(written)) throw refusedSource('The index of the repository names an address that cannot be read.')
@@ -89,7 +112,8 @@ export const chartUrl = (base: string, written: string): URL => {
   const root = new URL(base)
   const { search } = root
   root.pathname = `${root.pathname.replace(/\/+$/, '')}/`
-  if (!URL.canParse(written, root.href)) throw refusedSource('The index of the repository names an address that cannot be read.')
+  if (!URL.canParse(written, root.href))
+    throw refusedSource('The index of the repository names an address that cannot be read.')
   const url = new URL(written, root)
   if (url.search === '') url.search = search
   return url
@@ -114,9 +138,16 @@ export const makeHttpRepository = (deps: Deps, access: RepositoryAccess): Reposi
     const url = chartUrl(access.url, entry.urls[0] ?? '')
     if (url.protocol === 'oci:') return deps.pull(url, access, signal)
     const answer = await deps.fetch(
-      { url, secrets: originSecrets(access.credentials), secretsOrigin: new URL(access.url).origin, limitBytes: archiveLimits.archiveBytes }, signal,
+      {
+        url,
+        secrets: originSecrets(access.credentials),
+        secretsOrigin: new URL(access.url).origin,
+        limitBytes: archiveLimits.archiveBytes,
+      },
+      signal,
     )
-    if (answer.status === 404) throw missing(`The repository lists the chart ${entry.name} ${entry.version}, but does not have it.`)
+    if (answer.status === 404)
+      throw missing(`The repository lists the chart ${entry.name} ${entry.version}, but does not have it.`)
     if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
     return { bytes: answer.bytes, digests: [], ...definedFields({ release: answer.release }) }
   }
@@ -129,11 +160,21 @@ export const makeHttpRepository = (deps: Deps, access: RepositoryAccess): Reposi
     versions: versionsOf,
     async fetch(name, wanted, signal): Promise<ChartArchive> {
       const versions = await versionsOf(name, signal)
-      const version = chooseVersion(versions.map((each) => each.version), wanted)
+      const version = chooseVersion(
+        versions.map((each) => each.version),
+        wanted,
+      )
       const entry = versions.find((each) => each.version === version)
-      if (entry === undefined) throw missing(wanted === '' ? `The chart ${name} has no stable version.` : `The chart ${name} has no version ${wanted}.`)
+      if (entry === undefined)
+        throw missing(
+          wanted === '' ? `The chart ${name} has no stable version.` : `The chart ${name} has no version ${wanted}.`,
+        )
       const { digests, ...downloaded } = await download(entry, signal)
-      return { ...downloaded, version: entry.version, digests: entry.digest === undefined ? digests : [...digests, entry.digest] }
+      return {
+        ...downloaded,
+        version: entry.version,
+        digests: entry.digest === undefined ? digests : [...digests, entry.digest],
+      }
     },
   }
 }

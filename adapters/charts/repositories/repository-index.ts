@@ -23,8 +23,12 @@ const maxItems = 50
 /** The largest public index has a fifth of this. */
 const maxVersions = 100_000
 
-const text = (value: Json | undefined): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '').slice(0, maxText)
-const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []).slice(0, maxItems).map((item) => item.slice(0, maxText))
+const text = (value: Json | undefined): string =>
+  (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '').slice(0, maxText)
+const texts = (value: Json | undefined): readonly string[] =>
+  (Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : [])
+    .slice(0, maxItems)
+    .map((item) => item.slice(0, maxText))
 const instant = (value: Json | undefined): string => {
   const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? '' : new Date(at).toISOString()
@@ -37,7 +41,9 @@ const reduce = (name: string, entry: Json): IndexedVersion | undefined => {
   const urls = texts(entry['urls'])
   if (readVersion(version) === undefined || urls.length === 0) return undefined
   const written = entry['digest'] ?? ''
-  const digest = text(written).toLowerCase().replace(/^sha256:/, '')
+  const digest = text(written)
+    .toLowerCase()
+    .replace(/^sha256:/, '')
   return {
     name,
     version,
@@ -69,7 +75,13 @@ const maxMergedKeys = 500_000
 /** Returns the first document, as Helm does: some generators end the file with `---`. */
 const parse = (source: string): Json | undefined => {
   try {
-    return loadAll(source, { schema: kubernetesSchema, json: true, maxDepth: 50, maxAliases, maxTotalMergeKeys: maxMergedKeys })[0] as Json | undefined
+    return loadAll(source, {
+      schema: kubernetesSchema,
+      json: true,
+      maxDepth: 50,
+      maxAliases,
+      maxTotalMergeKeys: maxMergedKeys,
+    })[0] as Json | undefined
   } catch {
     throw new IndexRefused('The index of the repository is no YAML that can be read.')
   }
@@ -88,7 +100,8 @@ export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
   }
   const index = parse(source)
   const entries = isObject(index) ? index['entries'] : undefined
-  if (!isObject(entries)) throw new IndexRefused('The index of the repository has no entries: it is no chart repository.')
+  if (!isObject(entries))
+    throw new IndexRefused('The index of the repository has no entries: it is no chart repository.')
   const found = new Map<string, readonly IndexedVersion[]>()
   let left = mostEntries(source)
   let room = maxVersions
@@ -110,7 +123,9 @@ const partVersions = 250
 /** Returns an index as texts, each of which is read in a few milliseconds. */
 export const packIndex = (index: RepositoryIndex): readonly string[] => {
   const all = [...index.values()].flat()
-  return Array.from({ length: Math.ceil(all.length / partVersions) }, (_, at) => toWireJson(all.slice(at * partVersions, (at + 1) * partVersions)))
+  return Array.from({ length: Math.ceil(all.length / partVersions) }, (_, at) =>
+    toWireJson(all.slice(at * partVersions, (at + 1) * partVersions)),
+  )
 }
 
 /** Returns the index that was packed. Other work runs between the parts. */
@@ -119,7 +134,9 @@ export const unpackIndex = async (parts: readonly string[]): Promise<RepositoryI
   for (const part of parts) {
     await setImmediate()
     // A version without a digest has no such member in JSON.
-    for (const { digest, ...version } of JSON.parse(part) as readonly (Omit<IndexedVersion, 'digest'> & { readonly digest?: string })[]) {
+    for (const { digest, ...version } of JSON.parse(part) as readonly (Omit<IndexedVersion, 'digest'> & {
+      readonly digest?: string
+    })[]) {
       const known = index.get(version.name)
       if (known === undefined) index.set(version.name, [{ ...version, digest }])
       else known.push({ ...version, digest })

@@ -1,11 +1,20 @@
-import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
+import {
+  ChartMissing,
+  ChartRefused,
+  ChartSourceRefused,
+  ChartSourceUnreachable,
+} from '../../../core/packages/charts/ports.ts'
 import { EgressRefused } from '../../outbound/egress-policy.ts'
 import { FetchFailed, NotReached } from '../../outbound/guarded-fetch.ts'
 import { TurnRefused } from '../../outbound/account-turns.ts'
 import { WorkStopped } from '../../outbound/bounded-threads.ts'
 import { ChartWorkRefused } from '../chart-threads.ts'
 
-export type SourceFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartRefused> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
+export type SourceFailure =
+  | ReturnType<typeof ChartMissing>
+  | ReturnType<typeof ChartRefused>
+  | ReturnType<typeof ChartSourceRefused>
+  | ReturnType<typeof ChartSourceUnreachable>
 
 /** A declared failure, thrown inside the adapter and caught at its boundary. */
 export class SourceError extends Error {
@@ -34,6 +43,7 @@ export const toSourceFailure = (error: unknown): SourceFailure => {
 
 /** Describes a status other than 200 for people. */
 export const answeredBy = (host: string, status: number): SourceError => {
-  if (status === 401 || status === 403) return refusedSource(`${host} does not let us in (${status}): credentials are missing or not accepted.`)
+  if (status === 401 || status === 403)
+    return refusedSource(`${host} does not let us in (${status}): credentials are missing or not accepted.`)
   return unreachable(`${host} did not answer as a chart repository does (${status}).`)
 }

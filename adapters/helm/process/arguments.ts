@@ -24,7 +24,10 @@ const row = <K extends keyof HelmFlags>(
 const rendering = ['template', 'install', 'upgrade'] as const
 const changing = ['install', 'upgrade', 'rollback', 'uninstall'] as const
 
-const when = (...words: Words) => (isOn: boolean): Words => (isOn ? words : [])
+const when =
+  (...words: Words) =>
+  (isOn: boolean): Words =>
+    isOn ? words : []
 
 /** Characters of the longest description that is stored in a record. */
 const longestDescription = 500
@@ -41,20 +44,28 @@ const dryRunWords = (where: 'server' | 'client', major: Major, operation: HelmOp
   operation === 'uninstall' || (operation === 'rollback' && major === 3) ? ['--dry-run'] : [`--dry-run=${where}`]
 
 /**
- * Every flag that may be passed. Values are passed in files, never here. Flags for rendering on a cluster's behalf are never
- * passed.
+ * Every flag that may be passed. Values are passed in files, never here. Flags for rendering on a cluster's behalf are
+ * never passed.
  */
 const table: readonly FlagRow[] = [
   row('createNamespace', ['install', 'upgrade'], when('--create-namespace')),
   row('disableHooks', ['template', ...changing], when('--no-hooks')),
   row('replace', ['install'], when('--replace')),
   // The watcher of Helm 4.1 may miss that an object was removed (helm issue 31766).
-  row('wait', changing, (isOn, major, operation) => (isOn ? [major === 3 ? '--wait' : `--wait=${operation === 'uninstall' ? 'legacy' : 'watcher'}`] : [])),
-  row('timeoutSeconds', changing, (seconds) => (seconds > 0 ? [`--timeout=${Math.min(Math.ceil(seconds), longestTimeoutSeconds)}s`] : [])),
-  row('atomic', ['install', 'upgrade'], (isOn, major) => (isOn ? [major === 3 ? '--atomic' : '--rollback-on-failure'] : [])),
+  row('wait', changing, (isOn, major, operation) =>
+    isOn ? [major === 3 ? '--wait' : `--wait=${operation === 'uninstall' ? 'legacy' : 'watcher'}`] : [],
+  ),
+  row('timeoutSeconds', changing, (seconds) =>
+    seconds > 0 ? [`--timeout=${Math.min(Math.ceil(seconds), longestTimeoutSeconds)}s`] : [],
+  ),
+  row('atomic', ['install', 'upgrade'], (isOn, major) =>
+    isOn ? [major === 3 ? '--atomic' : '--rollback-on-failure'] : [],
+  ),
   row('cleanupOnFail', ['upgrade', 'rollback'], when('--cleanup-on-fail')),
   // Helm 4 refuses to replace objects that it applies server-side.
-  row('force', ['upgrade', 'rollback'], (isOn, major) => (isOn ? (major === 3 ? ['--force'] : ['--force-replace', '--server-side=false']) : [])),
+  row('force', ['upgrade', 'rollback'], (isOn, major) =>
+    isOn ? (major === 3 ? ['--force'] : ['--force-replace', '--server-side=false']) : [],
+  ),
   row('recreate', ['upgrade', 'rollback'], (isOn, major) => (isOn && major === 3 ? ['--recreate-pods'] : [])),
   row('resetValues', ['upgrade'], when('--reset-values')),
   row('reuseValues', ['upgrade'], when('--reuse-values')),
@@ -99,12 +110,17 @@ const namePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[
 const namespacePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * Returns what is wrong with a release's name or namespace, or undefined. Helm never receives a name that could be taken
- * for a flag.
+ * Returns what is wrong with a release's name or namespace, or undefined. Helm never receives a name that could be
+ * taken for a flag.
  */
 export const nameProblem = ({ name, namespace }: ReleaseKey): string | undefined => {
-  if (name.length > 53 || !namePattern.test(name)) return 'The release name must be at most 53 characters of a-z, 0-9, - and dots, and begin and end with a letter or digit.'
-  if (!namespacePattern.test(namespace)) return 'The namespace must be at most 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit.'
+  if (name.length > 53 || !namePattern.test(name))
+    return (
+      'The release name must be at most 53 characters of a-z, 0-9, - and dots, and begin and end with a ' +
+      'letter or digit.'
+    )
+  if (!namespacePattern.test(namespace))
+    return 'The namespace must be at most 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit.'
   return undefined
 }
 
@@ -115,12 +131,18 @@ export const argumentsOf = (command: HelmCommand): Words => {
   return [
     operation,
     `--namespace=${release.namespace}`,
-    // A chart's schema may name any URL or file, and helm would read it. Only schemas without such names are checked, beforehand.
+    // A chart's schema may name any URL or file, and helm would read it. Only schemas without such names are checked,
+    // beforehand.
     ...(rendersChart && command.checksSchemas !== true ? ['--skip-schema-validation'] : []),
     ...(rendersChart && operation !== 'template' ? ['--output=json'] : []),
     ...(command.isVerbose === true ? ['--debug'] : []),
     ...(valuesFile === undefined ? [] : [`--values=${valuesFile}`]),
-    ...(capabilities === undefined ? [] : [`--kube-version=${capabilities.kubeVersion}`, ...capabilities.apiVersions.map((each) => `--api-versions=${each}`)]),
+    ...(capabilities === undefined
+      ? []
+      : [
+          `--kube-version=${capabilities.kubeVersion}`,
+          ...capabilities.apiVersions.map((each) => `--api-versions=${each}`),
+        ]),
     ...flagWords(operation, major, flags),
     '--',
     release.name,
@@ -136,7 +158,8 @@ export interface Capabilities {
   readonly apiVersions: readonly string[]
 }
 
-const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList'
+const aggregated =
+  'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList'
 /** An argument list is limited in size. */
 const mostApiVersions = 6_000
 const longestWord = 253
@@ -145,7 +168,8 @@ const discoveryLimitBytes = 16 * 1024 * 1024
 const isWord = (text: string): boolean => text.length <= longestWord && /^[A-Za-z0-9][A-Za-z0-9./-]*$/.test(text)
 
 /** Returns a member of a value of any shape, or undefined: a cluster may answer with any JSON. */
-const at = (value: unknown, key: string): unknown => (typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined)
+const at = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined
 const listAt = (value: unknown, key: string): readonly unknown[] => {
   const list = at(value, key)
   return Array.isArray(list) ? list : []
@@ -167,13 +191,25 @@ const versionsIn = (discovery: unknown): readonly string[] =>
     })
   })
 
-/** Returns the version and kinds of a cluster as the caller sees them, or undefined if the cluster does not report them. */
-export const capabilitiesOf = async (cluster: MemberCluster, signal: AbortSignal): Promise<Capabilities | undefined> => {
+/**
+ * Returns the version and kinds of a cluster as the caller sees them, or undefined if the cluster does not report them.
+ */
+export const capabilitiesOf = async (
+  cluster: MemberCluster,
+  signal: AbortSignal,
+): Promise<Capabilities | undefined> => {
   const ask = async (target: string, accept: string): Promise<unknown> => {
-    const answer = await cluster.request({ method: 'GET', target, headers: [['accept', accept]], limitBytes: discoveryLimitBytes }, signal)
+    const answer = await cluster.request(
+      { method: 'GET', target, headers: [['accept', accept]], limitBytes: discoveryLimitBytes },
+      signal,
+    )
     return isLeft(answer) || answer.right.status !== 200 ? undefined : answer.right.json
   }
-  const [version, core, groups] = await Promise.all([ask('/version', 'application/json'), ask('/api', aggregated), ask('/apis', aggregated)])
+  const [version, core, groups] = await Promise.all([
+    ask('/version', 'application/json'),
+    ask('/api', aggregated),
+    ask('/apis', aggregated),
+  ])
   const kubeVersion = at(version, 'gitVersion')
   if (typeof kubeVersion !== 'string' || !/^v?\d+\.\d+[0-9A-Za-z.+-]{0,60}$/.test(kubeVersion)) return undefined
   const apiVersions = [core, groups].flatMap(versionsIn).filter(isWord)

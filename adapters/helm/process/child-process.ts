@@ -15,7 +15,7 @@ export const cleanLine = (line: string): string =>
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trimEnd()
 
-/** Splits the output of a process into lines of bounded length and keeps the last of them. */
+/** Splits the output of a process into lines of bounded length and keeps the last of them. @internal */
 export class StderrLines {
   readonly #decoder = new StringDecoder('utf8')
   readonly #onLine: (line: string) => void
@@ -107,7 +107,12 @@ const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
 
 /** Runs a program in its own process group and waits until it has ended. Never throws. */
 export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd> => {
-  const child = spawn(plan.command, plan.words, { cwd: plan.cwd, env: plan.environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(plan.command, plan.words, {
+    cwd: plan.cwd,
+    env: plan.environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const stderr = new StderrLines(plan.onLine)
   const kept: Buffer[] = []
   let keptBytes = 0
@@ -127,7 +132,8 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
     signalGroup(child, 'SIGKILL')
   }
   /** The wait is cancelled when the process has ended. */
-  const endQuietly = (reason: EndReason, afterSeconds: number): void => void end(reason, afterSeconds).catch(() => undefined)
+  const endQuietly = (reason: EndReason, afterSeconds: number): void =>
+    void end(reason, afterSeconds).catch(() => undefined)
 
   child.stdout.on('data', (chunk: Buffer) => {
     keptBytes += chunk.byteLength
@@ -139,11 +145,24 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
   const onAbort = (): void => endQuietly('cancelled', plan.finishSeconds)
 
   return new Promise((resolve) => {
-    const settle = (exitCode: number | null | undefined, by: NodeJS.Signals | null, error?: NodeJS.ErrnoException): void => {
+    const settle = (
+      exitCode: number | null | undefined,
+      by: NodeJS.Signals | null,
+      error?: NodeJS.ErrnoException,
+    ): void => {
       gone.abort()
       signal.removeEventListener('abort', onAbort)
       stderr.end()
-      resolve({ exitCode, signal: by, stdout: Buffer.concat(kept), isCutShort, stderr: stderr.tail(), ended, wasKilled, error })
+      resolve({
+        exitCode,
+        signal: by,
+        stdout: Buffer.concat(kept),
+        isCutShort,
+        stderr: stderr.tail(),
+        ended,
+        wasKilled,
+        error,
+      })
     }
     child.once('error', (error) => settle(undefined, null, error))
     child.once('close', (exitCode, by) => settle(exitCode, by))

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const inBuildInfo = /Version:"v?([^"]+)"/
 const plain = /^v?(\d+\.\d+\.\d+\S*)/
 
-/** Parses the output of `helm version`, from its template or its build information. */
+/** Parses the output of `helm version`, from its template or its build information. @internal */
 export const parseVersion = (output: string): ProbedVersion | undefined => {
   const text = plain.exec(output.trim())?.[1] ?? inBuildInfo.exec(output)?.[1]
   const parsed = parse(text ?? '')
@@ -27,15 +27,17 @@ export const parseVersion = (output: string): ProbedVersion | undefined => {
 }
 
 /** The lowest supported version. Older versions unpack and check charts in unsafe ways. */
-export const floorVersion = '3.18.6'
+const floorVersion = '3.18.6'
 
+/** @internal */
 export const reachesFloor = ({ version }: ProbedVersion, floor: string = floorVersion): boolean => gte(version, floor)
 
 /** Returns the version of a binary. Throws an error in plain words if it is not helm. */
-export const probeVersion = async (path: string): Promise<ProbedVersion> => {
+const probeVersion = async (path: string): Promise<ProbedVersion> => {
   // Not the environment of the service: the binary was found by its name alone.
   const options = { timeout: 10_000, maxBuffer: 64 * 1024, env: { HOME: tmpdir(), HELM_NO_PLUGINS: '1' } }
-  const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> => parseVersion((await run(path, [...words], options)).stdout)
+  const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> =>
+    parseVersion((await run(path, [...words], options)).stdout)
   const found = (await ask(['version', '--template', '{{.Version}}'])) ?? (await ask(['version']))
   if (found === undefined) throw new Error('it does not tell a version of Helm 3 or 4')
   return found
@@ -46,7 +48,7 @@ export interface FoundHelm extends HelmVersion {
   readonly path: string
 }
 
-export type HelmSearch = { readonly found: FoundHelm } | { readonly found: undefined; readonly why: string }
+type HelmSearch = { readonly found: FoundHelm } | { readonly found: undefined; readonly why: string }
 
 export interface HelmFinderOptions {
   /** MOORAGE_HELM: a path, `off`, or undefined. */
@@ -79,16 +81,24 @@ const isExecutable = (path: string): boolean => {
 
 /** Returns the first executable file of that name. */
 export const onPath = (name: string, searchPath: string): string | undefined =>
-  searchPath.split(delimiter).filter((folder) => folder !== '').map((folder) => resolve(folder, name)).find(isExecutable)
+  searchPath
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => resolve(folder, name))
+    .find(isExecutable)
 
 const tryBinary = async (path: string, origin: HelmVersion['origin'], floor: string): Promise<HelmSearch> => {
   try {
     const probed = await probeVersion(path)
-    if (!reachesFloor(probed, floor)) return { found: undefined, why: `${path} is Helm ${probed.version}, which is older than ${floor}` }
+    if (!reachesFloor(probed, floor))
+      return { found: undefined, why: `${path} is Helm ${probed.version}, which is older than ${floor}` }
     return { found: { path, origin, ...probed } }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    return { found: undefined, why: `${path} cannot be used (${typeof code === 'string' ? code : message.split('\n')[0]})` }
+    return {
+      found: undefined,
+      why: `${path} cannot be used (${typeof code === 'string' ? code : message.split('\n')[0]})`,
+    }
   }
 }
 
@@ -114,7 +124,8 @@ export const makeHelmFinder = (options: HelmFinderOptions): HelmFinder => {
       reasons.push(tried.why)
     }
     const bundled = await options.bundled()
-    if (bundled === undefined) return { found: undefined, why: [...reasons, 'the bundled one was not fetched'].join(', and ') }
+    if (bundled === undefined)
+      return { found: undefined, why: [...reasons, 'the bundled one was not fetched'].join(', and ') }
     const tried = await tryBinary(bundled, 'bundled', floor)
     return tried.found === undefined ? { found: undefined, why: [...reasons, tried.why].join(', and ') } : tried
   }

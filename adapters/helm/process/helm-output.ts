@@ -34,7 +34,11 @@ const noNews = /^(?:Original chart version|Chart path|number of dependencies in 
 export const asProgress = (line: string): string | undefined => {
   const text = line
     .replace(debugMark, '')
-    .replace(structuredMark, (_whole, level: string, quoted: string | undefined, bare: string | undefined) => `${level === 'WARN' || level === 'ERROR' ? `${level.toLowerCase()}: ` : ''}${quoted?.replace(/\\(.)/g, '$1') ?? bare ?? ''}`)
+    .replace(
+      structuredMark,
+      (_whole, level: string, quoted: string | undefined, bare: string | undefined) =>
+        `${level === 'WARN' || level === 'ERROR' ? `${level.toLowerCase()}: ` : ''}${quoted?.replace(/\\(.)/g, '$1') ?? bare ?? ''}`,
+    )
     .trim()
   return text === '' || noNews.test(text) ? undefined : text
 }
@@ -44,23 +48,37 @@ const longestError = 2_000
 const opening = /^(?:Error: )(?:(?:INSTALLATION|UPGRADE) FAILED: )?/
 
 /** Advice that helm prints for the user of its command line. */
-const advice = / ?(?:Use --debug flag to render out invalid YAML|An error occurred while checking for chart dependencies\. You may need to run `helm dependency build` to fetch missing dependencies:) ?/g
+const advice =
+  / ?(?:Use --debug flag to render out invalid YAML|An error occurred while checking for chart dependencies\. You may need to run `helm dependency build` to fetch missing dependencies:) ?/g
 
 /** Reports whether a line is part of the source trace that helm prints after the error with `--debug`. */
 export const isTrace = (line: string): boolean => /^helm\.go:\d+: /.test(line)
 
 /**
- * Returns helm's own `Error:` text on one line, or undefined if there is none. The text is redacted before it is cut: a cut
- * value would not be found.
+ * Returns helm's own `Error:` text on one line, or undefined if there is none. The text is redacted before it is cut: a
+ * cut value would not be found.
+ *
+ * @internal
  */
 export const errorOf = (stderr: string, redact: Redact = (text) => text): string | undefined => {
   const lines = stderr.split('\n')
   const start = lines.findLastIndex((line) => line.startsWith('Error: '))
   if (start < 0) return undefined
   const trace = lines.findIndex((line, index) => index > start && isTrace(line))
-  const text = lines.slice(start, trace < 0 ? undefined : trace).map((line) => line.trim()).filter((line) => line !== '').join(' ')
+  const text = lines
+    .slice(start, trace < 0 ? undefined : trace)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ')
   // Repetitions are bounded: a chart may print any text of any length here.
-  const words = redact(text.replace(opening, '').replace(/\d{1,6} errors? occurred: \* /g, '').replace(/(?<=\s|^)execution error at \(([^)]{0,500})\): /, 'the template $1 says: ').replace(advice, ' ').trim())
+  const words = redact(
+    text
+      .replace(opening, '')
+      .replace(/\d{1,6} errors? occurred: \* /g, '')
+      .replace(/(?<=\s|^)execution error at \(([^)]{0,500})\): /, 'the template $1 says: ')
+      .replace(advice, ' ')
+      .trim(),
+  )
   return words.length > longestError ? `${words.slice(0, longestError)}…` : words
 }
 
@@ -73,22 +91,35 @@ const whyEnded: Readonly<Record<EndReason, string>> = {
 const whatIsLeft = (operation: HelmOperation, wasKilled: boolean): string => {
   if (operation === 'template') return ''
   if (wasKilled) return ' It did not stop and was killed: the release may be left pending.'
-  return operation === 'rollback' || operation === 'uninstall' ? ' The release may be left pending.' : ' The release is recorded as failed.'
+  return operation === 'rollback' || operation === 'uninstall'
+    ? ' The release may be left pending.'
+    : ' The release is recorded as failed.'
 }
 
 const goneCodes: readonly (string | undefined)[] = ['ENOENT', 'EACCES', 'ENOEXEC']
 
-/** Reports whether the program is gone or no longer executable. The programs that set limits report that by 126 and 127. */
+/**
+ * Reports whether the program is gone or no longer executable. The programs that set limits report that by 126 and 127.
+ */
 export const isGone = ({ exitCode, stderr, error }: ChildEnd): boolean =>
-  exitCode === undefined ? goneCodes.includes(error?.code) : (exitCode === 126 || exitCode === 127) && errorOf(stderr) === undefined
+  exitCode === undefined
+    ? goneCodes.includes(error?.code)
+    : (exitCode === 126 || exitCode === 127) && errorOf(stderr) === undefined
 
 /**
  * Returns the failure that the end of a process means, or undefined if it succeeded.
  * @param trouble why the cluster could not be reached, if it could not.
  */
-export const failureOf = (operation: HelmOperation, end: ChildEnd, redact: Redact, trouble?: string): Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | undefined => {
-  if (isGone(end)) return HelmMissing(`Helm could not be started (${end.error?.code ?? 'it is not there any more'}). ${howToGetHelm}.`)
-  if (end.exitCode === undefined) return HelmStopped(`Helm could not be started (${end.error?.code ?? 'unknown'}). Try again later.`)
+export const failureOf = (
+  operation: HelmOperation,
+  end: ChildEnd,
+  redact: Redact,
+  trouble?: string,
+): Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | undefined => {
+  if (isGone(end))
+    return HelmMissing(`Helm could not be started (${end.error?.code ?? 'it is not there any more'}). ${howToGetHelm}.`)
+  if (end.exitCode === undefined)
+    return HelmStopped(`Helm could not be started (${end.error?.code ?? 'unknown'}). Try again later.`)
   // It may have completed just before it was sent a signal.
   if (end.exitCode === 0 && !(end.isCutShort && operation === 'template')) return undefined
   const said = errorOf(end.stderr, redact)
@@ -96,8 +127,10 @@ export const failureOf = (operation: HelmOperation, end: ChildEnd, redact: Redac
     const own = said === undefined || end.wasKilled ? '' : ` Helm said: ${said}`
     return HelmStopped(`Helm was ended ${whyEnded[end.ended]}.${whatIsLeft(operation, end.wasKilled)}${own}`)
   }
-  if (/^(?:fatal error: |runtime: )out of memory/m.test(end.stderr)) return HelmStopped('Helm was ended because it needed more memory than it may use.')
-  if (end.signal !== null) return HelmStopped(`Helm was ended from outside (${end.signal}).${whatIsLeft(operation, end.signal === 'SIGKILL')}`)
+  if (/^(?:fatal error: |runtime: )out of memory/m.test(end.stderr))
+    return HelmStopped('Helm was ended because it needed more memory than it may use.')
+  if (end.signal !== null)
+    return HelmStopped(`Helm was ended from outside (${end.signal}).${whatIsLeft(operation, end.signal === 'SIGKILL')}`)
   const words = said ?? `Helm failed with code ${String(end.exitCode)} and said nothing.`
   // Kubernetes clients show little of the body of a 502.
   return HelmRefused(trouble === undefined ? words : `${words}: ${trouble}`)
@@ -111,18 +144,28 @@ const [mostOfOne, mostOfAll] = [1024 * 1024, 4 * 1024 * 1024]
 
 interface HookDocument {
   readonly kind?: unknown
-  readonly metadata?: { readonly name?: unknown; readonly annotations?: Readonly<Record<string, unknown>> | null } | null
+  readonly metadata?: {
+    readonly name?: unknown
+    readonly annotations?: Readonly<Record<string, unknown>> | null
+  } | null
 }
 
 const readDocument = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promise<HookDocument | undefined> => {
   const read = await texts.parseAll(new TextEncoder().encode(text))
   const [document] = isLeft(read) ? [] : read.right
-  return typeof document === 'object' && document !== null && !Array.isArray(document) ? (document as FreeObject) : undefined
+  return typeof document === 'object' && document !== null && !Array.isArray(document)
+    ? (document as FreeObject)
+    : undefined
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const wordsOf = (value: unknown): readonly string[] =>
-  typeof value === 'string' ? value.split(',').map((word) => word.trim()).filter((word) => word !== '') : []
+  typeof value === 'string'
+    ? value
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== '')
+    : []
 
 /** Returns a hook in the form that Helm records, or undefined if the document is not a hook. */
 const hookOf = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promise<FreeObject | undefined> => {
@@ -144,7 +187,10 @@ const hookOf = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promis
 }
 
 /** Parses the output of `helm template`: documents in install order, then the hooks. */
-export const readTemplateOutput = async (texts: Pick<ChartTexts, 'parseAll'>, output: string): Promise<HelmRendering> => {
+export const readTemplateOutput = async (
+  texts: Pick<ChartTexts, 'parseAll'>,
+  output: string,
+): Promise<HelmRendering> => {
   const hooks: FreeObject[] = []
   const kept: string[] = []
   let unread = mostOfAll
@@ -165,17 +211,35 @@ export const readTemplateOutput = async (texts: Pick<ChartTexts, 'parseAll'>, ou
 
 type PrintedRelease = NonNullable<HelmRendering['release']>
 
-const isRelease = (value: FreeObject): value is FreeObject & PrintedRelease => typeof value['name'] === 'string' && typeof value['version'] === 'number'
+const isRelease = (value: FreeObject): value is FreeObject & PrintedRelease =>
+  typeof value['name'] === 'string' && typeof value['version'] === 'number'
 
 /** The parts of a record without its chart, which is most of it. */
-const releaseKeys = ['name', 'namespace', 'version', 'info', 'config', 'manifest', 'hooks', 'apply_method'] as const satisfies readonly (keyof PrintedRelease)[]
+const releaseKeys = [
+  'name',
+  'namespace',
+  'version',
+  'info',
+  'config',
+  'manifest',
+  'hooks',
+  'apply_method',
+] as const satisfies readonly (keyof PrintedRelease)[]
 
 /** Returns the record that install and upgrade print as JSON, or undefined if there is none. */
-export const readReleaseOutput = async (texts: Pick<ChartTexts, 'pick'>, output: Buffer): Promise<HelmRendering | undefined> => {
+export const readReleaseOutput = async (
+  texts: Pick<ChartTexts, 'pick'>,
+  output: Buffer,
+): Promise<HelmRendering | undefined> => {
   const start = output.indexOf('{')
   if (start < 0) return undefined
   const read = await texts.pick(output.subarray(start), releaseKeys)
   if (isLeft(read) || !isRelease(read.right)) return undefined
   const { manifest, hooks, info } = read.right
-  return { manifest: textOf(manifest), hooks: Array.isArray(hooks) ? hooks : [], notes: textOf(info?.notes), release: read.right }
+  return {
+    manifest: textOf(manifest),
+    hooks: Array.isArray(hooks) ? hooks : [],
+    notes: textOf(info?.notes),
+    release: read.right,
+  }
 }

@@ -3,7 +3,13 @@ import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { ChartTexts, SchemaChart } from '../../../core/packages/charts/ports.ts'
 import { valuesRefused } from '../../../core/packages/charts/ports.ts'
-import type { HelmChart, HelmFailure, HelmRendering, HelmRunner, HelmWork } from '../../../core/packages/releases/ports.ts'
+import type {
+  HelmChart,
+  HelmFailure,
+  HelmRendering,
+  HelmRunner,
+  HelmWork,
+} from '../../../core/packages/releases/ports.ts'
 import { HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import type { Capabilities, HelmCommand, HelmOperation } from './arguments.ts'
 import { argumentsOf, capabilitiesOf, nameProblem } from './arguments.ts'
@@ -11,7 +17,15 @@ import type { ChildEnd } from './child-process.ts'
 import { cleanLine, runChild } from './child-process.ts'
 import type { FoundHelm, HelmFinder } from './helm-finder.ts'
 import { howToGetHelm, onPath } from './helm-finder.ts'
-import { asProgress, failureOf, isGone, isTrace, makeRedact, readReleaseOutput, readTemplateOutput } from './helm-output.ts'
+import {
+  asProgress,
+  failureOf,
+  isGone,
+  isTrace,
+  makeRedact,
+  readReleaseOutput,
+  readTemplateOutput,
+} from './helm-output.ts'
 import { schemaProblems } from './schema-problems.ts'
 import type { HelmLimits } from './limits.ts'
 import { makeSlots, wallSecondsOf } from './limits.ts'
@@ -25,7 +39,11 @@ import { redactSecrets } from '../../../core/kernel/secret.ts'
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {
   /** Returns the command that runs `command` within the limits, in the same process. */
-  wrap(command: string, words: readonly string[], memoryLimitMiB: number): { readonly command: string; readonly words: readonly string[] }
+  wrap(
+    command: string,
+    words: readonly string[],
+    memoryLimitMiB: number,
+  ): { readonly command: string; readonly words: readonly string[] }
 }
 
 /** @param searchPath folders, in the format of PATH. */
@@ -57,7 +75,7 @@ export interface HelmProcessDeps {
   readonly folder: string
 }
 
-export interface AskedOfHelm {
+interface AskedOfHelm {
   readonly operation: HelmOperation
   readonly work: HelmWork
   readonly chart?: HelmChart
@@ -68,7 +86,7 @@ export interface AskedOfHelm {
 }
 
 /** Runs one helm process for each operation. */
-export interface RunHelm {
+interface RunHelm {
   find(): Outcome<Failure<'HelmMissing'>, FoundHelm>
   /** Returns Right if helm succeeded. */
   run(asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd>
@@ -77,7 +95,8 @@ export interface RunHelm {
 }
 
 /** An operation that only reads has a short limit. One that changes something may run for as long as its waits. */
-const isChange = ({ operation, work }: AskedOfHelm): boolean => operation !== 'template' && work.flags.dryRun === undefined
+const isChange = ({ operation, work }: AskedOfHelm): boolean =>
+  operation !== 'template' && work.flags.dryRun === undefined
 
 /** Returns the command line of one process. Only operations that change a cluster are watched line by line. */
 const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): HelmCommand => {
@@ -88,7 +107,13 @@ const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): Helm
     flags: work.flags,
     release: work.release,
     isVerbose: isChange(asked),
-    ...definedFields({ chartFile: files.chartFile, valuesFile: files.valuesFile, revision, capabilities, checksSchemas: schemas === undefined ? undefined : true }),
+    ...definedFields({
+      chartFile: files.chartFile,
+      valuesFile: files.valuesFile,
+      revision,
+      capabilities,
+      checksSchemas: schemas === undefined ? undefined : true,
+    }),
   }
 }
 
@@ -115,7 +140,7 @@ const progressTo = (work: HelmWork, redact: Redact) => {
   }
 }
 
-export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
+const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
   const renderings = makeSlots(limits.renderings)
   const changes = makeSlots(limits.changes)
   const closing = new AbortController()
@@ -123,10 +148,18 @@ export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProce
 
   const find = async (): Outcome<Failure<'HelmMissing'>, FoundHelm> => {
     const search = await finder.find()
-    return search.found === undefined ? left(HelmMissing(`No helm can be used: ${search.why}. ${howToGetHelm}.`)) : right(search.found)
+    return search.found === undefined
+      ? left(HelmMissing(`No helm can be used: ${search.why}. ${howToGetHelm}.`))
+      : right(search.found)
   }
 
-  const runIn = async (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder, door: ProxyDoor, signal: AbortSignal): Outcome<HelmFailure, ChildEnd> => {
+  const runIn = async (
+    asked: AskedOfHelm,
+    helm: FoundHelm,
+    files: WorkFolder,
+    door: ProxyDoor,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure, ChildEnd> => {
     const { operation, work, chart } = asked
     const redact = makeRedact(chart?.values, door.url)
     const memoryMiB = isChange(asked) ? limits.changeMemoryMiB : limits.renderMemoryMiB
@@ -134,7 +167,11 @@ export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProce
       ...guards.wrap(helm.path, argumentsOf(commandOf(asked, helm, files)), memoryMiB),
       ...boundsOf(asked, limits),
       cwd: files.path,
-      environment: environmentOf(files.path, work.target.driver === 'Secret' ? 'secret' : 'configmap', Math.floor(memoryMiB / 4)),
+      environment: environmentOf(
+        files.path,
+        work.target.driver === 'Secret' ? 'secret' : 'configmap',
+        Math.floor(memoryMiB / 4),
+      ),
       onLine: progressTo(work, redact),
     }
     const end = await runChild(plan, signal)
@@ -144,7 +181,11 @@ export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProce
     return failure === undefined ? right(end) : left(failure)
   }
 
-  const withFiles = async (asked: AskedOfHelm, helm: FoundHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd> => {
+  const withFiles = async (
+    asked: AskedOfHelm,
+    helm: FoundHelm,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure, ChildEnd> => {
     const { work, chart } = asked
     const door = await proxy.open({ cluster: work.target.cluster, onEvent: work.onEvent ?? (() => undefined) })
     try {
@@ -200,7 +241,10 @@ export interface HelmProcessRunner extends HelmRunner {
 
 /** Reports whether a Helm 4 rendering failed because of the cluster's objects, not the chart. */
 const isAboutObjects = (failure: Failure): boolean =>
-  failure.tag === 'HelmRefused' && /unable to build kubernetes objects|ensure CRDs are installed|cannot be imported|unable to continue with install/i.test(failure.message)
+  failure.tag === 'HelmRefused' &&
+  /unable to build kubernetes objects|ensure CRDs are installed|cannot be imported|unable to continue with install/i.test(
+    failure.message,
+  )
 
 const withDryRun = (work: HelmWork, dryRun: 'server' | 'client'): HelmWork => ({
   ...work,
@@ -212,7 +256,9 @@ const longestLine = 500
 const mostLines = 100
 
 /** HelmRunner with one process of the helm program for each operation. */
-export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTexts: Pick<ChartTexts, 'parseAll' | 'pick'> }): HelmProcessRunner => {
+export const makeHelmProcessRunner = (
+  deps: HelmProcessDeps & { readonly chartTexts: Pick<ChartTexts, 'parseAll' | 'pick'> },
+): HelmProcessRunner => {
   const helm = makeRunHelm(deps)
 
   const render = async (asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
@@ -220,32 +266,58 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
     return isLeft(end) ? end : right(await readTemplateOutput(deps.chartTexts, end.right.stdout.toString('utf8')))
   }
 
-  const template = async (work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
+  const template = async (
+    work: HelmWork,
+    chart: HelmChart,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure, HelmRendering> => {
     const operation = 'template'
     if (work.flags.dryRun === 'client') return render({ operation, work, chart }, signal)
     const found = await helm.find()
     if (isLeft(found)) return found
     const onServer = withDryRun(work, 'server')
-    const told = async (): Promise<Pick<AskedOfHelm, 'capabilities'>> => definedFields({ capabilities: await capabilitiesOf(work.target.cluster, signal) })
+    const told = async (): Promise<Pick<AskedOfHelm, 'capabilities'>> =>
+      definedFields({ capabilities: await capabilitiesOf(work.target.cluster, signal) })
     if (found.right.major === 3) return render({ operation, work: onServer, chart, ...(await told()) }, signal)
     // Helm 4 also builds and checks the objects. A preview of a chart whose CRDs are missing must still work.
     const asked = await render({ operation, work: onServer, chart }, signal)
-    return isLeft(asked) && isAboutObjects(asked.left) ? render({ operation, work: withDryRun(work, 'client'), chart, ...(await told()) }, signal) : asked
+    return isLeft(asked) && isAboutObjects(asked.left)
+      ? render({ operation, work: withDryRun(work, 'client'), chart, ...(await told()) }, signal)
+      : asked
   }
 
-  const checkValues = async (work: HelmWork, schemas: SchemaChart, values: FreeObject, signal: AbortSignal): Outcome<HelmFailure | Failure<'ValuesRefused'>, void> => {
-    const end = await helm.run({ operation: 'template', work: { ...work, flags: { dryRun: 'client' } }, chart: { archive: schemas.archive, values }, schemas }, signal)
+  const checkValues = async (
+    work: HelmWork,
+    schemas: SchemaChart,
+    values: FreeObject,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure | Failure<'ValuesRefused'>, void> => {
+    const end = await helm.run(
+      {
+        operation: 'template',
+        work: { ...work, flags: { dryRun: 'client' } },
+        chart: { archive: schemas.archive, values },
+        schemas,
+      },
+      signal,
+    )
     if (isLeft(end)) return end
     const problems = schemaProblems(end.right.stderr, schemas)
     const redact = redactSecrets(values)
     return problems === undefined ? right(undefined) : left(valuesRefused(problems.map((line) => redact(line))))
   }
 
-  const change = async (operation: 'install' | 'upgrade', work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
+  const change = async (
+    operation: 'install' | 'upgrade',
+    work: HelmWork,
+    chart: HelmChart,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure, HelmRendering> => {
     const end = await helm.run({ operation, work, chart }, signal)
     if (isLeft(end)) return end
     const rendering = end.right.isCutShort ? undefined : await readReleaseOutput(deps.chartTexts, end.right.stdout)
-    if (rendering === undefined && work.flags.dryRun !== undefined) return left(HelmRefused('What helm printed about the attempt cannot be read.'))
+    if (rendering === undefined && work.flags.dryRun !== undefined)
+      return left(HelmRefused('What helm printed about the attempt cannot be read.'))
     // The change was made even if helm printed more than is read.
     return right(rendering ?? { manifest: '', hooks: [], notes: '', release: undefined })
   }

@@ -18,8 +18,8 @@ export type Release = () => void
 /** A bounded number of slots, shared among tenants in the order of requests. */
 export interface Slots {
   /**
-   * Takes a slot. Failures: HelmBusy (too many calls wait, or the wait took too long), HelmStopped (the signal was aborted
-   * first).
+   * Takes a slot. Failures: HelmBusy (too many calls wait, or the wait took too long), HelmStopped (the signal was
+   * aborted first).
    */
   take(tenantId: number, signal: AbortSignal): Outcome<Failure<'HelmBusy'> | Failure<'HelmStopped'>, Release>
 }
@@ -34,7 +34,8 @@ export const makeSlots = (limits: SlotLimits): Slots => {
   const waiters: Waiter[] = []
   let running = 0
 
-  const hasRoom = (tenantId: number): boolean => running < limits.inAll && (runningOf.get(tenantId) ?? 0) < limits.perTenant
+  const hasRoom = (tenantId: number): boolean =>
+    running < limits.inAll && (runningOf.get(tenantId) ?? 0) < limits.perTenant
 
   const count = (tenantId: number, by: 1 | -1): void => {
     running += by
@@ -65,7 +66,10 @@ export const makeSlots = (limits: SlotLimits): Slots => {
       if (signal.aborted) return Promise.resolve(left(HelmStopped('The operation was ended before helm was started.')))
       if (hasRoom(tenantId)) return Promise.resolve(right(occupy(tenantId)))
       const waiting = waiters.filter((each) => each.tenantId === tenantId).length
-      if (waiting >= limits.waitingPerTenant) return Promise.resolve(left(HelmBusy('Too many operations of helm wait already. Try again later.', { retryAfterSeconds: 10 })))
+      if (waiting >= limits.waitingPerTenant)
+        return Promise.resolve(
+          left(HelmBusy('Too many operations of helm wait already. Try again later.', { retryAfterSeconds: 10 })),
+        )
       return new Promise((resolve) => {
         const leave = (failure: Failure<'HelmBusy'> | Failure<'HelmStopped'>) => (): void => {
           const at = waiters.indexOf(waiter)
@@ -76,7 +80,17 @@ export const makeSlots = (limits: SlotLimits): Slots => {
         }
         const onAbort = leave(HelmStopped('The operation was ended while it waited for its turn.'))
         const { waitSeconds } = limits
-        const timer = waitSeconds === undefined ? undefined : setTimeout(leave(HelmBusy('Too many operations of helm run at this moment. Try again later.', { retryAfterSeconds: 5 })), waitSeconds * 1000)
+        const timer =
+          waitSeconds === undefined
+            ? undefined
+            : setTimeout(
+                leave(
+                  HelmBusy('Too many operations of helm run at this moment. Try again later.', {
+                    retryAfterSeconds: 5,
+                  }),
+                ),
+                waitSeconds * 1000,
+              )
         const settle = (): void => {
           clearTimeout(timer)
           signal.removeEventListener('abort', onAbort)
@@ -124,7 +138,12 @@ export const usualLimits = (cores: number): HelmLimits => ({
   outputBytes: 32 * 1024 * 1024,
   renderMemoryMiB: 2048,
   changeMemoryMiB: 3072,
-  renderings: { inAll: Math.max(2, cores), perTenant: Math.max(1, Math.ceil(cores / 2)), waitingPerTenant: 16, waitSeconds: 20 },
+  renderings: {
+    inAll: Math.max(2, cores),
+    perTenant: Math.max(1, Math.ceil(cores / 2)),
+    waitingPerTenant: 16,
+    waitSeconds: 20,
+  },
   // Tasks spend most of their time waiting for the cluster. A task waits for its turn for as long as it lives.
   changes: { inAll: 16, perTenant: 4, waitingPerTenant: 64 },
 })
@@ -133,7 +152,10 @@ export const usualLimits = (cores: number): HelmLimits => ({
 const longestTimerSeconds = 2_147_000
 
 /** `--timeout` limits each single wait, and hooks run one after the other. This is the limit for all of it. */
-export const wallSecondsOf = (timeoutSeconds: number | undefined, { defaultTimeoutSeconds }: Pick<HelmLimits, 'defaultTimeoutSeconds'>): number => {
+export const wallSecondsOf = (
+  timeoutSeconds: number | undefined,
+  { defaultTimeoutSeconds }: Pick<HelmLimits, 'defaultTimeoutSeconds'>,
+): number => {
   const each = timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : defaultTimeoutSeconds
   return Math.min(each * 4 + 60, longestTimerSeconds)
 }

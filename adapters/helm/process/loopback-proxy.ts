@@ -9,7 +9,7 @@ import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { HelmEvent, HelmObject } from '../../../core/packages/releases/ports.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
-/** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. */
+/** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. @internal */
 export const calledObject = (path: string): HelmObject | undefined => {
   const words = path.split('/').filter((word) => word !== '')
   const [root] = words
@@ -22,14 +22,21 @@ export const calledObject = (path: string): HelmObject | undefined => {
 }
 
 const announcesBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
 /**
  * Returns a request from helm as an exchange of the core.
  * @param path below the secret segment.
  * @param onStatus is called with the status of the answer.
  */
-export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path: string, query: string, onStatus: (status: number) => void): Exchange => ({
+const loopbackExchange = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  query: string,
+  onStatus: (status: number) => void,
+): Exchange => ({
   method: req.method ?? 'GET',
   root: (req.url ?? '').slice(0, (req.url ?? '').indexOf('/', 1)),
   path,
@@ -61,14 +68,14 @@ export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path
 })
 
 /** Answers with a Kubernetes Status, so that helm shows the message. */
-export const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
+const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
   if (res.destroyed || res.headersSent) return void res.destroy()
   res.writeHead(code, ['content-type', 'application/json'])
   res.end(toWireJson({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }))
 }
 
 /** What the proxy knows of a helm process. */
-export interface ProxiedWork {
+interface ProxiedWork {
   readonly cluster: MemberCluster
   readonly onEvent: (event: HelmEvent) => void
 }
@@ -102,16 +109,28 @@ const digestOf = (segment: string): Buffer => createHash('sha256').update(segmen
 const isDryRun = (query: string): boolean => new URLSearchParams(query).getAll('dryRun').includes('All')
 
 const outOfReach = { code: 502, reason: 'BadGateway' }
-const statusOf = { ProxyPathRefused: { code: 400, reason: 'BadRequest' }, CredentialRefused: outOfReach, ClusterUnreachable: outOfReach }
-
-/** Reports a call that changes something, after its answer. */
-const reporter = (work: ProxiedWork, method: string, path: string, query: string) => (status: number): void => {
-  if (!changingMethods.includes(method)) return
-  const object = calledObject(path)
-  work.onEvent({ kind: 'call', method: method as 'POST', target: path, status, object, isDryRun: isDryRun(query) })
+const statusOf = {
+  ProxyPathRefused: { code: 400, reason: 'BadRequest' },
+  CredentialRefused: outOfReach,
+  ClusterUnreachable: outOfReach,
 }
 
-const relay = async (door: OpenDoor, req: IncomingMessage, res: ServerResponse, path: string, query: string): Promise<void> => {
+/** Reports a call that changes something, after its answer. */
+const reporter =
+  (work: ProxiedWork, method: string, path: string, query: string) =>
+  (status: number): void => {
+    if (!changingMethods.includes(method)) return
+    const object = calledObject(path)
+    work.onEvent({ kind: 'call', method: method as 'POST', target: path, status, object, isDryRun: isDryRun(query) })
+  }
+
+const relay = async (
+  door: OpenDoor,
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  query: string,
+): Promise<void> => {
   const left = new AbortController()
   // A response that was sent whole closes too, and there is nothing left to end.
   res.once('close', () => {
@@ -130,8 +149,8 @@ const relay = async (door: OpenDoor, req: IncomingMessage, res: ServerResponse, 
 }
 
 /**
- * A loopback listener through which helm reaches a cluster. It adds the caller's credential, so that helm's own files and
- * environment hold none. Over plain http clients send no token, so the secret is a random segment of the path.
+ * A loopback listener through which helm reaches a cluster. It adds the caller's credential, so that helm's own files
+ * and environment hold none. Over plain http clients send no token, so the secret is a random segment of the path.
  */
 export const makeLoopbackProxy = (): LoopbackProxy => {
   const doors = new Set<OpenDoor>()
@@ -149,7 +168,9 @@ export const makeLoopbackProxy = (): LoopbackProxy => {
     const [segment = '', below] = splitOnce(whole.slice(1), '/')
     const door = doorOf(segment)
     if (door === undefined) return answerStatus(res, 404, 'NotFound', 'There is nothing here.')
-    relay(door, req, res, `/${below ?? ''}`, query).catch(() => answerStatus(res, 500, 'InternalError', 'The call failed inside the service.'))
+    relay(door, req, res, `/${below ?? ''}`, query).catch(() =>
+      answerStatus(res, 500, 'InternalError', 'The call failed inside the service.'),
+    )
   }
 
   const listen = async (): Promise<Server> => {

@@ -26,7 +26,13 @@ const said = (text: string): string => {
 }
 
 const dotted = (pointer: string): string =>
-  pointer.slice(1, -1).replace(/\\(.)/g, '$1').split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
+  pointer
+    .slice(1, -1)
+    .replace(/\\(.)/g, '$1')
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.')
 
 /** Returns one line of helm in the form `path: what`; undefined for a line without news. */
 const lineOf = (chart: string, line: string): string | undefined => {
@@ -37,15 +43,26 @@ const lineOf = (chart: string, line: string): string | undefined => {
   }
   // Helm 3 before 3.18 prints paths without quotes, and no values.
   const [, path = '', what = ''] = /^- ([^:]+): (.*)$/.exec(line) ?? []
-  if (path !== '') return `${[chart, path === '(root)' ? '' : path].filter((part) => part !== '').join('.') || '(root)'}: ${said(what)}`
-  return line.trim() === '' ? undefined : `${chart === '' ? '' : `${chart}: `}values.schema.json cannot be used: ${line.trim().slice(0, longestLine)}`
+  if (path !== '')
+    return (
+      `${[chart, path === '(root)' ? '' : path].filter((part) => part !== '').join('.') || '(root)'}: ` +
+      `${said(what)}`
+    )
+  return line.trim() === ''
+    ? undefined
+    : `${chart === '' ? '' : `${chart}: `}values.schema.json cannot be used: ${line.trim().slice(0, longestLine)}`
 }
 
 /** Returns the chart whose name ends a line before a colon, as its path; the text before the name is another line's. */
-const headingOf = (line: string, { root, paths }: ChartNames): { readonly path: string; readonly before: string } | undefined => {
+const headingOf = (
+  line: string,
+  { root, paths }: ChartNames,
+): { readonly path: string; readonly before: string } | undefined => {
   if (!line.endsWith(':')) return undefined
   const names = [{ name: root, path: '' }, ...paths.map((path) => ({ name: path.split('.').at(-1) ?? path, path }))]
-  const [found, ...others] = names.filter(({ name }) => line.endsWith(`${name}:`)).sort((a, b) => b.name.length - a.name.length)
+  const [found, ...others] = names
+    .filter(({ name }) => line.endsWith(`${name}:`))
+    .sort((a, b) => b.name.length - a.name.length)
   if (found === undefined) return undefined
   // Two charts of one name cannot be told apart.
   const isOne = !others.some(({ name }) => name === found.name)
@@ -56,8 +73,8 @@ const headingOf = (line: string, { root, paths }: ChartNames): { readonly path: 
 export type ChartNames = Pick<SchemaChart, 'root' | 'paths'>
 
 /**
- * Returns the problems that helm reports of values and schemas, one line each, without the values; undefined if helm did not
- * end because of them. Problems of a subchart begin with its path.
+ * Returns the problems that helm reports of values and schemas, one line each, without the values; undefined if helm
+ * did not end because of them. Problems of a subchart begin with its path.
  */
 export const schemaProblems = (stderr: string, names: ChartNames): readonly string[] | undefined => {
   const lines = stderr.split('\n')

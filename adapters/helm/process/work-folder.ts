@@ -46,7 +46,8 @@ export const makeWorkFolder = async (
   await mkdir(root, { recursive: true, mode: 0o700 })
   const path = await mkdtemp(join(root, ownPrefix()))
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 3 })
-  const write = (name: string, data: string | Uint8Array): Promise<void> => writeFile(join(path, name), data, { mode: 0o600, flag: 'wx' })
+  const write = (name: string, data: string | Uint8Array): Promise<void> =>
+    writeFile(join(path, name), data, { mode: 0o600, flag: 'wx' })
   const { chart } = content
   try {
     await write('kubeconfig', kubeconfigOf(content.server, content.namespace))
@@ -57,13 +58,22 @@ export const makeWorkFolder = async (
     await remove()
     throw error
   }
-  return { path, chartFile: chart === undefined ? undefined : 'chart.tgz', valuesFile: chart?.values === undefined ? undefined : 'values.json', remove }
+  return {
+    path,
+    chartFile: chart === undefined ? undefined : 'chart.tgz',
+    valuesFile: chart?.values === undefined ? undefined : 'values.json',
+    remove,
+  }
 }
 
 const valuesText = (values: FreeObject): string => toWireJson(values)
 
 /** Returns the complete environment of a helm process. It contains nothing of the service's own. */
-export const environmentOf = (folder: string, driver: 'secret' | 'configmap', memoryLimitMiB: number): Record<string, string> => ({
+export const environmentOf = (
+  folder: string,
+  driver: 'secret' | 'configmap',
+  memoryLimitMiB: number,
+): Record<string, string> => ({
   HOME: join(folder, 'home'),
   TMPDIR: join(folder, 'tmp'),
   KUBECONFIG: join(folder, 'kubeconfig'),
@@ -74,7 +84,8 @@ export const environmentOf = (folder: string, driver: 'secret' | 'configmap', me
   HELM_NO_PLUGINS: '1',
   HELM_DRIVER: driver,
   NO_COLOR: '1',
-  // A command is short, and its memory is bounded: collecting garbage at each doubling of a small heap took a sixth of its time.
+  // A command is short, and its memory is bounded: collecting garbage at each doubling of a small heap took a sixth of
+  // its time.
   GOGC: '400',
   GOMEMLIMIT: `${memoryLimitMiB}MiB`,
   GOTRACEBACK: 'none',
@@ -106,7 +117,10 @@ export const removeLeftOvers = async (root: string): Promise<number> => {
     const path = join(root, name)
     const found = await stat(path).catch(() => undefined)
     if (found === undefined || found.uid !== process.getuid?.() || !isLeftOver(name, found.mtimeMs)) continue
-    await rm(path, { recursive: true, force: true }).then(() => (removed += 1), () => undefined)
+    await rm(path, { recursive: true, force: true }).then(
+      () => (removed += 1),
+      () => undefined,
+    )
   }
   return removed
 }

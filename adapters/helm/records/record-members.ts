@@ -12,7 +12,7 @@ interface Member {
 }
 
 const blank = /\s/
-export const skipBlanks = (text: string, at: number): number => {
+const skipBlanks = (text: string, at: number): number => {
   while (at < text.length && blank.test(text.charAt(at))) at += 1
   return at
 }
@@ -58,10 +58,10 @@ function* membersOf(text: string, objectStart: number): Generator<Member> {
 }
 
 /**
- * Returns the first member with that key in the object that starts at `objectStart`. Throws PayloadUnreadable if the text
- * ends before it.
+ * Returns the first member with that key in the object that starts at `objectStart`. Throws PayloadUnreadable if the
+ * text ends before it.
  */
-export const memberOf = (text: string, objectStart: number, key: string): Member | undefined => {
+const memberOf = (text: string, objectStart: number, key: string): Member | undefined => {
   for (const member of membersOf(text, objectStart)) if (member.key === key) return member
   return undefined
 }
@@ -69,17 +69,26 @@ export const memberOf = (text: string, objectStart: number, key: string): Member
 /** The text between the info and the chart's members. */
 const beforeChart = ',"chart":{'
 
-const objectAt = (text: string, at: number, key: string): { readonly start: number; readonly end: number } | undefined => {
+const objectAt = (
+  text: string,
+  at: number,
+  key: string,
+): { readonly start: number; readonly end: number } | undefined => {
   const member = memberOf(text, at, key)
-  return member === undefined || text.charAt(member.valueStart) !== '{' ? undefined : { start: member.valueStart, end: member.valueEnd }
+  return member === undefined || text.charAt(member.valueStart) !== '{'
+    ? undefined
+    : { start: member.valueStart, end: member.valueEnd }
 }
 
 /**
- * Reads a header from the start of a record. Helm writes name, info and the chart's metadata first, so the rest, which is
- * nearly all of the record, need not be unpacked. Returns undefined for a record with another layout, which must be read in
- * full.
+ * Reads a header from the start of a record. Helm writes name, info and the chart's metadata first, so the rest, which
+ * is nearly all of the record, need not be unpacked. Returns undefined for a record with another layout, which must be
+ * read in full.
  */
-export const headerOfBegin = (bytes: Buffer, expected: ReleaseKey & { readonly version: number }): ReleaseHeader | undefined => {
+export const headerOfBegin = (
+  bytes: Buffer,
+  expected: ReleaseKey & { readonly version: number },
+): ReleaseHeader | undefined => {
   const text = unpackBegin(bytes)
   if (text === undefined || !text.startsWith('{')) return undefined
   try {
@@ -105,16 +114,26 @@ export const headerOfBegin = (bytes: Buffer, expected: ReleaseKey & { readonly v
   }
 }
 
-const escapes: Readonly<Record<string, string>> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026', '\u2028': '\\u2028', '\u2029': '\\u2029' }
+const escapes: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+}
 
-/** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. */
-export const goString = (text: string): string => toWireJson(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
+/** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. @internal */
+export const goString = (text: string): string =>
+  toWireJson(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
 
 /**
  * Returns a record's JSON with another status or description in its `info`. Every other byte is unchanged, including
  * members that this service does not know or could not encode exactly. Throws PayloadUnreadable.
  */
-export const amendInfo = (text: string, change: { readonly status?: string | undefined; readonly description?: string | undefined }): string => {
+export const amendInfo = (
+  text: string,
+  change: { readonly status?: string | undefined; readonly description?: string | undefined },
+): string => {
   const info = memberOf(text, skipBlanks(text, 0), 'info')
   if (info === undefined || text.charAt(info.valueStart) !== '{') throw new PayloadUnreadable('no release record')
   const set = (json: string, key: 'status' | 'description', value: string | undefined): string => {

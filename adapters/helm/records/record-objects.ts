@@ -14,11 +14,15 @@ import { packedBytes, PayloadUnreadable } from './record-payload.ts'
 const plurals: Readonly<Record<StorageDriver, string>> = { Secret: 'secrets', ConfigMap: 'configmaps' }
 
 /** Returns the path of the collection in one namespace, or in all of them. */
-export const collectionPath = (driver: StorageDriver, namespace?: string): string =>
-  namespace === undefined ? `/api/v1/${plurals[driver]}` : `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plurals[driver]}`
+const collectionPath = (driver: StorageDriver, namespace?: string): string =>
+  namespace === undefined
+    ? `/api/v1/${plurals[driver]}`
+    : `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plurals[driver]}`
 
-export const objectPath = (driver: StorageDriver, { namespace, objectName }: Pick<ReleaseRecordRef, 'namespace' | 'objectName'>): string =>
-  `${collectionPath(driver, namespace)}/${encodeURIComponent(objectName)}`
+export const objectPath = (
+  driver: StorageDriver,
+  { namespace, objectName }: Pick<ReleaseRecordRef, 'namespace' | 'objectName'>,
+): string => `${collectionPath(driver, namespace)}/${encodeURIComponent(objectName)}`
 
 const Metadata = t.intersection([
   t.type({ name: t.string, namespace: t.string, uid: t.string, resourceVersion: t.string }),
@@ -26,16 +30,20 @@ const Metadata = t.intersection([
 ])
 
 /** A complete Secret or ConfigMap, including unknown keys. */
-export const RecordObject = t.intersection([t.type({ metadata: Metadata }), t.partial({ data: t.record(t.string, t.string) })])
+export const RecordObject = t.intersection([
+  t.type({ metadata: Metadata }),
+  t.partial({ data: t.record(t.string, t.string) }),
+])
 export type RecordObject = t.TypeOf<typeof RecordObject>
 
-const statusOf = (word: string | undefined): ReleaseStatus => releaseStatuses.find((status) => status === word) ?? 'unknown'
+const statusOf = (word: string | undefined): ReleaseStatus =>
+  releaseStatuses.find((status) => status === word) ?? 'unknown'
 
 /** The maximum length of Kubernetes names, UIDs and versions. Longer ones from a cluster would fill the memory. */
 const longestWord = 253
 
 /** Returns the record that an object's labels describe, or undefined if the labels are incomplete. */
-export const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
+const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
   const decoded = Metadata.decode(metadata)
   if (!isRight(decoded)) return undefined
   const { name: objectName, namespace, uid, resourceVersion, labels = {} } = decoded.right
@@ -51,11 +59,16 @@ const longestWords = 500
 const wordsOf = ({ json, text }: ClusterAnswer): string => {
   const message = (json as { readonly message?: unknown } | undefined)?.message
   const words = typeof message === 'string' ? message : text
-  return words.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim().slice(0, longestWords)
+  return words
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, longestWords)
 }
 
 /** Returns why a request for records failed: the caller may not read them, or the cluster cannot serve them. */
-export const refusalOf = (answer: ClusterAnswer): ReturnType<typeof RecordsRefused> | ReturnType<typeof ClusterUnreachable> =>
+export const refusalOf = (
+  answer: ClusterAnswer,
+): ReturnType<typeof RecordsRefused> | ReturnType<typeof ClusterUnreachable> =>
   answer.status === 403
     ? RecordsRefused(`The cluster does not let you at its release records: ${wordsOf(answer)}`)
     : ClusterUnreachable(`The cluster answered ${answer.status} to a request for release records: ${wordsOf(answer)}`)
@@ -63,7 +76,7 @@ export const refusalOf = (answer: ClusterAnswer): ReturnType<typeof RecordsRefus
 /** The maximum size of a Kubernetes object: 1 MiB of data, in base64, with its metadata. */
 const limitBytes = 4 * 1024 * 1024
 
-export const unreadable = ({ namespace, objectName }: ReleaseRecordRef): Failure<'RecordUnreadable'> =>
+const unreadable = ({ namespace, objectName }: ReleaseRecordRef): Failure<'RecordUnreadable'> =>
   RecordUnreadable(`The object ${objectName} in the namespace ${namespace} is no release record that can be read.`)
 
 /** Reads one object with its data. Failures: those of reading, and ReleaseMissing if the object does not exist. */
@@ -73,9 +86,13 @@ export const readObject = async (
   ref: ReleaseRecordRef,
   signal: AbortSignal,
 ): Outcome<RecordFailure | Failure<'ReleaseMissing'>, RecordObject> => {
-  const asked = await cluster.request({ method: 'GET', target: objectPath(driver, ref), limitBytes, isReduced: true }, signal)
+  const asked = await cluster.request(
+    { method: 'GET', target: objectPath(driver, ref), limitBytes, isReduced: true },
+    signal,
+  )
   if (isLeft(asked)) return asked
-  if (asked.right.status === 404) return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
+  if (asked.right.status === 404)
+    return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
   if (asked.right.status !== 200) return left(refusalOf(asked.right))
   const object = RecordObject.decode(asked.right.json)
   return isRight(object) ? object : left(unreadable(ref))
@@ -89,7 +106,10 @@ export const payloadOf = (driver: StorageDriver, { data }: RecordObject): Buffer
 }
 
 /** Returns the result of `work`, or a failure that the record cannot be read if it throws PayloadUnreadable. */
-export const orUnreadable = async <A>(ref: ReleaseRecordRef, work: () => Promise<A>): Outcome<Failure<'RecordUnreadable'>, A> => {
+export const orUnreadable = async <A>(
+  ref: ReleaseRecordRef,
+  work: () => Promise<A>,
+): Outcome<Failure<'RecordUnreadable'>, A> => {
   try {
     return right(await work())
   } catch (error) {
@@ -103,7 +123,9 @@ const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 const pageSize = 500
 /** A longer list is of no use, and memory is limited. */
 const mostPages = 200
-/** In bytes: a page with the metadata of 500 objects, the whole list if pages kept expiring, and all pages of a list. */
+/**
+ * In bytes: a page with the metadata of 500 objects, the whole list if pages kept expiring, and all pages of a list.
+ */
 const limits = { page: 4 * 1024 * 1024, whole: 32 * 1024 * 1024, inAll: 64 * 1024 * 1024 }
 /** A list whose pages expire twice is requested without paging. */
 const pagedAttempts = 2
@@ -117,7 +139,10 @@ const targetOf = (path: string, selector: string, isPaged: boolean, continueAt: 
   return `${path}?${query.toString()}`
 }
 
-/** Reports whether this is one page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
+/**
+ * Reports whether this is one page of objects or of their metadata. In a metadata list without items, a server sends
+ * `null`.
+ */
 const isList = (json: unknown): boolean => Array.isArray(at(json, 'items')) || at(json, 'items') === null
 
 /** Objects that are judged before other work runs. */
@@ -135,15 +160,28 @@ const refsOf = async (items: readonly unknown[]): Promise<readonly ReleaseRecord
 
 type Pages = { readonly kind: 'whole'; readonly refs: readonly ReleaseRecordRef[] } | { readonly kind: 'expired' }
 
-const readPages = async (cluster: MemberCluster, path: string, selector: string, isPaged: boolean, signal: AbortSignal): Outcome<RecordFailure, Pages> => {
+const readPages = async (
+  cluster: MemberCluster,
+  path: string,
+  selector: string,
+  isPaged: boolean,
+  signal: AbortSignal,
+): Outcome<RecordFailure, Pages> => {
   const refs: ReleaseRecordRef[] = []
   const tooMany = left(ClusterUnreachable(`The cluster holds more than ${mostPages * pageSize} release records.`))
   let continueAt: string | undefined
   let bytesLeft = limits.inAll
   for (let page = 0; page < mostPages; page += 1) {
-    if (bytesLeft <= 0) return left(ClusterUnreachable('The list of release records of the cluster is larger than can be read.'))
+    if (bytesLeft <= 0)
+      return left(ClusterUnreachable('The list of release records of the cluster is larger than can be read.'))
     const limitBytes = Math.min(bytesLeft, isPaged ? limits.page : limits.whole)
-    const request = { method: 'GET', target: targetOf(path, selector, isPaged, continueAt), headers: [['accept', metadataOnly]], limitBytes, isReduced: true } as const
+    const request = {
+      method: 'GET',
+      target: targetOf(path, selector, isPaged, continueAt),
+      headers: [['accept', metadataOnly]],
+      limitBytes,
+      isReduced: true,
+    } as const
     const asked = await cluster.request(request, signal)
     if (isLeft(asked)) return asked
     bytesLeft -= asked.right.text.length

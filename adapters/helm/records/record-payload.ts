@@ -6,7 +6,7 @@ import type { RecordSizes } from '../../../core/packages/releases/ports.ts'
 import type { Release, ReleaseHeader, ReleaseKey, StorageDriver } from '../../../core/packages/types.ts'
 
 /** Bytes of an unpacked record. The largest record that fits a Kubernetes object unpacks to about a third of this. */
-export const largestRecordBytes = 32 * 1024 * 1024
+const largestRecordBytes = 32 * 1024 * 1024
 
 /** Larger records are unpacked and parsed off the event loop; smaller ones take a few milliseconds. */
 export const smallRecordBytes = 1024 * 1024
@@ -15,8 +15,8 @@ export const smallRecordBytes = 1024 * 1024
 export class PayloadUnreadable extends Error {}
 
 /**
- * Decodes base64. A pattern over the whole text would cost more than everything else. The decoder skips invalid characters,
- * so the length of the result shows them.
+ * Decodes base64. A pattern over the whole text would cost more than everything else. The decoder skips invalid
+ * characters, so the length of the result shows them.
  */
 const fromBase64 = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64')
@@ -26,7 +26,10 @@ const fromBase64 = (text: string): Buffer => {
   return bytes
 }
 
-/** Returns the bytes that Helm packed: gzip or, in old records, plain JSON. A Secret's data has an additional layer of base64. */
+/**
+ * Returns the bytes that Helm packed: gzip or, in old records, plain JSON. A Secret's data has an additional layer of
+ * base64.
+ */
 export const packedBytes = (driver: StorageDriver, data: string): Buffer =>
   fromBase64(driver === 'Secret' ? fromBase64(data).toString('latin1') : data)
 
@@ -112,7 +115,10 @@ interface RecordContent extends ReleaseKey {
 }
 
 /** Reports whether the record matches the labels of its object. */
-const isRecordOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): value is RecordContent & FreeObject =>
+const isRecordOf = (
+  value: unknown,
+  expected: ReleaseKey & { readonly version: number },
+): value is RecordContent & FreeObject =>
   isObject(value) &&
   value['name'] === expected.name &&
   value['namespace'] === expected.namespace &&
@@ -121,8 +127,8 @@ const isRecordOf = (value: unknown, expected: ReleaseKey & { readonly version: n
   typeof value['info']['status'] === 'string'
 
 /**
- * Returns a record without its large members. Throws PayloadUnreadable if it is not a record, or is the record of another
- * release.
+ * Returns a record without its large members. Throws PayloadUnreadable if it is not a record, or is the record of
+ * another release.
  */
 export const headerOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): ReleaseHeader => {
   if (!isRecordOf(value, expected)) throw new PayloadUnreadable('no release record')
@@ -133,7 +139,10 @@ export const headerOf = (value: unknown, expected: ReleaseKey & { readonly versi
   return { name, namespace, version, info, chartMetadata: isObject(metadata) ? metadata : {} }
 }
 
-/** Returns a complete record, key for key. Members that Helm omits when empty are present and empty. Throws PayloadUnreadable. */
+/**
+ * Returns a complete record, key for key. Members that Helm omits when empty are present and empty. Throws
+ * PayloadUnreadable.
+ */
 export const releaseOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): Release => {
   if (!isRecordOf(value, expected)) throw new PayloadUnreadable('no release record')
   const { chart, manifest } = value as FreeObject
@@ -149,8 +158,12 @@ const compress = promisify(gzip)
 /** Packs as Helm does, off the event loop, and returns the size. */
 export const gzipRecordSizes: RecordSizes = {
   async packed({ record, files }) {
-    const listed = [...files].map(([name, bytes]) => `{"name":${toWireJson(name)},"data":"${Buffer.from(bytes).toString('base64')}"}`)
-    const packed = await compress(Buffer.from(`${toWireJson(record)}[${listed.join(',')}]`), { level: constants.Z_BEST_COMPRESSION })
+    const listed = [...files].map(
+      ([name, bytes]) => `{"name":${toWireJson(name)},"data":"${Buffer.from(bytes).toString('base64')}"}`,
+    )
+    const packed = await compress(Buffer.from(`${toWireJson(record)}[${listed.join(',')}]`), {
+      level: constants.Z_BEST_COMPRESSION,
+    })
     return Math.ceil(packed.length / 3) * 4
   },
 }

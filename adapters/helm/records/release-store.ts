@@ -16,7 +16,17 @@ import { makeJsonReader } from '../../outbound/json-reader.ts'
 import { amendInfo, headerOfBegin } from './record-members.ts'
 import type { RecordObject } from './record-objects.ts'
 import { objectPath, orUnreadable, payloadOf, readIndex, readObject, refusalOf } from './record-objects.ts'
-import { headerOf, pack, parseRecord, PayloadUnreadable, releaseOf, smallRecordBytes, unpack, unpackedSize, unpackSync } from './record-payload.ts'
+import {
+  headerOf,
+  pack,
+  parseRecord,
+  PayloadUnreadable,
+  releaseOf,
+  smallRecordBytes,
+  unpack,
+  unpackedSize,
+  unpackSync,
+} from './record-payload.ts'
 import { makeTimeSlices } from './time-slices.ts'
 
 /** Headers by cluster record, object and resourceVersion. Under one key the header never changes. */
@@ -27,13 +37,16 @@ export interface HeaderCache {
 }
 
 /**
- * The key has the id of the cluster record, not the cluster's UID: the owner of an imported cluster could make it report
- * another cluster's UID.
+ * The key has the id of the cluster record, not the cluster's UID: the owner of an imported cluster could make it
+ * report another cluster's UID.
  * @param limitChars of all headers as JSON; the least recently used are removed first.
+ *
+ * @internal
  */
 export const makeHeaderCache = (limitChars: number): HeaderCache => {
   const kept = new LRUCache<string, ReleaseHeader>({ maxSize: limitChars })
-  const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string => `${id} ${ref.uid} ${ref.resourceVersion}`
+  const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string =>
+    `${id} ${ref.uid} ${ref.resourceVersion}`
 
   return {
     find: (cluster, ref) => kept.get(keyOf(cluster, ref)),
@@ -50,13 +63,15 @@ const atOnce = 16
 /** Characters of all headers that one list fetches: about twenty thousand headers of typical length. */
 const mostChars = 64 * 1024 * 1024
 
-export interface HeaderReading {
+interface HeaderReading {
   readonly cache: HeaderCache
   readonly decoder: HeaderDecoder
 }
 
 /** A record that could not be read now is a failure. Without it a list would look whole. */
-const unlessStopped = async <F extends Failure, A>(work: () => Outcome<F, A>): Outcome<F | Failure<'RecordUnreadable'>, A> => {
+const unlessStopped = async <F extends Failure, A>(
+  work: () => Outcome<F, A>,
+): Outcome<F | Failure<'RecordUnreadable'>, A> => {
   try {
     return await work()
   } catch (error) {
@@ -66,8 +81,8 @@ const unlessStopped = async <F extends Failure, A>(work: () => Outcome<F, A>): O
 }
 
 /**
- * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that neither
- * fails the whole list.
+ * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that
+ * neither fails the whole list.
  */
 const fetchHeader = async (
   { cache, decoder }: HeaderReading,
@@ -77,18 +92,26 @@ const fetchHeader = async (
   signal: AbortSignal,
 ): Outcome<RecordFailure, { readonly header: ReleaseHeader; readonly chars: number } | undefined> => {
   const object = await readObject(cluster, driver, ref, signal)
-  if (isLeft(object)) return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable' ? right(undefined) : left(object.left)
+  if (isLeft(object))
+    return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable'
+      ? right(undefined)
+      : left(object.left)
   const { uid, resourceVersion } = object.right.metadata
   const got = await unlessStopped(async () => {
     const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
     return right(isLeft(header) ? undefined : header.right)
   })
   if (isLeft(got)) return got
-  return right(got.right === undefined ? undefined : { header: got.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, got.right) })
+  return right(
+    got.right === undefined
+      ? undefined
+      : { header: got.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, got.right) },
+  )
 }
 
 /** ReleaseStore.headers: cached headers, and the others by a bounded number of concurrent requests. */
-const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers'] =>
+const makeReadHeaders =
+  (reading: HeaderReading): ReleaseStore['headers'] =>
   async (cluster, driver, refs, signal) => {
     const found = refs.map((ref) => reading.cache.find(cluster, ref))
     const missing = refs.flatMap((_, at) => (found[at] === undefined ? [at] : []))
@@ -101,7 +124,14 @@ const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers'] =>
       if (isLeft(got)) return got
       found[at] = got.right?.header
       chars += got.right?.chars ?? 0
-      return chars <= mostChars ? right(undefined) : left(RecordUnreadable('The release records of the cluster are larger than one list can be. Ask for fewer, by namespace, limit or filter.'))
+      return chars <= mostChars
+        ? right(undefined)
+        : left(
+            RecordUnreadable(
+              'The release records of the cluster are larger than one list can be. Ask for fewer, by ' +
+                'namespace, limit or filter.',
+            ),
+          )
     }
     const fetchOne = async (at: number): Promise<void> => {
       if (failed !== undefined) return
@@ -119,13 +149,23 @@ const cacheChars = 32 * 1024 * 1024
 
 type Change = Parameters<ReleaseStore['amend']>[3]
 
-const amended = async (driver: StorageDriver, object: RecordObject, amendedJson: string, change: Change, at: Date): Promise<RecordObject> => {
+const amended = async (
+  driver: StorageDriver,
+  object: RecordObject,
+  amendedJson: string,
+  change: Change,
+  at: Date,
+): Promise<RecordObject> => {
   const { labels = {} } = object.metadata
   return {
     ...object,
     metadata: {
       ...object.metadata,
-      labels: { ...labels, ...definedFields({ status: change.status }), modifiedAt: String(Math.floor(at.getTime() / 1000)) },
+      labels: {
+        ...labels,
+        ...definedFields({ status: change.status }),
+        modifiedAt: String(Math.floor(at.getTime() / 1000)),
+      },
     },
     data: { ...object.data, release: await pack(driver, amendedJson) },
   }
@@ -138,7 +178,10 @@ export interface HelmReleaseStoreDeps {
 }
 
 /** ReleaseStore over the records that Helm 3 and 4 keep in Secrets or ConfigMaps. */
-export const makeHelmReleaseStore = ({ clock, account = () => undefined }: HelmReleaseStoreDeps): ReleaseStore & { close(): Promise<void> } => {
+export const makeHelmReleaseStore = ({
+  clock,
+  account = () => undefined,
+}: HelmReleaseStoreDeps): ReleaseStore & { close(): Promise<void> } => {
   const decoder = makeHeaderDecoder(account)
   const json = makeJsonReader()
 
@@ -158,26 +201,45 @@ export const makeHelmReleaseStore = ({ clock, account = () => undefined }: HelmR
     async read(cluster, driver, ref, signal) {
       const object = await readObject(cluster, driver, ref, signal)
       if (isLeft(object)) return object
-      return orUnreadable(ref, async () => releaseOf(await parseWhole(await unpack(payloadOf(driver, object.right))), ref))
+      return orUnreadable(ref, async () =>
+        releaseOf(await parseWhole(await unpack(payloadOf(driver, object.right))), ref),
+      )
     },
 
     async amend(cluster, driver, ref, change, signal) {
-      const changed = left(RecordChanged(`The record of the release ${ref.name}, revision ${ref.version}, was changed by another request.`))
+      const changed = left(
+        RecordChanged(
+          `The record of the release ${ref.name}, revision ${ref.version}, was changed by another request.`,
+        ),
+      )
       const object = await readObject(cluster, driver, ref, signal)
       if (isLeft(object)) return object
       const { uid, resourceVersion } = object.right.metadata
       if (uid !== ref.uid || resourceVersion !== ref.resourceVersion) return changed
-      const amend = async () => amended(driver, object.right, await decoder.amend(payloadOf(driver, object.right), ref, change), change, clock.now())
+      const amend = async () =>
+        amended(
+          driver,
+          object.right,
+          await decoder.amend(payloadOf(driver, object.right), ref, change),
+          change,
+          clock.now(),
+        )
       const next = await unlessStopped(() => orUnreadable(ref, amend))
       if (isLeft(next)) return next
       // An update, not a patch: Helm itself requires the right to update.
       const written = await cluster.request(
-        { method: 'PUT', target: objectPath(driver, ref), headers: [['content-type', 'application/json']], body: Buffer.from(toWireJson(next.right)) },
+        {
+          method: 'PUT',
+          target: objectPath(driver, ref),
+          headers: [['content-type', 'application/json']],
+          body: Buffer.from(toWireJson(next.right)),
+        },
         signal,
       )
       if (!isRight(written)) return written
       if (written.right.status === 409) return changed
-      if (written.right.status === 404) return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
+      if (written.right.status === 404)
+        return left(ReleaseMissing(`The revision ${ref.version} of the release ${ref.name} is no longer there.`))
       return written.right.status === 200 ? right(undefined) : left(refusalOf(written.right))
     },
 
@@ -195,11 +257,12 @@ export interface RecordTask {
   /** If absent, the header is read. */
   readonly change?: Change
 }
-export type RecordAnswer = { readonly header: ReleaseHeader } | { readonly amended: string } | { readonly unreadable: string }
+export type RecordAnswer =
+  { readonly header: ReleaseHeader } | { readonly amended: string } | { readonly unreadable: string }
 
 /**
- * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is enough,
- * otherwise the whole record: small ones in slices, large ones on a thread.
+ * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is
+ * enough, otherwise the whole record: small ones in slices, large ones on a thread.
  */
 interface HeaderDecoder {
   /** Rejects with PayloadUnreadable, and with WorkStopped if the record could not be read now. */
@@ -213,14 +276,26 @@ interface HeaderDecoder {
 const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 const sliceMilliseconds = 4
 /** A record unpacks to at most 32 MiB. */
-const threadLimits = { threads: 2, perAccount: 1, waitingPerAccount: 64, waitMilliseconds: 30_000, jobMilliseconds: 10_000, heapMegabytes: 512, idleMilliseconds: 60_000 }
+const threadLimits = {
+  threads: 2,
+  perAccount: 1,
+  waitingPerAccount: 64,
+  waitMilliseconds: 30_000,
+  jobMilliseconds: 10_000,
+  heapMegabytes: 512,
+  idleMilliseconds: 60_000,
+}
 
-/** @param account the account for which a record is read. */
+/** @param account the account for which a record is read. @internal */
 export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): HeaderDecoder => {
   const slices = makeTimeSlices(sliceMilliseconds)
   const threads = makeBoundedThreads({ program, ...threadLimits })
 
-  const aside = async (bytes: Buffer, expected: Expected, change?: Change): Promise<Exclude<RecordAnswer, { readonly unreadable: string }>> => {
+  const aside = async (
+    bytes: Buffer,
+    expected: Expected,
+    change?: Change,
+  ): Promise<Exclude<RecordAnswer, { readonly unreadable: string }>> => {
     const copy = new Uint8Array(bytes)
     const task: RecordTask = { bytes: copy, expected, ...definedFields({ change }) }
     const answer = (await threads.run(account(), task, [copy.buffer])) as RecordAnswer

@@ -26,23 +26,34 @@ const eventOf = (row: AuditRow): AuditEvent => {
 }
 
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
-  const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
+  const heads = db.prepare((k) =>
+    k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'),
+  )
   // One statement, so that a first row that another transaction writes at the same time has its head.
   const headless = db.prepare((k) =>
-    k('audit_events').distinct('tenant_id').whereNotIn('tenant_id', k('audit_heads').select('tenant_id')).orderBy('tenant_id'),
+    k('audit_events')
+      .distinct('tenant_id')
+      .whereNotIn('tenant_id', k('audit_heads').select('tenant_id'))
+      .orderBy('tenant_id'),
   )
   const piece = db.prepare((k, p: (n: 'tenantId' | 'after' | 'limit') => number) =>
-    k('audit_events').select('*').where('tenant_id', p('tenantId')).where('id', '>', p('after')).orderBy('id').limit(p('limit')),
+    k('audit_events')
+      .select('*')
+      .where('tenant_id', p('tenantId'))
+      .where('id', '>', p('after'))
+      .orderBy('id')
+      .limit(p('limit')),
   )
 
   const eventsOf = async function* (tenantId: number): AsyncIterable<ChainedEvent> {
-    for await (const row of rowsById(pieceRows, (after, limit) => db.all<AuditRow>(piece, { tenantId, after, limit }))) yield chainedEvent(row)
+    for await (const row of rowsById(pieceRows, (after, limit) => db.all<AuditRow>(piece, { tenantId, after, limit })))
+      yield chainedEvent(row)
   }
 
   /**
-   * Numbers are given before the commit: of two changes at the same time, the one with the higher number may be visible first. So
-   * a recent row that follows a missing number waits, until that number is there or the row is no longer recent. One statement
-   * reads the last row before the first gap, since a row of the gap may appear at any time.
+   * Numbers are given before the commit: of two changes at the same time, the one with the higher number may be visible
+   * first. So a recent row that follows a missing number waits, until that number is there or the row is no longer
+   * recent. One statement reads the last row before the first gap, since a row of the gap may appear at any time.
    */
   const settled = db.prepare((k, p: (n: 'after') => number) => {
     const afterGap = k('audit_events as e')
@@ -50,7 +61,11 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
       .where('e.at', '>=', k.raw(`${databaseNow(db.dialect)} - ${settledMilliseconds}`))
       .whereRaw('e.id > ? + 1', [p('after')])
       .whereNotExists(k('audit_events as p').select('p.id').where('p.id', k.raw('e.id - 1')))
-    return k('audit_events').select({ last: 'id' }).where('id', '<', k.raw('coalesce((?), 9007199254740991)', [afterGap])).orderBy('id', 'desc').limit(1)
+    return k('audit_events')
+      .select({ last: 'id' })
+      .where('id', '<', k.raw('coalesce((?), 9007199254740991)', [afterGap]))
+      .orderBy('id', 'desc')
+      .limit(1)
   })
   /** Returns the last number up to which every row that will exist is visible. */
   const settledUpTo = async (after: number): Promise<number> => {
@@ -60,7 +75,12 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
 
   return {
     async list(filter, page) {
-      const found = await filteredPage<AuditRow>(db, (k) => filtered(k, filter), (_, rows, cut) => cut(rows.select('*').orderBy('id', 'desc')), page)
+      const found = await filteredPage<AuditRow>(
+        db,
+        (k) => filtered(k, filter),
+        (_, rows, cut) => cut(rows.select('*').orderBy('id', 'desc')),
+        page,
+      )
       return mapPage(found, eventOf)
     },
 
@@ -108,24 +128,40 @@ interface OldRow {
 }
 
 /**
- * AuditRetention over the audit tables. The account's head is locked first, as for appending, so that a chain has only one
- * writer at a time.
+ * AuditRetention over the audit tables. The account's head is locked first, as for appending, so that a chain has only
+ * one writer at a time.
  */
 export const makeSqlAuditRetention = (db: SqlDatabase): AuditRetention => {
   // Uses the index of instants, so that it costs nothing if no row is old enough.
-  const anyOld = db.prepare((k, p: (n: 'before') => number) => k('audit_events').where('at', '<', p('before')).select('tenant_id').orderBy('at').limit(1))
-  const lockHead = db.prepare((k, p: (n: 'tenantId') => number) => k('audit_heads').where('tenant_id', p('tenantId')).select('tenant_id').forUpdate())
+  const anyOld = db.prepare((k, p: (n: 'before') => number) =>
+    k('audit_events').where('at', '<', p('before')).select('tenant_id').orderBy('at').limit(1),
+  )
+  const lockHead = db.prepare((k, p: (n: 'tenantId') => number) =>
+    k('audit_heads').where('tenant_id', p('tenantId')).select('tenant_id').forUpdate(),
+  )
   const oldest = db.prepare((k, p: (n: 'tenantId' | 'before' | 'limit') => number) =>
-    k('audit_events').where('tenant_id', p('tenantId')).where('at', '<', p('before')).select('id', 'hash').orderBy('id').limit(p('limit')),
+    k('audit_events')
+      .where('tenant_id', p('tenantId'))
+      .where('at', '<', p('before'))
+      .select('id', 'hash')
+      .orderBy('id')
+      .limit(p('limit')),
   )
   const firstKept = db.prepare((k, p: (n: 'tenantId' | 'before') => number) =>
-    k('audit_events').where('tenant_id', p('tenantId')).where('at', '>=', p('before')).select('id').orderBy('id').limit(1),
+    k('audit_events')
+      .where('tenant_id', p('tenantId'))
+      .where('at', '>=', p('before'))
+      .select('id')
+      .orderBy('id')
+      .limit(1),
   )
   const remove = db.prepare((k, p: (n: 'tenantId' | 'upTo') => number) =>
     k('audit_events').where('tenant_id', p('tenantId')).where('id', '<=', p('upTo')).delete(),
   )
   const moveBase = db.prepare((k, p: (n: 'tenantId' | 'hash' | 'seal') => number) =>
-    k('audit_heads').where('tenant_id', p('tenantId')).update({ base_hash: p('hash'), base_seal: p('seal') }),
+    k('audit_heads')
+      .where('tenant_id', p('tenantId'))
+      .update({ base_hash: p('hash'), base_seal: p('seal') }),
   )
   return {
     async removeOldest(before, limit, sealOf) {

@@ -101,10 +101,10 @@ export const chainedEvent = (row: AuditRow): ChainedEvent => ({
 })
 
 /** An entry to append, without the time, which comes from the database. */
-export type Untimed = Omit<ToldEntry, 'at'>
+type Untimed = Omit<ToldEntry, 'at'>
 
 /** Appends rows to the chains of their tenants, in the caller's transaction. */
-export type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
+type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
 
 interface HeadRow {
   readonly hash: Uint8Array
@@ -114,10 +114,10 @@ interface HeadRow {
 
 /**
  * Appends under a lock on each tenant's row of `audit_heads`, held until the transaction ends. Rows of one tenant are
- * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order of
- * their tenants, so two transactions do not deadlock.
+ * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order
+ * of their tenants, so two transactions do not deadlock.
  */
-export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
+const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
   const sql = prepareStatements(db)
   const lockedHead = async (tx: SqlRunner, tenantId: number): Promise<HeadRow> => {
     const found = await tx.first<HeadRow>(sql.lockHead, { tenantId })
@@ -139,7 +139,12 @@ export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendA
   }
   return async (tx, told) => {
     const tenants = [...new Set(told.map(tenantOf))].sort((a, b) => a - b)
-    for (const tenantId of tenants) await appendTo(tx, tenantId, told.filter((one) => tenantOf(one) === tenantId))
+    for (const tenantId of tenants)
+      await appendTo(
+        tx,
+        tenantId,
+        told.filter((one) => tenantOf(one) === tenantId),
+      )
   }
 }
 
@@ -147,10 +152,13 @@ export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendA
 const tenantOf = ({ entry }: Untimed): number => entry.tenantId ?? 0
 
 /**
- * Composes the statements once. The result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows are
- * written at the end, so that heads are locked after every other row of the transaction, and only briefly.
+ * Composes the statements once. The result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows
+ * are written at the end, so that heads are locked after every other row of the transaction, and only briefly.
  */
-export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call<never>) => GatheringAuditTrail) => {
+export const makeSqlAuditTrail = (
+  db: SqlDatabase,
+  chain: AuditChain,
+): ((tx: SqlRunner, call: Call<never>) => GatheringAuditTrail) => {
   const append = makeAppendAuditRows(db, chain)
   return (tx, call) => {
     const gathered: Untimed[] = []
@@ -163,10 +171,13 @@ export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: Sql
 
 const prepareStatements = (db: SqlDatabase) => ({
   lockHead: db.prepare((k, p: (n: 'tenantId') => number) =>
-    k('audit_heads').select('hash', k.raw(`${databaseNow(db.dialect)} as at`)).where('tenant_id', p('tenantId')).forUpdate(),
+    k('audit_heads')
+      .select('hash', k.raw(`${databaseNow(db.dialect)} as at`))
+      .where('tenant_id', p('tenantId'))
+      .forUpdate(),
   ),
-  // The update that changes nothing takes an exclusive lock, where `insert ignore` would take a shared one. Two holders of
-  // a shared lock that both want to write deadlock.
+  // The update that changes nothing takes an exclusive lock, where `insert ignore` would take a shared one. Two holders
+  // of a shared lock that both want to write deadlock.
   insertHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
     k('audit_heads')
       .insert({ tenant_id: p('tenantId'), hash: p('hash') })
@@ -174,7 +185,9 @@ const prepareStatements = (db: SqlDatabase) => ({
       .merge(['tenant_id']),
   ),
   moveHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
-    k('audit_heads').update({ hash: p('hash') }).where('tenant_id', p('tenantId')),
+    k('audit_heads')
+      .update({ hash: p('hash') })
+      .where('tenant_id', p('tenantId')),
   ),
   insertRow: db.prepare((k, p: (n: AuditColumn) => number) =>
     k('audit_events').insert(Object.fromEntries(auditColumns.map((column) => [column, p(column)]))),

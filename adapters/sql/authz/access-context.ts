@@ -117,11 +117,14 @@ const higher = (level: Level, word: string | null): Level => {
 export type EntryBind = 'enteringAt' | 'tokenLifeDays'
 
 /** Binds of `whereEntryAllowed`. */
-export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Readonly<Record<EntryBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
+export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Readonly<Record<EntryBind, number>> => ({
+  enteringAt: at.getTime(),
+  tokenLifeDays,
+})
 
 /**
- * Narrows to the organizations `o` that the member `m` may enter, by the same rule as `core/kernel/access.ts`: for lists
- * over organizations.
+ * Narrows to the organizations `o` that the member `m` may enter, by the same rule as `core/kernel/access.ts`: for
+ * lists over organizations.
  */
 export const whereEntryAllowed =
   (k: Knex, p: (name: EntryBind) => Knex.Value) =>
@@ -131,7 +134,9 @@ export const whereEntryAllowed =
         any
           .whereNull('o.two_factor_from')
           .orWhere('o.two_factor_from', '>', p('enteringAt'))
-          .orWhereExists(k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'))
+          .orWhereExists(
+            k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'),
+          )
           .orWhereExists(k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id')),
       )
       .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p('tokenLifeDays')))
@@ -145,9 +150,13 @@ interface UserRow {
 
 /** Reads rights inside a transaction. Statements are composed once, then bound to a runner. */
 export const makeSqlRightsStore = (db: SqlDatabase): ((runner: SqlRunner) => RightsStore) => {
-  const lock = db.prepare((k, p: Params<'accountId'>) => k('accounts').where('id', p('accountId')).select('id').forUpdate())
+  const lock = db.prepare((k, p: Params<'accountId'>) =>
+    k('accounts').where('id', p('accountId')).select('id').forUpdate(),
+  )
   // Shared: two changes of one user do not wait for each other, but a change of the user waits for both.
-  const user = db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login').forShare())
+  const user = db.prepare((k, p: Params<'userId'>) =>
+    k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login').forShare(),
+  )
   const context = makeSqlAccessContext(db)
   return (runner) => ({
     async lock(accountId) {

@@ -33,11 +33,19 @@ interface Reader {
 
 /** Looks up a batch of objects of one type: one statement for the objects, one for the grants on them. */
 const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) => {
-  const lists = new Map([...types.values()].flatMap((placed) => (placed.rows === undefined ? [] : [[placed.type, ownedObjects(db, placed, placed.rows)] as const])))
+  const lists = new Map(
+    [...types.values()].flatMap((placed) =>
+      placed.rows === undefined ? [] : [[placed.type, ownedObjects(db, placed, placed.rows)] as const],
+    ),
+  )
   const grants = grantsOn(db)
 
   /** Returns the relations granted on each object. Only members of an organization have grants. */
-  const grantsOf = async ({ runner, userId, context }: Reader, type: string, ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const grantsOf = async (
+    { runner, userId, context }: Reader,
+    type: string,
+    ids: readonly number[],
+  ): Promise<ReadonlyMap<number, readonly string[]>> => {
     const granted = new Map<number, string[]>()
     if (context.accountKind !== 'organization' || !context.isMember) return granted
     for (const row of await rowsFor<GrantRow>(runner, grants, ids, { type, userId, accountId: context.accountId })) {
@@ -46,20 +54,46 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
     return granted
   }
 
-  const withGrants = async (reader: Reader, type: string, rows: readonly ObjectRow[]): Promise<readonly ObjectFact[]> => {
-    const granted = await grantsOf(reader, type, rows.map((row) => row.id))
+  const withGrants = async (
+    reader: Reader,
+    type: string,
+    rows: readonly ObjectRow[],
+  ): Promise<readonly ObjectFact[]> => {
+    const granted = await grantsOf(
+      reader,
+      type,
+      rows.map((row) => row.id),
+    )
     const ownerId = reader.context.accountId
     return rows.map(({ id, name }) => ({ type, id, name, ownerId, granted: sorted(granted.get(id) ?? []) }))
   }
 
-  const withContainers = async (reader: Reader, type: string, outer: string, rows: readonly ObjectRow[]): Promise<readonly ObjectFact[]> => {
-    const containers = new Map(rows.map((row) => [row.container_id, { id: Number(row.container_id), name: row.container_name ?? '' }]))
-    const found = new Map((await withGrants(reader, outer, [...containers.values()])).map((container) => [container.id, container]))
+  const withContainers = async (
+    reader: Reader,
+    type: string,
+    outer: string,
+    rows: readonly ObjectRow[],
+  ): Promise<readonly ObjectFact[]> => {
+    const containers = new Map(
+      rows.map((row) => [row.container_id, { id: Number(row.container_id), name: row.container_name ?? '' }]),
+    )
+    const found = new Map(
+      (await withGrants(reader, outer, [...containers.values()])).map((container) => [container.id, container]),
+    )
     const objects = await withGrants(reader, type, rows)
-    return objects.map((object, index) => ({ ...object, ...definedFields({ container: found.get(Number(rows[index]?.container_id)) }) }))
+    return objects.map((object, index) => ({
+      ...object,
+      ...definedFields({ container: found.get(Number(rows[index]?.container_id)) }),
+    }))
   }
 
-  return async (runner: SqlRunner, userId: UserId, context: AccessContext, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]> => {
+  return async (
+    runner: SqlRunner,
+    userId: UserId,
+    context: AccessContext,
+    type: string,
+    ids: readonly ObjectId[],
+  ): Promise<readonly ObjectFact[]> => {
     const asked = possible(ids)
     const reader = { runner, userId, context }
     if (type === 'user') {
@@ -76,24 +110,42 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
       return rows.map(({ id, name }) => ({ type, id, name, ownerId: userId, granted: [] }))
     }
     const rows = await allIn(runner, list, context.accountId, asked)
-    return placed.container === undefined ? withGrants(reader, type, rows) : withContainers(reader, type, placed.container.type, rows)
+    return placed.container === undefined
+      ? withGrants(reader, type, rows)
+      : withContainers(reader, type, placed.container.type, rows)
   }
 }
 
 type PaddedList = ReturnType<typeof paddedList>
 
-const allIn = (runner: SqlRunner, list: PaddedList, ownerId: number, ids: readonly number[]): Promise<readonly ObjectRow[]> =>
-  rowsFor<ObjectRow>(runner, list, ids, { ownerId })
+const allIn = (
+  runner: SqlRunner,
+  list: PaddedList,
+  ownerId: number,
+  ids: readonly number[],
+): Promise<readonly ObjectRow[]> => rowsFor<ObjectRow>(runner, list, ids, { ownerId })
 
-const ownedObjects = (db: SqlDatabase, { container }: PlacedType, { table, owner, nameColumn = 'name' }: ObjectRows): PaddedList =>
+const ownedObjects = (
+  db: SqlDatabase,
+  { container }: PlacedType,
+  { table, owner, nameColumn = 'name' }: ObjectRows,
+): PaddedList =>
   paddedList((length) =>
     db.prepare((k, p: (name: string) => number) => {
       if (container?.rows === undefined) {
-        return k(table).select('id', `${nameColumn} as name`).where(owner, p('ownerId')).whereIn('id', listSlots(p, length))
+        return k(table)
+          .select('id', `${nameColumn} as name`)
+          .where(owner, p('ownerId'))
+          .whereIn('id', listSlots(p, length))
       }
       return k(`${table} as x`)
         .join(`${container.rows.table} as c`, 'c.id', `x.${owner}`)
-        .select('x.id', `x.${nameColumn} as name`, 'c.id as container_id', `c.${container.rows.nameColumn ?? 'name'} as container_name`)
+        .select(
+          'x.id',
+          `x.${nameColumn} as name`,
+          'c.id as container_id',
+          `c.${container.rows.nameColumn ?? 'name'} as container_name`,
+        )
         .where(`c.${container.rows.owner}`, p('ownerId'))
         .whereIn('x.id', listSlots(p, length))
     }),
@@ -113,7 +165,10 @@ const grantsOn = (db: SqlDatabase): PaddedList =>
             .orWhere((team) =>
               team
                 .where('subject_type', 'team')
-                .whereIn('subject_id', k('team_members').select('team_id').where('user_id', p('userId')).where('org_id', p('accountId'))),
+                .whereIn(
+                  'subject_id',
+                  k('team_members').select('team_id').where('user_id', p('userId')).where('org_id', p('accountId')),
+                ),
             ),
         ),
     ),

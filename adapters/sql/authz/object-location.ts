@@ -19,14 +19,27 @@ export interface PlacedType {
 }
 
 /** Returns the types with a place. Throws if a type with rows of its own has none registered. */
-export const placedTypes = (definitions: readonly ObjectTypeDefinition[], rows: readonly ObjectRows[]): ReadonlyMap<string, PlacedType> => {
-  const places = new Map(definitions.flatMap(({ type, place }) => (place === undefined ? [] : [[type, place] as const])))
+export const placedTypes = (
+  definitions: readonly ObjectTypeDefinition[],
+  rows: readonly ObjectRows[],
+): ReadonlyMap<string, PlacedType> => {
+  const places = new Map(
+    definitions.flatMap(({ type, place }) => (place === undefined ? [] : [[type, place] as const])),
+  )
   const placed = (type: string, place: ObjectPlace): PlacedType => {
     const own = rows.find((one) => one.type === type)
-    if (place.rows === 'own' && own === undefined) throw new Error(`No adapter registers the rows of the object type ${type}: the provider of its part calls boot.objectRows.add.`)
+    if (place.rows === 'own' && own === undefined)
+      throw new Error(
+        `No adapter registers the rows of the object type ${type}: the provider of its part calls boot.objectRows.add.`,
+      )
     const outer = typeof place.in === 'object' ? place.in.type : undefined
     const outerPlace = outer === undefined ? undefined : places.get(outer)
-    return { type, place, rows: own, container: outer === undefined || outerPlace === undefined ? undefined : placed(outer, outerPlace) }
+    return {
+      type,
+      place,
+      rows: own,
+      container: outer === undefined || outerPlace === undefined ? undefined : placed(outer, outerPlace),
+    }
   }
   return new Map([...places].map(([type, place]) => [type, placed(type, place)]))
 }
@@ -49,20 +62,37 @@ interface ContainedRow extends LocateRow {
 type Slot = (name: 'userId' | 'account' | 'key' | 'within') => Knex.Value
 
 /** Selects the row `a` of the account, which is also the object `x`. */
-const accountItself = (k: Knex, p: Slot): Knex.QueryBuilder => k('accounts as a').join('accounts as x', 'x.id', 'a.id').where('a.lower_name', p('account'))
+const accountItself = (k: Knex, p: Slot): Knex.QueryBuilder =>
+  k('accounts as a').join('accounts as x', 'x.id', 'a.id').where('a.lower_name', p('account'))
 
-const keyColumn = (place: ObjectPlace, rows: ObjectRows): string => (place.key === 'id' ? 'id' : (rows.nameColumn ?? 'name'))
+const keyColumn = (place: ObjectPlace, rows: ObjectRows): string =>
+  place.key === 'id' ? 'id' : (rows.nameColumn ?? 'name')
 
 /** Selects the row `a` of the account and, if there is one, the row `alias` of an object that lies directly in it. */
-const inAccount = (k: Knex, p: Slot, place: ObjectPlace, rows: ObjectRows, alias: 'x' | 'c', key: Knex.Value): Knex.QueryBuilder =>
+const inAccount = (
+  k: Knex,
+  p: Slot,
+  place: ObjectPlace,
+  rows: ObjectRows,
+  alias: 'x' | 'c',
+  key: Knex.Value,
+): Knex.QueryBuilder =>
   place.in === 'any-account'
     ? k(`${rows.table} as ${alias}`).join('accounts as a', 'a.id', `${alias}.${rows.owner}`).where(`${alias}.id`, key)
     : k('accounts as a')
-        .leftJoin(`${rows.table} as ${alias}`, (on) => on.on(`${alias}.${rows.owner}`, 'a.id').onVal(`${alias}.${keyColumn(place, rows)}`, key))
+        .leftJoin(`${rows.table} as ${alias}`, (on) =>
+          on.on(`${alias}.${rows.owner}`, 'a.id').onVal(`${alias}.${keyColumn(place, rows)}`, key),
+        )
         .where('a.lower_name', p('account'))
 
 /** Selects the row `a` of the account and, if they exist, the rows `c` of the container and `x` of the object in it. */
-const inContainer = (k: Knex, p: Slot, place: ObjectPlace, rows: ObjectRows, outer: PlacedType & { readonly rows: ObjectRows }): Knex.QueryBuilder =>
+const inContainer = (
+  k: Knex,
+  p: Slot,
+  place: ObjectPlace,
+  rows: ObjectRows,
+  outer: PlacedType & { readonly rows: ObjectRows },
+): Knex.QueryBuilder =>
   inAccount(k, p, outer.place, outer.rows, 'c', p('within')).leftJoin(`${rows.table} as x`, (on) =>
     on.on(`x.${rows.owner}`, 'c.id').onVal(`x.${keyColumn(place, rows)}`, p('key')),
   )
@@ -108,7 +138,9 @@ const placedStatement = (db: SqlDatabase, { type, place, container }: PlacedType
   const outer = container?.rows === undefined ? undefined : { ...container, rows: container.rows }
   if (outer === undefined) {
     return db.prepare((k, p: Slot) =>
-      joinGrants(k, joinAccess(inAccount(k, p, place, rows, 'x', p('key')), p('userId')), type).select(...objectColumns(k, rows)),
+      joinGrants(k, joinAccess(inAccount(k, p, place, rows, 'x', p('key')), p('userId')), type).select(
+        ...objectColumns(k, rows),
+      ),
     )
   }
   return db.prepare((k, p: Slot) =>
@@ -117,12 +149,15 @@ const placedStatement = (db: SqlDatabase, { type, place, container }: PlacedType
       'g.object_type as granted_on',
       'c.id as container_id',
       `c.${outer.rows.nameColumn ?? 'name'} as container_name`,
-      outer.rows.version === undefined ? k.raw('null as container_version') : `c.${outer.rows.version} as container_version`,
+      outer.rows.version === undefined
+        ? k.raw('null as container_version')
+        : `c.${outer.rows.version} as container_version`,
     ),
   )
 }
 
-const isNamedBy = (key: ObjectKey | undefined, wanted: ObjectPlace['key']): key is ObjectKey => key !== undefined && wanted in key
+const isNamedBy = (key: ObjectKey | undefined, wanted: ObjectPlace['key']): key is ObjectKey =>
+  key !== undefined && wanted in key
 
 /** Returns the bind of a key. Throws if the locator names the object in another way than its type is named. */
 const keyBind = ({ type, place, rows }: PlacedType, key: ObjectKey | undefined): Bind => {
@@ -148,66 +183,127 @@ const bindsOf = (placed: PlacedType, locator: ObjectLocator): Record<string, Bin
 const versionOf = (value: number | null) => definedFields({ version: value === null ? undefined : Number(value) })
 
 /** Returns relations sorted, each once. */
-export const sorted = (relations: Iterable<string | null>): readonly string[] => [...new Set(relations)].filter((relation) => relation !== null).sort()
+export const sorted = (relations: Iterable<string | null>): readonly string[] =>
+  [...new Set(relations)].filter((relation) => relation !== null).sort()
 
-const objectOf = (type: string, rows: readonly [LocateRow, ...LocateRow[]], granted: Iterable<string | null>): ObjectFact | undefined => {
+const objectOf = (
+  type: string,
+  rows: readonly [LocateRow, ...LocateRow[]],
+  granted: Iterable<string | null>,
+): ObjectFact | undefined => {
   const [{ object_id, object_name, object_version, account_id }] = rows
   return object_id === null
     ? undefined
-    : { type, id: object_id, name: object_name ?? '', ownerId: account_id, ...versionOf(object_version), granted: sorted(granted) }
+    : {
+        type,
+        id: object_id,
+        name: object_name ?? '',
+        ownerId: account_id,
+        ...versionOf(object_version),
+        granted: sorted(granted),
+      }
 }
 
 /** Returns an object that lies in a container, with it. */
-const containedOf = (type: string, outer: string, rows: readonly [ContainedRow, ...ContainedRow[]]): ObjectFact | undefined => {
-  const grantedOn = (what: string): readonly (string | null)[] => rows.filter((row) => row.granted_on === what).map((row) => row.granted)
+const containedOf = (
+  type: string,
+  outer: string,
+  rows: readonly [ContainedRow, ...ContainedRow[]],
+): ObjectFact | undefined => {
+  const grantedOn = (what: string): readonly (string | null)[] =>
+    rows.filter((row) => row.granted_on === what).map((row) => row.granted)
   const object = objectOf(type, rows, grantedOn(type))
   const [{ container_id, container_name, container_version, account_id }] = rows
   if (object === undefined || container_id === null) return undefined
-  const container = { type: outer, id: container_id, name: container_name ?? '', ownerId: account_id, ...versionOf(container_version), granted: sorted(grantedOn(outer)) }
+  const container = {
+    type: outer,
+    id: container_id,
+    name: container_name ?? '',
+    ownerId: account_id,
+    ...versionOf(container_version),
+    granted: sorted(grantedOn(outer)),
+  }
   return { ...object, container }
 }
 
 /** Looks up one object with the person's rights in its account: one statement for each type. */
 export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) => {
-  const accounts: Readonly<Record<string, Statement>> = { account: accountStatement(db, undefined), organization: accountStatement(db, 'organization') }
+  const accounts: Readonly<Record<string, Statement>> = {
+    account: accountStatement(db, undefined),
+    organization: accountStatement(db, 'organization'),
+  }
   const statements = new Map(
     [...types.values()].flatMap((placed) =>
-      placed.rows === undefined || placed.place.in === 'caller' ? [] : [[placed.type, placedStatement(db, placed, placed.rows)] as const],
+      placed.rows === undefined || placed.place.in === 'caller'
+        ? []
+        : [[placed.type, placedStatement(db, placed, placed.rows)] as const],
     ),
   )
   type Found = readonly [LocateRow, ...LocateRow[]]
-  const rowsOf = async (runner: SqlRunner, statement: Statement, binds: Record<string, Bind>): Promise<Found | undefined> => {
+  const rowsOf = async (
+    runner: SqlRunner,
+    statement: Statement,
+    binds: Record<string, Bind>,
+  ): Promise<Found | undefined> => {
     const [first, ...rest] = await runner.all<LocateRow>(statement, binds)
     return first === undefined ? undefined : [first, ...rest]
   }
   const granted = (rows: Found): readonly (string | null)[] => rows.map((row) => row.granted)
 
-  const locateAccount = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, statement: Statement): Promise<LocatedObject | undefined> => {
+  const locateAccount = async (
+    runner: SqlRunner,
+    userId: UserId,
+    locator: ObjectLocator,
+    statement: Statement,
+  ): Promise<LocatedObject | undefined> => {
     const account = 'name' in locator ? locator.name.toLowerCase() : ''
     const rows = await rowsOf(runner, statement, { account, userId })
-    return rows && { context: accessContextOf(userId, rows), object: objectOf(objectTypeOf(locator), rows, granted(rows)) }
+    return (
+      rows && { context: accessContextOf(userId, rows), object: objectOf(objectTypeOf(locator), rows, granted(rows)) }
+    )
   }
 
-  const locatePlaced = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<LocatedObject | undefined> => {
+  const locatePlaced = async (
+    runner: SqlRunner,
+    userId: UserId,
+    locator: ObjectLocator,
+  ): Promise<LocatedObject | undefined> => {
     const placed = types.get(locator.type)
     const statement = statements.get(locator.type)
-    if (placed === undefined || statement === undefined) throw new Error(`A request cannot name an object of type ${locator.type}.`)
+    if (placed === undefined || statement === undefined)
+      throw new Error(`A request cannot name an object of type ${locator.type}.`)
     const rows = await rowsOf(runner, statement, { ...bindsOf(placed, locator), userId })
     if (rows === undefined) return undefined
     const { type, container } = placed
-    const object = container === undefined ? objectOf(type, rows, granted(rows)) : containedOf(type, container.type, rows as readonly [ContainedRow, ...ContainedRow[]])
+    const object =
+      container === undefined
+        ? objectOf(type, rows, granted(rows))
+        : containedOf(type, container.type, rows as readonly [ContainedRow, ...ContainedRow[]])
     return { context: accessContextOf(userId, rows), object }
   }
 
   /** An object that is not in this database has the place and the rights of its container. */
-  const locateThrough = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, outer: PlacedType): Promise<LocatedObject | undefined> => {
+  const locateThrough = async (
+    runner: SqlRunner,
+    userId: UserId,
+    locator: ObjectLocator,
+    outer: PlacedType,
+  ): Promise<LocatedObject | undefined> => {
     const { type, within } = locator
-    if (within === undefined) throw new Error(`An object of type ${type} is named within an object of type ${outer.type}.`)
-    const found = await locatePlaced(runner, userId, { type: outer.type, ...within, ...definedFields({ account: locator.account }) })
+    if (within === undefined)
+      throw new Error(`An object of type ${type} is named within an object of type ${outer.type}.`)
+    const found = await locatePlaced(runner, userId, {
+      type: outer.type,
+      ...within,
+      ...definedFields({ account: locator.account }),
+    })
     const container = found?.object
     if (found === undefined || container === undefined) return found
     const name = 'name' in locator ? locator.name : String(locator.id)
-    return { context: found.context, object: { type, id: container.id, name, ownerId: container.ownerId, granted: [], container } }
+    return {
+      context: found.context,
+      object: { type, id: container.id, name, ownerId: container.ownerId, granted: [], container },
+    }
   }
 
   return (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<LocatedObject | undefined> => {

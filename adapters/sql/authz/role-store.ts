@@ -18,7 +18,7 @@ import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 /** Where the objects of this part's types are. */
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
-export interface RoleRow {
+interface RoleRow {
   readonly id: number
   readonly org_id: number
   readonly name: string
@@ -28,7 +28,7 @@ export interface RoleRow {
   readonly version: number
 }
 
-export const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
+const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
 
 /** A permission of a role, or a team that it is attached to. */
 interface RolePartRow extends PermissionRef {
@@ -38,7 +38,7 @@ interface RolePartRow extends PermissionRef {
 }
 
 /** Returns a role from its rows. */
-export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
+const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
   id: row.id as RoleId,
   orgId: row.org_id as OrgId,
   name: row.name,
@@ -50,7 +50,7 @@ export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], team
   version: row.version,
 })
 
-export interface PrincipalRow {
+interface PrincipalRow {
   readonly type: string
   readonly id: number
   readonly name: string
@@ -59,7 +59,7 @@ export interface PrincipalRow {
   readonly via_team_id: number | string | null
 }
 
-export const principalOf = (row: PrincipalRow): RolePrincipal => ({
+const principalOf = (row: PrincipalRow): RolePrincipal => ({
   type: row.type === 'team' ? 'team' : 'user',
   id: row.id,
   name: row.name,
@@ -68,10 +68,21 @@ export const principalOf = (row: PrincipalRow): RolePrincipal => ({
 })
 
 const prepareRoles = (db: SqlDatabase) => ({
-  list: pageQuery(db, (k, p: Params<'orgId'>) => k('roles').where('org_id', p('orgId')), (_, rows, cut) => cut(rows.select(...roleColumns).orderBy('id'))),
-  get: db.prepare((k, p: Params<'orgId' | 'id'>) => k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') })),
+  list: pageQuery(
+    db,
+    (k, p: Params<'orgId'>) => k('roles').where('org_id', p('orgId')),
+    (_, rows, cut) => cut(rows.select(...roleColumns).orderBy('id')),
+  ),
+  get: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+    k('roles')
+      .select(...roleColumns)
+      .where({ id: p('id'), org_id: p('orgId') }),
+  ),
   lock: db.prepare((k, p: Params<'orgId' | 'id'>) =>
-    k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') }).forUpdate(),
+    k('roles')
+      .select(...roleColumns)
+      .where({ id: p('id'), org_id: p('orgId') })
+      .forUpdate(),
   ),
   insert: db.prepare((k, p: Params<'orgId' | 'name' | 'lowerName' | 'description' | 'at'>) =>
     k('roles').insert({
@@ -95,15 +106,25 @@ const prepareRoles = (db: SqlDatabase) => ({
         version: k.raw('version + 1'),
       }),
   ),
-  remove: db.prepare((k, p: Params<'orgId' | 'id'>) => k('roles').where({ id: p('id'), org_id: p('orgId') }).delete()),
+  remove: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+    k('roles')
+      .where({ id: p('id'), org_id: p('orgId') })
+      .delete(),
+  ),
 })
 
 const prepareParts = (db: SqlDatabase) => ({
   addPermissions: insertRows(db, 'role_permissions', (p: Params<'roleId' | 'namespace' | 'action'>) => ({
-    role_id: p('roleId'), namespace: p('namespace'), action: p('action'),
+    role_id: p('roleId'),
+    namespace: p('namespace'),
+    action: p('action'),
   })),
   dropPermissions: db.prepare((k, p: Params<'roleId'>) => k('role_permissions').where('role_id', p('roleId')).delete()),
-  attachTeams: insertRows(db, 'team_roles', (p: Params<'orgId' | 'roleId' | 'teamId'>) => ({ team_id: p('teamId'), role_id: p('roleId'), org_id: p('orgId') })),
+  attachTeams: insertRows(db, 'team_roles', (p: Params<'orgId' | 'roleId' | 'teamId'>) => ({
+    team_id: p('teamId'),
+    role_id: p('roleId'),
+    org_id: p('orgId'),
+  })),
   detachTeams: db.prepare((k, p: Params<'roleId'>) => k('team_roles').where('role_id', p('roleId')).delete()),
   // Both parts of a role, so that a list of roles takes no further query.
   partsOf: paddedList((length) =>
@@ -131,17 +152,26 @@ const preparePrincipals = (db: SqlDatabase) => ({
   principals: pageQuery(
     db,
     (k, p: Params<'orgId' | 'id'>) => k.from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
-    (_, rows, cut) => cut(rows.select('type', 'id', 'name', 'display_name', 'via_team_id').orderBy([{ column: 'type' }, { column: 'id' }])),
+    (_, rows, cut) =>
+      cut(
+        rows
+          .select('type', 'id', 'name', 'display_name', 'via_team_id')
+          .orderBy([{ column: 'type' }, { column: 'id' }]),
+      ),
   ),
 })
 
 /**
- * Every statement on roles, composed once. Statements with an id from a caller also have the organization's id, so that no
- * id reaches another tenant's role. Statements on the parts of a role are used only for a role found in this way.
+ * Every statement on roles, composed once. Statements with an id from a caller also have the organization's id, so that
+ * no id reaches another tenant's role. Statements on the parts of a role are used only for a role found in this way.
  */
-export const prepareRoleStatements = (db: SqlDatabase) => ({ ...prepareRoles(db), ...prepareParts(db), ...preparePrincipals(db) })
+const prepareRoleStatements = (db: SqlDatabase) => ({
+  ...prepareRoles(db),
+  ...prepareParts(db),
+  ...preparePrincipals(db),
+})
 
-export type RoleStatements = ReturnType<typeof prepareRoleStatements>
+type RoleStatements = ReturnType<typeof prepareRoleStatements>
 
 type Slot = (name: 'orgId' | 'id') => number
 
@@ -152,11 +182,17 @@ const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
     .where('tr.org_id', p('orgId'))
 
 const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
-  attachedTeams(k, p).select(k.raw("'team' as type"), 't.id as id', 't.name as name', 't.name as display_name', k.raw('null as via_team_id'))
+  attachedTeams(k, p).select(
+    k.raw("'team' as type"),
+    't.id as id',
+    't.name as name',
+    't.name as display_name',
+    k.raw('null as via_team_id'),
+  )
 
 /**
- * Selects the people and robot accounts in the teams who are still members of the organization, each once with the first
- * such team.
+ * Selects the people and robot accounts in the teams who are still members of the organization, each once with the
+ * first such team.
  */
 const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
   attachedTeams(k, p)
@@ -165,12 +201,18 @@ const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
     .join('accounts as a', 'a.id', 'tm.user_id')
     .join('users as u', 'u.id', 'tm.user_id')
     .groupBy('a.id', 'a.name', 'u.full_name')
-    .select(k.raw("'user' as type"), 'a.id as id', 'a.name as name', 'u.full_name as display_name', k.raw('min(t.id) as via_team_id'))
+    .select(
+      k.raw("'user' as type"),
+      'a.id as id',
+      'a.name as name',
+      'u.full_name as display_name',
+      k.raw('min(t.id) as via_team_id'),
+    )
 
 type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockTeams'>
 
 /** The reading half of a RoleStore, which also locks what it reads. */
-export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
+const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
     const found = await sql.list<RoleRow>(runner, { orgId }, page)
     return { ...found, items: await withParts(sql, runner, found.items) }
@@ -195,9 +237,20 @@ export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => 
 })
 
 /** Reads permissions and teams of all the roles in one query, regardless of the number of roles. */
-const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly RoleRow[]): Promise<readonly Role[]> => {
+const withParts = async (
+  sql: RoleStatements,
+  runner: SqlRunner,
+  rows: readonly RoleRow[],
+): Promise<readonly Role[]> => {
   if (rows.length === 0) return []
-  const parts = Map.groupBy(await rowsFor<RolePartRow>(runner, sql.partsOf, rows.map((row) => row.id)), ({ role_id }) => role_id)
+  const parts = Map.groupBy(
+    await rowsFor<RolePartRow>(
+      runner,
+      sql.partsOf,
+      rows.map((row) => row.id),
+    ),
+    ({ role_id }) => role_id,
+  )
   return rows.map((row) => {
     const own = parts.get(row.id) ?? []
     return roleOf(
@@ -211,7 +264,7 @@ const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly 
 type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
 
 /** The changing half of a RoleStore, for use inside a transaction. */
-export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
+const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
   insert: (orgId, content, at) =>
     unlessTaken(content, async () => {
       const { insertId } = await runner.run(sql.insert, { orgId, ...columnsOf(content, at) })
@@ -244,12 +297,27 @@ const columnsOf = (content: RoleContent, at: Date) => ({
   at: at.getTime(),
 })
 
-const attachParts = async (sql: RoleStatements, runner: SqlRunner, orgId: OrgId, roleId: RoleId, content: RoleContent): Promise<void> => {
-  await sql.addPermissions(runner, content.permissions.map(({ namespace, action }) => ({ roleId, namespace, action })))
-  await sql.attachTeams(runner, content.teamIds.map((teamId) => ({ orgId, roleId, teamId })))
+const attachParts = async (
+  sql: RoleStatements,
+  runner: SqlRunner,
+  orgId: OrgId,
+  roleId: RoleId,
+  content: RoleContent,
+): Promise<void> => {
+  await sql.addPermissions(
+    runner,
+    content.permissions.map(({ namespace, action }) => ({ roleId, namespace, action })),
+  )
+  await sql.attachTeams(
+    runner,
+    content.teamIds.map((teamId) => ({ orgId, roleId, teamId })),
+  )
 }
 
-const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): Promise<Either<Failure<'RoleNameTaken'>, A>> => {
+const unlessTaken = async <A>(
+  content: RoleContent,
+  change: () => Promise<A>,
+): Promise<Either<Failure<'RoleNameTaken'>, A>> => {
   try {
     return right(await change())
   } catch (error) {
@@ -258,7 +326,10 @@ const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): P
   }
 }
 
-/** RoleStore over the tables roles, role_permissions and team_roles. Statements are composed once, then bound to a runner. */
+/**
+ * RoleStore over the tables roles, role_permissions and team_roles. Statements are composed once, then bound to a
+ * runner.
+ */
 export const makeSqlRoleStore = (db: SqlDatabase): ((runner: SqlRunner) => RoleStore) => {
   const statements = prepareRoleStatements(db)
   return (runner) => ({ ...roleReads(statements, runner), ...roleWrites(statements, runner) })

@@ -24,10 +24,21 @@ interface IdentityRow {
   readonly pushed_revision: number | string
   readonly closed_at: number | string | null
 }
-const identityColumns = ['id', 'kind', 'owner_id', 'public_key', 'ref', 'sealed_seed', 'claims', 'revision', 'pushed_revision', 'closed_at'] as const
+const identityColumns = [
+  'id',
+  'kind',
+  'owner_id',
+  'public_key',
+  'ref',
+  'sealed_seed',
+  'claims',
+  'revision',
+  'pushed_revision',
+  'closed_at',
+] as const
 
 /** A row of `bus_users`. */
-export interface UserRow {
+interface UserRow {
   readonly id: number | string
   readonly identity_id: number | string
   readonly owner_id: number | string
@@ -37,7 +48,16 @@ export interface UserRow {
   readonly expires_at: number | string
   readonly revoked_at: number | string | null
 }
-const userColumns = ['id', 'identity_id', 'owner_id', 'purpose', 'public_key', 'issued_at', 'expires_at', 'revoked_at'] as const
+const userColumns = [
+  'id',
+  'identity_id',
+  'owner_id',
+  'purpose',
+  'public_key',
+  'issued_at',
+  'expires_at',
+  'revoked_at',
+] as const
 
 /** The current state of an owner. An organization has no password and always qualifies. */
 interface OwnerColumns {
@@ -56,7 +76,7 @@ const wordOf = <A extends string>(words: readonly A[], word: string): A => {
   return found
 }
 
-export const identityOf = (row: IdentityRow): BusIdentity => ({
+const identityOf = (row: IdentityRow): BusIdentity => ({
   id: Number(row.id) as BusIdentityId,
   kind: wordOf(busIdentityKinds, row.kind),
   ownerId: Number(row.owner_id) === 0 ? undefined : (Number(row.owner_id) as AccountId),
@@ -69,7 +89,7 @@ export const identityOf = (row: IdentityRow): BusIdentity => ({
   closedAt: row.closed_at === null ? undefined : instantOf(row.closed_at),
 })
 
-export const userOf = (row: UserRow): BusUser => ({
+const userOf = (row: UserRow): BusUser => ({
   id: Number(row.id) as BusUserId,
   identityId: Number(row.identity_id) as BusIdentityId,
   ownerId: Number(row.owner_id) as AccountId,
@@ -84,7 +104,9 @@ export const userOf = (row: UserRow): BusUser => ({
 const markOf = (owner: OwnerColumns): string | undefined => {
   if (owner.kind === 'organization') return 'organization'
   if (owner.password_hash === null || !owner.is_active || owner.prohibit_login) return undefined
-  return createHash('sha256').update(`${owner.password_hash}\n${owner.is_admin ? 'admin' : ''}`).digest('hex')
+  return createHash('sha256')
+    .update(`${owner.password_hash}\n${owner.is_admin ? 'admin' : ''}`)
+    .digest('hex')
 }
 
 const liveOf = (row: LiveRow): LiveBusUser => ({
@@ -100,25 +122,74 @@ const serverKinds = ['platform', 'account']
 
 const statements = (db: SqlDatabase) => ({
   find: db.prepare((k, p: (n: 'kind' | 'ownerId') => Knex.Value) =>
-    k('bus_identities').where('kind', p('kind')).where('owner_id', p('ownerId')).select(...identityColumns).limit(1)),
-  lock: db.prepare((k, p: (n: 'id') => Knex.Value) => k('bus_identities').where('id', p('id')).select(...identityColumns).forUpdate()),
+    k('bus_identities')
+      .where('kind', p('kind'))
+      .where('owner_id', p('ownerId'))
+      .select(...identityColumns)
+      .limit(1),
+  ),
+  lock: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('bus_identities')
+      .where('id', p('id'))
+      .select(...identityColumns)
+      .forUpdate(),
+  ),
   insert: db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
     k('bus_identities').insert({
-      kind: p('kind'), owner_id: p('ownerId'), public_key: p('publicKey'), ref: p('ref'), sealed_seed: p('seed'), claims: p('claims'),
-      revision: 1, pushed_revision: p('pushed'), created_at: p('at'),
-    })),
-  raise: db.prepare((k, p: (n: 'id') => Knex.Value) => k('bus_identities').where('id', p('id')).update({ revision: k.raw('revision + 1') })),
+      kind: p('kind'),
+      owner_id: p('ownerId'),
+      public_key: p('publicKey'),
+      ref: p('ref'),
+      sealed_seed: p('seed'),
+      claims: p('claims'),
+      revision: 1,
+      pushed_revision: p('pushed'),
+      created_at: p('at'),
+    }),
+  ),
+  raise: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('bus_identities')
+      .where('id', p('id'))
+      .update({ revision: k.raw('revision + 1') }),
+  ),
   acknowledge: db.prepare((k, p: (n: 'id' | 'revision' | 'claims') => Knex.Value) =>
-    k('bus_identities').where('id', p('id')).where('pushed_revision', '<=', p('revision')).update({ pushed_revision: p('revision'), claims: p('claims') })),
+    k('bus_identities')
+      .where('id', p('id'))
+      .where('pushed_revision', '<=', p('revision'))
+      .update({ pushed_revision: p('revision'), claims: p('claims') }),
+  ),
   close: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
-    k('bus_identities').where('id', p('id')).whereNull('closed_at').update({ closed_at: p('at'), revision: k.raw('revision + 1') })),
+    k('bus_identities')
+      .where('id', p('id'))
+      .whereNull('closed_at')
+      .update({ closed_at: p('at'), revision: k.raw('revision + 1') }),
+  ),
   due: db.prepare((k, p: (n: 'limit') => number) =>
-    k('bus_identities').whereIn('kind', serverKinds).where('pushed_revision', '<', k.ref('revision')).select(...identityColumns).orderBy('id').limit(p('limit'))),
+    k('bus_identities')
+      .whereIn('kind', serverKinds)
+      .where('pushed_revision', '<', k.ref('revision'))
+      .select(...identityColumns)
+      .orderBy('id')
+      .limit(p('limit')),
+  ),
   orphans: db.prepare((k, p: (n: 'limit') => number) =>
-    k('bus_identities as b').leftJoin('accounts as a', 'a.id', 'b.owner_id').where('b.kind', 'account').whereNull('b.closed_at').whereNull('a.id')
-      .select(identityColumns.map((name) => `b.${name}`)).orderBy('b.id').limit(p('limit'))),
+    k('bus_identities as b')
+      .leftJoin('accounts as a', 'a.id', 'b.owner_id')
+      .where('b.kind', 'account')
+      .whereNull('b.closed_at')
+      .whereNull('a.id')
+      .select(identityColumns.map((name) => `b.${name}`))
+      .orderBy('b.id')
+      .limit(p('limit')),
+  ),
   list: db.prepare((k, p: (n: 'after' | 'limit') => number) =>
-    k('bus_identities').whereIn('kind', serverKinds).where('id', '>', p('after')).select(...identityColumns).orderBy('id').limit(p('limit'))),
+    k('bus_identities')
+      .whereIn('kind', serverKinds)
+      .where('id', '>', p('after'))
+      .select(...identityColumns)
+      .orderBy('id')
+      .limit(p('limit')),
+  ),
 })
 
 /** BusIdentityStore on SQL. */
@@ -139,7 +210,16 @@ export const makeSqlBusIdentityStore = (db: SqlDatabase): ((runner: SqlRunner) =
         try {
           // A server already has the claims that it starts with.
           const pushed = claims === '' ? 0 : 1
-          await runner.run(s.insert, { kind, ownerId: ownerId ?? 0, publicKey, ref, seed: sealedSeed, claims, pushed, at: at.getTime() })
+          await runner.run(s.insert, {
+            kind,
+            ownerId: ownerId ?? 0,
+            publicKey,
+            ref,
+            seed: sealedSeed,
+            claims,
+            pushed,
+            at: at.getTime(),
+          })
         } catch (error) {
           if (isUniqueViolation(error, 'owner_id')) return left(BusIdentityTaken('That key of the bus exists already.'))
           throw error
@@ -176,31 +256,82 @@ const ownerColumns = ['a.kind', 'u.password_hash', 'u.is_admin', 'u.is_active', 
 
 const reads = (db: SqlDatabase) => ({
   owner: db.prepare((k, p: (n: 'ownerId') => Knex.Value) =>
-    k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').where('a.id', p('ownerId')).select(...ownerColumns).limit(1)),
-  list: pageQuery(db, (k, p: Params<'ownerId'>) => k('bus_users').where('owner_id', p('ownerId')), (_, rows, cut) =>
-    cut(rows.select(...userColumns).orderBy('id', 'desc'))),
-  get: db.prepare((k, p: (n: 'ownerId' | 'id') => Knex.Value) => k('bus_users').where('owner_id', p('ownerId')).where('id', p('id')).select(...userColumns).limit(1)),
+    k('accounts as a')
+      .leftJoin('users as u', 'u.id', 'a.id')
+      .where('a.id', p('ownerId'))
+      .select(...ownerColumns)
+      .limit(1),
+  ),
+  list: pageQuery(
+    db,
+    (k, p: Params<'ownerId'>) => k('bus_users').where('owner_id', p('ownerId')),
+    (_, rows, cut) => cut(rows.select(...userColumns).orderBy('id', 'desc')),
+  ),
+  get: db.prepare((k, p: (n: 'ownerId' | 'id') => Knex.Value) =>
+    k('bus_users')
+      .where('owner_id', p('ownerId'))
+      .where('id', p('id'))
+      .select(...userColumns)
+      .limit(1),
+  ),
   live: db.prepare((k, p: (n: 'ownerId' | 'purpose' | 'now') => Knex.Value) =>
-    k('bus_users').where('owner_id', p('ownerId')).where('purpose', p('purpose')).whereNull('revoked_at').where('expires_at', '>', p('now'))
-      .select(...userColumns).orderBy('id')),
+    k('bus_users')
+      .where('owner_id', p('ownerId'))
+      .where('purpose', p('purpose'))
+      .whereNull('revoked_at')
+      .where('expires_at', '>', p('now'))
+      .select(...userColumns)
+      .orderBy('id'),
+  ),
   listLive: db.prepare((k, p: (n: 'after' | 'limit' | 'now') => number) =>
-    k('bus_users as b').leftJoin('accounts as a', 'a.id', 'b.owner_id').leftJoin('users as u', 'u.id', 'b.owner_id')
-      .where('b.id', '>', p('after')).whereNull('b.revoked_at').where('b.expires_at', '>', p('now'))
+    k('bus_users as b')
+      .leftJoin('accounts as a', 'a.id', 'b.owner_id')
+      .leftJoin('users as u', 'u.id', 'b.owner_id')
+      .where('b.id', '>', p('after'))
+      .whereNull('b.revoked_at')
+      .where('b.expires_at', '>', p('now'))
       .select(...userColumns.map((name) => `b.${name}`), 'b.owner_mark', ...ownerColumns)
-      .select(k.raw('exists (select 1 from sessions as s where s.user_id = b.owner_id and s.expires_at > ? and s.idle_expires_at > ?) as sessions', [p('now'), p('now')]))
-      .orderBy('b.id').limit(p('limit'))),
+      .select(
+        k.raw(
+          'exists (select 1 from sessions as s where s.user_id = b.owner_id and s.expires_at > ? and ' +
+            's.idle_expires_at > ?) as sessions',
+          [p('now'), p('now')],
+        ),
+      )
+      .orderBy('b.id')
+      .limit(p('limit')),
+  ),
   revoked: db.prepare((k, p: (n: 'identityId' | 'now') => Knex.Value) =>
-    k('bus_users').where('identity_id', p('identityId')).whereNotNull('revoked_at').where('expires_at', '>', p('now')).select(...userColumns).orderBy('id')),
+    k('bus_users')
+      .where('identity_id', p('identityId'))
+      .whereNotNull('revoked_at')
+      .where('expires_at', '>', p('now'))
+      .select(...userColumns)
+      .orderBy('id'),
+  ),
 })
 
 const writes = (db: SqlDatabase) => ({
   insert: db.prepare((k, p: (n: UserBind) => Knex.Value) =>
     k('bus_users').insert({
-      identity_id: p('identityId'), owner_id: p('ownerId'), purpose: p('purpose'), public_key: p('publicKey'), owner_mark: p('mark'),
-      issued_at: p('issued'), expires_at: p('expires'),
-    })),
-  revoke: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) => k('bus_users').where('id', p('id')).whereNull('revoked_at').update({ revoked_at: p('at') })),
-  sweep: db.prepare((k, p: (n: 'before') => Knex.Value) => k('bus_users').where('expires_at', '<', p('before')).delete()),
+      identity_id: p('identityId'),
+      owner_id: p('ownerId'),
+      purpose: p('purpose'),
+      public_key: p('publicKey'),
+      owner_mark: p('mark'),
+      issued_at: p('issued'),
+      expires_at: p('expires'),
+    }),
+  ),
+  revoke: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+    k('bus_users')
+      .where('id', p('id'))
+      .whereNull('revoked_at')
+      .update({ revoked_at: p('at') }),
+  ),
+  sweep: db.prepare((k, p: (n: 'before') => Knex.Value) =>
+    k('bus_users').where('expires_at', '<', p('before')).delete(),
+  ),
 })
 
 /** BusUserStore on SQL. */
@@ -212,7 +343,15 @@ export const makeSqlBusUserStore = (db: SqlDatabase): ((runner: SqlRunner) => Bu
       return owner === undefined ? undefined : markOf(owner)
     },
     async insert({ identityId, ownerId, purpose, publicKey, ownerMark, issuedAt, expiresAt }) {
-      const binds = { identityId, ownerId, purpose, publicKey, mark: ownerMark, issued: issuedAt.getTime(), expires: expiresAt.getTime() }
+      const binds = {
+        identityId,
+        ownerId,
+        purpose,
+        publicKey,
+        mark: ownerMark,
+        issued: issuedAt.getTime(),
+        expires: expiresAt.getTime(),
+      }
       return (await runner.run(s.insert, binds)).insertId as BusUserId
     },
     async list(ownerId, page) {

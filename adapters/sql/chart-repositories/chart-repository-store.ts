@@ -1,6 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { ChartRepositoryNameTaken, type ChartRepositoryStore } from '../../../core/chart-repositories/ports.ts'
-import type { ChartRepositoryContent, ChartRepositoryId, SealedChartRepository } from '../../../core/chart-repositories/types.ts'
+import type {
+  ChartRepositoryContent,
+  ChartRepositoryId,
+  SealedChartRepository,
+} from '../../../core/chart-repositories/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { ownedRows } from '../kit/owned-rows.ts'
@@ -69,7 +73,11 @@ export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunne
       async listIn(accountIds, limit) {
         if (accountIds.length === 0) return []
         const found = await runner.query<RepositoryRow>((k) =>
-          k(repositories.table).whereIn('account_id', [...accountIds]).select(...columns).orderBy(['account_id', 'name']).limit(limit),
+          k(repositories.table)
+            .whereIn('account_id', [...accountIds])
+            .select(...columns)
+            .orderBy(['account_id', 'name'])
+            .limit(limit),
         )
         return found.map(repositoryOf)
       },
@@ -80,7 +88,9 @@ export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunne
       lockCount: (accountId) => rows.lockCount(accountId),
       async insert(accountId, name, content, at) {
         const id = await rows.insert(accountId, name, contentBinds(content), at)
-        return id === undefined ? left(ChartRepositoryNameTaken('The name of the chart repository is already in use.')) : right(id as ChartRepositoryId)
+        return id === undefined
+          ? left(ChartRepositoryNameTaken('The name of the chart repository is already in use.'))
+          : right(id as ChartRepositoryId)
       },
       replace: (accountId, id, version, content, at) => rows.replace(accountId, id, version, contentBinds(content), at),
       remove: async (accountId, name) => (await rows.remove(accountId, name)) as ChartRepositoryId | undefined,

@@ -1,7 +1,12 @@
 import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { CredentialNameTaken, type CloudCredentialStore } from '../../../core/clouds/ports.ts'
-import type { CloudCredentialId, CredentialContent, CredentialFilter, StoredCredential } from '../../../core/clouds/types.ts'
+import type {
+  CloudCredentialId,
+  CredentialContent,
+  CredentialFilter,
+  StoredCredential,
+} from '../../../core/clouds/types.ts'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { ownedRows } from '../kit/owned-rows.ts'
@@ -71,7 +76,9 @@ export const makeSqlCloudCredentialStore = (db: SqlDatabase): ((runner: SqlRunne
       lockCount: (userId) => rows.lockCount(userId),
       async insert(userId, name, content, at) {
         const id = await rows.insert(userId, name, contentBinds(content), at)
-        return id === undefined ? left(CredentialNameTaken('The name of the credential is already in use.')) : right(id as CloudCredentialId)
+        return id === undefined
+          ? left(CredentialNameTaken('The name of the credential is already in use.'))
+          : right(id as CloudCredentialId)
       },
       replace: (userId, id, version, content, at) => rows.replace(userId, id, version, contentBinds(content), at),
       remove: async (userId, name) => (await rows.remove(userId, name)) as CloudCredentialId | undefined,

@@ -14,13 +14,35 @@ import type { ClusterRow } from './rows.ts'
 import { clusterOf, newBinds, newColumns } from './rows.ts'
 
 const columns = [
-  'c.id', 'c.owner_id', 'c.name', 'c.display_name', 'c.uid', 'c.external_id', 'c.provider', 'c.vendor', 'c.endpoint',
-  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.cluster_set_name', 'c.infra_namespace',
-  'c.phase', 'c.phase_reason', 'c.phase_message', 'c.impersonates_users', 'c.created_at', 'c.checked_at', 'c.imported_by',
+  'c.id',
+  'c.owner_id',
+  'c.name',
+  'c.display_name',
+  'c.uid',
+  'c.external_id',
+  'c.provider',
+  'c.vendor',
+  'c.endpoint',
+  'c.location',
+  'c.project',
+  'c.kubernetes_version',
+  'c.node_count',
+  'c.managers',
+  'c.hub_cluster_uid',
+  'c.managed_cluster_name',
+  'c.cluster_set_name',
+  'c.infra_namespace',
+  'c.phase',
+  'c.phase_reason',
+  'c.phase_message',
+  'c.impersonates_users',
+  'c.created_at',
+  'c.checked_at',
+  'c.imported_by',
   'c.version',
 ] as const
 
-export const changeableColumns = [
+const changeableColumns = [
   'display_name',
   'provider',
   'infra_namespace',
@@ -37,7 +59,14 @@ const withOwner = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .join('accounts as a', 'a.id', 'c.owner_id')
     .select(...columns, 'a.name as owner_name', 'a.kind as owner_kind')
-    .select(k('clusters as h').where('h.owner_id', k.ref('c.owner_id')).where('h.uid', k.ref('c.hub_cluster_uid')).whereNot('h.uid', '').min('h.name').as('hub_cluster_name'))
+    .select(
+      k('clusters as h')
+        .where('h.owner_id', k.ref('c.owner_id'))
+        .where('h.uid', k.ref('c.hub_cluster_uid'))
+        .whereNot('h.uid', '')
+        .min('h.name')
+        .as('hub_cluster_name'),
+    )
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c'))
@@ -45,12 +74,27 @@ const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c')
 const links = (k: Knex): Knex.QueryBuilder =>
   k('clusters as c')
     .join('accounts as a', 'a.id', 'c.owner_id')
-    .select('c.id', 'c.owner_id', 'c.version', 'c.impersonates_users', 'c.uid', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'a.name as owner_name')
+    .select(
+      'c.id',
+      'c.owner_id',
+      'c.version',
+      'c.impersonates_users',
+      'c.uid',
+      'c.hub_cluster_uid',
+      'c.managed_cluster_name',
+      'a.name as owner_name',
+    )
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const reads = (db: SqlDatabase) => ({
-  listAll: pageQuery(db, (k) => k('clusters as c'), (k, rows, cut) => cut(withOwner(k, rows).orderBy(['a.lower_name', 'c.name']))),
-  listOf: db.prepare((k, p: (n: 'ownerId') => Knex.Value) => clusters(k).where('c.owner_id', p('ownerId')).orderBy('c.name')),
+  listAll: pageQuery(
+    db,
+    (k) => k('clusters as c'),
+    (k, rows, cut) => cut(withOwner(k, rows).orderBy(['a.lower_name', 'c.name'])),
+  ),
+  listOf: db.prepare((k, p: (n: 'ownerId') => Knex.Value) =>
+    clusters(k).where('c.owner_id', p('ownerId')).orderBy('c.name'),
+  ),
   find: db.prepare((k, p: (n: 'ownerId' | 'name') => Knex.Value) =>
     clusters(k).where('c.owner_id', p('ownerId')).where('c.name', p('name')),
   ),
@@ -68,17 +112,29 @@ const reads = (db: SqlDatabase) => ({
   get: db.prepare((k, p: (n: 'id') => Knex.Value) => clusters(k).where('c.id', p('id'))),
   link: db.prepare((k, p: (n: 'id') => Knex.Value) => links(k).where('c.id', p('id'))),
   linkByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value) =>
-    links(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).whereNotNull('c.sealed_credential').orderBy('c.id').limit(1),
+    links(k)
+      .where('c.owner_id', p('ownerId'))
+      .where('c.uid', p('uid'))
+      .whereNotNull('c.sealed_credential')
+      .orderBy('c.id')
+      .limit(1),
   ),
   sealed: db.prepare((k, p: (n: 'id' | 'version') => Knex.Value) =>
-    k('clusters').where('id', p('id')).where('version', p('version')).whereNotNull('sealed_credential').select('owner_id', 'ref', 'sealed_credential'),
+    k('clusters')
+      .where('id', p('id'))
+      .where('version', p('version'))
+      .whereNotNull('sealed_credential')
+      .select('owner_id', 'ref', 'sealed_credential'),
   ),
   accountsOf: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
     k('accounts as a')
       .where('a.id', p('userId'))
       .select('a.id', 'a.name', 'a.kind')
       .unionAll([
-        k('org_members as m').join('accounts as a', 'a.id', 'm.org_id').where('m.user_id', p('userId')).select('a.id', 'a.name', 'a.kind'),
+        k('org_members as m')
+          .join('accounts as a', 'a.id', 'm.org_id')
+          .where('m.user_id', p('userId'))
+          .select('a.id', 'a.name', 'a.kind'),
       ]),
   ),
   granted: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
@@ -114,18 +170,30 @@ const writes = (db: SqlDatabase) => ({
       }),
   ),
   observeStatus: db.prepare((k, p: (n: 'id' | 'phase' | 'reason' | 'message' | 'at') => Knex.Value) =>
-    k('clusters').where('id', p('id')).update({ phase: p('phase'), phase_reason: p('reason'), phase_message: p('message'), checked_at: p('at') }),
+    k('clusters')
+      .where('id', p('id'))
+      .update({ phase: p('phase'), phase_reason: p('reason'), phase_message: p('message'), checked_at: p('at') }),
   ),
   observeFacts: db.prepare((k, p: (n: 'id' | 'kubernetesVersion' | 'nodeCount' | 'managers') => Knex.Value) =>
-    k('clusters').where('id', p('id')).update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
+    k('clusters')
+      .where('id', p('id'))
+      .update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
   ),
-  observeSet: db.prepare((k, p: (n: 'id' | 'clusterSetName') => Knex.Value) => k('clusters').where('id', p('id')).update({ cluster_set_name: p('clusterSetName') })),
-  removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) => k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del()),
-  removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) => k('access_tokens').where('only_cluster_id', p('id')).del()),
+  observeSet: db.prepare((k, p: (n: 'id' | 'clusterSetName') => Knex.Value) =>
+    k('clusters')
+      .where('id', p('id'))
+      .update({ cluster_set_name: p('clusterSetName') }),
+  ),
+  removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del(),
+  ),
+  removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('access_tokens').where('only_cluster_id', p('id')).del(),
+  ),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
 })
 
-export const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
+const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
 
 interface LinkRow {
   readonly id: number
@@ -148,7 +216,9 @@ const linkOf = (row: LinkRow): ClusterLink => {
     ownerName: row.owner_name,
     version: row.version,
     impersonatesUsers: row.impersonates_users === 1,
-    ...definedFields({ managedBy: isManaged ? { hubClusterUid, managedClusterName, isOwnHub: hubClusterUid === row.uid } : undefined }),
+    ...definedFields({
+      managedBy: isManaged ? { hubClusterUid, managedClusterName, isOwnHub: hubClusterUid === row.uid } : undefined,
+    }),
   }
 }
 
@@ -195,11 +265,17 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       },
       async accountsOf(userId) {
         const rows = await runner.all<AccountRow>(s.accountsOf, { userId })
-        return rows.map((row): ClusterAccount => ({ id: row.id as AccountId, name: row.name, isOrganization: row.kind === 'organization' }))
+        return rows.map((row): ClusterAccount => ({
+          id: row.id as AccountId,
+          name: row.name,
+          isOrganization: row.kind === 'organization',
+        }))
       },
       async listGranted(userId, relations) {
         const grants = await runner.all<{ object_id: number; relation: string }>(s.granted, { userId })
-        const ids = [...new Set(grants.filter(({ relation }) => relations.includes(relation)).map((grant) => grant.object_id))]
+        const ids = [
+          ...new Set(grants.filter(({ relation }) => relations.includes(relation)).map((grant) => grant.object_id)),
+        ]
         const found = await Promise.all(ids.map((id) => one(id as ClusterId)))
         return found.filter((cluster) => cluster !== undefined)
       },
@@ -226,7 +302,9 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       },
       async sealed(id, version) {
         const row = await runner.first<SealedRow>(s.sealed, { id, version })
-        return row === undefined ? undefined : { box: row.sealed_credential, ref: row.ref, ownerId: row.owner_id as AccountId }
+        return row === undefined
+          ? undefined
+          : { box: row.sealed_credential, ref: row.ref, ownerId: row.owner_id as AccountId }
       },
       async insert(cluster) {
         try {
@@ -242,13 +320,26 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       async change(id, version, change) {
         const { affected } = await runner.run(s.change, { ...changeBinds(change), id, version })
         const changed = affected === 0 ? undefined : await one(id)
-        return changed === undefined ? left(ClusterChanged('The cluster was changed by another request. Read it again.')) : right(changed)
+        return changed === undefined
+          ? left(ClusterChanged('The cluster was changed by another request. Read it again.'))
+          : right(changed)
       },
       async observe(id, status, facts, at) {
-        await runner.run(s.observeStatus, { id, phase: status.phase, reason: status.reason ?? '', message: status.message.slice(0, 1000), at: at.getTime() })
+        await runner.run(s.observeStatus, {
+          id,
+          phase: status.phase,
+          reason: status.reason ?? '',
+          message: status.message.slice(0, 1000),
+          at: at.getTime(),
+        })
         if (facts === undefined) return
         const { kubernetesVersion, nodeCount } = facts
-        await runner.run(s.observeFacts, { id, kubernetesVersion: kubernetesVersion.slice(0, 64), nodeCount, managers: toManagerMask(facts.managers) })
+        await runner.run(s.observeFacts, {
+          id,
+          kubernetesVersion: kubernetesVersion.slice(0, 64),
+          nodeCount,
+          managers: toManagerMask(facts.managers),
+        })
       },
       async observeSet(id, clusterSetName) {
         await runner.run(s.observeSet, { id, clusterSetName })

@@ -12,7 +12,10 @@ import {
 import type { Bind } from '../kit/statement.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 
-/** Where the objects of this part's types are. A hub is the record of a cluster: whether it serves the kinds of a hub shows in its answers. */
+/**
+ * Where the objects of this part's types are. A hub is the record of a cluster: whether it serves the kinds of a hub
+ * shows in its answers.
+ */
 export const clusterObjectRows: readonly ObjectRows[] = [
   { type: 'cluster', table: 'clusters', owner: 'owner_id', version: 'version', keepsAccount: true },
   { type: 'hub', table: 'clusters', owner: 'owner_id', version: 'version' },
@@ -53,7 +56,8 @@ export interface ClusterRow {
 }
 
 /** Returns a known word. A word written by a newer release is read as the fallback. */
-const known = <A extends string>(words: readonly A[], word: string, fallback: A): A => words.find((each) => each === word) ?? fallback
+const known = <A extends string>(words: readonly A[], word: string, fallback: A): A =>
+  words.find((each) => each === word) ?? fallback
 
 const statusOf = (row: ClusterRow): ClusterStatus => ({
   phase: known(clusterPhases, row.phase, 'Inactive'),

@@ -22,7 +22,19 @@ interface LicenseRow {
 }
 
 const columns = [
-  'serial', 'contract_id', 'owner_id', 'cluster_uid', 'kind', 'authority_id', 'not_before', 'not_after', 'content_key', 'certificate', 'issued_at', 'issued_by', 'revoked_at',
+  'serial',
+  'contract_id',
+  'owner_id',
+  'cluster_uid',
+  'kind',
+  'authority_id',
+  'not_before',
+  'not_after',
+  'content_key',
+  'certificate',
+  'issued_at',
+  'issued_by',
+  'revoked_at',
 ] as const
 
 const licenseOf = (row: LicenseRow): License => ({
@@ -42,7 +54,9 @@ const licenseOf = (row: LicenseRow): License => ({
 })
 
 const licenseStatements = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: Params<(typeof columns)[number]>) => k('licenses').insert(Object.fromEntries(columns.map((column) => [column, p(column)])))),
+  insert: db.prepare((k, p: Params<(typeof columns)[number]>) =>
+    k('licenses').insert(Object.fromEntries(columns.map((column) => [column, p(column)]))),
+  ),
   newest: db.prepare((k, p: Params<'contractId' | 'uid' | 'kind'>) =>
     k('licenses')
       .select(...columns)
@@ -51,14 +65,32 @@ const licenseStatements = (db: SqlDatabase) => ({
       .orderBy('id', 'desc')
       .limit(1),
   ),
-  list: pageQuery(db, (k, p: Params<'contractId'>) => k('licenses').where('contract_id', p('contractId')), (_, rows, cut) => cut(rows.select(...columns).orderBy('id', 'desc'))),
+  list: pageQuery(
+    db,
+    (k, p: Params<'contractId'>) => k('licenses').where('contract_id', p('contractId')),
+    (_, rows, cut) => cut(rows.select(...columns).orderBy('id', 'desc')),
+  ),
   revoked: db.prepare((k, p: Params<'authorityId' | 'now' | 'limit'>) =>
-    k('licenses').select('serial', 'revoked_at').where('authority_id', p('authorityId')).whereNotNull('revoked_at').where('not_after', '>', p('now')).orderBy('serial').limit(p('limit')),
+    k('licenses')
+      .select('serial', 'revoked_at')
+      .where('authority_id', p('authorityId'))
+      .whereNotNull('revoked_at')
+      .where('not_after', '>', p('now'))
+      .orderBy('serial')
+      .limit(p('limit')),
   ),
   authority: db.prepare((k, p: Params<'serial'>) => k('licenses').where('serial', p('serial')).select('authority_id')),
-  revokeOf: db.prepare((k, p: Params<'contractId' | 'at'>) => k('licenses').where('contract_id', p('contractId')).whereNull('revoked_at').update({ revoked_at: p('at') })),
+  revokeOf: db.prepare((k, p: Params<'contractId' | 'at'>) =>
+    k('licenses')
+      .where('contract_id', p('contractId'))
+      .whereNull('revoked_at')
+      .update({ revoked_at: p('at') }),
+  ),
   revoke: db.prepare((k, p: Params<'contractId' | 'serial' | 'at'>) =>
-    k('licenses').where({ contract_id: p('contractId'), serial: p('serial') }).whereNull('revoked_at').update({ revoked_at: p('at') }),
+    k('licenses')
+      .where({ contract_id: p('contractId'), serial: p('serial') })
+      .whereNull('revoked_at')
+      .update({ revoked_at: p('at') }),
   ),
 })
 
@@ -91,8 +123,15 @@ export const makeSqlLicenseStore = (db: SqlDatabase): ((runner: SqlRunner) => Li
       return mapPage(await s.list<LicenseRow>(runner, { contractId }, page), licenseOf)
     },
     async listRevoked(authorityId, now, limit) {
-      const rows = await runner.all<Pick<LicenseRow, 'serial' | 'revoked_at'>>(s.revoked, { authorityId, now: now.getTime(), limit })
-      return rows.map((row) => ({ serial: row.serial, revokedAt: row.revoked_at === null ? undefined : new Date(row.revoked_at) }))
+      const rows = await runner.all<Pick<LicenseRow, 'serial' | 'revoked_at'>>(s.revoked, {
+        authorityId,
+        now: now.getTime(),
+        limit,
+      })
+      return rows.map((row) => ({
+        serial: row.serial,
+        revokedAt: row.revoked_at === null ? undefined : new Date(row.revoked_at),
+      }))
     },
     async authorityOf(serial) {
       return (await runner.first<Pick<LicenseRow, 'authority_id'>>(s.authority, { serial }))?.authority_id
@@ -125,10 +164,23 @@ const authorityOf = (row: AuthorityRow): StoredAuthority => ({
 
 /** AuthorityStore over the table license_authorities. `add` must run in a transaction. */
 export const makeSqlAuthorityStore = (db: SqlDatabase): ((runner: SqlRunner) => AuthorityStore) => {
-  const list = db.prepare((k) => k('license_authorities').select('id', 'certificate', 'ref', 'sealed_key', 'created_at', 'retired_at').orderBy('id', 'desc'))
-  const retire = db.prepare((k, p: Params<'at'>) => k('license_authorities').whereNull('retired_at').update({ retired_at: p('at') }))
+  const list = db.prepare((k) =>
+    k('license_authorities')
+      .select('id', 'certificate', 'ref', 'sealed_key', 'created_at', 'retired_at')
+      .orderBy('id', 'desc'),
+  )
+  const retire = db.prepare((k, p: Params<'at'>) =>
+    k('license_authorities')
+      .whereNull('retired_at')
+      .update({ retired_at: p('at') }),
+  )
   const insert = db.prepare((k, p: Params<'certificate' | 'ref' | 'key' | 'at'>) =>
-    k('license_authorities').insert({ certificate: p('certificate'), ref: p('ref'), sealed_key: p('key'), created_at: p('at') }),
+    k('license_authorities').insert({
+      certificate: p('certificate'),
+      ref: p('ref'),
+      sealed_key: p('key'),
+      created_at: p('at'),
+    }),
   )
   return (runner) => ({
     async list() {
@@ -136,7 +188,12 @@ export const makeSqlAuthorityStore = (db: SqlDatabase): ((runner: SqlRunner) => 
     },
     async add({ certificatePem, sealedKey }, at) {
       await runner.run(retire, { at: at.getTime() })
-      const { insertId } = await runner.run(insert, { certificate: certificatePem, ref: sealedKey?.ref ?? '', key: sealedKey?.box ?? null, at: at.getTime() })
+      const { insertId } = await runner.run(insert, {
+        certificate: certificatePem,
+        ref: sealedKey?.ref ?? '',
+        key: sealedKey?.box ?? null,
+        at: at.getTime(),
+      })
       return insertId
     },
   })

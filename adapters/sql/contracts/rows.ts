@@ -1,4 +1,10 @@
-import type { BoundCluster, Contract, ContractClusterId, ContractEmails, ContractId } from '../../../core/contracts/types.ts'
+import type {
+  BoundCluster,
+  Contract,
+  ContractClusterId,
+  ContractEmails,
+  ContractId,
+} from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { LicensedBinding } from '../../../core/contracts/ports.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
@@ -7,7 +13,12 @@ import type { DatedColumn, TermsRow } from './terms-in-force.ts'
 import { datedTermsOf } from './terms-in-force.ts'
 
 /** Where the objects of this part's types are. An account with contracts cannot be deleted. */
-export const contractObjectRows: ObjectRows = { type: 'contract', table: 'contracts', owner: 'owner_id', keepsAccount: true }
+export const contractObjectRows: ObjectRows = {
+  type: 'contract',
+  table: 'contracts',
+  owner: 'owner_id',
+  keepsAccount: true,
+}
 
 /** A row of `contracts` joined with its owner, with the terms that are in force. */
 export interface ContractRow extends Pick<TermsRow, DatedColumn> {
@@ -31,15 +42,28 @@ export interface ContractRow extends Pick<TermsRow, DatedColumn> {
 }
 
 export const contractColumns = [
-  'c.id', 'c.owner_id', 'c.name', 'c.emails', 'c.binds_new_clusters',
-  'c.document_ref', 'c.document_name', 'c.document_type', 'c.document_size',
-  'c.revoked_at', 'c.reminded_45_at', 'c.reminded_10_at', 'c.reminded_ends_at', 'c.created_at', 'c.version',
+  'c.id',
+  'c.owner_id',
+  'c.name',
+  'c.emails',
+  'c.binds_new_clusters',
+  'c.document_ref',
+  'c.document_name',
+  'c.document_type',
+  'c.document_size',
+  'c.revoked_at',
+  'c.reminded_45_at',
+  'c.reminded_10_at',
+  'c.reminded_ends_at',
+  'c.created_at',
+  'c.version',
 ] as const
 
 const instantOf = (at: number | null): Date | undefined => (at === null ? undefined : new Date(at))
 
 /** A reminder of another end than the present one is none. */
-const remindedAt = (row: ContractRow, at: number | null): Date | undefined => (row.reminded_ends_at === row.ends_at ? instantOf(at) : undefined)
+const remindedAt = (row: ContractRow, at: number | null): Date | undefined =>
+  row.reminded_ends_at === row.ends_at ? instantOf(at) : undefined
 
 export const contractOf = (row: ContractRow): Contract => ({
   ...datedTermsOf(row),
@@ -53,7 +77,12 @@ export const contractOf = (row: ContractRow): Contract => ({
   document:
     row.document_ref === ''
       ? undefined
-      : { ref: row.document_ref, fileName: row.document_name, mediaType: row.document_type, size: Number(row.document_size) },
+      : {
+          ref: row.document_ref,
+          fileName: row.document_name,
+          mediaType: row.document_type,
+          size: Number(row.document_size),
+        },
   revokedAt: instantOf(row.revoked_at),
   remindedAt45Days: remindedAt(row, row.reminded_45_at),
   remindedAt10Days: remindedAt(row, row.reminded_10_at),
@@ -79,7 +108,8 @@ export interface LicensedBindingRow extends BindingRow {
   readonly allows_offline: number
 }
 
-export const tagsOf = (text: string | null): readonly string[] => (text === null ? [] : (JSON.parse(text) as readonly string[]))
+export const tagsOf = (text: string | null): readonly string[] =>
+  text === null ? [] : (JSON.parse(text) as readonly string[])
 
 export const bindingOf = (row: BindingRow): BoundCluster => ({
   id: row.id as ContractClusterId,

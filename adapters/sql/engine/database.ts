@@ -10,13 +10,15 @@ export interface DatabaseOptions {
   readonly mysql?: MysqlOptions
 }
 
-const forms = 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name (?tls=required and &ca=PATH for TLS) or mysql+unix://user@/name?socket=PATH'
+const forms =
+  'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name (?tls=required and &ca=PATH for TLS) ' +
+  'or mysql+unix://user@/name?socket=PATH'
 
 const wrong = (): Error => new Error(`The database URL is not understood; it is one of ${forms}.`)
 
 /**
- * Opens the database in `MOORAGE_DATABASE_URL` without migrating it. Throws on a URL of another form; the message does not
- * repeat the URL, which may contain a password. A MySQL server is first contacted by the first statement.
+ * Opens the database in `MOORAGE_DATABASE_URL` without migrating it. Throws on a URL of another form; the message does
+ * not repeat the URL, which may contain a password. A MySQL server is first contacted by the first statement.
  */
 export const openDatabase = async (url: string, options: DatabaseOptions = {}): Promise<SqlDatabase> => {
   if (url.startsWith('sqlite:')) {
@@ -41,7 +43,10 @@ export interface MysqlAddress extends Omit<MysqlPlace, 'tls'> {
 
 const readTls = async (host: string | undefined, authorityFile: string): Promise<MysqlTls> => {
   // The driver would compare the certificate of an address with another name.
-  if (isIP(host ?? '') !== 0) throw new Error('With tls=required, the database URL must have the name of the host: its address cannot be verified.')
+  if (isIP(host ?? '') !== 0)
+    throw new Error(
+      'With tls=required, the database URL must have the name of the host: its address cannot be verified.',
+    )
   if (authorityFile === '') return {}
   const named = `The file ${authorityFile}, which the database URL names as ca,`
   const ca = await readFile(authorityFile, 'utf8').catch((cause: NodeJS.ErrnoException) => {
@@ -63,8 +68,10 @@ const decoded = (text: string): string | undefined => {
 const tlsForm = /^\?tls=required(?:&ca=([^&]+))?$/
 
 /**
- * `mysql://user:password@host:port/name`; user, password and name are percent-decoded. `?tls=required` verifies the server with the
- * authorities of Node.js, `?tls=required&ca=PATH` with those of a file.
+ * `mysql://user:password@host:port/name`; user, password and name are percent-decoded. `?tls=required` verifies the
+ * server with the authorities of Node.js, `?tls=required&ca=PATH` with those of a file.
+ *
+ * @internal
  */
 export const parseMysqlUrl = (url: string): MysqlAddress | undefined => {
   if (!url.startsWith('mysql://') || !URL.canParse(url)) return undefined
@@ -74,14 +81,29 @@ export const parseMysqlUrl = (url: string): MysqlAddress | undefined => {
   const secret = decoded(password)
   const tls = tlsForm.exec(search)
   const authorityFile = tls === null ? undefined : decoded(tls[1] ?? '')
-  if (hostname === '' || !database || !user || secret === undefined || (search !== '' && authorityFile === undefined) || hash !== '') return undefined
+  if (
+    hostname === '' ||
+    !database ||
+    !user ||
+    secret === undefined ||
+    (search !== '' && authorityFile === undefined) ||
+    hash !== ''
+  )
+    return undefined
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return { host, port: port === '' ? 3306 : Number(port), user, password: secret, database, ...(authorityFile === undefined ? {} : { authorityFile }) }
+  return {
+    host,
+    port: port === '' ? 3306 : Number(port),
+    user,
+    password: secret,
+    database,
+    ...(authorityFile === undefined ? {} : { authorityFile }),
+  }
 }
 
 const socketForm = /^mysql\+unix:\/\/([^:@/?#]+)(?::([^@/?#]*))?@\/([^?#]+)\?socket=([^&#]+)$/
 
-/** `mysql+unix://user@/name?socket=PATH`; all parts are percent-decoded. */
+/** `mysql+unix://user@/name?socket=PATH`; all parts are percent-decoded. @internal */
 export const parseSocketUrl = (url: string): MysqlAddress | undefined => {
   const found = socketForm.exec(url)
   if (found === null) return undefined
@@ -95,7 +117,9 @@ export type DatabaseHealth = { readonly isHealthy: true } | { readonly isHealthy
 
 const boundMilliseconds = 1000
 
-/** Checks that the database answers within one second, and keeps what is written. Concurrent callers share one check. */
+/**
+ * Checks that the database answers within one second, and keeps what is written. Concurrent callers share one check.
+ */
 export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<DatabaseHealth>) => {
   const ping = database.prepare((k) => k.raw('select 1 as one'))
   let asking: Promise<DatabaseHealth> | undefined
@@ -114,7 +138,10 @@ export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<Databa
     })
     let timer: NodeJS.Timeout | undefined
     const tooLate = new Promise<DatabaseHealth>((resolve) => {
-      timer = setTimeout(() => resolve({ isHealthy: false, message: 'The database did not answer within a second.' }), boundMilliseconds)
+      timer = setTimeout(
+        () => resolve({ isHealthy: false, message: 'The database did not answer within a second.' }),
+        boundMilliseconds,
+      )
     })
     try {
       return await Promise.race([asking, tooLate])
@@ -128,8 +155,8 @@ export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<Databa
 const leastPacket = 16 * 1024 * 1024
 
 /**
- * Returns a sentence for each setting of a MySQL or MariaDB server that makes changes fail, or lets the server lose what it acknowledged.
- * They are settings that a session cannot change. Empty for SQLite.
+ * Returns a sentence for each setting of a MySQL or MariaDB server that makes changes fail, or lets the server lose
+ * what it acknowledged. They are settings that a session cannot change. Empty for SQLite.
  */
 export const unsuitableSettings = async (database: SqlDatabase): Promise<readonly string[]> => {
   if (database.dialect === 'sqlite') return []
@@ -141,8 +168,20 @@ export const unsuitableSettings = async (database: SqlDatabase): Promise<readonl
   const has = (name: string, value: string): boolean => values.get(name) === value
   return [
     ...(has('read_only', 'OFF') ? [] : ['The server is read-only. Connect to the primary server.']),
-    ...(Number(values.get('max_allowed_packet')) < leastPacket ? [`max_allowed_packet is ${values.get('max_allowed_packet')}: large changes fail. Set it to ${leastPacket} or more.`] : []),
-    ...(has('log_bin', 'ON') && has('binlog_format', 'STATEMENT') ? ['binlog_format is STATEMENT: the server refuses changes. Set it to ROW or MIXED.'] : []),
-    ...(has('innodb_flush_log_at_trx_commit', '1') ? [] : ['innodb_flush_log_at_trx_commit is not 1: if the machine of the server fails, acknowledged changes are lost. Set it to 1.']),
+    ...(Number(values.get('max_allowed_packet')) < leastPacket
+      ? [
+          `max_allowed_packet is ${values.get('max_allowed_packet')}: large changes fail. Set it to ` +
+            `${leastPacket} or more.`,
+        ]
+      : []),
+    ...(has('log_bin', 'ON') && has('binlog_format', 'STATEMENT')
+      ? ['binlog_format is STATEMENT: the server refuses changes. Set it to ROW or MIXED.']
+      : []),
+    ...(has('innodb_flush_log_at_trx_commit', '1')
+      ? []
+      : [
+          'innodb_flush_log_at_trx_commit is not 1: if the machine of the server fails, acknowledged ' +
+            'changes are lost. Set it to 1.',
+        ]),
   ]
 }

@@ -1,8 +1,9 @@
 import type { PauseInLongTurn } from '../../../core/kernel/clock.ts'
 
 /**
- * Statements of SQLite run on the main thread, and awaiting them does not let the event loop turn: transactions that follow each
- * other, or long results, would hold up all other requests, and the probes of the process, until the last of them has ended.
+ * Statements of SQLite run on the main thread, and awaiting them does not let the event loop turn: transactions that
+ * follow each other, or long results, would hold up all other requests, and the probes of the process, until the last
+ * of them has ended.
  */
 
 /** Longer than the transaction of an ordinary request. */

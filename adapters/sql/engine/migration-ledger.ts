@@ -24,7 +24,7 @@ export interface MigrationRecord {
   readonly holder: string
 }
 
-export interface LockState {
+interface LockState {
   /** The process that is migrating, or undefined. */
   readonly holder: string | undefined
   readonly acquiredAt: Date
@@ -58,7 +58,10 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
   const now = databaseNow(dialect)
   const { execute } = session
   const lock = async (): Promise<LockState> => {
-    const [row] = await execute(`select holder, acquired_at, ${now} - beat_at as silent from schema_lock where id = 1`, [])
+    const [row] = await execute(
+      `select holder, acquired_at, ${now} - beat_at as silent from schema_lock where id = 1`,
+      [],
+    )
     return {
       holder: row === undefined || row['holder'] === '' ? undefined : String(row['holder']),
       acquiredAt: new Date(Number(row?.['acquired_at'] ?? 0)),
@@ -71,9 +74,13 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
     records: async () => (await execute('select * from schema_migrations order by id', [])).map(toRecord),
     begin: async (id, holder, resumes) => {
       await (resumes
-        ? execute(`update schema_migrations set state = 'started', holder = ?, started_at = ${now} where id = ?`, [holder, id])
+        ? execute(`update schema_migrations set state = 'started', holder = ?, started_at = ${now} where id = ?`, [
+            holder,
+            id,
+          ])
         : execute(
-            `insert into schema_migrations (id, checksum, state, statements_done, holder, started_at) values (?, ?, 'started', 0, ?, ${now})`,
+            'insert into schema_migrations (id, checksum, state, statements_done, holder, started_at) ' +
+              `values (?, ?, 'started', 0, ?, ${now})`,
             [id, checksumOf(id), holder],
           ))
     },
@@ -86,7 +93,8 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
     lock,
     tryLock: async (holder, staleMilliseconds) => {
       await execute(
-        `update schema_lock set holder = ?, acquired_at = ${now}, beat_at = ${now} where id = 1 and (holder = '' or beat_at < ${now} - ?)`,
+        `update schema_lock set holder = ?, acquired_at = ${now}, beat_at = ${now} where id = 1 and ` +
+          `(holder = '' or beat_at < ${now} - ?)`,
         [holder, staleMilliseconds],
       )
       return (await lock()).holder === holder
@@ -107,11 +115,14 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
 const createTables = async ({ execute }: SchemaSession, dialect: Dialect): Promise<void> => {
   const settings = dialect === 'mysql' ? ' engine = InnoDB character set utf8mb4 collate utf8mb4_bin' : ''
   await execute(
-    `create table if not exists schema_migrations (id varchar(64) not null primary key, checksum varchar(64) not null, state varchar(16) not null, statements_done integer not null, holder varchar(64) not null, started_at bigint not null, finished_at bigint null)${settings}`,
+    'create table if not exists schema_migrations (id varchar(64) not null primary key, checksum ' +
+      'varchar(64) not null, state varchar(16) not null, statements_done integer not null, holder ' +
+      `varchar(64) not null, started_at bigint not null, finished_at bigint null)${settings}`,
     [],
   )
   await execute(
-    `create table if not exists schema_lock (id integer not null primary key, holder varchar(64) not null, acquired_at bigint not null, beat_at bigint not null)${settings}`,
+    'create table if not exists schema_lock (id integer not null primary key, holder varchar(64) not null, ' +
+      `acquired_at bigint not null, beat_at bigint not null)${settings}`,
     [],
   )
   const ignore = dialect === 'mysql' ? 'insert ignore' : 'insert or ignore'
@@ -121,7 +132,10 @@ const createTables = async ({ execute }: SchemaSession, dialect: Dialect): Promi
 const ledgerExists = async ({ execute }: SchemaSession, dialect: Dialect): Promise<boolean> => {
   const found =
     dialect === 'mysql'
-      ? await execute("select 1 from information_schema.tables where table_schema = database() and table_name = 'schema_lock'", [])
+      ? await execute(
+          "select 1 from information_schema.tables where table_schema = database() and table_name = 'schema_lock'",
+          [],
+        )
       : await execute("select 1 from sqlite_master where type = 'table' and name = 'schema_lock'", [])
   return found.length > 0
 }
@@ -129,7 +143,9 @@ const ledgerExists = async ({ execute }: SchemaSession, dialect: Dialect): Promi
 const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
   const id = String(row['id'])
   if (row['checksum'] !== checksumOf(id)) {
-    throw new Error(`The record of migration ${id} has been altered by hand. Restore a backup, or ask for help with this message.`)
+    throw new Error(
+      `The record of migration ${id} has been altered by hand. Restore a backup, or ask for help with this message.`,
+    )
   }
   return {
     id,
@@ -141,7 +157,9 @@ const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
   }
 }
 
-/** The schema cannot be migrated to this version automatically. The message states in plain words what a person must do. */
+/**
+ * The schema cannot be migrated to this version automatically. The message states in plain words what a person must do.
+ */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
@@ -149,12 +167,16 @@ export class MigrationRefused extends Error {
 export const isInterrupted = ({ state }: MigrationRecord): boolean => state === 'started' || state === 'failed'
 
 /** Returns the migrations that have not run, or not to completion. */
-export const pendingOf = (migrations: readonly Migration[], records: readonly MigrationRecord[]): readonly Migration[] =>
+export const pendingOf = (
+  migrations: readonly Migration[],
+  records: readonly MigrationRecord[],
+): readonly Migration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
 /** Returns the message of an older version for a schema in which these migrations, which it does not know, have run. */
 export const ofNewerVersion = (ids: readonly string[]): string =>
-  `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the newer version, or restore a backup made before the upgrade.`
+  `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the ` +
+  'newer version, or restore a backup made before the upgrade.'
 
 /** Throws if the schema was made by a newer version: an older version must not change it. */
 export const refuseUnknown = (migrations: readonly Migration[], records: readonly MigrationRecord[]): void => {
@@ -162,7 +184,10 @@ export const refuseUnknown = (migrations: readonly Migration[], records: readonl
   if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(unknown))
 }
 
-export const checkedRecords = async (ledger: MigrationLedger, migrations: readonly Migration[]): Promise<MigrationRecord[]> => {
+export const checkedRecords = async (
+  ledger: MigrationLedger,
+  migrations: readonly Migration[],
+): Promise<MigrationRecord[]> => {
   const records = await ledger.records()
   refuseUnknown(migrations, records)
   return records
@@ -173,9 +198,11 @@ export const refuseInterrupted = (records: readonly MigrationRecord[]): void => 
   if (record === undefined) return
   const how = record.state === 'failed' ? 'failed' : 'was interrupted'
   throw new MigrationRefused(
-    `Migration ${record.id}, begun at ${record.startedAt.toISOString()} by ${record.holder}, ${how} after ${record.statementsDone} of its statements. `
-    + 'This kind of database cannot undo changes of the schema, so nothing was touched since. '
-    + 'Make sure that no other instance is migrating, remove the cause, then run `moorage migrate unlock` and start again: it continues where it stopped. '
-    + 'Or restore the backup made before the upgrade.',
+    `Migration ${record.id}, begun at ${record.startedAt.toISOString()} by ${record.holder}, ${how} after ` +
+      `${record.statementsDone} of its statements. ` +
+      'This kind of database cannot undo changes of the schema, so nothing was touched since. ' +
+      'Make sure that no other instance is migrating, remove the cause, then run `moorage migrate unlock` ' +
+      'and start again: it continues where it stopped. ' +
+      'Or restore the backup made before the upgrade.',
   )
 }

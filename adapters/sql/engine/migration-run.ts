@@ -7,14 +7,24 @@ import type { Bind, SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
 import type { Migration } from '../migrations/migration.ts'
 import type { MigrationLedger, MigrationRecord } from './migration-ledger.ts'
-import { checkedRecords, makeMigrationLedger, MigrationRefused, pendingOf, refuseInterrupted } from './migration-ledger.ts'
+import {
+  checkedRecords,
+  makeMigrationLedger,
+  MigrationRefused,
+  pendingOf,
+  refuseInterrupted,
+} from './migration-ledger.ts'
 import { makeComposer } from './prepare.ts'
 
-// In order of preference: collations that compare by bytes, including trailing spaces. MariaDB has the first, MySQL 8 the second.
+// In order of preference: collations that compare by bytes, including trailing spaces. MariaDB has the first, MySQL 8
+// the second.
 const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin', 'utf8mb4_bin']
 
 /** Returns what a server of this kind supports for the tables that migrations create. */
-export const schemaParameters = async (session: SchemaSession, dialect: 'sqlite' | 'mysql'): Promise<SchemaParameters> => {
+export const schemaParameters = async (
+  session: SchemaSession,
+  dialect: 'sqlite' | 'mysql',
+): Promise<SchemaParameters> => {
   if (dialect === 'sqlite') return {}
   const rows = await session.execute('select collation_name as name from information_schema.collations', [])
   const offered = new Set(rows.map((row) => String(row['name'])))
@@ -33,7 +43,11 @@ interface KnexQuery {
 }
 
 /** A knex whose statements all go to `execute`, one after the other. Counts of changed rows are not available. */
-export const makeMigrationKnex = (dialect: 'sqlite' | 'mysql', parameters: SchemaParameters, execute: Execute): Knex => {
+export const makeMigrationKnex = (
+  dialect: 'sqlite' | 'mysql',
+  parameters: SchemaParameters,
+  execute: Execute,
+): Knex => {
   const knex = makeComposer(dialect)
   knex.userParams = parameters
   Object.assign(knex.client as object, {
@@ -74,16 +88,21 @@ const takeLock = async ({ ledger, holder, waitMilliseconds, staleMilliseconds }:
     if (isFree && (await ledger.tryLock(holder, staleMilliseconds))) return
     if (performance.now() > deadline) {
       throw new MigrationRefused(
-        `${lock.holder ?? 'Another instance'} has been migrating this database since ${lock.acquiredAt.toISOString()} and has not finished. Wait for it and start again; if it is gone, run \`moorage migrate unlock\`.`,
+        `${lock.holder ?? 'Another instance'} has been migrating this database since ` +
+          `${lock.acquiredAt.toISOString()} and has not finished. Wait for it and start again; if it is ` +
+          `gone, run \`moorage migrate unlock\`.`,
       )
     }
     await sleep(pollMilliseconds)
   }
 }
 
-const announce = (run: MigrationRun, { id, summary }: Migration): void => run.say(`Migrating the database: ${id} (${summary})`)
+const announce = (run: MigrationRun, { id, summary }: Migration): void =>
+  run.say(`Migrating the database: ${id} (${summary})`)
 
-/** On SQLite each migration is one transaction, which also excludes other processes. No lock can remain after a crash. */
+/**
+ * On SQLite each migration is one transaction, which also excludes other processes. No lock can remain after a crash.
+ */
 export const runAllUndoably = async (run: MigrationRun): Promise<readonly string[]> => {
   const applied: string[] = []
   for (const migration of run.migrations) if (await runUndoably(run, migration)) applied.push(migration.id)
@@ -106,7 +125,10 @@ const runUndoably = async (run: MigrationRun, migration: Migration): Promise<boo
   } catch (error) {
     await session.execute('rollback', []).catch(() => undefined)
     if (error instanceof MigrationRefused) throw error
-    throw new MigrationRefused(`Migration ${migration.id} failed and was undone; the database is as it was. ${String(error)}`, { cause: error })
+    throw new MigrationRefused(
+      `Migration ${migration.id} failed and was undone; the database is as it was. ${String(error)}`,
+      { cause: error },
+    )
   }
 }
 
@@ -124,7 +146,10 @@ const beginAlone = async ({ session, waitMilliseconds }: MigrationRun): Promise<
   }
 }
 
-/** On other databases schema changes are not transactional: a lock excludes other processes, and each statement is counted. */
+/**
+ * On other databases schema changes are not transactional: a lock excludes other processes, and each statement is
+ * counted.
+ */
 export const runLocked = async (database: SqlDatabase, run: MigrationRun): Promise<readonly string[]> => {
   await takeLock(run)
   const stopBeating = await beat(database, run.holder)
@@ -136,7 +161,10 @@ export const runLocked = async (database: SqlDatabase, run: MigrationRun): Promi
   }
 }
 
-/** Sends heartbeats on a separate connection: a schema change may take longer than the time after which the lock is stale. */
+/**
+ * Sends heartbeats on a separate connection: a schema change may take longer than the time after which the lock is
+ * stale.
+ */
 const beat = async (database: SqlDatabase, holder: string): Promise<() => Promise<void>> => {
   const session = await database.openSchemaSession()
   const ledger = makeMigrationLedger(session, database.dialect)
@@ -153,16 +181,28 @@ const runPending = async (run: MigrationRun): Promise<readonly string[]> => {
   const applied: string[] = []
   for (const migration of pendingOf(run.migrations, records)) {
     if ((await run.ledger.lock()).holder !== run.holder) {
-      throw new MigrationRefused('Another instance took this one for dead and has taken over the migration. Start again.')
+      throw new MigrationRefused(
+        'Another instance took this one for dead and has taken over the migration. Start again.',
+      )
     }
     announce(run, migration)
-    await runStepwise(run, migration, records.find(({ id }) => id === migration.id), parameters)
+    await runStepwise(
+      run,
+      migration,
+      records.find(({ id }) => id === migration.id),
+      parameters,
+    )
     applied.push(migration.id)
   }
   return applied
 }
 
-const runStepwise = async (run: MigrationRun, migration: Migration, record: MigrationRecord | undefined, parameters: SchemaParameters): Promise<void> => {
+const runStepwise = async (
+  run: MigrationRun,
+  migration: Migration,
+  record: MigrationRecord | undefined,
+  parameters: SchemaParameters,
+): Promise<void> => {
   const { session, ledger, holder } = run
   const alreadyDone = record?.statementsDone ?? 0
   await ledger.begin(migration.id, holder, record !== undefined)
@@ -183,8 +223,10 @@ const runStepwise = async (run: MigrationRun, migration: Migration, record: Migr
   } catch (error) {
     await ledger.finish(migration.id, 'failed').catch(() => undefined)
     throw new MigrationRefused(
-      `Migration ${migration.id} failed at its statement ${index}: ${String(error)}. The statements before it stand, since this kind of database cannot undo changes of the schema. `
-      + 'Remove the cause, run `moorage migrate unlock` and start again: it continues where it stopped. Or restore the backup made before the upgrade.',
+      `Migration ${migration.id} failed at its statement ${index}: ${String(error)}. The statements before ` +
+        'it stand, since this kind of database cannot undo changes of the schema. ' +
+        'Remove the cause, run `moorage migrate unlock` and start again: it continues where it stopped. Or ' +
+        'restore the backup made before the upgrade.',
       { cause: error },
     )
   }

@@ -1,7 +1,15 @@
 import type { MigrationRun } from './migration-run.ts'
 import { makeMigrationKnex, runAllUndoably, runLocked, schemaParameters } from './migration-run.ts'
 import type { MigrationLedger, MigrationRecord, RecordedState } from './migration-ledger.ts'
-import { makeMigrationLedger, newHolder, checkedRecords, isInterrupted, MigrationRefused, pendingOf, refuseUnknown } from './migration-ledger.ts'
+import {
+  makeMigrationLedger,
+  newHolder,
+  checkedRecords,
+  isInterrupted,
+  MigrationRefused,
+  pendingOf,
+  refuseUnknown,
+} from './migration-ledger.ts'
 import { allMigrations } from '../migrations/all-migrations.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
 import type { Migration } from '../migrations/migration.ts'
@@ -43,7 +51,8 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions =
   try {
     const ledger = makeMigrationLedger(session, database.dialect)
     const migrations = options.migrations ?? allMigrations
-    if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0) return []
+    if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0)
+      return []
     await createdBy(ledger)
     const run: MigrationRun = {
       session,
@@ -67,13 +76,17 @@ const createdBy = async (ledger: MigrationLedger): Promise<void> => {
   } catch (cause) {
     if (!isDenied(cause)) throw cause
     throw new MigrationRefused(
-      `The user of the database may not change the schema: ${(cause as Error).message}. `
-      + 'Run `moorage migrate up` with a user who may create, alter, index, reference and drop tables. The service itself needs select, insert, update and delete.',
+      `The user of the database may not change the schema: ${(cause as Error).message}. ` +
+        'Run `moorage migrate up` with a user who may create, alter, index, reference and drop tables. The ' +
+        'service itself needs select, insert, update and delete.',
     )
   }
 }
 
-const isDenied = (cause: unknown): boolean => ['ER_TABLEACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR'].includes(String((cause as { readonly code?: unknown }).code))
+const isDenied = (cause: unknown): boolean =>
+  ['ER_TABLEACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR'].includes(
+    String((cause as { readonly code?: unknown }).code),
+  )
 
 /** Returns the state of every migration, including those of a newer version (`unknown`). Changes nothing. */
 export const migrationStatus = async (
@@ -83,23 +96,40 @@ export const migrationStatus = async (
   const records = await readRecords(database)
   const known = migrations.map(({ id, summary }): MigrationStatus => {
     const record = records.find((candidate) => candidate.id === id)
-    return { id, summary, state: record?.state ?? 'pending', statementsDone: record?.statementsDone ?? 0, finishedAt: record?.finishedAt }
+    return {
+      id,
+      summary,
+      state: record?.state ?? 'pending',
+      statementsDone: record?.statementsDone ?? 0,
+      finishedAt: record?.finishedAt,
+    }
   })
   const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id))
   return [
     ...known,
     ...unknown.map(({ id, statementsDone, finishedAt }): MigrationStatus => ({
-      id, summary: 'of a newer version', state: 'unknown', statementsDone, finishedAt,
+      id,
+      summary: 'of a newer version',
+      state: 'unknown',
+      statementsDone,
+      finishedAt,
     })),
   ]
 }
 
-/** Returns what to do about a migration that has begun and not ended, or undefined when there is none. `migrateUp` refuses to pass it. */
+/**
+ * Returns what to do about a migration that has begun and not ended, or undefined when there is none. `migrateUp`
+ * refuses to pass it.
+ */
 export const unfinishedMigration = (migrations: readonly MigrationStatus[]): string | undefined => {
   const begun = migrations.find(({ state }) => state === 'started' || state === 'failed')
   if (begun === undefined) return undefined
   const how = begun.state === 'failed' ? 'failed' : 'has begun and not ended'
-  return `Migration ${begun.id} ${how}, after ${begun.statementsDone} of its statements. If no instance is migrating now, run \`moorage migrate unlock\`, then \`moorage migrate up\`: it continues where it stopped.`
+  return (
+    `Migration ${begun.id} ${how}, after ${begun.statementsDone} of its statements. If no instance is ` +
+    `migrating now, run \`moorage migrate unlock\`, then \`moorage migrate up\`: it continues where it ` +
+    'stopped.'
+  )
 }
 
 /** Returns the migrations that have not run, with their SQL. Changes nothing. */
@@ -127,7 +157,10 @@ export const migrationPlan = async (
  * Frees the lock, after a person has checked that no process migrates. The next `migrateUp` continues an interrupted
  * migration. Returns one line that states what it did. Refuses while the holder sends heartbeats.
  */
-export const unlockMigrations = async (database: SqlDatabase, options: Pick<MigrateOptions, 'staleMilliseconds'> = {}): Promise<string> => {
+export const unlockMigrations = async (
+  database: SqlDatabase,
+  options: Pick<MigrateOptions, 'staleMilliseconds'> = {},
+): Promise<string> => {
   const session = await database.openSchemaSession()
   try {
     const ledger = makeMigrationLedger(session, database.dialect)
@@ -135,12 +168,14 @@ export const unlockMigrations = async (database: SqlDatabase, options: Pick<Migr
     const { holder, silentMilliseconds } = await ledger.lock()
     if (holder !== undefined && silentMilliseconds < (options.staleMilliseconds ?? defaultStaleMilliseconds)) {
       throw new MigrationRefused(
-        `${holder} is migrating: its last sign of life was ${Math.round(silentMilliseconds / 1000)} s ago. Wait for it, or stop it first.`,
+        `${holder} is migrating: its last sign of life was ${Math.round(silentMilliseconds / 1000)} s ago. ` +
+          'Wait for it, or stop it first.',
       )
     }
     const interrupted = (await ledger.records()).filter(isInterrupted)
     await ledger.forceUnlock()
-    if (interrupted.length > 0) return `Unlocked. The next migration takes up ${interrupted.map(({ id }) => id).join(', ')} where it stopped.`
+    if (interrupted.length > 0)
+      return `Unlocked. The next migration takes up ${interrupted.map(({ id }) => id).join(', ')} where it stopped.`
     return holder === undefined ? 'No lock was held.' : `Unlocked; ${holder} held the lock.`
   } finally {
     await session.close()

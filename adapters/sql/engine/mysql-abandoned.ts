@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2'
 
 /** A connection that was closed here while the server executed its statement. */
-export interface Abandoned {
+interface Abandoned {
   /** The server's number of the connection. */
   readonly id: number
   /** The server that has given the number; undefined if it is not known. */
@@ -33,22 +33,30 @@ export interface AbandonedStatementsDeps {
 const uptimeStep = 1
 
 /**
- * A server does not notice that a client is gone while it executes a statement of that client. MySQL, which by itself ends only slow reads,
- * would continue a slow change, keep its locks, and commit it although the client was refused.
+ * A server does not notice that a client is gone while it executes a statement of that client. MySQL, which by itself
+ * ends only slow reads, would continue a slow change, keep its locks, and commit it although the client was refused.
  */
-export const makeAbandonedStatements = ({ open, waitMilliseconds: timeout }: AbandonedStatementsDeps): AbandonedStatements => {
+export const makeAbandonedStatements = ({
+  open,
+  waitMilliseconds: timeout,
+}: AbandonedStatementsDeps): AbandonedStatements => {
   const waiting: Abandoned[] = []
   let isRunning = false
   const endOn = async (connection: Connection): Promise<void> => {
     const [hosts] = await connection.promise().query<RowDataPacket[]>({ sql: 'select @@hostname as host', timeout })
-    const [status] = await connection.promise().query<RowDataPacket[]>({ sql: "show global status like 'Uptime'", timeout })
+    const [status] = await connection
+      .promise()
+      .query<RowDataPacket[]>({ sql: "show global status like 'Uptime'", timeout })
     const [host, upSeconds] = [hosts[0]?.['host'], Number(status[0]?.['Value'])]
     const startedAt = performance.now() - (upSeconds + uptimeStep) * 1000
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // If another server has taken over, or this one was restarted, the number belongs to another connection.
       if (next.server === undefined || next.server.host !== host || next.server.at < startedAt) continue
       // The server refuses the number of a connection that has ended already.
-      await connection.promise().query({ sql: `kill ${next.id}`, timeout }).catch(() => undefined)
+      await connection
+        .promise()
+        .query({ sql: `kill ${next.id}`, timeout })
+        .catch(() => undefined)
     }
   }
   const endAll = async (): Promise<void> => {

@@ -4,7 +4,16 @@ import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.
 import { databaseNow } from '../kit/fragments.ts'
 import { collisionAttempts, collisionPause, isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
-import { asRunResult, command, execute, executeWithin, shownText, timedOut, type Answer, type Answered } from './mysql-statement.ts'
+import {
+  asRunResult,
+  command,
+  execute,
+  executeWithin,
+  shownText,
+  timedOut,
+  type Answer,
+  type Answered,
+} from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
 import type { Bind, RunResult, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
@@ -19,7 +28,11 @@ type Binds = Readonly<Record<string, Bind>>
 
 /** Opens a pool of connections to MySQL or MariaDB. Connections are opened on demand. */
 export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {}): SqlDatabase => {
-  const parts: Parts = { composer: makeComposer('mysql'), pool: makeMysqlPool(place, options), surroundings: makeSurroundings() }
+  const parts: Parts = {
+    composer: makeComposer('mysql'),
+    pool: makeMysqlPool(place, options),
+    surroundings: makeSurroundings(),
+  }
   const clock = makePrepare(parts.composer)((k) => k.raw(`select ${databaseNow('mysql')} as now`))
   const first = <Row>(statement: Statement, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
@@ -46,11 +59,16 @@ const firstRow = (answer: Answer): unknown => (Array.isArray(answer) ? answer[0]
 const startsWithSelect = /^\s*select\b/i
 
 /**
- * Runs a statement outside a transaction, on any free connection. A read on a dead connection is retried: after a network
- * failure all idle connections may be dead, and each is detected only on its next use. A statement that the server ended
- * because of a deadlock is retried too.
+ * Runs a statement outside a transaction, on any free connection. A read on a dead connection is retried: after a
+ * network failure all idle connections may be dead, and each is detected only on its next use. A statement that the
+ * server ended because of a deadlock is retried too.
  */
-const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answer: Answer) => unknown): Promise<unknown> => {
+const outside = (
+  parts: Parts,
+  statement: Statement,
+  binds: Binds,
+  shape: (answer: Answer) => unknown,
+): Promise<unknown> => {
   try {
     parts.surroundings.refuseInside()
   } catch (error) {
@@ -70,7 +88,11 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
         repeats--
         return attempt(parts, statement, binds, deadline, answered)
       }
-      reject(isRetryable(error) ? new Unavailable('The database is busy with another change. Try again.', { cause: error }) : toThrown(error))
+      reject(
+        isRetryable(error)
+          ? new Unavailable('The database is busy with another change. Try again.', { cause: error })
+          : toThrown(error),
+      )
     }
     attempt(parts, statement, binds, deadline, answered)
   })
@@ -81,15 +103,18 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
   const { pool } = parts
   let inUse: PoolConnection | undefined
   let isOver = false
-  const timer = setTimeout(() => {
-    isOver = true
-    const late = timedOut(shownText(statement))
-    if (inUse !== undefined) {
-      pool.note(late)
-      pool.abandon(inUse)
-    }
-    answered(late, [])
-  }, Math.max(deadline - performance.now(), 1))
+  const timer = setTimeout(
+    () => {
+      isOver = true
+      const late = timedOut(shownText(statement))
+      if (inUse !== undefined) {
+        pool.note(late)
+        pool.abandon(inUse)
+      }
+      answered(late, [])
+    },
+    Math.max(deadline - performance.now(), 1),
+  )
   pool.acquire((refused, connection) => {
     if (isOver) return connection === undefined ? undefined : pool.release(connection)
     if (connection === undefined) {
@@ -135,8 +160,11 @@ const noted = async <A>(pool: MysqlPool, work: Promise<A>): Promise<A> => {
   }
 }
 
-const inTransaction = (pool: MysqlPool, connection: PoolConnection, sql: 'start transaction' | 'commit' | 'rollback'): Promise<void> =>
-  noted(pool, command(connection, sql, pool.limits.statementTimeoutMilliseconds))
+const inTransaction = (
+  pool: MysqlPool,
+  connection: PoolConnection,
+  sql: 'start transaction' | 'commit' | 'rollback',
+): Promise<void> => noted(pool, command(connection, sql, pool.limits.statementTimeoutMilliseconds))
 
 const begin = async (pool: MysqlPool): Promise<PoolConnection> => {
   const connection = await acquire(pool)
@@ -161,7 +189,10 @@ const beginSurely = async (pool: MysqlPool): Promise<PoolConnection> => {
   }
 }
 
-const transaction = async <A>({ pool, surroundings, composer }: Parts, work: (tx: SqlRunner) => Promise<A>): Promise<A> => {
+const transaction = async <A>(
+  { pool, surroundings, composer }: Parts,
+  work: (tx: SqlRunner) => Promise<A>,
+): Promise<A> => {
   surroundings.refuseInside()
   const connection = await beginSurely(pool).catch((error: unknown) => {
     throw toThrown(error)
@@ -202,7 +233,12 @@ const commit = async (pool: MysqlPool, connection: PoolConnection): Promise<void
   pool.release(connection)
 }
 
-const transactionRunner = (pool: MysqlPool, connection: PoolConnection, composer: Knex, state: TransactionState): SqlRunner => {
+const transactionRunner = (
+  pool: MysqlPool,
+  connection: PoolConnection,
+  composer: Knex,
+  state: TransactionState,
+): SqlRunner => {
   const step = async (statement: Statement, binds: Binds): Promise<Answer> => {
     assertUsable(state)
     try {
@@ -219,7 +255,8 @@ const transactionRunner = (pool: MysqlPool, connection: PoolConnection, composer
     all: async <Row>(statement: Statement, binds: Binds) => rows(await step(statement, binds)) as Row[],
     first: async <Row>(statement: Statement, binds: Binds) => firstRow(await step(statement, binds)) as Row | undefined,
     run: async (statement, binds) => asRunResult(await step(statement, binds)),
-    query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => rows(await step(composeNow(composer, build), {})) as Row[],
+    query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
+      rows(await step(composeNow(composer, build), {})) as Row[],
   }
 }
 

@@ -1,8 +1,8 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
 
 /**
- * Tracks whether the server has stopped answering. Without it, each statement of a request would wait for its whole limit,
- * one after the other. After the first such wait, further statements are refused until the server answers again.
+ * Tracks whether the server has stopped answering. Without it, each statement of a request would wait for its whole
+ * limit, one after the other. After the first such wait, further statements are refused until the server answers again.
  */
 export interface Silence {
   /** Calls back at once while the server answers; otherwise as soon as it answers, or with the refusal. */

@@ -6,7 +6,10 @@ import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
 /** The address of the server and the user to connect with. */
-export interface MysqlPlace extends Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'> {
+export interface MysqlPlace extends Pick<
+  PoolOptions,
+  'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'
+> {
   /** With it, a server that does not prove its host name over TLS gets no password and no statement. */
   readonly tls?: MysqlTls
 }
@@ -22,13 +25,15 @@ export interface MysqlOptions {
   readonly connectTimeoutMilliseconds?: number
   /** How long a statement waits for a free connection. */
   readonly acquireTimeoutMilliseconds?: number
-  /** From the request for a connection to the last row. The connection of a statement that takes longer is destroyed. */
+  /**
+   * From the request for a connection to the last row. The connection of a statement that takes longer is destroyed.
+   */
   readonly statementTimeoutMilliseconds?: number
   /** How long a connection that is not in use is kept. */
   readonly idleTimeoutMilliseconds?: number
 }
 
-export interface Limits {
+interface Limits {
   readonly connectionLimit: number
   readonly connectTimeoutMilliseconds: number
   readonly idleTimeoutMilliseconds: number
@@ -39,14 +44,17 @@ export interface Limits {
 export interface MysqlPool {
   readonly limits: Limits
   /**
-   * Passes a connection with the session settings, or an error; without a wait while the server has stopped answering. The
-   * caller must `release` or destroy the connection.
+   * Passes a connection with the session settings, or an error; without a wait while the server has stopped answering.
+   * The caller must `release` or destroy the connection.
    */
   acquire(done: (error: unknown, connection?: PoolConnection) => void): void
   release(connection: PoolConnection): void
   /** Closes a connection that is in use and is no longer reliable. */
   destroy(connection: PoolConnection): void
-  /** Closes a connection whose statement timed out. The server ends the statement and rolls back its transaction, if it can be reached. */
+  /**
+   * Closes a connection whose statement timed out. The server ends the statement and rolls back its transaction, if it
+   * can be reached.
+   */
   abandon(connection: PoolConnection): void
   /** Records how a statement ended, for later statements. */
   note(error: unknown): void
@@ -59,7 +67,9 @@ export interface MysqlPool {
 const shared = ({ tls, ...place }: MysqlPlace, connectTimeoutMilliseconds: number): PoolOptions => ({
   ...place,
   // By default the driver does not compare the name of the host.
-  ...(tls === undefined ? {} : { ssl: { ...tls, rejectUnauthorized: true, verifyIdentity: true, minVersion: 'TLSv1.2' } }),
+  ...(tls === undefined
+    ? {}
+    : { ssl: { ...tls, rejectUnauthorized: true, verifyIdentity: true, minVersion: 'TLSv1.2' } }),
   charset: 'utf8mb4_bin',
   connectTimeout: connectTimeoutMilliseconds,
   enableKeepAlive: true,
@@ -119,7 +129,10 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connection.destroy()
     places.release()
   }
-  const abandoned = makeAbandonedStatements({ open: () => openUnbounded(place, limits), waitMilliseconds: limits.statementTimeoutMilliseconds })
+  const abandoned = makeAbandonedStatements({
+    open: () => openUnbounded(place, limits),
+    waitMilliseconds: limits.statementTimeoutMilliseconds,
+  })
   return {
     limits,
     load: () => places.load(),
@@ -174,7 +187,10 @@ const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolC
   })
 }
 
-const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+const connect = (
+  { pool, places, ready, lent, silence, destroy, limits }: Acquiring,
+  done: (error: unknown, connection?: PoolConnection) => void,
+): void => {
   pool.getConnection((error, connection) => {
     if (error !== null) {
       if (error.code === 'ETIMEDOUT') silence.gaveUp()
@@ -195,7 +211,8 @@ const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquir
   })
 }
 
-const sqlMode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
+const sqlMode =
+  'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
 
 /** The server's own limits for a session; 0 means none. */
 interface ServerLimits {
@@ -208,9 +225,10 @@ interface ServerLimits {
 }
 
 /**
- * The server times out before this process does, so that a slow statement frees its locks and keeps its connection. MySQL, unlike MariaDB,
- * bounds only reads; a slow change is ended there when it is abandoned. An idle connection is closed by the pool before the server closes it.
- * If the machine of this process fails, or the link to it, the server frees the locks of an open transaction after that time.
+ * The server times out before this process does, so that a slow statement frees its locks and keeps its connection.
+ * MySQL, unlike MariaDB, bounds only reads; a slow change is ended there when it is abandoned. An idle connection is
+ * closed by the pool before the server closes it. If the machine of this process fails, or the link to it, the server
+ * frees the locks of an open transaction after that time.
  */
 const limitsOf = ({ statementTimeoutMilliseconds, idleTimeoutMilliseconds }: Limits): ServerLimits => ({
   statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
@@ -220,8 +238,9 @@ const limitsOf = ({ statementTimeoutMilliseconds, idleTimeoutMilliseconds }: Lim
 })
 
 /**
- * The settings of every session, regardless of the server's defaults. An administrator can change each of them for the whole server, and each
- * changes what a statement does: without autocommit, what is written outside a transaction is lost when its connection ends.
+ * The settings of every session, regardless of the server's defaults. An administrator can change each of them for the
+ * whole server, and each changes what a statement does: without autocommit, what is written outside a transaction is
+ * lost when its connection ends.
  */
 const sessionSettings = (version: string, limits: ServerLimits): string => {
   const statementLimit = /mariadb/i.test(version)
@@ -250,7 +269,12 @@ const sessionSettings = (version: string, limits: ServerLimits): string => {
   return `set ${settings.map((setting) => `session ${setting}`).join(', ')}`
 }
 
-const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown, host?: string) => void): void => {
+const setUp = (
+  connection: Connection,
+  waitMilliseconds: number,
+  limits: ServerLimits,
+  done: (failed: unknown, host?: string) => void,
+): void => {
   let isDone = false
   const end = (failed: unknown, host?: string): void => {
     if (isDone) return
@@ -264,12 +288,19 @@ const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerL
     const { version = '', host = '' } = (rows as { version?: string; host?: string }[])[0] ?? {}
     connection.query('set session transaction isolation level read committed, read write', (isolationError) => {
       if (isolationError !== null) return end(isolationError)
-      connection.query(sessionSettings(version, limits), (settingsError) => (settingsError === null ? end(undefined, host) : end(settingsError)))
+      connection.query(sessionSettings(version, limits), (settingsError) =>
+        settingsError === null ? end(undefined, host) : end(settingsError),
+      )
     })
   })
 }
 
-const schemaLimits: ServerLimits = { statementMilliseconds: 0, rowLockSeconds: 60, schemaLockSeconds: 60, idleSeconds: 3600 }
+const schemaLimits: ServerLimits = {
+  statementMilliseconds: 0,
+  rowLockSeconds: 60,
+  schemaLockSeconds: 60,
+  idleSeconds: 3600,
+}
 
 const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
   new Promise((resolve, reject) => {

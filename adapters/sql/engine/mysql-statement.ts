@@ -18,9 +18,13 @@ export const shownText = ({ sql, shown }: Statement): string => shown ?? sql
 
 const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
 
-export const isTimedOut = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === timedOutCode
+export const isTimedOut = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === timedOutCode
 
-/** Runs a statement on this connection, prepared unless its values are part of it. There is no time limit: the caller has the timer. */
+/**
+ * Runs a statement on this connection, prepared unless its values are part of it. There is no time limit: the caller
+ * has the timer.
+ */
 export const execute = (
   connection: PoolConnection,
   statement: Statement,
@@ -34,7 +38,8 @@ export const execute = (
     return answered(error, nothing)
   }
   const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
-    if (error !== null) return answered(statement.shown === undefined ? error : withoutValues(error, statement.shown), nothing)
+    if (error !== null)
+      return answered(statement.shown === undefined ? error : withoutValues(error, statement.shown), nothing)
     try {
       if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
     } catch (refused) {
@@ -44,12 +49,14 @@ export const execute = (
   }
   // With `null` for values the driver does not search the text for places of values.
   if (statement.shown !== undefined) connection.query({ sql: statement.sql, values: null }, done)
-  else if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
+  else if (statement.int64)
+    connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
   else connection.execute(statement.sql, values, done)
 }
 
 /** The driver adds the text of the statement to its errors. */
-const withoutValues = (error: unknown, shown: string): unknown => (error instanceof Error ? Object.assign(error, { sql: shown }) : error)
+const withoutValues = (error: unknown, shown: string): unknown =>
+  error instanceof Error ? Object.assign(error, { sql: shown }) : error
 
 /** Returns a promise, which rejects with the error of `timedOut` if the answer takes longer. */
 export const executeWithin = (
@@ -81,7 +88,11 @@ export const command = (connection: PoolConnection, sql: string, timeoutMillisec
 // The protocol's column types TINY, SHORT, LONG, LONGLONG and INT24.
 const integerTypes = new Set([1, 2, 3, 8, 9])
 
-const settleIntegers = (rows: Record<string, unknown>[], fields: readonly FieldPacket[], statement: Statement): void => {
+const settleIntegers = (
+  rows: Record<string, unknown>[],
+  fields: readonly FieldPacket[],
+  statement: Statement,
+): void => {
   if (rows.length === 0) return
   for (const field of fields) {
     const type = field.columnType
@@ -101,7 +112,9 @@ const toBigInts = (rows: Record<string, unknown>[], name: string): void => {
 const refuseText = (rows: Record<string, unknown>[], name: string, statement: Statement): void => {
   for (const row of rows) {
     if (typeof row[name] === 'string') {
-      throw new RangeError(`The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`)
+      throw new RangeError(
+        `The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`,
+      )
     }
   }
 }

@@ -3,7 +3,10 @@ import type { Bind, Constant, Prepare, Statement } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
-/** A placeholder for a bind while knex composes. `limit` and `offset` accept only values that parse as an integer: its marker. */
+/**
+ * A placeholder for a bind while knex composes. `limit` and `offset` accept only values that parse as an integer: its
+ * marker.
+ */
 class Placeholder {
   readonly name: string
   readonly marker: number
@@ -38,16 +41,22 @@ const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
 }
 
 /**
- * Returns the composer of named statements for a dialect. A statement is composed at its first use: a service has thousands,
- * and a command or a test uses few of them.
+ * Returns the composer of named statements for a dialect. A statement is composed at its first use: a service has
+ * thousands, and a command or a test uses few of them.
  */
-export const makePrepare = (composer: Knex): Prepare =>
+export const makePrepare =
+  (composer: Knex): Prepare =>
   (build, options = {}) => {
     let composed: Pick<Statement<never>, 'sql' | 'order'> | undefined
-    const text = (): Pick<Statement<never>, 'sql' | 'order'> => (composed ??= composeNamed(composer, build as NamedBuild))
+    const text = (): Pick<Statement<never>, 'sql' | 'order'> =>
+      (composed ??= composeNamed(composer, build as NamedBuild))
     return {
-      get sql() { return text().sql },
-      get order() { return text().order },
+      get sql() {
+        return text().sql
+      },
+      get order() {
+        return text().order
+      },
       int64: options.int64 ?? false,
     }
   }
@@ -89,7 +98,10 @@ const asBind = (value: unknown, sql: string): Bind => {
   }
 }
 
-/** Returns the values of a statement's binds in the driver's order, each converted by `encode`. Throws if a bind is missing. */
+/**
+ * Returns the values of a statement's binds in the driver's order, each converted by `encode`. Throws if a bind is
+ * missing.
+ */
 export const bindValues = <Encoded>(
   statement: Statement,
   binds: Readonly<Record<string, Bind>>,

@@ -4,7 +4,10 @@ import type { SqlDatabase } from '../kit/statement.ts'
 /** A database, and whether it takes changes. */
 export interface WatchedDatabase {
   readonly database: SqlDatabase
-  /** Returns why the database refused a change within the last 30 seconds (read-only, or full), in plain words, or undefined. */
+  /**
+   * Returns why the database refused a change within the last 30 seconds (read-only, or full), in plain words, or
+   * undefined.
+   */
   readonly refusal: () => string | undefined
 }
 
@@ -12,10 +15,13 @@ export interface WatchedDatabase {
 const keptMs = 30_000
 
 /**
- * Watches the changes that the service makes. No statement is added: each process writes its sign of life every three seconds, so a database that
- * takes no changes is noticed without requests.
+ * Watches the changes that the service makes. No statement is added: each process writes its sign of life every three
+ * seconds, so a database that takes no changes is noticed without requests.
  */
-export const watchChanges = (database: SqlDatabase, elapsedMs: () => number = () => performance.now()): WatchedDatabase => {
+export const watchChanges = (
+  database: SqlDatabase,
+  elapsedMs: () => number = () => performance.now(),
+): WatchedDatabase => {
   let last: { readonly atMs: number; readonly message: string } | undefined
   const noted = async <A>(change: Promise<A>): Promise<A> => {
     try {
@@ -26,7 +32,11 @@ export const watchChanges = (database: SqlDatabase, elapsedMs: () => number = ()
     }
   }
   return {
-    database: { ...database, run: (statement, binds) => noted(database.run(statement, binds)), transaction: (work) => noted(database.transaction(work)) },
+    database: {
+      ...database,
+      run: (statement, binds) => noted(database.run(statement, binds)),
+      transaction: (work) => noted(database.transaction(work)),
+    },
     refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : undefined),
   }
 }

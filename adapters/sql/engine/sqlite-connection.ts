@@ -4,7 +4,7 @@ import { bindValues, encodeForSqlite } from './prepare.ts'
 import type { Bind, RunResult, Statement } from '../kit/statement.ts'
 
 /** A statement prepared on this connection. */
-export interface Prepared {
+interface Prepared {
   readonly statement: Database.Statement<unknown[], unknown>
   readonly isReadonly: boolean
   readonly returnsRows: boolean
@@ -41,8 +41,9 @@ export const openSqliteConnection = (source: string | Buffer, mode: 'read-write'
 }
 
 /**
- * A file that exists must never be opened here: to close it again would release the locks that other connections of this process hold
- * on it (POSIX). The next process that closes its connection would then remove the WAL, with all later changes.
+ * A file that exists must never be opened here: to close it again would release the locks that other connections of
+ * this process hold on it (POSIX). The next process that closes its connection would then remove the WAL, with all
+ * later changes.
  */
 const createUnlessPresent = (path: string): void => {
   try {
@@ -102,9 +103,9 @@ const forgetOldest = (known: Map<string, Prepared>): void => {
 }
 
 /**
- * SQLite looks at the value of a `?` that is compared, and plans a join again each time one is bound, which takes ten times as
- * long as most joins. It does not look at `+?`: that is the same value, of the same type, and finds the same indexes.
- * A limit stays a plain `?`, since the best plan of a page depends on it.
+ * SQLite looks at the value of a `?` that is compared, and plans a join again each time one is bound, which takes ten
+ * times as long as most joins. It does not look at `+?`: that is the same value, of the same type, and finds the same
+ * indexes. A limit stays a plain `?`, since the best plan of a page depends on it.
  */
 const withLastingPlan = (sql: string): string => sql.replaceAll(/(?<= = )\?/g, '+?')
 
@@ -125,7 +126,9 @@ const refuseRounded = (row: unknown, statement: Statement): void => {
   for (const name in values) {
     const value = values[name]
     if (typeof value === 'number' && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER)) {
-      throw new RangeError(`The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`)
+      throw new RangeError(
+        `The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`,
+      )
     }
   }
 }

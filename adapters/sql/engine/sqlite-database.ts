@@ -48,8 +48,8 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
 }
 
 /**
- * A file that was removed or replaced while it is open still takes every change, and is gone when this process ends. So each change looks first
- * whether the path still leads to the file; that takes two microseconds.
+ * A file that was removed or replaced while it is open still takes every change, and is gone when this process ends. So
+ * each change looks first whether the path still leads to the file; that takes two microseconds.
  */
 const makeRefuseLost = (path: string): (() => void) => {
   const opened = statSync(path)
@@ -57,7 +57,10 @@ const makeRefuseLost = (path: string): (() => void) => {
     const now = statSync(path, { throwIfNoEntry: false })
     if (now?.ino === opened.ino && now.dev === opened.dev) return
     // Clients read this: it does not name the path.
-    throw new Unavailable(`The file of the database was ${now === undefined ? 'removed' : 'replaced'} while it was open. An operator must restore it and start the service again.`)
+    throw new Unavailable(
+      `The file of the database was ${now === undefined ? 'removed' : 'replaced'} while it was open. An ` +
+        'operator must restore it and start the service again.',
+    )
   }
 }
 
@@ -182,7 +185,8 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
   return {
     dialect: 'sqlite',
-    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) => step(() => writer.all(statement, binds) as Row[]),
+    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+      step(() => writer.all(statement, binds) as Row[]),
     first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
       step(() => writer.first(statement, binds) as Row | undefined),
     run: async (statement, binds) => step(() => writer.run(statement, binds)),

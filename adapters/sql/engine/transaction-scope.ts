@@ -23,7 +23,9 @@ export const makeSurroundings = (): Surroundings => {
     run: (state, work) => current.run(state, work),
     refuseInside: () => {
       if (current.getStore()?.open === true) {
-        throw new Error('A statement bypasses the transaction that surrounds it; run it on the transaction that the work was given.')
+        throw new Error(
+          'A statement bypasses the transaction that surrounds it; run it on the transaction that the work was given.',
+        )
       }
     },
   }

@@ -12,10 +12,10 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
-export interface AppliedMark {
+interface AppliedMark {
   /**
-   * Stores the mark, and the answer if there is one. Returns whether the mark is new, so that finding it later proves that
-   * this transaction was committed. Throws if another process has taken over the record.
+   * Stores the mark, and the answer if there is one. Returns whether the mark is new, so that finding it later proves
+   * that this transaction was committed. Throws if another process has taken over the record.
    */
   set(tx: SqlRunner, recordId: number, answer: StoredAnswer | undefined): Promise<boolean>
   /**
@@ -27,13 +27,26 @@ export interface AppliedMark {
 
 type Place = (name: 'id' | 'state' | 'status' | 'headers' | 'body') => Knex.Value
 
-export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
+const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
   const { prepare } = database
   const written = (p: Place) => ({ state: p('state'), status: p('status'), headers: p('headers'), body: p('body') })
-  const mark = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id'), state: 'started' }).update(written(p)))
+  const mark = prepare((k, p: Place) =>
+    k('idempotency_records')
+      .where({ id: p('id'), state: 'started' })
+      .update(written(p)),
+  )
   /** For a request of several transactions: the last one stores the answer. */
-  const markAgain = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).update(written(p)))
-  const read = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).select('state').forUpdate())
+  const markAgain = prepare((k, p: Place) =>
+    k('idempotency_records')
+      .where({ id: p('id') })
+      .update(written(p)),
+  )
+  const read = prepare((k, p: Place) =>
+    k('idempotency_records')
+      .where({ id: p('id') })
+      .select('state')
+      .forUpdate(),
+  )
   return {
     set: async (tx, recordId, answer) => {
       const row = { id: recordId, ...(answer === undefined ? onlyApplied : answered(answer)) }
@@ -51,7 +64,12 @@ export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
 
 const onlyApplied = { state: 'applied', status: null, headers: null, body: null }
 
-const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answered', status, headers: toWireJson(headers), body: body ?? null })
+const answered = ({ status, headers, body }: StoredAnswer) => ({
+  state: 'answered',
+  status,
+  headers: toWireJson(headers),
+  body: body ?? null,
+})
 
 /** Carries a Left out of the transaction, which would commit if the promise of the work resolved. */
 class Refused extends Error {
@@ -74,11 +92,11 @@ interface Progress<A> {
 export const unaudited = (): AuditTrail => ({ record: async () => undefined })
 
 /**
- * Transactions over SQL stores. Right commits; Left and throw roll back. After a deadlock the work runs again, at most four
- * times in total. If the answer to a commit is lost, the call's idempotency record shows the outcome; without a record,
- * `CommitOutcomeUnknown` is thrown. If the parent of a row is gone, the work runs once more, so that its checks can report
- * it; if they do not, `Overtaken` is thrown. `makeStores` receives the transaction and its audit trail, which `makeAudit`
- * creates for the call.
+ * Transactions over SQL stores. Right commits; Left and throw roll back. After a deadlock the work runs again, at most
+ * four times in total. If the answer to a commit is lost, the call's idempotency record shows the outcome; without a
+ * record, `CommitOutcomeUnknown` is thrown. If the parent of a row is gone, the work runs once more, so that its checks
+ * can report it; if they do not, `Overtaken` is thrown. `makeStores` receives the transaction and its audit trail,
+ * which `makeAudit` creates for the call.
  */
 export const makeSqlUnitOfWork = <Stores>(
   database: SqlDatabase,
@@ -95,7 +113,8 @@ export const makeSqlUnitOfWork = <Stores>(
           const outcome = await work(makeStores(tx, audit))
           if (isLeft(outcome)) throw new Refused(outcome)
           if ('flush' in audit) await audit.flush()
-          if (keyed !== undefined) progress.isProvable = await mark.set(tx, keyed.recordId, await keyed.answer?.(outcome.right))
+          if (keyed !== undefined)
+            progress.isProvable = await mark.set(tx, keyed.recordId, await keyed.answer?.(outcome.right))
           progress.result = outcome
           return outcome
         })
@@ -115,7 +134,8 @@ export const makeSqlUnitOfWork = <Stores>(
           } else if (isForeignKeyViolation(error)) {
             if (attempt > 1) throw new Overtaken(error)
           } else if (!isRetryable(error)) throw error
-          if (attempt === collisionAttempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
+          if (attempt === collisionAttempts)
+            throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
         }
         await sleep(collisionPause(attempt))
       }

@@ -22,11 +22,15 @@ interface Waiter {
   timer: NodeJS.Timeout
 }
 
-/** A timer that is later than this shows that the process stood still: it was stopped, or other work kept the event loop. */
+/**
+ * A timer that is later than this shows that the process stood still: it was stopped, or other work kept the event
+ * loop.
+ */
 const stillMilliseconds = 100
 
 /**
- * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood still.
+ * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood
+ * still.
  * @param message the message of the `Unavailable` that a caller gets after a timeout.
  */
 export const makeWaitQueue = (places: number, waitMilliseconds: number, message: string): WaitQueue => {

@@ -13,20 +13,38 @@ const bumped = (k: Knex): Knex.Raw => k.raw('version + 1')
 
 const statements = (db: SqlDatabase) => ({
   markUnconfirmed: db.prepare((k, p: Params<'id' | 'at'>) =>
-    k('users').where('id', p('id')).update({ is_active: false, unconfirmed_since: p('at'), version: bumped(k) }),
+    k('users')
+      .where('id', p('id'))
+      .update({ is_active: false, unconfirmed_since: p('at'), version: bumped(k) }),
   ),
   confirm: db.prepare((k, p: Params<'id'>) =>
-    k('users').where('id', p('id')).whereNotNull('unconfirmed_since').update({ is_active: true, unconfirmed_since: null, version: bumped(k) }),
+    k('users')
+      .where('id', p('id'))
+      .whereNotNull('unconfirmed_since')
+      .update({ is_active: true, unconfirmed_since: null, version: bumped(k) }),
   ),
   unconfirmedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
-    k('users').where('unconfirmed_since', '<', p('at')).where('id', '>', p('after')).orderBy('id').limit(p('limit')).select('id'),
+    k('users')
+      .where('unconfirmed_since', '<', p('at'))
+      .where('id', '>', p('after'))
+      .orderBy('id')
+      .limit(p('limit'))
+      .select('id'),
   ),
-  lockState: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('deactivated_at', 'unconfirmed_since').forUpdate()),
+  lockState: db.prepare((k, p: Params<'id'>) =>
+    k('users').where('id', p('id')).select('deactivated_at', 'unconfirmed_since').forUpdate(),
+  ),
   deactivate: db.prepare((k, p: Params<'id' | 'by' | 'at'>) =>
     k('users')
       .where('id', p('id'))
       .whereNull('deactivated_at')
-      .update({ is_active: false, unconfirmed_since: null, deactivated_at: p('at'), deactivated_by: p('by'), version: bumped(k) }),
+      .update({
+        is_active: false,
+        unconfirmed_since: null,
+        deactivated_at: p('at'),
+        deactivated_by: p('by'),
+        version: bumped(k),
+      }),
   ),
   deactivatedAt: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('deactivated_at')),
   reactivate: db.prepare((k, p: Params<'id'>) =>
@@ -49,7 +67,12 @@ const statements = (db: SqlDatabase) => ({
       ),
   ),
   deactivatedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
-    k('users').where('deactivated_at', '<', p('at')).where('id', '>', p('after')).orderBy('id').limit(p('limit')).select('id'),
+    k('users')
+      .where('deactivated_at', '<', p('at'))
+      .where('id', '>', p('after'))
+      .orderBy('id')
+      .limit(p('limit'))
+      .select('id'),
   ),
 })
 
@@ -70,7 +93,10 @@ interface DeactivatedRow extends IdRow {
 
 const idsOf = (rows: readonly IdRow[]): readonly UserId[] => rows.map((row) => Number(row.id) as UserId)
 
-/** The creation and removal of accounts on SQL. The data are columns of the users' own rows, so that they are deleted with them. */
+/**
+ * The creation and removal of accounts on SQL. The data are columns of the users' own rows, so that they are deleted
+ * with them.
+ */
 export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) => AccountLifeStore) => {
   const s = statements(db)
   const bindTerms = makeSearchTerms(db)
@@ -153,11 +179,21 @@ const holdingStatements = (db: SqlDatabase) => ({
       .limit(shown),
   ),
   memberships: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('org_members as m').join('accounts as a', 'a.id', 'm.org_id').where('m.user_id', p('id')).select('m.org_id', 'a.name').orderBy('m.org_id'),
+    k('org_members as m')
+      .join('accounts as a', 'a.id', 'm.org_id')
+      .where('m.user_id', p('id'))
+      .select('m.org_id', 'a.name')
+      .orderBy('m.org_id'),
   ),
-  lockOrganization: db.prepare((k, p: (n: 'orgId') => Knex.Value) => k('accounts').where('id', p('orgId')).select('id').forUpdate()),
+  lockOrganization: db.prepare((k, p: (n: 'orgId') => Knex.Value) =>
+    k('accounts').where('id', p('orgId')).select('id').forUpdate(),
+  ),
   isOwner: db.prepare((k, p: (n: Place) => Knex.Value) =>
-    k('org_members as m').where('m.user_id', p('id')).where('m.org_id', p('orgId')).whereExists(isOwner(k, p)).select('m.org_id'),
+    k('org_members as m')
+      .where('m.user_id', p('id'))
+      .where('m.org_id', p('orgId'))
+      .whereExists(isOwner(k, p))
+      .select('m.org_id'),
   ),
   otherOwner: db.prepare((k, p: (n: Place) => Knex.Value) => otherOwners(k, p).where('tm.org_id', p('orgId')).limit(1)),
   leaveTeams: db.prepare((k, p: (n: Place) => Knex.Value) =>
@@ -166,9 +202,16 @@ const holdingStatements = (db: SqlDatabase) => ({
   leaveGrants: db.prepare((k, p: (n: Place) => Knex.Value) =>
     k('object_grants').where('subject_type', 'user').where('subject_id', p('id')).where('org_id', p('orgId')).delete(),
   ),
-  leave: db.prepare((k, p: (n: Place) => Knex.Value) => k('org_members').where('user_id', p('id')).where('org_id', p('orgId')).delete()),
+  leave: db.prepare((k, p: (n: Place) => Knex.Value) =>
+    k('org_members').where('user_id', p('id')).where('org_id', p('orgId')).delete(),
+  ),
   organizations: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('org_members as m').join('accounts as a', 'a.id', 'm.org_id').where('m.user_id', p('id')).select('a.name').orderBy('a.lower_name').limit(shown),
+    k('org_members as m')
+      .join('accounts as a', 'a.id', 'm.org_id')
+      .where('m.user_id', p('id'))
+      .select('a.name')
+      .orderBy('a.lower_name')
+      .limit(shown),
   ),
   organizationOf: db.prepare((k, p: (n: 'id' | 'key') => Knex.Value) =>
     k('org_members as m')
@@ -189,17 +232,25 @@ const holdingStatements = (db: SqlDatabase) => ({
 })
 
 /** Reads what the tables of other parts hold for a user, so that identity does not depend on those parts. */
-export const makeSqlAccountHoldings = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => AccountHoldings) => {
+export const makeSqlAccountHoldings = (
+  db: SqlDatabase,
+  held: HeldObjects,
+): ((runner: SqlRunner) => AccountHoldings) => {
   const s = holdingStatements(db)
   /** Returns the user's organizations and locks their rows, so that the check for other owners is not a race. */
-  const heldMemberships = async (runner: SqlRunner, id: UserId): Promise<readonly { readonly orgId: number; readonly name: string }[]> => {
+  const heldMemberships = async (
+    runner: SqlRunner,
+    id: UserId,
+  ): Promise<readonly { readonly orgId: number; readonly name: string }[]> => {
     const rows = await runner.all<{ org_id: number | string; name: string }>(s.memberships, { id })
     const held = rows.map((row) => ({ orgId: Number(row.org_id), name: row.name }))
     for (const { orgId } of held) await runner.first(s.lockOrganization, { orgId })
     return held
   }
   const leave = async (runner: SqlRunner, id: UserId, orgId: number): Promise<boolean> => {
-    const mustStay = (await runner.first(s.isOwner, { id, orgId })) !== undefined && (await runner.first(s.otherOwner, { id, orgId })) === undefined
+    const mustStay =
+      (await runner.first(s.isOwner, { id, orgId })) !== undefined &&
+      (await runner.first(s.otherOwner, { id, orgId })) === undefined
     if (mustStay) return false
     await runner.run(s.leaveTeams, { id, orgId })
     await runner.run(s.leaveGrants, { id, orgId })
@@ -226,7 +277,10 @@ export const makeSqlAccountHoldings = (db: SqlDatabase, held: HeldObjects): ((ru
       return [...organizations.map((row) => `organization ${row.name}`), ...(await objectsOf(runner, id))]
     },
     async organizationOf(id, name) {
-      const row = await runner.first<{ org_id: number | string; name: string }>(s.organizationOf, { id, key: name.toLowerCase() })
+      const row = await runner.first<{ org_id: number | string; name: string }>(s.organizationOf, {
+        id,
+        key: name.toLowerCase(),
+      })
       return row === undefined ? undefined : { id: Number(row.org_id) as OrgId, name: row.name }
     },
     async isClientOrgUser(id) {

@@ -15,19 +15,28 @@ interface ActorRow extends StateRow {
 }
 
 /**
- * ActorCalls over accounts and access tokens: one query, or two if a site admin impersonated a user. The account, and the
- * impersonator's, must be enabled. The impersonator must still be a site admin. A token that made the call must exist and
- * must not be expired. Passwords and sessions are not checked again: work that they requested continues after they end.
+ * ActorCalls over accounts and access tokens: one query, or two if a site admin impersonated a user. The account, and
+ * the impersonator's, must be enabled. The impersonator must still be a site admin. A token that made the call must
+ * exist and must not be expired. Passwords and sessions are not checked again: work that they requested continues after
+ * they end.
  */
 export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => {
   const accountWithToken = db.prepare((k, p: Params<'userId' | 'tokenId'>) =>
     k('users as u')
       .join('accounts as a', 'a.id', 'u.id')
-      .leftJoin('access_tokens as t', (on) => on.on('t.user_id', 'u.id').andOn('t.id', k.raw('?', [p('tokenId') as Knex.RawBinding])))
+      .leftJoin('access_tokens as t', (on) =>
+        on.on('t.user_id', 'u.id').andOn('t.id', k.raw('?', [p('tokenId') as Knex.RawBinding])),
+      )
       .where('u.id', p('userId'))
-      .select(...stateColumns, 't.id as token_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at'),
+      .select(
+        ...stateColumns,
+        't.id as token_id',
+        't.created_at as token_created_at',
+        't.expires_at as token_expires_at',
+      ),
   )
-  const find = (userId: number, tokenId: number | undefined) => db.first<ActorRow>(accountWithToken, { userId, tokenId: tokenId ?? 0 })
+  const find = (userId: number, tokenId: number | undefined) =>
+    db.first<ActorRow>(accountWithToken, { userId, tokenId: tokenId ?? 0 })
 
   const isInForce = (row: ActorRow | undefined, actor: Actor): boolean => {
     if (row === undefined || !stateOf(row).isEnabled) return false
@@ -50,7 +59,11 @@ export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => 
 }
 
 const gone = ({ login, tokenId }: Actor) =>
-  ActorGone(`${login} may not do this any more: the account${tokenId === undefined ? '' : ', or the access token that asked,'} was disabled, removed or has run out.`)
+  ActorGone(
+    `${login} may not do this any more: the ` +
+      `account${tokenId === undefined ? '' : ', or the access token that asked,'} was disabled, removed or ` +
+      'has run out.',
+  )
 
 const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal => {
   const { userId, login, isSiteAdmin } = stateOf(row)
@@ -62,7 +75,9 @@ const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal =>
     isSiteAdmin,
     method: actor.method,
     scopes: actor.scopes,
-    ...(actor.tokenId === undefined ? {} : definedFields({ tokenId: actor.tokenId, tokenCreatedAt: createdAt, tokenExpiresAt: expiresAt })),
+    ...(actor.tokenId === undefined
+      ? {}
+      : definedFields({ tokenId: actor.tokenId, tokenCreatedAt: createdAt, tokenExpiresAt: expiresAt })),
     ...definedFields({ onlyOrgId: actor.onlyOrgId, impersonator: actor.impersonator }),
   }
 }

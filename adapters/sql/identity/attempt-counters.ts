@@ -67,13 +67,21 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
   const expiry = `case when ${isOver} then ${given('expires_at')} else ${table}.expires_at end`
   return {
     find: prepare((k, p: Place) =>
-      k(table).where('key_hash', p('key')).whereRaw(`expires_at > ${now}`).select('points', k.raw(`expires_at - ${now} as ??`, ['left']))),
+      k(table)
+        .where('key_hash', p('key'))
+        .whereRaw(`expires_at > ${now}`)
+        .select('points', k.raw(`expires_at - ${now} as ??`, ['left'])),
+    ),
     add: prepare((k, p: Place) => k.raw(`${row} ${onConflict(sum, expiry)}`, row3(p))),
     put: prepare((k, p: Place) => k.raw(`${row} ${onConflict(given('points'), given('expires_at'))}`, row3(p))),
     remove: prepare((k, p: Place) => k(table).where('key_hash', p('key')).whereRaw(`expires_at > ${now}`).delete()),
     purge: prepare((k) =>
       dialect === 'mysql'
         ? k.raw(`delete from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice}`)
-        : k.raw(`delete from ${table} where key_hash in (select key_hash from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice})`)),
+        : k.raw(
+            `delete from ${table} where key_hash in (select key_hash from ${table} where expires_at <= ` +
+              `${now} order by expires_at limit ${purgeSlice})`,
+          ),
+    ),
   }
 }

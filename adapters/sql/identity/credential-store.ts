@@ -3,10 +3,29 @@ import type { SessionId, TokenId } from '../../../core/kernel/ids.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'
-import { onlyClusterOf, optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
+import {
+  onlyClusterOf,
+  optionalInstant,
+  orgIdOf,
+  selectUsers,
+  sessionColumns,
+  sessionOf,
+  stateColumns,
+  stateOf,
+  userOf,
+  wordsOf,
+} from './rows.ts'
 
 /** The columns of a token that a request needs; `t` is the token's row. */
-const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.only_cluster_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
+const grantColumns = [
+  't.id as token_id',
+  't.scopes',
+  't.only_org_id',
+  't.only_cluster_id',
+  't.created_at as token_created_at',
+  't.expires_at as token_expires_at',
+  't.last_used_at',
+] as const
 
 interface GrantRow extends StateRow {
   readonly token_id: number | string
@@ -29,9 +48,14 @@ const grantOf = (row: GrantRow): TokenGrant => ({
   lastUsedAt: optionalInstant(row.last_used_at),
 })
 
-/** Selects the reference of the enrolled second factor of the user `u`. A factor without a confirmed first code does not count. */
+/**
+ * Selects the reference of the enrolled second factor of the user `u`. A factor without a confirmed first code does not
+ * count.
+ */
 const enrolledSecondFactor = (k: Knex): Knex.Raw =>
-  k.raw('(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null) as second_factor_ref')
+  k.raw(
+    '(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null) as second_factor_ref',
+  )
 
 const statements = (db: SqlDatabase) => ({
   tokenByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
@@ -52,7 +76,10 @@ const statements = (db: SqlDatabase) => ({
       .join('users as u', 'u.id', 's.user_id')
       .join('accounts as a', 'a.id', 'u.id')
       .where('s.session_hash', p('hash'))
-      .select(...stateColumns, ...sessionColumns.filter((column) => column !== 'user_id').map((column) => `s.${column}`)),
+      .select(
+        ...stateColumns,
+        ...sessionColumns.filter((column) => column !== 'user_id').map((column) => `s.${column}`),
+      ),
   ),
   passwordByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('accounts as a')
@@ -83,7 +110,8 @@ const statements = (db: SqlDatabase) => ({
       .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
       .update({ last_used_at: p('at') }),
   ),
-  // MySQL changes both rows in one statement. The owner's row is locked first, as by every change of the owner's tokens.
+  // MySQL changes both rows in one statement. The owner's row is locked first, as by every change of the owner's
+  // tokens.
   markTokenAndOwner: db.prepare((k, p: (n: 'id' | 'ownerId' | 'at') => Knex.Value & number) =>
     k.raw(
       `update users as u straight_join access_tokens as t on t.user_id = u.id
@@ -106,7 +134,8 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-type PasswordRow = StateRow & Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
+type PasswordRow = StateRow &
+  Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
 /** Reads credentials directly from the pool, with one prepared query each and no transaction. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
@@ -131,7 +160,10 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
       if (row === undefined) return undefined
       const secondFactorRef = row.second_factor_ref ?? undefined
       return {
-        account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef,
+        account: stateOf(row),
+        phc: row.password_hash,
+        hasSecondFactor: secondFactorRef !== undefined,
+        secondFactorRef,
         lastLoginAt: optionalInstant(row.last_login_at),
       }
     },

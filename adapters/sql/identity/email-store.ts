@@ -20,37 +20,62 @@ const withLogin = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
 
 const statements = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('emails').where('user_id', p('userId')).select(...emailColumns).orderBy([{ column: 'is_primary', order: 'desc' }, { column: 'id' }]),
+    k('emails')
+      .where('user_id', p('userId'))
+      .select(...emailColumns)
+      .orderBy([{ column: 'is_primary', order: 'desc' }, { column: 'id' }]),
   ),
   isTaken: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('id')),
   ownerOf: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('user_id')),
-  listAll: pageQuery(db, (k) => k('emails as e'), (_, rows, cut) => cut(withLogin(rows).orderBy('e.lower_email'))),
+  listAll: pageQuery(
+    db,
+    (k) => k('emails as e'),
+    (_, rows, cut) => cut(withLogin(rows).orderBy('e.lower_email')),
+  ),
   search: pageQuery(
     db,
     (k, p: Params<'from' | 'to'>) => k.from(matchedEmails(k, p).as('found')),
-    (_, rows, cut) => cut(withLogin(rows.join('emails as e', 'e.id', 'found.email_id')).orderBy([{ column: 'found.place' }, { column: 'e.lower_email' }])),
+    (_, rows, cut) =>
+      cut(
+        withLogin(rows.join('emails as e', 'e.id', 'found.email_id')).orderBy([
+          { column: 'found.place' },
+          { column: 'e.lower_email' },
+        ]),
+      ),
   ),
-  insert: db.prepare((k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
-    k('emails').insert({
-      user_id: p('userId'),
-      email: p('email'),
-      lower_email: p('key'),
-      verified: p('verified'),
-      verified_at: p('verifiedAt'),
-      is_primary: p('isPrimary'),
-      created_at: p('at'),
-    }),
+  insert: db.prepare(
+    (k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
+      k('emails').insert({
+        user_id: p('userId'),
+        email: p('email'),
+        lower_email: p('key'),
+        verified: p('verified'),
+        verified_at: p('verifiedAt'),
+        is_primary: p('isPrimary'),
+        created_at: p('at'),
+      }),
   ),
-  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) => k('emails').where('user_id', p('userId')).where('id', p('id')).delete()),
-  dropPrimary: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('emails').where('user_id', p('userId')).update({ is_primary: false })),
+  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
+    k('emails').where('user_id', p('userId')).where('id', p('id')).delete(),
+  ),
+  dropPrimary: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+    k('emails').where('user_id', p('userId')).update({ is_primary: false }),
+  ),
   verify: db.prepare((k, p: (n: 'userId' | 'key' | 'at') => Knex.Value) =>
-    k('emails').where({ user_id: p('userId'), lower_email: p('key') }).update({ verified: true, verified_at: p('at') }),
+    k('emails')
+      .where({ user_id: p('userId'), lower_email: p('key') })
+      .update({ verified: true, verified_at: p('at') }),
   ),
   lapsed: db.prepare((k, p: (n: 'key' | 'before') => Knex.Value) =>
-    k('emails').where({ lower_email: p('key'), verified: false, is_primary: false }).where('created_at', '<', p('before')).select('id', 'user_id'),
+    k('emails')
+      .where({ lower_email: p('key'), verified: false, is_primary: false })
+      .where('created_at', '<', p('before'))
+      .select('id', 'user_id'),
   ),
   removeUnconfirmed: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('emails').where({ id: p('id'), verified: false, is_primary: false }).delete(),
+    k('emails')
+      .where({ id: p('id'), verified: false, is_primary: false })
+      .delete(),
   ),
   makePrimary: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('emails').where('user_id', p('userId')).where('id', p('id')).update({ is_primary: true }),
@@ -76,12 +101,21 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
       },
       async listAll(text, page) {
         type Row = EmailRow & { readonly login: string }
-        const found = text === '' ? await s.listAll<Row>(runner, {}, page) : await s.search<Row>(runner, prefixRange(text), page)
+        const found =
+          text === '' ? await s.listAll<Row>(runner, {}, page) : await s.search<Row>(runner, prefixRange(text), page)
         return mapPage(found, (row) => ({ email: emailOf(row), login: row.login }))
       },
       async insert(userId, email, verified, isPrimary, at) {
         try {
-          await runner.run(s.insert, { userId, email: email.text, key: email.key, verified, verifiedAt: verified ? at.getTime() : null, isPrimary, at: at.getTime() })
+          await runner.run(s.insert, {
+            userId,
+            email: email.text,
+            key: email.key,
+            verified,
+            verifiedAt: verified ? at.getTime() : null,
+            isPrimary,
+            at: at.getTime(),
+          })
           await terms.learnEmail(email.key)
           return right(undefined)
         } catch (error) {
@@ -96,7 +130,10 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
         return (await runner.run(s.verify, { userId, key, at: at.getTime() })).affected === 1
       },
       async releaseUnconfirmed(key, before) {
-        const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, { key, before: before.getTime() })
+        const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, {
+          key,
+          before: before.getTime(),
+        })
         if (row === undefined) return undefined
         const removed = await runner.run(s.removeUnconfirmed, { id: Number(row.id) })
         return removed.affected === 1 ? (Number(row.user_id) as UserId) : undefined
@@ -139,7 +176,10 @@ const linkCodeStatements = (db: SqlDatabase) => ({
       .update({ closed_at: p('closedAt') }),
   ),
   closeAll: db.prepare((k, p: (n: 'userId' | 'kind' | 'now') => Knex.Value) =>
-    k('identity_codes').where({ user_id: p('userId'), kind: p('kind') }).whereNull('closed_at').update({ closed_at: p('now') }),
+    k('identity_codes')
+      .where({ user_id: p('userId'), kind: p('kind') })
+      .whereNull('closed_at')
+      .update({ closed_at: p('now') }),
   ),
   closeSentTo: db.prepare((k, p: (n: 'userId' | 'kind' | 'emailKey' | 'now') => Knex.Value) =>
     k('identity_codes')
@@ -148,7 +188,12 @@ const linkCodeStatements = (db: SqlDatabase) => ({
       .update({ closed_at: p('now') }),
   ),
   sentSince: db.prepare((k, p: (n: 'emailKey' | 'since') => Knex.Value) =>
-    k('identity_codes').where('lower_email', p('emailKey')).where('created_at', '>', p('since')).select('created_at').orderBy('created_at').limit(100),
+    k('identity_codes')
+      .where('lower_email', p('emailKey'))
+      .where('created_at', '>', p('since'))
+      .select('created_at')
+      .orderBy('created_at')
+      .limit(100),
   ),
   oldest: db.prepare((k, p: (n: 'at') => Knex.Value) =>
     k('identity_codes').where('created_at', '<', p('at')).select('id').orderBy('created_at').limit(maxPurged),
@@ -161,10 +206,21 @@ export const makeSqlLinkCodeStore = (db: SqlDatabase): ((runner: SqlRunner) => L
   const s = linkCodeStatements(db)
   return (runner) => ({
     async insert({ userId, kind, emailKey, hash, createdAt, expiresAt }) {
-      await runner.run(s.insert, { userId, kind, emailKey, hash, at: createdAt.getTime(), expires: expiresAt.getTime() })
+      await runner.run(s.insert, {
+        userId,
+        kind,
+        emailKey,
+        hash,
+        at: createdAt.getTime(),
+        expires: expiresAt.getTime(),
+      })
     },
     async find(kind, hash, now) {
-      const row = await runner.first<{ user_id: number | string; lower_email: string }>(s.find, { kind, hash, now: now.getTime() })
+      const row = await runner.first<{ user_id: number | string; lower_email: string }>(s.find, {
+        kind,
+        hash,
+        now: now.getTime(),
+      })
       return row === undefined ? undefined : { userId: Number(row.user_id) as UserId, emailKey: row.lower_email }
     },
     async use(kind, hash, now) {

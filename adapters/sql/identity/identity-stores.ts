@@ -14,12 +14,26 @@ import { makeSqlUserStore } from './user-store.ts'
 
 /** Returns the stores that hold what authenticates a caller. */
 export const makeSqlProvenStores = (db: SqlDatabase): ((runner: SqlRunner) => ProvenStores) => {
-  const [users, tokens, sessions, secondFactors] = [makeSqlUserStore(db), makeSqlAccessTokenStore(db), makeSqlSessionStore(db), makeSqlSecondFactorStore(db)]
-  return (runner) => ({ users: users(runner), tokens: tokens(runner), sessions: sessions(runner), secondFactors: secondFactors(runner) })
+  const [users, tokens, sessions, secondFactors] = [
+    makeSqlUserStore(db),
+    makeSqlAccessTokenStore(db),
+    makeSqlSessionStore(db),
+    makeSqlSecondFactorStore(db),
+  ]
+  return (runner) => ({
+    users: users(runner),
+    tokens: tokens(runner),
+    sessions: sessions(runner),
+    secondFactors: secondFactors(runner),
+  })
 }
 
 /** All stores of identity. Their statements are composed once, then bound to a runner. */
-export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects, fresh?: FreshUser): ((runner: SqlRunner) => IdentityStores) => {
+export const makeSqlIdentityStores = (
+  db: SqlDatabase,
+  held: HeldObjects,
+  fresh?: FreshUser,
+): ((runner: SqlRunner) => IdentityStores) => {
   const users = makeSqlUserStore(db, fresh)
   const emails = makeSqlEmailStore(db)
   const avatars = makeSqlAvatarStore(db)

@@ -21,8 +21,14 @@ export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => Ava
         .merge(['digest', 'bytes', 'created_at']),
     ),
     remove: db.prepare((k, p: Params<'accountId'>) => k('avatars').where('account_id', p('accountId')).delete()),
-    name: db.prepare((k, p: Params<'accountId' | 'digest'>) => k('accounts').where('id', p('accountId')).update({ avatar_digest: p('digest') })),
-    byDigest: db.prepare((k, p: Params<'digest'>) => k('avatars').where('digest', p('digest')).select('bytes').limit(1)),
+    name: db.prepare((k, p: Params<'accountId' | 'digest'>) =>
+      k('accounts')
+        .where('id', p('accountId'))
+        .update({ avatar_digest: p('digest') }),
+    ),
+    byDigest: db.prepare((k, p: Params<'digest'>) =>
+      k('avatars').where('digest', p('digest')).select('bytes').limit(1),
+    ),
   }
   return (runner) => ({
     async put(accountId, digest, bytes, at) {
@@ -41,17 +47,27 @@ export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => Ava
 }
 
 /** One side of the relation: the `other` column is joined to the users, and the `fixed` column selects the rows. */
-const sideQuery = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id'): PageQuery<'userId' | ViewerBind> =>
+const sideQuery = (
+  db: SqlDatabase,
+  fixed: 'user_id' | 'target_id',
+  other: 'user_id' | 'target_id',
+): PageQuery<'userId' | ViewerBind> =>
   pageQuery(
     db,
     (k, p: Params<'userId' | ViewerBind>) =>
-      k('users as u').join('follows as side', `side.${other}`, 'u.id').where(`side.${fixed}`, p('userId')).modify(visibleTo(k, p)),
+      k('users as u')
+        .join('follows as side', `side.${other}`, 'u.id')
+        .where(`side.${fixed}`, p('userId'))
+        .modify(visibleTo(k, p)),
     (k, rows, cut) => cut(withUserColumns(k, rows.join('accounts as a', 'a.id', 'u.id')).orderBy('a.lower_name')),
   )
 
 const statements = (db: SqlDatabase) => ({
   follow: db.prepare((k, p: (n: 'userId' | 'targetId' | 'at') => Knex.Value) =>
-    k('follows').insert({ user_id: p('userId'), target_id: p('targetId'), created_at: p('at') }).onConflict(['user_id', 'target_id']).ignore(),
+    k('follows')
+      .insert({ user_id: p('userId'), target_id: p('targetId'), created_at: p('at') })
+      .onConflict(['user_id', 'target_id'])
+      .ignore(),
   ),
   unfollow: db.prepare((k, p: (n: 'userId' | 'targetId') => Knex.Value) =>
     k('follows').where('user_id', p('userId')).where('target_id', p('targetId')).delete(),

@@ -1,6 +1,15 @@
 import type { Knex } from 'knex'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
-import type { AccessTokenRecord, AccountState, EmailRecord, NewAccessToken, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
+import type {
+  AccessTokenRecord,
+  AccountState,
+  EmailRecord,
+  NewAccessToken,
+  SessionRecord,
+  User,
+  UserVisibility,
+  Viewer,
+} from '../../../core/identity/types.ts'
 import type { Num } from '../kit/statement.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 
@@ -61,11 +70,12 @@ const plainColumns = [
 ] as const
 
 /**
- * Counts the users of one side of the follows, as the lists of followers show them to every signed-in user: without private users and
- * disabled accounts. It uses an index.
+ * Counts the users of one side of the follows, as the lists of followers show them to every signed-in user: without
+ * private users and disabled accounts. It uses an index.
  */
 const followCount = (fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id'): string =>
-  `(select count(*) from follows as f join users as fu on fu.id = f.${other} where f.${fixed} = u.id and fu.is_active = 1 and fu.visibility <> 'private')`
+  `(select count(*) from follows as f join users as fu on fu.id = f.${other} where f.${fixed} = u.id and ` +
+  `fu.is_active = 1 and fu.visibility <> 'private')`
 
 /** Adds the columns of users to a query of users `u` with their account `a`. */
 export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
@@ -82,7 +92,8 @@ export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBui
     )
 
 /** Selects users `u` with their account `a` and primary address `e`. */
-export const selectUsers = (k: Knex): Knex.QueryBuilder => withUserColumns(k, k('users as u').join('accounts as a', 'a.id', 'u.id'))
+export const selectUsers = (k: Knex): Knex.QueryBuilder =>
+  withUserColumns(k, k('users as u').join('accounts as a', 'a.id', 'u.id'))
 
 export const userOf = (row: UserRow): User => ({
   id: Number(row.id) as UserId,
@@ -121,7 +132,10 @@ export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
   seesAll: viewer.isSiteAdmin ? 1 : 0,
 })
 
-/** Leaves out the users `u` whom a viewer may not see: those of a narrower visibility, and those with a disabled account. */
+/**
+ * Leaves out the users `u` whom a viewer may not see: those of a narrower visibility, and those with a disabled
+ * account.
+ */
 export const visibleTo =
   (k: Knex, p: (name: ViewerBind) => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
@@ -133,7 +147,9 @@ export const visibleTo =
             .where((visible) =>
               visible
                 .where('u.visibility', 'public')
-                .orWhere((limited) => limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')]))),
+                .orWhere((limited) =>
+                  limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')])),
+                ),
             ),
         )
         .orWhere('u.id', p('viewerId'))
@@ -149,7 +165,14 @@ export interface StateRow {
   readonly prohibit_login: Num
   readonly must_change_password: Num
 }
-export const stateColumns = ['u.id as user_id', 'a.name as login', 'u.is_admin', 'u.is_active', 'u.prohibit_login', 'u.must_change_password'] as const
+export const stateColumns = [
+  'u.id as user_id',
+  'a.name as login',
+  'u.is_admin',
+  'u.is_active',
+  'u.prohibit_login',
+  'u.must_change_password',
+] as const
 export const stateOf = (row: StateRow): AccountState => ({
   userId: Number(row.user_id) as UserId,
   login: row.login,
@@ -175,16 +198,33 @@ export interface TokenRow {
   readonly expires_at: Num | null
   readonly last_used_at: Num | null
 }
-export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'only_cluster_id', 'created_at', 'expires_at', 'last_used_at'] as const
+export const tokenColumns = [
+  'id',
+  'user_id',
+  'name',
+  'last_eight',
+  'scopes',
+  'only_org_id',
+  'only_cluster_id',
+  'created_at',
+  'expires_at',
+  'last_used_at',
+] as const
 /**
- * Precedes each stored scope of a token that is confined to a cluster. Releases that do not know such tokens grant nothing for a word that
- * they do not know, whatever value the row has there.
+ * Precedes each stored scope of a token that is confined to a cluster. Releases that do not know such tokens grant
+ * nothing for a word that they do not know, whatever value the row has there.
  */
 const ofOneCluster = 'one-cluster/'
 export const wordsOf = (scopes: string): readonly string[] =>
-  scopes.split(' ').filter((word) => word !== '').map((word) => (word.startsWith(ofOneCluster) ? word.slice(ofOneCluster.length) : word))
+  scopes
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word) => (word.startsWith(ofOneCluster) ? word.slice(ofOneCluster.length) : word))
 /** Returns the scopes of a token as they are stored; `wordsOf` is the inverse. */
-export const storedScopes = ({ scopeWords, onlyClusterId }: Pick<NewAccessToken, 'scopeWords' | 'onlyClusterId'>): string =>
+export const storedScopes = ({
+  scopeWords,
+  onlyClusterId,
+}: Pick<NewAccessToken, 'scopeWords' | 'onlyClusterId'>): string =>
   scopeWords.map((word) => (onlyClusterId === undefined ? word : ofOneCluster + word)).join(' ')
 export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
 export const onlyClusterOf = (row: Pick<TokenRow, 'only_cluster_id'>): { readonly onlyClusterId?: ClusterId } =>
@@ -200,7 +240,9 @@ export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
   onlyOrgId: orgIdOf(row.only_org_id),
   ...(typeof row.only_org_name === 'string' ? { onlyOrgName: row.only_org_name } : {}),
   ...onlyClusterOf(row),
-  ...(typeof row.only_cluster_name === 'string' ? { onlyClusterName: `${row.only_cluster_owner}/${row.only_cluster_name}` } : {}),
+  ...(typeof row.only_cluster_name === 'string'
+    ? { onlyClusterName: `${row.only_cluster_owner}/${row.only_cluster_name}` }
+    : {}),
   createdAt: new Date(Number(row.created_at)),
   expiresAt: instantOf(row.expires_at),
   lastUsedAt: instantOf(row.last_used_at),
@@ -217,7 +259,17 @@ export interface SessionRow {
   readonly idle_expires_at: Num
   readonly expires_at: Num
 }
-export const sessionColumns = ['id', 'user_id', 'remember', 'source_ip', 'user_agent', 'created_at', 'last_seen_at', 'idle_expires_at', 'expires_at'] as const
+export const sessionColumns = [
+  'id',
+  'user_id',
+  'remember',
+  'source_ip',
+  'user_agent',
+  'created_at',
+  'last_seen_at',
+  'idle_expires_at',
+  'expires_at',
+] as const
 export const sessionOf = (row: SessionRow): SessionRecord => ({
   id: Number(row.id) as SessionId,
   userId: Number(row.user_id) as UserId,

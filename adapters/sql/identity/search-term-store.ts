@@ -12,12 +12,19 @@ interface WalkRow {
   readonly known: Num | null
 }
 
-/** Each row finds its term by the primary key of the terms. The term at place 0 is the whole text, from which the others follow. */
+/**
+ * Each row finds its term by the primary key of the terms. The term at place 0 is the whole text, from which the others
+ * follow.
+ */
 const statements = (db: SqlDatabase) => ({
   users: db.prepare((k, p: WalkBind) =>
     k('users as u')
       .leftJoin('user_search_terms as t', (join) =>
-        join.on('t.user_id', 'u.id').andOn('t.place', k.raw('0')).andOn('t.term', 'u.search_name').andOn('t.audience', k.raw(audience)),
+        join
+          .on('t.user_id', 'u.id')
+          .andOn('t.place', k.raw('0'))
+          .andOn('t.term', 'u.search_name')
+          .andOn('t.audience', k.raw(audience)),
       )
       .where('u.id', '>', p('after'))
       .whereNull('u.robot_org_id')
@@ -27,7 +34,9 @@ const statements = (db: SqlDatabase) => ({
   ),
   emails: db.prepare((k, p: WalkBind) =>
     k('emails as e')
-      .leftJoin('email_search_terms as t', (join) => join.on('t.email_id', 'e.id').andOn('t.place', k.raw('0')).andOn('t.term', 'e.lower_email'))
+      .leftJoin('email_search_terms as t', (join) =>
+        join.on('t.email_id', 'e.id').andOn('t.place', k.raw('0')).andOn('t.term', 'e.lower_email'),
+      )
       .where('e.id', '>', p('after'))
       .select('e.id', 't.email_id as known')
       .orderBy('e.id')

@@ -56,13 +56,27 @@ const seedStatements = (db: SqlDatabase) => ({
 })
 
 const recoveryStatements = (db: SqlDatabase) => ({
-  removeAll: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('recovery_codes').where('user_id', p('userId')).delete()),
-  insert: insertRows(db, 'recovery_codes', (p: Params<'userId' | 'hash' | 'at'>) => ({ user_id: p('userId'), code_hash: p('hash'), created_at: p('at') })),
+  removeAll: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+    k('recovery_codes').where('user_id', p('userId')).delete(),
+  ),
+  insert: insertRows(db, 'recovery_codes', (p: Params<'userId' | 'hash' | 'at'>) => ({
+    user_id: p('userId'),
+    code_hash: p('hash'),
+    created_at: p('at'),
+  })),
   use: db.prepare((k, p: (n: 'userId' | 'hash' | 'at') => Knex.Value) =>
-    k('recovery_codes').where('user_id', p('userId')).where('code_hash', p('hash')).whereNull('used_at').update({ used_at: p('at') }),
+    k('recovery_codes')
+      .where('user_id', p('userId'))
+      .where('code_hash', p('hash'))
+      .whereNull('used_at')
+      .update({ used_at: p('at') }),
   ),
   find: db.prepare((k, p: (n: 'userId' | 'hash') => Knex.Value) =>
-    k('recovery_codes').where('user_id', p('userId')).where('code_hash', p('hash')).whereNull('used_at').select('user_id'),
+    k('recovery_codes')
+      .where('user_id', p('userId'))
+      .where('code_hash', p('hash'))
+      .whereNull('used_at')
+      .select('user_id'),
   ),
   countUnused: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
     k('recovery_codes').where('user_id', p('userId')).whereNull('used_at').count({ total: '*' }),
@@ -101,7 +115,10 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
     },
     async replaceRecoveryCodes(userId, hashes, at) {
       await runner.run(recovery.removeAll, { userId })
-      await recovery.insert(runner, hashes.map((hash) => ({ userId, hash, at: at.getTime() })))
+      await recovery.insert(
+        runner,
+        hashes.map((hash) => ({ userId, hash, at: at.getTime() })),
+      )
     },
     async useRecoveryCode(userId, hash, at) {
       return (await runner.run(recovery.use, { userId, hash, at: at.getTime() })).affected > 0

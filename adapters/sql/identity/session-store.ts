@@ -48,7 +48,9 @@ const statements = (db: SqlDatabase) => ({
       expires_at: p('expires'),
     }),
   ),
-  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) => k('sessions').where('user_id', p('userId')).where('id', p('id')).delete()),
+  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
+    k('sessions').where('user_id', p('userId')).where('id', p('id')).delete(),
+  ),
   allBut: db.prepare((k, p: (n: 'userId' | 'keep') => Knex.Value) =>
     k('sessions').where('user_id', p('userId')).whereNot('id', p('keep')).select('id'),
   ),
@@ -97,13 +99,23 @@ const statements = (db: SqlDatabase) => ({
   loginsEnded: db.prepare((k, p: (n: 'at' | 'sessionsAt') => Knex.Value) =>
     k('remembered_logins as r')
       .where('r.expires_at', '<', p('at'))
-      .whereNotExists(k('sessions').whereRaw('sessions.remembered_id = r.id').where('sessions.expires_at', '>=', p('sessionsAt')).select(k.raw('1')))
+      .whereNotExists(
+        k('sessions')
+          .whereRaw('sessions.remembered_id = r.id')
+          .where('sessions.expires_at', '>=', p('sessionsAt'))
+          .select(k.raw('1')),
+      )
       .select('r.id', 'r.user_id')
       .orderBy('r.expires_at')
       .limit(maxPurged),
   ),
   ended: db.prepare((k, p: (n: 'at') => Knex.Value) =>
-    k('sessions').where('expires_at', '<', p('at')).whereNull('remembered_id').select('id', 'user_id').orderBy('expires_at').limit(maxPurged),
+    k('sessions')
+      .where('expires_at', '<', p('at'))
+      .whereNull('remembered_id')
+      .select('id', 'user_id')
+      .orderBy('expires_at')
+      .limit(maxPurged),
   ),
 })
 
@@ -112,7 +124,10 @@ export const makeSqlSessionStore = (db: SqlDatabase): ((runner: SqlRunner) => Se
   const s = statements(db)
   return (runner) => {
     const rememberedIdOf = async (userId: UserId, id: SessionId): Promise<number> =>
-      Number((await runner.first<{ remembered_id: number | string | null }>(s.rememberedIdOf, { userId, id }))?.remembered_id ?? noRow)
+      Number(
+        (await runner.first<{ remembered_id: number | string | null }>(s.rememberedIdOf, { userId, id }))
+          ?.remembered_id ?? noRow,
+      )
     return {
       async list(userId, now) {
         return (await runner.all<SessionRow>(s.list, { userId, now: now.getTime() })).map(sessionOf)
@@ -194,8 +209,17 @@ const rememberedOf = (row: RememberedRow): RememberedLogin => ({
 type RememberedBind = 'userId' | 'series' | 'secret' | 'sourceIp' | 'userAgent' | 'at' | 'expires'
 
 const rememberedStatements = (db: SqlDatabase) => ({
-  bySeries: db.prepare((k, p: (n: 'series') => Knex.Value) => k('remembered_logins').where('series_hash', p('series')).select(...columns)),
-  lock: db.prepare((k, p: (n: 'id') => Knex.Value) => k('remembered_logins').where('id', p('id')).select(...columns).forUpdate()),
+  bySeries: db.prepare((k, p: (n: 'series') => Knex.Value) =>
+    k('remembered_logins')
+      .where('series_hash', p('series'))
+      .select(...columns),
+  ),
+  lock: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('remembered_logins')
+      .where('id', p('id'))
+      .select(...columns)
+      .forUpdate(),
+  ),
   insert: db.prepare((k, p: (n: RememberedBind) => Knex.Value) =>
     k('remembered_logins').insert({
       user_id: p('userId'),
@@ -216,7 +240,9 @@ const rememberedStatements = (db: SqlDatabase) => ({
       .update({ secret_hash: p('next'), previous_hash: p('expected'), rotated_at: p('at') }),
   ),
   markUsed: db.prepare((k, p: (n: 'id' | 'at' | 'sourceIp' | 'userAgent') => Knex.Value) =>
-    k('remembered_logins').where('id', p('id')).update({ last_used_at: p('at'), source_ip: p('sourceIp'), user_agent: p('userAgent') }),
+    k('remembered_logins')
+      .where('id', p('id'))
+      .update({ last_used_at: p('at'), source_ip: p('sourceIp'), user_agent: p('userAgent') }),
   ),
 })
 

@@ -17,7 +17,12 @@ export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => P
     ),
     put: db.prepare((k, p: (n: Bind) => Knex.Value) =>
       k('page_sizes')
-        .insert({ user_id: p('userId'), product_ui: p('product'), console_ui: p('console'), platform_ui: p('platform') })
+        .insert({
+          user_id: p('userId'),
+          product_ui: p('product'),
+          console_ui: p('console'),
+          platform_ui: p('platform'),
+        })
         .onConflict('user_id')
         .merge(['product_ui', 'console_ui', 'platform_ui']),
     ),
@@ -26,7 +31,11 @@ export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => P
     async find(userId) {
       const row = await runner.first<PageSizeRow>(s.find, { userId })
       if (row === undefined) return undefined
-      return { productUi: Number(row.product_ui), consoleUi: Number(row.console_ui), platformUi: Number(row.platform_ui) }
+      return {
+        productUi: Number(row.product_ui),
+        consoleUi: Number(row.console_ui),
+        platformUi: Number(row.platform_ui),
+      }
     },
     async put(userId, { productUi, consoleUi, platformUi }) {
       await runner.run(s.put, { userId, product: productUi, console: consoleUi, platform: platformUi })
@@ -39,13 +48,21 @@ const registration = 'registration_open'
 const statements = (db: SqlDatabase) => ({
   setting: db.prepare((k, p: (n: 'name') => Knex.Value) => k('site_settings').where('name', p('name')).select('value')),
   set: db.prepare((k, p: (n: 'name' | 'value') => Knex.Value) =>
-    k('site_settings').insert({ name: p('name'), value: p('value') }).onConflict('name').merge({ value: p('value') }),
+    k('site_settings')
+      .insert({ name: p('name'), value: p('value') })
+      .onConflict('name')
+      .merge({ value: p('value') }),
   ),
   domains: db.prepare((k) => k('allowed_domains').select('domain').orderBy('domain')),
   addDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) =>
-    k('allowed_domains').insert({ domain: p('domain') }).onConflict('domain').ignore(),
+    k('allowed_domains')
+      .insert({ domain: p('domain') })
+      .onConflict('domain')
+      .ignore(),
   ),
-  removeDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) => k('allowed_domains').where('domain', p('domain')).delete()),
+  removeDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) =>
+    k('allowed_domains').where('domain', p('domain')).delete(),
+  ),
 })
 
 /** The rules of the site on SQL. A rule that was never set is closed. */

@@ -13,11 +13,22 @@ import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { TokenRow } from './rows.ts'
 import { storedScopes, tokenColumns, tokenOf } from './rows.ts'
 
-type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrgId' | 'onlyClusterId' | 'createdBy' | 'createdAt' | 'expiresAt'
+type InsertBind =
+  | 'userId'
+  | 'name'
+  | 'hash'
+  | 'lastEight'
+  | 'scopes'
+  | 'onlyOrgId'
+  | 'onlyClusterId'
+  | 'createdBy'
+  | 'createdAt'
+  | 'expiresAt'
 
 type ValueBind = 'userId' | 'id' | 'hash' | 'lastEight' | 'createdAt' | 'expiresAt'
 
-const tokensOf = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder => k('access_tokens as t').where('t.user_id', p('userId'))
+const tokensOf = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder =>
+  k('access_tokens as t').where('t.user_id', p('userId'))
 
 /** Selects tokens `t`, each with the name of the organization that it is limited to. */
 const withOrganization = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
@@ -58,23 +69,34 @@ const statements = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).delete(),
   ),
-  lock: db.prepare((k, p: Params<'userId' | 'id'>) => withOrganization(tokensOf(k, p)).where('t.id', p('id')).forUpdate()),
+  lock: db.prepare((k, p: Params<'userId' | 'id'>) =>
+    withOrganization(tokensOf(k, p)).where('t.id', p('id')).forUpdate(),
+  ),
   replaceValue: db.prepare((k, p: (n: ValueBind) => Knex.Value) =>
-    k('access_tokens').where('user_id', p('userId')).where('id', p('id')).update({
-      token_hash: p('hash'),
-      last_eight: p('lastEight'),
-      created_at: p('createdAt'),
-      expires_at: p('expiresAt'),
-      last_used_at: null,
-      warned_days: null,
-    }),
+    k('access_tokens')
+      .where('user_id', p('userId'))
+      .where('id', p('id'))
+      .update({
+        token_hash: p('hash'),
+        last_eight: p('lastEight'),
+        created_at: p('createdAt'),
+        expires_at: p('expiresAt'),
+        last_used_at: null,
+        warned_days: null,
+      }),
   ),
   madeAt: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).select('created_at'),
   ),
-  lockOwner: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('users').where('id', p('userId')).select('id').forUpdate()),
+  lockOwner: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+    k('users').where('id', p('userId')).select('id').forUpdate(),
+  ),
   ofCluster: db.prepare((k, p: (n: 'userId' | 'clusterId') => Knex.Value) =>
-    k('access_tokens').where('only_cluster_id', p('clusterId')).where('user_id', p('userId')).select(...tokenColumns).orderBy(['created_at', 'id']),
+    k('access_tokens')
+      .where('only_cluster_id', p('clusterId'))
+      .where('user_id', p('userId'))
+      .select(...tokenColumns)
+      .orderBy(['created_at', 'id']),
   ),
   all: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).select('id')),
 })
@@ -124,7 +146,14 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
       return row === undefined ? undefined : tokenOf(row)
     },
     async replaceValue(userId, id, { hash, lastEight, createdAt, expiresAt }) {
-      await runner.run(s.replaceValue, { userId, id, hash, lastEight, createdAt: createdAt.getTime(), expiresAt: expiresAt?.getTime() ?? null })
+      await runner.run(s.replaceValue, {
+        userId,
+        id,
+        hash,
+        lastEight,
+        createdAt: createdAt.getTime(),
+        expiresAt: expiresAt?.getTime() ?? null,
+      })
     },
     async isInForce(userId, id, createdAt) {
       const row = await runner.first<{ created_at: Num }>(s.madeAt, { userId, id })
@@ -149,16 +178,20 @@ interface ExpiringRow {
   readonly expires_at: Num
 }
 
-const notWarned = (column: string, days: Knex.Value) => (query: Knex.QueryBuilder): void => {
-  query.whereNull(column).orWhere(column, '>', days)
-}
+const notWarned =
+  (column: string, days: Knex.Value) =>
+  (query: Knex.QueryBuilder): void => {
+    query.whereNull(column).orWhere(column, '>', days)
+  }
 
 const expiryStatements = (db: SqlDatabase) => ({
   due: db.prepare((k, p: (n: 'now' | 'until' | 'life' | 'days' | 'limit') => Knex.Value & number) =>
     k('access_tokens as t')
       .join('users as u', 'u.id', 't.user_id')
       .join('accounts as a', 'a.id', 't.user_id')
-      .join('emails as e', (join) => join.on('e.user_id', 't.user_id').andOn('e.is_primary', k.raw('1')).andOn('e.verified', k.raw('1')))
+      .join('emails as e', (join) =>
+        join.on('e.user_id', 't.user_id').andOn('e.is_primary', k.raw('1')).andOn('e.verified', k.raw('1')),
+      )
       .where('t.expires_at', '>', p('now'))
       .where('t.expires_at', '<=', p('until'))
       .whereRaw('t.expires_at - t.created_at > ?', [p('life')])
@@ -171,10 +204,17 @@ const expiryStatements = (db: SqlDatabase) => ({
       .limit(p('limit')),
   ),
   mark: db.prepare((k, p: (n: 'id' | 'days' | 'seen') => Knex.Value) =>
-    k('access_tokens').where('id', p('id')).where(notWarned('warned_days', p('seen'))).update({ warned_days: p('days') }),
+    k('access_tokens')
+      .where('id', p('id'))
+      .where(notWarned('warned_days', p('seen')))
+      .update({ warned_days: p('days') }),
   ),
   ended: db.prepare((k, p: (n: 'at' | 'limit') => Knex.Value & number) =>
-    k('access_tokens').where('expires_at', '<', p('at')).select('id', 'user_id', 'name').orderBy(['expires_at', 'id']).limit(p('limit')),
+    k('access_tokens')
+      .where('expires_at', '<', p('at'))
+      .select('id', 'user_id', 'name')
+      .orderBy(['expires_at', 'id'])
+      .limit(p('limit')),
   ),
 })
 
@@ -184,7 +224,13 @@ export const makeSqlTokenExpiryStore = (db: SqlDatabase): ((runner: SqlRunner) =
   return (runner) => ({
     async dueWarnings(days, now, limit) {
       const life = days * dayMilliseconds
-      const rows = await runner.all<ExpiringRow>(s.due, { now: now.getTime(), until: now.getTime() + life, life, days, limit })
+      const rows = await runner.all<ExpiringRow>(s.due, {
+        now: now.getTime(),
+        until: now.getTime() + life,
+        life,
+        days,
+        limit,
+      })
       return rows.map((row) => ({
         id: Number(row.id) as TokenId,
         userId: Number(row.user_id) as UserId,
@@ -200,7 +246,11 @@ export const makeSqlTokenExpiryStore = (db: SqlDatabase): ((runner: SqlRunner) =
     },
     async endedBefore(at, limit) {
       const rows = await runner.all<{ id: Num; user_id: Num; name: string }>(s.ended, { at: at.getTime(), limit })
-      return rows.map((row) => ({ id: Number(row.id) as TokenId, userId: Number(row.user_id) as UserId, name: row.name }))
+      return rows.map((row) => ({
+        id: Number(row.id) as TokenId,
+        userId: Number(row.user_id) as UserId,
+        name: row.name,
+      }))
     },
   })
 }

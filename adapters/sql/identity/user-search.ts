@@ -12,12 +12,14 @@ const numbers = `(select 100 * h.d + 10 * t.d + o.d as i from ${digits('h', 2)} 
 /** The separators between the words of a full name. */
 const separators = `(' ', '-', '.', '''')`
 
-/** Who can find the user `u`: 0 everyone, 1 signed-in users, 2 site admins and the user. The same rule as `visibleTo`. */
+/**
+ * Who can find the user `u`: 0 everyone, 1 signed-in users, 2 site admins and the user. The same rule as `visibleTo`.
+ */
 export const audience = `case when u.is_active = 1 and u.visibility = 'public' then 0 when u.is_active = 1 and u.visibility = 'limited' then 1 else 2 end`
 
 /**
- * Maintains the search terms of users and addresses, in the transaction that changes them. The rows are deleted with their
- * user or address.
+ * Maintains the search terms of users and addresses, in the transaction that changes them. The rows are deleted with
+ * their user or address.
  */
 export interface SearchTerms {
   /** Called after a change of the name or the full name. */
@@ -30,8 +32,8 @@ export interface SearchTerms {
 
 /**
  * The terms of a user are the suffixes of the login from any position, and of the full name from the start of any word,
- * each to the end of `search_name`. Those of an address start at any position in it. A text that contains the search text
- * therefore has a term with it as a prefix, which a range of an index finds.
+ * each to the end of `search_name`. Those of an address start at any position in it. A text that contains the search
+ * text therefore has a term with it as a prefix, which a range of an index finds.
  */
 export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => SearchTerms) => {
   const length = db.dialect === 'mysql' ? 'char_length' : 'length'
@@ -75,7 +77,10 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
   })
 }
 
-/** The search is open to everyone, so it and its count stop earlier: its cost must be low regardless of the number of users. */
+/**
+ * The search is open to everyone, so it and its count stop earlier: its cost must be low regardless of the number of
+ * users.
+ */
 export const searchCountCap = 1_000
 
 type Range = 'from' | 'to'
@@ -88,7 +93,10 @@ const places = { wholeName: 0, insideName: 1, wholeAddress: 2, insideAddress: 3 
 const afterAll = '\u{10FFFF}'
 
 /** Returns the range of texts with a prefix, for an index that compares by bytes. */
-export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
+export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({
+  from: prefix,
+  to: prefix + afterAll,
+})
 
 /** Narrows to the terms that start with the search text. */
 const inRange = (query: Knex.QueryBuilder, p: (name: Range) => Knex.Value): Knex.QueryBuilder =>
@@ -96,14 +104,26 @@ const inRange = (query: Knex.QueryBuilder, p: (name: Range) => Knex.Value): Knex
 
 /** Selects what one audience finds at one place: the first terms of a range of the index, regardless of its size. */
 const slice = (k: Knex, p: SearchParameter, audience: number, place: number): Knex.QueryBuilder =>
-  k.select('*').from(
-    inRange(k('user_search_terms').where({ audience, place }), p).select('user_id', 'place', 'term').orderBy('term').limit(p('limit')).as('s'),
-  )
+  k
+    .select('*')
+    .from(
+      inRange(k('user_search_terms').where({ audience, place }), p)
+        .select('user_id', 'place', 'term')
+        .orderBy('term')
+        .limit(p('limit'))
+        .as('s'),
+    )
 
 const addressSlice = (k: Knex, p: SearchParameter, place: 0 | 1): Knex.QueryBuilder =>
   k
     .select('e.user_id', k.raw('? as place', [place === 0 ? places.wholeAddress : places.insideAddress]), 's.term')
-    .from(inRange(k('email_search_terms').where({ place }), p).select('email_id', 'term').orderBy('term').limit(p('limit')).as('s'))
+    .from(
+      inRange(k('email_search_terms').where({ place }), p)
+        .select('email_id', 'term')
+        .orderBy('term')
+        .limit(p('limit'))
+        .as('s'),
+    )
     .join('emails as e', 'e.id', 's.email_id')
 
 type Kind = 'anyone' | 'signedIn' | 'siteAdmin'
@@ -118,10 +138,14 @@ const joined = ([first, ...others]: readonly Knex.QueryBuilder[]): Knex.QueryBui
 const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Statement =>
   db.prepare((k, p: SearchParameter) =>
     joined([
-      ...(hasText ? [places.wholeName, places.insideName] : [places.wholeName]).flatMap((place) => audiences[kind].map((audience) => slice(k, p, audience, place))),
+      ...(hasText ? [places.wholeName, places.insideName] : [places.wholeName]).flatMap((place) =>
+        audiences[kind].map((audience) => slice(k, p, audience, place)),
+      ),
       ...(hasText && kind === 'siteAdmin' ? [addressSlice(k, p, 0), addressSlice(k, p, 1)] : []),
       // A private user can find their own account.
-      ...(kind === 'signedIn' ? [inRange(k('user_search_terms').where('user_id', p('viewerId')), p).select('user_id', 'place', 'term')] : []),
+      ...(kind === 'signedIn'
+        ? [inRange(k('user_search_terms').where('user_id', p('viewerId')), p).select('user_id', 'place', 'term')]
+        : []),
     ]),
   )
 
@@ -133,7 +157,8 @@ export interface MatchRow {
 }
 
 const byPlaceThenTerm = (a: MatchRow, b: MatchRow): number =>
-  Number(a.place) - Number(b.place) || (a.term < b.term ? -1 : a.term > b.term ? 1 : Number(a.user_id) - Number(b.user_id))
+  Number(a.place) - Number(b.place) ||
+  (a.term < b.term ? -1 : a.term > b.term ? 1 : Number(a.user_id) - Number(b.user_id))
 
 /** Returns the users of the matches, each once: those who start with the search text first. */
 export const usersOfMatches = (rows: readonly MatchRow[]): readonly UserId[] => [
@@ -153,35 +178,65 @@ export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: strin
 }
 
 /** Reports whether the user `u` has a term in the range. */
-export const isFound = (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
+export const isFound =
+  (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
     query.where((any) =>
       any
         .whereExists(inRange(k('user_search_terms as t').whereRaw('t.user_id = u.id'), p).select(k.raw('1')))
         .orWhereExists(
-          inRange(k('emails as o').join('email_search_terms as et', 'et.email_id', 'o.id').whereRaw('o.user_id = u.id').whereRaw('? = 1', [p('seesAll')]), p)
-            .select(k.raw('1')),
+          inRange(
+            k('emails as o')
+              .join('email_search_terms as et', 'et.email_id', 'o.id')
+              .whereRaw('o.user_id = u.id')
+              .whereRaw('? = 1', [p('seesAll')]),
+            p,
+          ).select(k.raw('1')),
         ),
     )
   }
 
 /**
- * Selects the matching users, with the place of their best match, for lists of all users. It stops where such lists stop
- * counting.
+ * Selects the matching users, with the place of their best match, for lists of all users. It stops where such lists
+ * stop counting.
  */
 export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
   const named = (place: number): Knex.QueryBuilder =>
-    k.select('*').from(inRange(k('user_search_terms').whereIn('audience', [0, 1, 2]).where({ place }), p).select('user_id', 'place').limit(countCap + 1).as('s'))
+    k.select('*').from(
+      inRange(k('user_search_terms').whereIn('audience', [0, 1, 2]).where({ place }), p)
+        .select('user_id', 'place')
+        .limit(countCap + 1)
+        .as('s'),
+    )
   const addressed = k
     .select('e.user_id', k.raw('? as place', [places.wholeAddress]))
-    .from(inRange(k('email_search_terms').whereIn('place', [0, 1]), p).select('email_id').limit(countCap + 1).as('s'))
+    .from(
+      inRange(k('email_search_terms').whereIn('place', [0, 1]), p)
+        .select('email_id')
+        .limit(countCap + 1)
+        .as('s'),
+    )
     .join('emails as e', 'e.id', 's.email_id')
-  return k.from(joined([named(places.wholeName), named(places.insideName), addressed]).as('x')).select('x.user_id').min({ place: 'x.place' }).groupBy('x.user_id')
+  return k
+    .from(joined([named(places.wholeName), named(places.insideName), addressed]).as('x'))
+    .select('x.user_id')
+    .min({ place: 'x.place' })
+    .groupBy('x.user_id')
 }
 
 /** Selects the matching addresses, with the place of their best match. */
 export const matchedEmails = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
   const at = (place: number): Knex.QueryBuilder =>
-    k.select('*').from(inRange(k('email_search_terms').where({ place }), p).select('email_id', 'place').orderBy('term').limit(countCap + 1).as('s'))
-  return k.from(joined([at(0), at(1)]).as('x')).select('x.email_id').min({ place: 'x.place' }).groupBy('x.email_id')
+    k.select('*').from(
+      inRange(k('email_search_terms').where({ place }), p)
+        .select('email_id', 'place')
+        .orderBy('term')
+        .limit(countCap + 1)
+        .as('s'),
+    )
+  return k
+    .from(joined([at(0), at(1)]).as('x'))
+    .select('x.email_id')
+    .min({ place: 'x.place' })
+    .groupBy('x.email_id')
 }

@@ -51,24 +51,33 @@ const changeable = (p: Params<RowBind>): Record<string, Knex.Value> => ({
 /** Activating an account ends its deactivation and its wait for confirmation, so that no job removes it. */
 const endsWaiting = (k: Knex, p: Params<'isActive'>): Record<string, Knex.Raw> =>
   Object.fromEntries(
-    ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [column, k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column])]),
+    ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [
+      column,
+      k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column]),
+    ]),
   )
 
 /** Selects users without robot accounts. */
 const people = (k: Knex): Knex.QueryBuilder => k('users as u').whereNull('u.robot_org_id')
 
 /**
- * Shows a page of users. Their ids are selected first, in the order of the index: otherwise MariaDB joins and sorts every
- * user before it cuts out the page. A space sorts before every character of a login, so the order of `search_name` is the
- * order of logins.
+ * Shows a page of users. Their ids are selected first, in the order of the index: otherwise MariaDB joins and sorts
+ * every user before it cuts out the page. A space sorts before every character of a login, so the order of
+ * `search_name` is the order of logins.
  */
 const alphabetically: Shown = (k, rows, cut) =>
-  selectUsers(k).join(cut(rows.select('u.id').orderBy('u.search_name')).as('found'), 'found.id', 'u.id').orderBy('u.search_name')
+  selectUsers(k)
+    .join(cut(rows.select('u.id').orderBy('u.search_name')).as('found'), 'found.id', 'u.id')
+    .orderBy('u.search_name')
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: Params<'id'>) => selectUsers(k).where('u.id', p('id'))),
-  byIds: paddedList((length) => db.prepare((k, p: Params<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length)))),
-  byLogin: db.prepare((k, p: Params<'key'>) => selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id')),
+  byIds: paddedList((length) =>
+    db.prepare((k, p: Params<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length))),
+  ),
+  byLogin: db.prepare((k, p: Params<'key'>) =>
+    selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id'),
+  ),
   byFormerLogin: db.prepare((k, p: Params<'key'>) =>
     selectUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p('key')),
   ),
@@ -79,7 +88,9 @@ const reads = (db: SqlDatabase) => ({
   list: pageQuery(db, people, alphabetically),
   passwordPhc: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('password_hash')),
   anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
-  lock: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),
+  lock: db.prepare((k, p: Params<'id'>) =>
+    k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate(),
+  ),
   lockActiveAdmins: db.prepare((k) =>
     k('users').where({ is_admin: 1, is_active: 1, prohibit_login: 0 }).select('id').orderBy('id').forUpdate(),
   ),
@@ -90,12 +101,18 @@ const writes = (db: SqlDatabase) => ({
     k('accounts').insert({ kind: 'user', name: p('name'), lower_name: p('key'), created_at: p('at') }),
   ),
   dropRedirect: db.prepare((k, p: Params<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
-  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
+  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) =>
+    k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') }),
+  ),
   renameAccount: db.prepare((k, p: Params<'id' | 'name' | 'key'>) =>
-    k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
+    k('accounts')
+      .where('id', p('id'))
+      .update({ name: p('name'), lower_name: p('key') }),
   ),
   renameUser: db.prepare((k, p: Params<'id' | 'searchName'>) =>
-    k('users').where('id', p('id')).update({ search_name: p('searchName'), version: k.raw('version + 1') }),
+    k('users')
+      .where('id', p('id'))
+      .update({ search_name: p('searchName'), version: k.raw('version + 1') }),
   ),
   insertUser: db.prepare((k, p: Params<RowBind | 'phc' | 'at'>) =>
     k('users').insert({ id: p('id'), password_hash: p('phc'), created_at: p('at'), ...changeable(p) }),
@@ -106,7 +123,9 @@ const writes = (db: SqlDatabase) => ({
       .update({ ...changeable(p), ...endsWaiting(k, p), version: k.raw('version + 1') }),
   ),
   setPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange'>) =>
-    k('users').where('id', p('id')).update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
+    k('users')
+      .where('id', p('id'))
+      .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
   ),
   swapPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange' | 'expected'>) =>
     k('users')
@@ -115,9 +134,16 @@ const writes = (db: SqlDatabase) => ({
       .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
   ),
   rehashPassword: db.prepare((k, p: Params<'id' | 'phc' | 'expected'>) =>
-    k('users').where('id', p('id')).where('password_hash', p('expected')).update({ password_hash: p('phc') }),
+    k('users')
+      .where('id', p('id'))
+      .where('password_hash', p('expected'))
+      .update({ password_hash: p('phc') }),
   ),
-  markLoggedIn: db.prepare((k, p: Params<'id' | 'at'>) => k('users').where('id', p('id')).update({ last_login_at: p('at') })),
+  markLoggedIn: db.prepare((k, p: Params<'id' | 'at'>) =>
+    k('users')
+      .where('id', p('id'))
+      .update({ last_login_at: p('at') }),
+  ),
   remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).delete()),
 })
 
@@ -131,9 +157,12 @@ type ListBind = FilterBind | 'from' | 'to'
 type ListParameter = Params<ListBind>
 
 /** A bind that is null does not narrow the list. */
-const same = (k: Knex, p: ListParameter, column: string, bind: FilterBind): Knex.Raw => k.raw('?? = coalesce(?, ??)', [column, p(bind), column])
+const same = (k: Knex, p: ListParameter, column: string, bind: FilterBind): Knex.Raw =>
+  k.raw('?? = coalesce(?, ??)', [column, p(bind), column])
 
-const hasSecondFactor = 'case when exists (select 1 from two_factors sf where sf.user_id = u.id and sf.enrolled_at is not null) then 1 else 0 end'
+const hasSecondFactor =
+  'case when exists (select 1 from two_factors sf where sf.user_id = u.id and sf.enrolled_at is not null) ' +
+  'then 1 else 0 end'
 
 const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder =>
   query
@@ -148,7 +177,8 @@ const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.Que
     .whereRaw(k.raw(`(? is null or ${hasSecondFactor} = ?)`, [p('hasSecondFactor'), p('hasSecondFactor')]))
 
 /** Narrows the query to the users who match a search text. */
-const matching = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder => narrowed(k, p, query).join(matchedUsers(k, p).as('found'), 'found.user_id', 'u.id')
+const matching = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder =>
+  narrowed(k, p, query).join(matchedUsers(k, p).as('found'), 'found.user_id', 'u.id')
 
 const orders: Readonly<Record<UserOrder, readonly [string, 'asc' | 'desc']>> = {
   alphabetically: ['u.search_name', 'asc'],
@@ -170,7 +200,13 @@ const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly strin
         db,
         (k, p: ListParameter) => chosen(k, p, k('users as u').join('accounts as a', 'a.id', 'u.id')),
         (k, rows, cut) =>
-          cut(withUserColumns(k, rows).orderBy([...(order === 'alphabetically' ? first.map((each) => ({ column: each })) : []), { column, order: direction }, { column: 'u.id' }])),
+          cut(
+            withUserColumns(k, rows).orderBy([
+              ...(order === 'alphabetically' ? first.map((each) => ({ column: each })) : []),
+              { column, order: direction },
+              { column: 'u.id' },
+            ]),
+          ),
       ),
     ]),
   ) as UserLists
@@ -179,7 +215,9 @@ const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly strin
  * Lists all users, filtered and ordered for an administrator. It is meant for a console, not for every request. With a
  * search text, users who start with it come first unless another order is requested.
  */
-export const userListStatements = (db: SqlDatabase): { readonly narrowed: UserLists; readonly matching: UserLists } => ({
+export const userListStatements = (
+  db: SqlDatabase,
+): { readonly narrowed: UserLists; readonly matching: UserLists } => ({
   narrowed: listsOf(db, narrowed, []),
   matching: listsOf(db, matching, ['found.place']),
 })

@@ -21,7 +21,19 @@ const maxSearchName = 160
 const searchNameOf = (login: string, fullName: string): string =>
   [...`${accountNameKey(login)} ${fullName.normalize('NFC').toLowerCase()}`].slice(0, maxSearchName).join('')
 
-const columnsOf = (user: Omit<User, 'id' | 'primaryEmail' | 'avatarDigest' | 'followersCount' | 'followingCount' | 'createdAt' | 'lastLoginAt' | 'version'>) => ({
+const columnsOf = (
+  user: Omit<
+    User,
+    | 'id'
+    | 'primaryEmail'
+    | 'avatarDigest'
+    | 'followersCount'
+    | 'followingCount'
+    | 'createdAt'
+    | 'lastLoginAt'
+    | 'version'
+  >,
+) => ({
   fullName: user.fullName,
   searchName: searchNameOf(user.login, user.fullName),
   isAdmin: user.isAdmin,
@@ -98,14 +110,24 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
   },
 })
 
-const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements>, runner: SqlRunner, byIds: UserStore['byIds']): Pick<UserStore, 'search'> => ({
+const searching = (
+  s: Statements,
+  matchesFor: ReturnType<typeof searchStatements>,
+  runner: SqlRunner,
+  byIds: UserStore['byIds'],
+): Pick<UserStore, 'search'> => ({
   async search(viewer, text, id, page) {
     const range = prefixRange(text)
     if (id !== undefined) {
-      const row = page.page === 1 ? await runner.first<UserRow>(s.searchOne, { ...range, ...viewerBinds(viewer), id }) : undefined
+      const row =
+        page.page === 1 ? await runner.first<UserRow>(s.searchOne, { ...range, ...viewerBinds(viewer), id }) : undefined
       return row === undefined ? { items: [], total: 0 } : { items: [userOf(row)], total: 1 }
     }
-    const rows = await runner.all<MatchRow>(matchesFor(viewer, text), { ...range, viewerId: viewer.userId ?? 0, limit: searchCountCap + 1 })
+    const rows = await runner.all<MatchRow>(matchesFor(viewer, text), {
+      ...range,
+      viewerId: viewer.userId ?? 0,
+      limit: searchCountCap + 1,
+    })
     const found = usersOfMatches(rows)
     const reached = found.slice(0, searchCountCap)
     const items = await byIds(reached.slice(pageOffset(page), pageOffset(page) + page.limit))
@@ -120,7 +142,12 @@ const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements
 
 const nameTaken = () => left(UserNameTaken('This name is already in use by a user or an organization.'))
 
-const naming = (s: Statements, terms: SearchTerms, fresh: FreshUser, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
+const naming = (
+  s: Statements,
+  terms: SearchTerms,
+  fresh: FreshUser,
+  runner: SqlRunner,
+): Pick<UserStore, 'insert' | 'rename'> => {
   const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {
     const key = accountNameKey(user.login)
     try {
@@ -150,7 +177,12 @@ const naming = (s: Statements, terms: SearchTerms, fresh: FreshUser, runner: Sql
     async insert(user) {
       const id = await insertAccount(user)
       if (id === undefined) return nameTaken()
-      await runner.run(s.insertUser, { id, phc: user.passwordPhc, at: user.createdAt.getTime(), ...freshUser(user, fresh) })
+      await runner.run(s.insertUser, {
+        id,
+        phc: user.passwordPhc,
+        at: user.createdAt.getTime(),
+        ...freshUser(user, fresh),
+      })
       await terms.learnUser(id)
       return right(id)
     },

@@ -27,7 +27,9 @@ interface RecordRow {
   readonly silence: number | null
 }
 
-type Place = (name: 'id' | 'keyHash' | 'requestHash' | 'instance' | 'status' | 'headers' | 'body' | 'age' | 'bound') => Knex.Value
+type Place = (
+  name: 'id' | 'keyHash' | 'requestHash' | 'instance' | 'status' | 'headers' | 'body' | 'age' | 'bound',
+) => Knex.Value
 
 /** Idempotency records in the table `idempotency_records`. The unique key hash decides which request is first. */
 export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: string): IdempotencyStore => {
@@ -46,7 +48,9 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
   }
   const insert = async (keyHash: Uint8Array, requestHash: Uint8Array): Promise<number | undefined> => {
     try {
-      const { insertId } = await doubting(database.run(statements.insert, { keyHash, requestHash, instance: instanceId }))
+      const { insertId } = await doubting(
+        database.run(statements.insert, { keyHash, requestHash, instance: instanceId }),
+      )
       open.add(insertId)
       return insertId
     } catch (error) {
@@ -88,7 +92,11 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
     sweep: async () => {
       const since = doubtfulSince
       if (since === undefined) return
-      const left = await database.all<{ id: number }>(statements.begunHere, { instance: instanceId, age: sweptMilliseconds, bound: sweepWindowMilliseconds })
+      const left = await database.all<{ id: number }>(statements.begunHere, {
+        instance: instanceId,
+        age: sweptMilliseconds,
+        bound: sweepWindowMilliseconds,
+      })
       for (const { id } of left) if (!open.has(id)) await database.run(statements.forget, { id })
       // A record created just before the failure is old enough only after this time.
       if (doubtfulSince === since && performance.now() - since > 2 * sweptMilliseconds) doubtfulSince = undefined
@@ -97,19 +105,24 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
   }
 }
 
-/** MySQL may end all but one of the inserts and deletes of one key that run at the same time. What is ended has changed nothing. */
+/**
+ * MySQL may end all but one of the inserts and deletes of one key that run at the same time. What is ended has changed
+ * nothing.
+ */
 const isDeadlock = (error: unknown): boolean => error instanceof Unavailable && isRetryable(error.cause)
 
 const judge = (row: RecordRow, requestHash: Uint8Array): BegunRequest | 'dead' => {
   if (Buffer.compare(row.request_hash, requestHash) !== 0) return { kind: 'mismatch' }
   if (row.state === 'answered') return { kind: 'answered', answer: storedAnswer(row) }
   const { silence } = row
-  if (silence !== null && silence <= deadMilliseconds) return { kind: 'in-progress', retryAfterSeconds: retryAfter(silence) }
+  if (silence !== null && silence <= deadMilliseconds)
+    return { kind: 'in-progress', retryAfterSeconds: retryAfter(silence) }
   return row.state === 'applied' ? { kind: 'applied-without-answer' } : 'dead'
 }
 
 /** A live process may answer at any moment. One that missed a heartbeat is considered dead after `deadMilliseconds`. */
-const retryAfter = (silence: number): number => (silence <= punctualMilliseconds ? 1 : Math.ceil((deadMilliseconds - silence + 1) / 1000))
+const retryAfter = (silence: number): number =>
+  silence <= punctualMilliseconds ? 1 : Math.ceil((deadMilliseconds - silence + 1) / 1000)
 
 const storedAnswer = ({ status, headers, body }: RecordRow): StoredAnswer => {
   if (status === null || headers === null) throw new Error('An answered idempotency record holds no answer')
@@ -123,9 +136,10 @@ const purge = async (database: SqlDatabase, statements: Statements): Promise<num
   let dropped = 0
   for (;;) {
     const slice = await database.first<{ created_at: number }>(statements.sliceEnd, { age: keptMilliseconds })
-    const { affected } = slice === undefined
-      ? await database.run(statements.purgeRest, { age: keptMilliseconds })
-      : await database.run(statements.purgeUntil, { bound: slice.created_at })
+    const { affected } =
+      slice === undefined
+        ? await database.run(statements.purgeRest, { age: keptMilliseconds })
+        : await database.run(statements.purgeUntil, { bound: slice.created_at })
     dropped += affected
     if (slice === undefined) return dropped
   }
@@ -142,20 +156,53 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
   return {
     insert: prepare((k, p: Place) =>
       k(table).insert({
-        key_hash: p('keyHash'), request_hash: p('requestHash'), instance_id: p('instance'), state: 'started', created_at: k.raw(now),
-      })),
+        key_hash: p('keyHash'),
+        request_hash: p('requestHash'),
+        instance_id: p('instance'),
+        state: 'started',
+        created_at: k.raw(now),
+      }),
+    ),
     find: prepare((k, p: Place) =>
-      k(`${table} as r`).leftJoin('instances as i', 'i.id', 'r.instance_id').where('r.key_hash', p('keyHash'))
-        .select('r.id', 'r.request_hash', 'r.state', 'r.status', 'r.headers', 'r.body', k.raw(`${now} - i.beat_at as silence`))),
+      k(`${table} as r`)
+        .leftJoin('instances as i', 'i.id', 'r.instance_id')
+        .where('r.key_hash', p('keyHash'))
+        .select(
+          'r.id',
+          'r.request_hash',
+          'r.state',
+          'r.status',
+          'r.headers',
+          'r.body',
+          k.raw(`${now} - i.beat_at as silence`),
+        ),
+    ),
     // Narrowed by age first: few records are created within the window.
     begunHere: prepare((k, p: Place) =>
-      k(table).whereRaw(newer, bound(p)).whereRaw(older, age(p)).where({ instance_id: p('instance'), state: 'started' }).select('id')),
+      k(table)
+        .whereRaw(newer, bound(p))
+        .whereRaw(older, age(p))
+        .where({ instance_id: p('instance'), state: 'started' })
+        .select('id'),
+    ),
     answer: prepare((k, p: Place) =>
-      k(table).where('id', p('id'))
-        .update({ state: 'answered', status: p('status'), headers: p('headers'), body: p('body') })),
-    forget: prepare((k, p: Place) => k(table).where({ id: p('id'), state: 'started' }).delete()),
+      k(table)
+        .where('id', p('id'))
+        .update({ state: 'answered', status: p('status'), headers: p('headers'), body: p('body') }),
+    ),
+    forget: prepare((k, p: Place) =>
+      k(table)
+        .where({ id: p('id'), state: 'started' })
+        .delete(),
+    ),
     sliceEnd: prepare((k, p: Place) =>
-      k(table).whereRaw(older, age(p)).orderBy('created_at').limit(1).offset(purgeSlice - 1).select('created_at')),
+      k(table)
+        .whereRaw(older, age(p))
+        .orderBy('created_at')
+        .limit(1)
+        .offset(purgeSlice - 1)
+        .select('created_at'),
+    ),
     purgeUntil: prepare((k, p: Place) => k(table).where('created_at', '<=', p('bound')).delete()),
     purgeRest: prepare((k, p: Place) => k(table).whereRaw(older, age(p)).delete()),
   }

@@ -39,14 +39,21 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
 const compose = ({ dialect, prepare }: SqlDatabase) => {
   const now = databaseNow(dialect)
   return {
-    beat: prepare((k, p: Place) => k('instances').where('id', p('id')).update({ beat_at: k.raw(now) })),
+    beat: prepare((k, p: Place) =>
+      k('instances')
+        .where('id', p('id'))
+        .update({ beat_at: k.raw(now) }),
+    ),
     enter: prepare((k, p: Place) => k('instances').insert({ id: p('id'), beat_at: k.raw(now) })),
     leave: prepare((k, p: Place) => k('instances').where('id', p('id')).delete()),
     removeOld: prepare((k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
   }
 }
 
-/** A clock is set back by less in normal service. Then a lease ends later than it was taken for, and is held all the same. */
+/**
+ * A clock is set back by less in normal service. Then a lease ends later than it was taken for, and is held all the
+ * same.
+ */
 const clockSlackSeconds = 60
 
 type LeaseBind = (name: 'name' | 'holder' | 'fence' | 'ttl' | 'longest') => Knex.Value
@@ -84,18 +91,34 @@ const binds = ({ name, holder, fence }: Lease) => ({ name, holder, fence })
 
 const composeLeases = ({ dialect, prepare }: SqlDatabase) => {
   const now = databaseNow(dialect)
-  const later = (k: Knex, p: LeaseBind, name: 'ttl' | 'longest' = 'ttl') => k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p(name) as Knex.RawBinding])
+  const later = (k: Knex, p: LeaseBind, name: 'ttl' | 'longest' = 'ttl') =>
+    k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p(name) as Knex.RawBinding])
   return {
     take: prepare((k, p: LeaseBind) =>
-      k('leases').where('name', p('name')).where((free) => free.whereRaw(`?? <= ${now}`, ['until']).orWhere('until', '>', later(k, p, 'longest')))
-        .update({ holder: p('holder'), fence: k.raw('fence + 1'), until: later(k, p) })),
-    create: prepare((k, p: LeaseBind) => k('leases').insert({ name: p('name'), holder: p('holder'), fence: 1, until: later(k, p) })),
-    fence: prepare((k, p: LeaseBind) => k('leases').where({ name: p('name'), holder: p('holder') }).select('fence')),
+      k('leases')
+        .where('name', p('name'))
+        .where((free) => free.whereRaw(`?? <= ${now}`, ['until']).orWhere('until', '>', later(k, p, 'longest')))
+        .update({ holder: p('holder'), fence: k.raw('fence + 1'), until: later(k, p) }),
+    ),
+    create: prepare((k, p: LeaseBind) =>
+      k('leases').insert({ name: p('name'), holder: p('holder'), fence: 1, until: later(k, p) }),
+    ),
+    fence: prepare((k, p: LeaseBind) =>
+      k('leases')
+        .where({ name: p('name'), holder: p('holder') })
+        .select('fence'),
+    ),
     renew: prepare((k, p: LeaseBind) =>
-      k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).whereRaw(`?? > ${now}`, ['until'])
-        .update({ until: later(k, p) })),
+      k('leases')
+        .where({ name: p('name'), holder: p('holder'), fence: p('fence') })
+        .whereRaw(`?? > ${now}`, ['until'])
+        .update({ until: later(k, p) }),
+    ),
     // The row is kept, so that the fence continues to grow.
     release: prepare((k, p: LeaseBind) =>
-      k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).update({ until: 0 })),
+      k('leases')
+        .where({ name: p('name'), holder: p('holder'), fence: p('fence') })
+        .update({ until: 0 }),
+    ),
   }
 }

@@ -3,11 +3,15 @@ import type { Bind, SqlRunner, Statement } from './statement.ts'
 
 /** Returns the database's clock in milliseconds since the epoch, as SQL for use inside statements. */
 export const databaseNow = (dialect: 'sqlite' | 'mysql'): string =>
-  dialect === 'sqlite' ? "cast(round(unixepoch('subsec') * 1000) as integer)" : 'cast(unix_timestamp(now(3)) * 1000 as signed)'
+  dialect === 'sqlite'
+    ? "cast(round(unixepoch('subsec') * 1000) as integer)"
+    : 'cast(unix_timestamp(now(3)) * 1000 as signed)'
 
-/** The lengths for which statements with a list are composed. A shorter list is padded, so that few statements exist. */
-export const listLengths = [1, 10, 100, 500] as const
-export const longestList = 500
+/**
+ * The lengths for which statements with a list are composed. A shorter list is padded, so that few statements exist.
+ */
+const listLengths = [1, 10, 100, 500] as const
+const longestList = 500
 
 /** Returns the placeholders for a list of the given length. */
 export const listSlots = (p: (name: string) => Knex.Value, length: number): Knex.Value[] =>
@@ -51,9 +55,9 @@ export const rowsFor = async <Row>(
 }
 
 /**
- * Deletes the rows whose ids `ids` selects, one by one, by `remove`, whose binds are those of `ids` and `id`. Returns the
- * number of deleted rows. A delete by another column may scan a table that is still small and then wait for rows of others:
- * two users who sign in at the same time would deadlock. The caller must hold a lock that prevents new rows.
+ * Deletes the rows whose ids `ids` selects, one by one, by `remove`, whose binds are those of `ids` and `id`. Returns
+ * the number of deleted rows. A delete by another column may scan a table that is still small and then wait for rows of
+ * others: two users who sign in at the same time would deadlock. The caller must hold a lock that prevents new rows.
  */
 export const removeEach = async <Names extends string>(
   runner: SqlRunner,

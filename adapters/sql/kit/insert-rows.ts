@@ -3,17 +3,23 @@ import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { Bind, Constant, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
 
 /** None of these characters has a meaning within quotes, in any mode of the server. By code: 1 if it is one of them. */
-const plain = Uint8Array.from({ length: 128 }, (_, code) => (/[\w .,:;/+\-=@#()[\]{}"<>|&!~*$^]/.test(String.fromCharCode(code)) ? 1 : 0))
+const plain = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[\w .,:;/+\-=@#()[\]{}"<>|&!~*$^]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
 const quote = 0x27
 
-/** The text of a statement of MySQL with literals, as bytes: thousands of short strings that are joined would cost several times as much. */
-export interface SqlText {
+/**
+ * The text of a statement of MySQL with literals, as bytes: thousands of short strings that are joined would cost
+ * several times as much.
+ */
+interface SqlText {
   readonly length: () => number
   /** Adds SQL, which must be ASCII. */
   sql(text: string): void
   /**
-   * Adds a value. A text with a character that is not known to be harmless is written as the hexadecimal digits of its bytes, so that
-   * nothing depends on how the server reads quotes and backslashes. Only for values that are stored, not compared.
+   * Adds a value. A text with a character that is not known to be harmless is written as the hexadecimal digits of its
+   * bytes, so that nothing depends on how the server reads quotes and backslashes. Only for values that are stored, not
+   * compared.
    */
   value(value: Bind): void
   /** Returns the text, and begins a new one. */
@@ -75,15 +81,19 @@ const literalOf = (value: Exclude<Bind, string>): string => {
 }
 
 /** Inserts rows, in order. */
-export type InsertRows<Names extends string> = (runner: SqlRunner, rows: readonly Readonly<Record<Names, Bind>>[]) => Promise<void>
+export type InsertRows<Names extends string> = (
+  runner: SqlRunner,
+  rows: readonly Readonly<Record<Names, Bind>>[],
+) => Promise<void>
 
 type Row = (p: Params<string>, k: Knex) => Readonly<Record<string, Knex.Value>>
 type OnConflict = (insert: Knex.QueryBuilder) => Knex.QueryBuilder
 type Composer = Pick<SqlDatabase, 'prepare' | 'dialect'>
 
 /**
- * Composes the insert of any number of rows, each as `row` says. `onConflict` says what becomes of a row whose key exists; without it, the
- * statement fails. Many rows take several statements, so the caller must be in a transaction: a failure may leave a part of the rows.
+ * Composes the insert of any number of rows, each as `row` says. `onConflict` says what becomes of a row whose key
+ * exists; without it, the statement fails. Many rows take several statements, so the caller must be in a transaction: a
+ * failure may leave a part of the rows.
  */
 export const insertRows = <Names extends string>(
   db: Composer,
@@ -97,7 +107,10 @@ const mostPrepared = 256
 /** More than the columns of any table. */
 const widest = 64
 
-/** For SQLite, which takes at most 500 rows: a statement for 1, 2, 4, and so on up to 256 rows, composed when it is first needed. */
+/**
+ * For SQLite, which takes at most 500 rows: a statement for 1, 2, 4, and so on up to 256 rows, composed when it is
+ * first needed.
+ */
 const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
   const statements = new Map<number, Statement>()
   const slots = new Map<string, number>()
@@ -110,7 +123,11 @@ const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnCon
   const statementFor = (length: number): Statement =>
     getOrMake(statements, length, () =>
       db.prepare((k, p: Params<string>) =>
-        onConflict(k(table).insert(Array.from({ length }, (_, index) => row((name) => p(String(index * widest + slotOf(name))), k)))),
+        onConflict(
+          k(table).insert(
+            Array.from({ length }, (_, index) => row((name) => p(String(index * widest + slotOf(name))), k)),
+          ),
+        ),
       ),
     )
   const bindsOf = (rows: readonly Readonly<Record<string, Bind>>[]): Record<number, Bind> => {
@@ -124,7 +141,7 @@ const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnCon
     return binds
   }
   return async (runner, rows) => {
-    for (let at = 0; at < rows.length; ) {
+    for (let at = 0; at < rows.length;) {
       const length = Math.min(mostPrepared, 2 ** Math.floor(Math.log2(rows.length - at)))
       await runner.run(statementFor(length), bindsOf(rows.slice(at, at + length)))
       at += length
@@ -136,11 +153,12 @@ const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnCon
 const longestText = 2 ** 22
 
 /**
- * For MySQL: the values are written into the text of the statement. Sending thousands of values to a prepared statement costs this
- * process several times as much, and a statement of its own for each number of rows.
+ * For MySQL: the values are written into the text of the statement. Sending thousands of values to a prepared statement
+ * costs this process several times as much, and a statement of its own for each number of rows.
  */
 const insertTexts = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
-  const compose = (length: number): Statement => db.prepare((k, p: Params<string>) => onConflict(k(table).insert(Array.from({ length }, () => row(p, k)))))
+  const compose = (length: number): Statement =>
+    db.prepare((k, p: Params<string>) => onConflict(k(table).insert(Array.from({ length }, () => row(p, k)))))
   let parts: InsertParts | undefined
   return async (runner, rows) => {
     if (rows.length === 0) return
@@ -184,6 +202,7 @@ const partsOf = (one: Statement, two: Statement): InsertParts => {
   const end = start + two.sql.length - one.sql.length - separator.length
   const [head, tuple, tail] = [one.sql.slice(0, start), one.sql.slice(start, end), one.sql.slice(end)]
   const pieces = tuple.split('?')
-  if (two.sql !== head + tuple + separator + tuple + tail || pieces.length !== one.order.length + 1) throw new Error(`The insert has another form than expected: ${one.sql}`)
+  if (two.sql !== head + tuple + separator + tuple + tail || pieces.length !== one.order.length + 1)
+    throw new Error(`The insert has another form than expected: ${one.sql}`)
   return { head, pieces, order: one.order, tail }
 }

@@ -33,7 +33,10 @@ export const makeObjectRowsRegister = (): ObjectRowsRegister => {
   return {
     add(...rows) {
       for (const one of rows) {
-        if (isClosed) throw new Error(`The rows of the object type ${one.type} are registered too late: statements are composed already.`)
+        if (isClosed)
+          throw new Error(
+            `The rows of the object type ${one.type} are registered too late: statements are composed already.`,
+          )
         if (registered.has(one.type)) throw new Error(`The rows of the object type ${one.type} are registered twice.`)
         registered.set(one.type, one)
       }
@@ -46,7 +49,7 @@ export const makeObjectRowsRegister = (): ObjectRowsRegister => {
 }
 
 /** An object that an account owns, and that would be left without an owner if the account were deleted. */
-export interface HeldObject {
+interface HeldObject {
   readonly type: string
   readonly name: string
 }
@@ -64,14 +67,20 @@ export const makeSqlHeldObjects = (db: SqlDatabase, register: ObjectRowsRegister
       .sort((a, b) => (a.type < b.type ? -1 : 1))
       .map(({ type, table, owner }) => ({
         type,
-        statement: db.prepare((k, p: Params<'id' | 'limit'>) => k(table).where(owner, p('id')).select('name').orderBy('name').limit(p('limit'))),
+        statement: db.prepare((k, p: Params<'id' | 'limit'>) =>
+          k(table).where(owner, p('id')).select('name').orderBy('name').limit(p('limit')),
+        ),
       }))
   return async (runner, accountId, limit) => {
     statements ??= compose()
     const held: HeldObject[] = []
     for (const { type, statement } of statements) {
       if (held.length >= limit) break
-      for (const { name } of await runner.all<{ name: string }>(statement, { id: accountId, limit: limit - held.length })) held.push({ type, name })
+      for (const { name } of await runner.all<{ name: string }>(statement, {
+        id: accountId,
+        limit: limit - held.length,
+      }))
+        held.push({ type, name })
     }
     return held
   }

@@ -6,8 +6,8 @@ import { filteredPage, pageQuery } from './page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner } from './statement.ts'
 
 /**
- * A table whose rows belong to one account each, with a name that is unique within the account. Besides the columns named
- * here it has `id`, `created_at` and `updated_at`.
+ * A table whose rows belong to one account each, with a name that is unique within the account. Besides the columns
+ * named here it has `id`, `created_at` and `updated_at`.
  */
 export interface OwnedTable<Content extends string> {
   readonly table: string
@@ -30,27 +30,49 @@ export interface OwnedRows<Row, Content extends string> {
   /** Returns the id; undefined if the owner has a row of that name. The first version is 1. */
   insert(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<number | undefined>
   /** Returns false if the row does not exist or has another version. Only for tables with the column `version`. */
-  replace(ownerId: number, id: number, version: number, content: Readonly<Record<Content, Bind>>, at: Date): Promise<boolean>
+  replace(
+    ownerId: number,
+    id: number,
+    version: number,
+    content: Readonly<Record<Content, Bind>>,
+    at: Date,
+  ): Promise<boolean>
   /** Inserts the row, or replaces its content. Only for tables without the column `version`. */
   put(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<void>
   /** Returns the id of the removed row; undefined if there was none. */
   remove(ownerId: number, name: string): Promise<number | undefined>
 }
 
-const statementsOf = <Content extends string>(db: SqlDatabase, { table, owner, name, shown, content }: OwnedTable<Content>) => {
-  const named = (k: Knex, p: Params<'ownerId' | 'name'>): Knex.QueryBuilder => k(table).where(owner.column, p('ownerId')).where(name, p('name'))
-  const written = (p: Params<Content>): Record<string, Knex.Value> => Object.fromEntries(content.map((column) => [column, p(column)]))
+const statementsOf = <Content extends string>(
+  db: SqlDatabase,
+  { table, owner, name, shown, content }: OwnedTable<Content>,
+) => {
+  const named = (k: Knex, p: Params<'ownerId' | 'name'>): Knex.QueryBuilder =>
+    k(table).where(owner.column, p('ownerId')).where(name, p('name'))
+  const written = (p: Params<Content>): Record<string, Knex.Value> =>
+    Object.fromEntries(content.map((column) => [column, p(column)]))
   const inserted = (p: Params<Content | 'ownerId' | 'name' | 'at'>): Record<string, Knex.Value> => ({
-    [owner.column]: p('ownerId'), [name]: p('name'), ...written(p), created_at: p('at'), updated_at: p('at'),
+    [owner.column]: p('ownerId'),
+    [name]: p('name'),
+    ...written(p),
+    created_at: p('at'),
+    updated_at: p('at'),
   })
   return {
     find: db.prepare((k, p: Params<'ownerId' | 'name'>) => named(k, p).select(...shown)),
     idOf: db.prepare((k, p: Params<'ownerId' | 'name'>) => named(k, p).select('id').forUpdate()),
-    lockOwner: db.prepare((k, p: Params<'ownerId'>) => k(owner.table).where('id', p('ownerId')).select('id').forUpdate()),
+    lockOwner: db.prepare((k, p: Params<'ownerId'>) =>
+      k(owner.table).where('id', p('ownerId')).select('id').forUpdate(),
+    ),
     count: db.prepare((k, p: Params<'ownerId'>) => k(table).where(owner.column, p('ownerId')).count('* as total')),
-    insert: db.prepare((k, p: Params<Content | 'ownerId' | 'name' | 'at'>) => k(table).insert({ ...inserted(p), version: 1 })),
+    insert: db.prepare((k, p: Params<Content | 'ownerId' | 'name' | 'at'>) =>
+      k(table).insert({ ...inserted(p), version: 1 }),
+    ),
     put: db.prepare((k, p: Params<Content | 'ownerId' | 'name' | 'at'>) =>
-      k(table).insert(inserted(p)).onConflict([owner.column, name]).merge({ ...written(p), updated_at: p('at') }),
+      k(table)
+        .insert(inserted(p))
+        .onConflict([owner.column, name])
+        .merge({ ...written(p), updated_at: p('at') }),
     ),
     replace: db.prepare((k, p: Params<Content | 'ownerId' | 'id' | 'version' | 'at'>) =>
       k(table)
@@ -59,12 +81,17 @@ const statementsOf = <Content extends string>(db: SqlDatabase, { table, owner, n
         .where('version', p('version'))
         .update({ ...written(p), updated_at: p('at'), version: k.raw('?? + 1', ['version']) }),
     ),
-    remove: db.prepare((k, p: Params<'ownerId' | 'id'>) => k(table).where(owner.column, p('ownerId')).where('id', p('id')).del()),
+    remove: db.prepare((k, p: Params<'ownerId' | 'id'>) =>
+      k(table).where(owner.column, p('ownerId')).where('id', p('id')).del(),
+    ),
   }
 }
 
 /** The rows of an owned table. Statements are composed once, then bound to a runner. */
-export const ownedRows = <Row, Content extends string>(db: SqlDatabase, described: OwnedTable<Content>): ((runner: SqlRunner) => OwnedRows<Row, Content>) => {
+export const ownedRows = <Row, Content extends string>(
+  db: SqlDatabase,
+  described: OwnedTable<Content>,
+): ((runner: SqlRunner) => OwnedRows<Row, Content>) => {
   const s = statementsOf(db, described)
   const { table, owner, name: nameColumn, shown } = described
   const byName: Shown = (_, rows, cut) => cut(rows.select(...shown).orderBy(nameColumn))

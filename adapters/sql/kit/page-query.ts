@@ -16,9 +16,11 @@ export interface CountRow {
 }
 
 /** Cuts the requested page out of a query, which must be ordered. */
-export type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
+type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
 
-/** Selects the columns of the rows, orders them and cuts the page out. It may join further tables, one row to each row. */
+/**
+ * Selects the columns of the rows, orders them and cuts the page out. It may join further tables, one row to each row.
+ */
 export type Shown = (k: Knex, rows: Knex.QueryBuilder, cut: Cut) => Knex.QueryBuilder
 
 /** Returns a page of rows and the number of all of them, up to the cap. */
@@ -37,14 +39,18 @@ const withTotal = (k: Knex, matching: () => Knex.QueryBuilder, shown: Shown, cut
 const counted = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder => countOf(k, rows.select(k.raw('1')))
 
 /** A page after the last one has no row that carries the number. */
-const pageFrom = async <Row>(rows: readonly WithTotal<Row>[], { page }: PageRequest, count: () => Promise<CountRow | undefined>): Promise<Page<Row>> => {
+const pageFrom = async <Row>(
+  rows: readonly WithTotal<Row>[],
+  { page }: PageRequest,
+  count: () => Promise<CountRow | undefined>,
+): Promise<Page<Row>> => {
   const total = Number(rows[0]?.page_total ?? (page === 1 ? 0 : ((await count())?.total ?? 0)))
   return total > countCap ? { items: rows, total: countCap, totalIsCapped: true } : { items: rows, total }
 }
 
 /**
- * Composes the list of the rows that `matching` selects, without columns. A page takes one statement, and a second one if it
- * is after the last row.
+ * Composes the list of the rows that `matching` selects, without columns. A page takes one statement, and a second one
+ * if it is after the last row.
  */
 export const pageQuery = <Names extends string = never>(
   db: Pick<SqlDatabase, 'prepare'>,
@@ -52,11 +58,20 @@ export const pageQuery = <Names extends string = never>(
   shown: Shown,
 ): PageQuery<Names> => {
   const rows: Statement = db.prepare((k, p: Params<Names | 'limit' | 'offset'>) =>
-    withTotal(k, () => matching(k, p), shown, (query) => query.limit(p('limit')).offset(p('offset'))),
+    withTotal(
+      k,
+      () => matching(k, p),
+      shown,
+      (query) => query.limit(p('limit')).offset(p('offset')),
+    ),
   )
   const count: Statement = db.prepare((k, p: Params<Names>) => counted(k, matching(k, p)))
   return async <Row>(runner: SqlRunner, binds: Readonly<Record<Names, Bind>>, page: PageRequest) =>
-    pageFrom(await runner.all<WithTotal<Row>>(rows, { ...binds, limit: page.limit, offset: pageOffset(page) }), page, () => runner.first(count, binds))
+    pageFrom(
+      await runner.all<WithTotal<Row>>(rows, { ...binds, limit: page.limit, offset: pageOffset(page) }),
+      page,
+      () => runner.first(count, binds),
+    )
 }
 
 /** Like `pageQuery`, for filters that are known only at run time. */

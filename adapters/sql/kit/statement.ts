@@ -17,7 +17,9 @@ export interface Statement<Names extends string = string> {
   readonly order: readonly (Names | Constant)[]
   /** Every integer of the rows is a bigint. Without it an integer beyond 2^53 throws instead of being rounded. */
   readonly int64: boolean
-  /** Set if the values are part of the text, which is then run once and not prepared: what messages show instead of it. */
+  /**
+   * Set if the values are part of the text, which is then run once and not prepared: what messages show instead of it.
+   */
   readonly shown?: string
 }
 
@@ -41,9 +43,9 @@ export interface RunResult {
 }
 
 /**
- * Runs statements on one connection or, outside a transaction, on any free connection. On MySQL numbers are sent as text,
- * because there a number compared with a text column matches every row; only rows that are inserted have literals. If a function's type
- * follows its arguments (`greatest`), write `cast(? as signed)`.
+ * Runs statements on one connection or, outside a transaction, on any free connection. On MySQL numbers are sent as
+ * text, because there a number compared with a text column matches every row; only rows that are inserted have
+ * literals. If a function's type follows its arguments (`greatest`), write `cast(? as signed)`.
  */
 export interface SqlRunner {
   readonly dialect: 'sqlite' | 'mysql'
@@ -73,9 +75,15 @@ export interface SqlDatabase extends SqlRunner {
   transaction<A>(work: (tx: SqlRunner) => Promise<A>): Promise<A>
   /** Returns the database's clock in milliseconds since the epoch. */
   now(): Promise<number>
-  /** Returns the numbers of connections that can change data (MySQL: all of them), in use and free, and of waiting callers. */
+  /**
+   * Returns the numbers of connections that can change data (MySQL: all of them), in use and free, and of waiting
+   * callers.
+   */
   load(): { readonly used: number; readonly free: number; readonly waiting: number }
-  /** Throws `Unavailable` if nothing that is written now would remain: the file of SQLite was removed or replaced. Each change calls it. */
+  /**
+   * Throws `Unavailable` if nothing that is written now would remain: the file of SQLite was removed or replaced. Each
+   * change calls it.
+   */
   refuseLost(): void
   /** For migrations only. */
   openSchemaSession(): Promise<SchemaSession>

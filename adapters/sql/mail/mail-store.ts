@@ -17,11 +17,18 @@ const SealedMail = t.intersection([
 ])
 
 /** Returns a mail as the text to seal, including the link. */
-export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
-  secret(toWireJson({ to, subject, paragraphs, ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }) }))
+const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
+  secret(
+    toWireJson({
+      to,
+      subject,
+      paragraphs,
+      ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }),
+    }),
+  )
 
 /** Throws if the text was not made by `mailToText`. */
-export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
+const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
   const decoded = SealedMail.decode(JSON.parse(text.reveal()))
   if (isLeft(decoded)) throw new Error('A sealed mail has an unknown form.')
   const { to, subject, paragraphs, action } = decoded.right
@@ -34,7 +41,7 @@ export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail
 }
 
 /** Returns the place of a sealed mail. */
-export const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => ({
+const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => ({
   table: 'mail_outbox',
   column: 'sealed',
   tenantId: accountId ?? 0,
@@ -92,7 +99,9 @@ const statements = (db: SqlDatabase) => ({
   ),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('mail_outbox').where('id', p('id')).delete()),
   postpone: db.prepare((k, p: (n: 'id' | 'attempts' | 'at' | 'error') => Knex.Value) =>
-    k('mail_outbox').where({ id: p('id'), attempts: p('attempts') }).update({ not_before: p('at'), last_error: p('error') }),
+    k('mail_outbox')
+      .where({ id: p('id'), attempts: p('attempts') })
+      .update({ not_before: p('at'), last_error: p('error') }),
   ),
 })
 

@@ -24,7 +24,9 @@ const rememberedLogins = (knex: Knex, dialect: Dialect): Promise<void> =>
 const sessionsOfLogins = async (knex: Knex, dialect: Dialect): Promise<void> => {
   if (dialect === 'sqlite') {
     // knex would copy the whole table for a foreign key; SQLite itself takes it with the column.
-    await knex.raw('alter table sessions add column remembered_id integer null references remembered_logins(id) on delete cascade')
+    await knex.raw(
+      'alter table sessions add column remembered_id integer null references remembered_logins(id) on delete cascade',
+    )
     await knex.schema.alterTable('sessions', (table) => void table.index(['remembered_id']))
     return
   }

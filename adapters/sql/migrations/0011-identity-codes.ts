@@ -28,7 +28,9 @@ export const migration: Migration = {
     await knex.schema.alterTable('emails', (table) => {
       instant(table, 'verified_at').nullable()
     })
-    await knex('emails').where('verified', 1).update({ verified_at: knex.ref('created_at') })
+    await knex('emails')
+      .where('verified', 1)
+      .update({ verified_at: knex.ref('created_at') })
     await knex.schema.alterTable('access_tokens', (table) => {
       // For how many days before the end the last warning was.
       table.integer('warned_days').nullable()

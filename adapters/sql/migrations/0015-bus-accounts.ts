@@ -9,7 +9,8 @@ export const migration: Migration = {
       rowId(table, dialect)
       // operator, system, platform or account
       asciiText(table, dialect, 'kind', 16).notNullable()
-      // The user or organization that an account is of, 0 for the others. No foreign key: the account of a deleted owner must still be closed on the server.
+      // The user or organization that an account is of, 0 for the others. No foreign key: the account of a deleted
+      // owner must still be closed on the server.
       table.bigInteger('owner_id').notNullable().unsigned()
       asciiText(table, dialect, 'public_key', 64).notNullable().unique()
       asciiText(table, dialect, 'ref', 64).notNullable()

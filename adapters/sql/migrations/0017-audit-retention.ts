@@ -12,8 +12,8 @@ export const migration: Migration = {
     await knex.schema.alterTable('audit_events', (table) => {
       table.index(['at'])
     })
-    // A robot's login is longer than a person's. Up to 63 characters (255 bytes) the server changes no row; beyond, it copies
-    // the whole log, and every change waits. SQLite knows no width.
+    // A robot's login is longer than a person's. Up to 63 characters (255 bytes) the server changes no row; beyond, it
+    // copies the whole log, and every change waits. SQLite knows no width.
     if (dialect === 'mysql') {
       await knex.schema.alterTable('audit_events', (table) => {
         table.string('actor_name', 63).notNullable().defaultTo('').alter()

@@ -3,7 +3,8 @@ import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
   id: '0018-identity-preferences',
-  summary: 'how many rows a page of each user interface shows to a user; ended remembered logins are found by their end',
+  summary:
+    'how many rows a page of each user interface shows to a user; ended remembered logins are found by their end',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'page_sizes', (table) => {
       table.bigInteger('user_id').notNullable().unsigned().primary().references('users.id').onDelete('CASCADE')

@@ -11,6 +11,9 @@ export const migration: Migration = {
       instant(table, 'beat_at').notNullable()
     })
     // No foreign key: the record outlives the process.
-    await knex.schema.alterTable('idempotency_records', (table) => void asciiText(table, dialect, 'instance_id', 36).nullable())
+    await knex.schema.alterTable(
+      'idempotency_records',
+      (table) => void asciiText(table, dialect, 'instance_id', 36).nullable(),
+    )
   },
 }

@@ -9,10 +9,16 @@ const numbers = `(select 100 * h.d + 10 * t.d + o.d as i from ${digits('h', 2)} 
 
 const separators = `(' ', '-', '.', '''')`
 
-/** So many statements fill each table, none of them with all rows. Their number is fixed, so that a run that was cut is taken up. */
+/**
+ * So many statements fill each table, none of them with all rows. Their number is fixed, so that a run that was cut is
+ * taken up.
+ */
 const slices = Array.from({ length: 16 }, (_, slice) => slice)
 
-/** `audience` says who finds it: 0 everybody, 1 the signed-in, 2 site admins and the user. `place`: 0 the whole text, 1 a part of it. */
+/**
+ * `audience` says who finds it: 0 everybody, 1 the signed-in, 2 site admins and the user. `place`: 0 the whole text, 1
+ * a part of it.
+ */
 const createTables = async (knex: Knex, dialect: 'sqlite' | 'mysql'): Promise<void> => {
   if (dialect === 'sqlite') {
     // Without a row number a row is kept once and not twice beside its index.
@@ -69,7 +75,10 @@ export const migration: Migration = {
       )
     }
     // Afterwards: an index of rows that are there already is built in a fraction of the time.
-    await knex.schema.alterTable('user_search_terms', (table) => void table.index(['audience', 'place', 'term', 'user_id']))
+    await knex.schema.alterTable(
+      'user_search_terms',
+      (table) => void table.index(['audience', 'place', 'term', 'user_id']),
+    )
     await knex.schema.alterTable('email_search_terms', (table) => void table.index(['place', 'term', 'email_id']))
   },
 }

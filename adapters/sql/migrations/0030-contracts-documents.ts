@@ -5,7 +5,8 @@ export const migration: Migration = {
   id: '0030-contracts-documents',
   summary: 'documents in the store to which no contract refers; the order of the clusters of a contract',
   async up(knex, dialect) {
-    // A document has a row here before it is stored, and again from when its contract is without it until it is removed from the store.
+    // A document has a row here before it is stored, and again from when its contract is without it until it is removed
+    // from the store.
     await createTable(knex, dialect, 'contract_document_removals', (table) => {
       rowId(table, dialect)
       asciiText(table, dialect, 'ref', 64).notNullable().unique()

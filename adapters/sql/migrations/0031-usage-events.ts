@@ -1,7 +1,10 @@
 import { asciiText, createTable, instant, rowId } from './columns.ts'
 import type { Migration } from './migration.ts'
 
-/** Instants of usage are whole seconds since the epoch, since sums are computed from them in SQL. Only `received_at` is an instant. */
+/**
+ * Instants of usage are whole seconds since the epoch, since sums are computed from them in SQL. Only `received_at` is
+ * an instant.
+ */
 export const migration: Migration = {
   id: '0031-usage-events',
   summary: 'usage: clusters, objects, their changes and intervals',
@@ -36,7 +39,8 @@ export const migration: Migration = {
       table.bigInteger('created_at').notNullable()
       table.bigInteger('deleted_at').nullable()
       table.bigInteger('trial_ends_at').nullable()
-      // The last day on which the object was heard, in days since the epoch, and whether it sends heartbeats of its own.
+      // The last day on which the object was heard, in days since the epoch, and whether it sends heartbeats of its
+      // own.
       table.integer('last_heard_day').notNullable()
       table.boolean('sends_heartbeats').notNullable()
       table.unique(['cluster_id', 'object_uid'])
@@ -83,6 +87,10 @@ export const migration: Migration = {
       table.primary(['month', 'cluster_id', 'object_id', 'from_at'])
     })
     // A job makes a partition for each month ahead of it, and drops those that are no longer kept.
-    if (dialect === 'mysql') await knex.schema.raw('alter table usage_intervals partition by range (month) (partition p0 values less than (200001), partition pmax values less than maxvalue)')
+    if (dialect === 'mysql')
+      await knex.schema.raw(
+        'alter table usage_intervals partition by range (month) (partition p0 values less than (200001), ' +
+          'partition pmax values less than maxvalue)',
+      )
   },
 }

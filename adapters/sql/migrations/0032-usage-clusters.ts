@@ -30,7 +30,8 @@ export const migration: Migration = {
       table.bigInteger('observed_at').notNullable()
       table.primary(['cluster_id', 'namespace_uid'])
     })
-    // A time in which nothing was heard for a reason on our side: it counts as heard. Of all accounts, of one, or of one cluster.
+    // A time in which nothing was heard for a reason on our side: it counts as heard. Of all accounts, of one, or of
+    // one cluster.
     await createTable(knex, dialect, 'usage_outages', (table) => {
       rowId(table, dialect)
       table.bigInteger('owner_id').nullable().unsigned()

@@ -15,8 +15,8 @@ export const migration: Migration = {
       asciiText(table, dialect, 'input_hash', 64).notNullable()
       table.integer('code_version').notNullable()
       instant(table, 'generated_at').notNullable()
-      // Null while a revision is written, and after another one with its number has replaced it: readers do not see it. Nulls are distinct
-      // in an index, so there is one visible row for each revision.
+      // Null while a revision is written, and after another one with its number has replaced it: readers do not see it.
+      // Nulls are distinct in an index, so there is one visible row for each revision.
       table.boolean('is_published').nullable().defaultTo(true)
       table.unique(['owner_id', 'month', 'revision', 'is_published'])
       table.index(['month', 'status'])
@@ -46,7 +46,8 @@ export const migration: Migration = {
       table.integer('piece_count').notNullable()
       table.unique(['month_id', 'product', 'view', 'view_type'])
     })
-    // The items in order: JSON texts that are joined by commas, as raw deflate without a last block, with CRC-32 and length of the text.
+    // The items in order: JSON texts that are joined by commas, as raw deflate without a last block, with CRC-32 and
+    // length of the text.
     await createTable(knex, dialect, 'usage_view_pieces', (table) => {
       table.bigInteger('view_id').notNullable().unsigned()
       table.integer('piece').notNullable()

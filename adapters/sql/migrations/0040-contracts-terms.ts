@@ -1,10 +1,14 @@
 import { asciiText, createTable, instant, rowId } from './columns.ts'
 import type { Migration } from './migration.ts'
 
-/** A row of `contracts` has the newest version of the terms, so that the release before this one reads and writes it as ever. */
+/**
+ * A row of `contracts` has the newest version of the terms, so that the release before this one reads and writes it as
+ * ever.
+ */
 export const migration: Migration = {
   id: '0040-contracts-terms',
-  summary: 'contracts: versions of the terms with the time in which they are in force, trials, and reminders of one end',
+  summary:
+    'contracts: versions of the terms with the time in which they are in force, trials, and reminders of one end',
   async up(knex, dialect) {
     await knex.schema.alterTable('contracts', (table) => {
       table.integer('terms_number').notNullable().defaultTo(1)
@@ -19,8 +23,14 @@ export const migration: Migration = {
       table.index(['terms_from'])
     })
     // What contracts allowed until now stays allowed, so that no past figure changes.
-    await knex('contracts').update({ allows_trials: true, max_trials: 1_000_000, terms_recorded_at: knex.ref('created_at') })
-    await knex('contracts').where((each) => each.whereNotNull('reminded_45_at').orWhereNotNull('reminded_10_at')).update({ reminded_ends_at: knex.ref('ends_at') })
+    await knex('contracts').update({
+      allows_trials: true,
+      max_trials: 1_000_000,
+      terms_recorded_at: knex.ref('created_at'),
+    })
+    await knex('contracts')
+      .where((each) => each.whereNotNull('reminded_45_at').orWhereNotNull('reminded_10_at'))
+      .update({ reminded_ends_at: knex.ref('ends_at') })
     // The versions before the newest one, and those that a change of the past has replaced.
     await createTable(knex, dialect, 'contract_terms', (table) => {
       rowId(table, dialect)

@@ -26,7 +26,8 @@ export const migration: Migration = {
     })
     await knex.raw(
       'insert into usage_trials (object_id, cluster_id, object_uid, kind_id, namespace, name, created_at) ' +
-        'select id, cluster_id, object_uid, kind_id, namespace, name, created_at from usage_objects where trial_ends_at is not null',
+        'select id, cluster_id, object_uid, kind_id, namespace, name, created_at from usage_objects where ' +
+        'trial_ends_at is not null',
     )
   },
 }

@@ -4,7 +4,10 @@ export type Dialect = 'sqlite' | 'mysql'
 
 /** What the runner of migrations tells about the server (`knex.userParams`). */
 export interface SchemaParameters {
-  /** On MySQL and MariaDB: the collation that compares utf8mb4 by bytes and, where there is one, does not pad with spaces. */
+  /**
+   * On MySQL and MariaDB: the collation that compares utf8mb4 by bytes and, where there is one, does not pad with
+   * spaces.
+   */
   readonly collation?: string
 }
 
@@ -36,11 +39,20 @@ export const rowId = (table: Knex.CreateTableBuilder, dialect: Dialect): void =>
  * An ASCII slug or identifier compared by bytes. It has the table's character set: a column in ASCII would refuse to be
  * compared with what a stranger asks for, where the answer is that there is no such row.
  */
-export const asciiText = (table: Knex.CreateTableBuilder, _dialect: Dialect, name: string, length: number): Knex.ColumnBuilder =>
-  table.string(name, length)
+export const asciiText = (
+  table: Knex.CreateTableBuilder,
+  _dialect: Dialect,
+  name: string,
+  length: number,
+): Knex.ColumnBuilder => table.string(name, length)
 
 /** Bytes of fixed length, as of a hash. */
-export const fixedBytes = (table: Knex.CreateTableBuilder, dialect: Dialect, name: string, length: number): Knex.ColumnBuilder =>
+export const fixedBytes = (
+  table: Knex.CreateTableBuilder,
+  dialect: Dialect,
+  name: string,
+  length: number,
+): Knex.ColumnBuilder =>
   dialect === 'mysql' ? table.specificType(name, `binary(${length})`) : table.specificType(name, 'blob')
 
 /** Bytes of any length up to 16 MiB. */

@@ -11,7 +11,17 @@ import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 const withInviter = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .join('accounts as a', 'a.id', 'i.inviter_id')
-    .select('i.id', 'i.org_id', 'i.email', 'i.lower_email', 'i.role', 'i.inviter_id', 'a.name as inviter_login', 'i.created_at', 'i.expires_at')
+    .select(
+      'i.id',
+      'i.org_id',
+      'i.email',
+      'i.lower_email',
+      'i.role',
+      'i.inviter_id',
+      'a.name as inviter_login',
+      'i.created_at',
+      'i.expires_at',
+    )
 
 const invitations = (k: Knex): Knex.QueryBuilder => withInviter(k('org_invitations as i'))
 
@@ -23,11 +33,16 @@ const reads = (db: SqlDatabase) => ({
   countPending: db.prepare((k, p: Params<'orgId' | 'now' | 'key'>) =>
     countOf(k, pending(k, p).select('i.id').whereNot('i.lower_email', p('key'))),
   ),
-  byId: db.prepare((k, p: Params<'orgId' | 'id'>) => invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id'))),
+  byId: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+    invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id')),
+  ),
   byHash: db.prepare((k, p: Params<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
   teams: paddedList((length) =>
     db.prepare((k, p: Params<string>) =>
-      k('org_invitation_teams').whereIn('invitation_id', listSlots(p, length)).select('invitation_id', 'team_id').orderBy('team_id'),
+      k('org_invitation_teams')
+        .whereIn('invitation_id', listSlots(p, length))
+        .select('invitation_id', 'team_id')
+        .orderBy('team_id'),
     ),
   ),
   expired: db.prepare((k, p: Params<'now' | 'limit'>) =>
@@ -65,12 +80,19 @@ const writes = (db: SqlDatabase) => ({
       expires_at: p('expiresAt'),
     }),
   ),
-  addTeams: insertRows(db, 'org_invitation_teams', (p: Params<'id' | 'teamId'>) => ({ invitation_id: p('id'), team_id: p('teamId') })),
-  remove: db.prepare((k, p: Params<'orgId' | 'id'>) => k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete()),
+  addTeams: insertRows(db, 'org_invitation_teams', (p: Params<'id' | 'teamId'>) => ({
+    invitation_id: p('id'),
+    team_id: p('teamId'),
+  })),
+  remove: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+    k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete(),
+  ),
   take: db.prepare((k, p: Params<'hash' | 'now'>) =>
     k('org_invitations').where('token_hash', p('hash')).where('expires_at', '>', p('now')).delete(),
   ),
-  removeExpired: db.prepare((k, p: Params<'id' | 'now'>) => k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete()),
+  removeExpired: db.prepare((k, p: Params<'id' | 'now'>) =>
+    k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete(),
+  ),
 })
 
 interface InvitationRow {
@@ -102,9 +124,18 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, rows: readonly InvitationRow[]): Promise<readonly Invitation[]> => {
     if (rows.length === 0) return []
-    const teams = await rowsFor<{ invitation_id: Num; team_id: Num }>(runner, r.teams, rows.map((row) => Number(row.id)))
+    const teams = await rowsFor<{ invitation_id: Num; team_id: Num }>(
+      runner,
+      r.teams,
+      rows.map((row) => Number(row.id)),
+    )
     const ofInvitation = Map.groupBy(teams, ({ invitation_id }) => Number(invitation_id))
-    return rows.map((row) => invitationOf(row, (ofInvitation.get(Number(row.id)) ?? []).map((team) => Number(team.team_id) as TeamId)))
+    return rows.map((row) =>
+      invitationOf(
+        row,
+        (ofInvitation.get(Number(row.id)) ?? []).map((team) => Number(team.team_id) as TeamId),
+      ),
+    )
   }
   return (runner) => ({
     async list(orgId, now, page) {
@@ -118,13 +149,26 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       return (await withTeams(runner, await runner.all<InvitationRow>(r.byHash, { hash })))[0]
     },
     async countPending(orgId, exceptKey, now) {
-      return Number((await runner.first<CountRow>(r.countPending, { orgId, key: exceptKey, now: now.getTime() }))?.total ?? 0)
+      return Number(
+        (await runner.first<CountRow>(r.countPending, { orgId, key: exceptKey, now: now.getTime() }))?.total ?? 0,
+      )
     },
     async put({ orgId, address, role, teamIds, inviterId, hash, createdAt, expiresAt }) {
       await runner.run(w.removeByAddress, { orgId, key: address.key })
       const instants = { createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
-      const { insertId } = await runner.run(w.insert, { orgId, email: address.text, key: address.key, role, inviterId, hash, ...instants })
-      await w.addTeams(runner, teamIds.map((teamId) => ({ id: insertId, teamId })))
+      const { insertId } = await runner.run(w.insert, {
+        orgId,
+        email: address.text,
+        key: address.key,
+        role,
+        inviterId,
+        hash,
+        ...instants,
+      })
+      await w.addTeams(
+        runner,
+        teamIds.map((teamId) => ({ id: insertId, teamId })),
+      )
       return insertId as InvitationId
     },
     async remove(orgId, id) {
@@ -143,7 +187,10 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     async memberWithAddress(orgId, key) {
       const row = await runner.first<{ id: Num; hide_email: Num; is_primary: Num }>(r.memberWithAddress, { orgId, key })
       if (row === undefined) return undefined
-      return { userId: Number(row.id) as UserId, showsAddress: Number(row.hide_email) === 0 && Number(row.is_primary) === 1 }
+      return {
+        userId: Number(row.id) as UserId,
+        showsAddress: Number(row.hide_email) === 0 && Number(row.is_primary) === 1,
+      }
     },
     async holdsAddress(userId, key) {
       return (await runner.first(r.holdsAddress, { userId, key })) !== undefined

@@ -17,7 +17,10 @@ import { definedFields } from '../../../core/kernel/json.ts'
 type Place = 'orgId' | 'userId'
 
 const accounts = (k: Knex): Knex.QueryBuilder =>
-  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').whereNull('u.robot_org_id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
+  k('accounts as a')
+    .leftJoin('users as u', 'u.id', 'a.id')
+    .whereNull('u.robot_org_id')
+    .select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
 
 /** Selects every person or, with `onlyPublic` 1, those with a public membership. */
 const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
@@ -32,7 +35,12 @@ const teamless =
   (k: Knex, p: Params<'orgId'>, m: string) =>
   (query: Knex.QueryBuilder): void => {
     query
-      .whereNotExists(k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p('orgId')))
+      .whereNotExists(
+        k('team_members as tm')
+          .select('tm.user_id')
+          .whereRaw(`tm.user_id = ${m}.user_id`)
+          .where('tm.org_id', p('orgId')),
+      )
       .whereNotExists(k('robot_accounts as rb').select('rb.id').whereRaw(`rb.id = ${m}.user_id`))
   }
 
@@ -45,35 +53,54 @@ const statements = (db: SqlDatabase) => ({
       .where('m.user_id', p('userId'))
       .select('m.is_public', ...entryColumns),
   ),
-  list: pageQuery(db, listed, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
+  list: pageQuery(db, listed, (_, rows, cut) =>
+    cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name')),
+  ),
   among: paddedList((length) =>
-    db.prepare((k, p: Params<string>) => k('org_members').where('org_id', p('orgId')).whereIn('user_id', listSlots(p, length)).select('user_id')),
+    db.prepare((k, p: Params<string>) =>
+      k('org_members').where('org_id', p('orgId')).whereIn('user_id', listSlots(p, length)).select('user_id'),
+    ),
   ),
   add: db.prepare((k, p: Params<Place | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
   ),
   setPublic: db.prepare((k, p: Params<Place | 'isPublic'>) =>
-    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).update({ is_public: p('isPublic') }),
+    k('org_members')
+      .where('org_id', p('orgId'))
+      .where('user_id', p('userId'))
+      .update({ is_public: p('isPublic') }),
   ),
   removeFromTeams: db.prepare((k, p: Params<Place>) =>
     k('team_members').where('user_id', p('userId')).where('org_id', p('orgId')).delete(),
   ),
   removeGrants: db.prepare((k, p: Params<Place>) =>
-    k('object_grants').where('subject_type', 'user').where('subject_id', p('userId')).where('org_id', p('orgId')).delete(),
+    k('object_grants')
+      .where('subject_type', 'user')
+      .where('subject_id', p('userId'))
+      .where('org_id', p('orgId'))
+      .delete(),
   ),
-  remove: db.prepare((k, p: Params<Place>) => k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete()),
+  remove: db.prepare((k, p: Params<Place>) =>
+    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete(),
+  ),
   removeTeamlessGrants: db.prepare((k, p: Params<'orgId'>) =>
     k('object_grants')
       .where('subject_type', 'user')
       .where('org_id', p('orgId'))
       .whereIn(
         'subject_id',
-        k('org_members as m').where('m.org_id', p('orgId')).modify(teamless(k, p, 'm')).select('m.user_id'),
+        k('org_members as m')
+          .where('m.org_id', p('orgId'))
+          .modify(teamless(k, p, 'm'))
+          .select('m.user_id'),
       )
       .delete(),
   ),
   removeTeamless: db.prepare((k, p: Params<'orgId'>) =>
-    k('org_members').where('org_id', p('orgId')).modify(teamless(k, p, 'org_members')).delete(),
+    k('org_members')
+      .where('org_id', p('orgId'))
+      .modify(teamless(k, p, 'org_members'))
+      .delete(),
   ),
 })
 
@@ -90,7 +117,9 @@ const summaryOf = (row: AccountRow): AccountSummary => ({
   kind: row.kind === 'user' ? 'user' : 'organization',
   name: row.name,
   isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0,
-  ...(row.visibility === null ? {} : { seenAs: { visibility: row.visibility as UserVisibility, isActive: Number(row.is_active) === 1 } }),
+  ...(row.visibility === null
+    ? {}
+    : { seenAs: { visibility: row.visibility as UserVisibility, isActive: Number(row.is_active) === 1 } }),
 })
 
 const none: MemberRights = { isMember: false, level: 'none', permissions: new Set() }
@@ -127,7 +156,9 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     async among(orgId, userIds) {
       if (userIds.length === 0) return []
       const { statement, binds } = s.among(userIds)
-      return (await runner.all<{ readonly user_id: Num }>(statement, { ...binds, orgId })).map((row) => Number(row.user_id) as UserId)
+      return (await runner.all<{ readonly user_id: Num }>(statement, { ...binds, orgId })).map(
+        (row) => Number(row.user_id) as UserId,
+      )
     },
     async add(orgId, userId, at) {
       await runner.run(s.add, { orgId, userId, at: at.getTime() })
@@ -152,7 +183,11 @@ const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_t
 /** Tokens limited to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
   const list = pageQuery(db, confined, (_, rows, cut) => cut(rows.select(...tokenColumns).orderBy('id')))
-  const find = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).select(...tokenColumns))
+  const find = db.prepare((k, p: Params<'orgId' | 'id'>) =>
+    confined(k, p)
+      .where('id', p('id'))
+      .select(...tokenColumns),
+  )
   const remove = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
   return (runner) => ({
     async list(orgId, page) {

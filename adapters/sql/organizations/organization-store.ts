@@ -25,7 +25,9 @@ const visible = (p: Params<VisibilityBind>): Knex.Value[] => [p('visible1'), p('
 const ofUser = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder =>
   k('organizations as o').join('org_members as m', 'm.org_id', 'o.id').where('m.user_id', p('userId'))
 
-/** Narrows to public memberships of organizations that are visible to the viewer, and to organizations of the viewer. */
+/**
+ * Narrows to public memberships of organizations that are visible to the viewer, and to organizations of the viewer.
+ */
 const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Knex.QueryBuilder =>
   ofUser(k, p).where((any) =>
     any
@@ -35,28 +37,54 @@ const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Kne
       ),
   )
 
-const byLowerName: Shown = (_, rows, cut) => cut(withAccount(rows).select(...organizationColumns).orderBy('a.lower_name'))
+const byLowerName: Shown = (_, rows, cut) =>
+  cut(
+    withAccount(rows)
+      .select(...organizationColumns)
+      .orderBy('a.lower_name'),
+  )
 
 const orphaned = (k: Knex): Knex.QueryBuilder =>
   k('organizations as o').whereNotExists(
-    k('team_members as tm').join('teams as t', 't.id', 'tm.team_id').where('t.permission', 'owner').whereRaw('tm.org_id = o.id').select(k.raw('1')),
+    k('team_members as tm')
+      .join('teams as t', 't.id', 'tm.team_id')
+      .where('t.permission', 'owner')
+      .whereRaw('tm.org_id = o.id')
+      .select(k.raw('1')),
   )
 
 const reads = (db: SqlDatabase) => ({
   orphaned: pageQuery(db, orphaned, byLowerName),
   isOrphaned: db.prepare((k, p: Params<'id'>) => orphaned(k).where('o.id', p('id')).select('o.id')),
-  byName: db.prepare((k, p: Params<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
-  byId: db.prepare((k, p: Params<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
-  byFormerName: db.prepare((k, p: Params<'key'>) =>
-    organizations(k).join('account_redirects as r', 'r.account_id', 'o.id').where('r.lower_name', p('key')).select(...organizationColumns),
+  byName: db.prepare((k, p: Params<'key'>) =>
+    organizations(k)
+      .where('a.lower_name', p('key'))
+      .select(...organizationColumns),
   ),
-  list: pageQuery(db, (k, p: Params<VisibilityBind>) => k('organizations as o').whereIn('o.visibility', visible(p)), byLowerName),
+  byId: db.prepare((k, p: Params<'id'>) =>
+    organizations(k)
+      .where('o.id', p('id'))
+      .select(...organizationColumns),
+  ),
+  byFormerName: db.prepare((k, p: Params<'key'>) =>
+    organizations(k)
+      .join('account_redirects as r', 'r.account_id', 'o.id')
+      .where('r.lower_name', p('key'))
+      .select(...organizationColumns),
+  ),
+  list: pageQuery(
+    db,
+    (k, p: Params<VisibilityBind>) => k('organizations as o').whereIn('o.visibility', visible(p)),
+    byLowerName,
+  ),
   ofUser: pageQuery(db, ofUser, byLowerName),
   seenBy: pageQuery(db, seenBy, byLowerName),
   lock: db.prepare((k, p: Params<'id'>) =>
     k('accounts').where('id', p('id')).where('kind', 'organization').select('id').forUpdate(),
   ),
-  mayCreate: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('allow_create_organization')),
+  mayCreate: db.prepare((k, p: Params<'userId'>) =>
+    k('users').where('id', p('userId')).select('allow_create_organization'),
+  ),
 })
 
 type ProfileBind = 'fullName' | 'email' | 'description' | 'website' | 'location' | 'visibility' | 'fleetEndpoint'
@@ -69,7 +97,9 @@ const profileColumns: Readonly<Record<string, ProfileBind>> = {
   visibility: 'visibility',
   fleet_endpoint: 'fleetEndpoint',
 }
-const profile = (value: (column: string, bind: ProfileBind) => Knex.Value | Knex.Raw): Record<string, Knex.Value | Knex.Raw> =>
+const profile = (
+  value: (column: string, bind: ProfileBind) => Knex.Value | Knex.Raw,
+): Record<string, Knex.Value | Knex.Raw> =>
   Object.fromEntries(Object.entries(profileColumns).map(([column, bind]) => [column, value(column, bind)]))
 
 const writes = (db: SqlDatabase) => ({
@@ -95,13 +125,19 @@ const writes = (db: SqlDatabase) => ({
       }),
   ),
   dropRedirect: db.prepare((k, p: Params<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
-  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
+  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) =>
+    k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') }),
+  ),
   rename: db.prepare((k, p: Params<'id' | 'name' | 'key'>) =>
-    k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
+    k('accounts')
+      .where('id', p('id'))
+      .update({ name: p('name'), lower_name: p('key') }),
   ),
   robotNames: db.prepare((k, p: Params<'id'>) => k('robot_accounts').where('org_id', p('id')).select('id', 'name')),
   bumpVersion: db.prepare((k, p: Params<'id'>) =>
-    k('organizations').where('id', p('id')).update({ version: k.raw('version + 1') }),
+    k('organizations')
+      .where('id', p('id'))
+      .update({ version: k.raw('version + 1') }),
   ),
   removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('org_id', p('id')).delete()),
   removeTokens: db.prepare((k, p: Params<'id'>) => k('access_tokens').where('only_org_id', p('id')).delete()),
@@ -110,7 +146,7 @@ const writes = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
 })
 
-export const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
+const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
   ...reads(db),
   ...writes(db),
 })
@@ -135,7 +171,10 @@ const visibleBinds = (visible: readonly Visibility[]): Record<VisibilityBind, st
 }
 
 /** Organizations on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
-export const makeSqlOrganizationStore = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => OrganizationStore) => {
+export const makeSqlOrganizationStore = (
+  db: SqlDatabase,
+  held: HeldObjects,
+): ((runner: SqlRunner) => OrganizationStore) => {
   const s = organizationStatements(db)
   return (runner) => ({
     ...reading(s, runner),
@@ -144,7 +183,16 @@ export const makeSqlOrganizationStore = (db: SqlDatabase, held: HeldObjects): ((
   })
 }
 
-type Reading = 'findByName' | 'findById' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'mayCreate'
+type Reading =
+  | 'findByName'
+  | 'findById'
+  | 'findByFormerName'
+  | 'list'
+  | 'listOfUser'
+  | 'listOrphaned'
+  | 'isOrphaned'
+  | 'listOfUserSeenBy'
+  | 'mayCreate'
 
 const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Reading> => {
   const one = async (statement: Statement, binds: Binds): Promise<Organization | undefined> => {
@@ -155,14 +203,19 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
     findByName: (name) => one(s.byName, { key: accountNameKey(name) }),
     findById: (id) => one(s.byId, { id }),
     findByFormerName: (name) => one(s.byFormerName, { key: accountNameKey(name) }),
-    list: async (visible, request) => mapPage(await s.list<OrganizationRow>(runner, visibleBinds(visible), request), organizationOf),
+    list: async (visible, request) =>
+      mapPage(await s.list<OrganizationRow>(runner, visibleBinds(visible), request), organizationOf),
     listOrphaned: async (request) => mapPage(await s.orphaned<OrganizationRow>(runner, {}, request), organizationOf),
     async isOrphaned(id) {
       return (await runner.first(s.isOrphaned, { id })) !== undefined
     },
-    listOfUser: async (userId, request) => mapPage(await s.ofUser<OrganizationRow>(runner, { userId }, request), organizationOf),
+    listOfUser: async (userId, request) =>
+      mapPage(await s.ofUser<OrganizationRow>(runner, { userId }, request), organizationOf),
     listOfUserSeenBy: async (userId, viewerId, visible, request) =>
-      mapPage(await s.seenBy<OrganizationRow>(runner, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request), organizationOf),
+      mapPage(
+        await s.seenBy<OrganizationRow>(runner, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request),
+        organizationOf,
+      ),
     async mayCreate(userId) {
       const row = await runner.first<{ allow_create_organization: Num }>(s.mayCreate, { userId })
       return row !== undefined && Number(row.allow_create_organization) === 1
@@ -170,10 +223,15 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
   }
 }
 
-const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is already in use by a user or an organization.`))
+const nameTaken = (name: string) =>
+  left(OrganizationNameTaken(`The name "${name}" is already in use by a user or an organization.`))
 
 /** Returns at most as many as an organization may have. */
-const robotsOf = (s: Statements, runner: SqlRunner, id: OrgId): Promise<readonly { readonly id: Num; readonly name: string }[]> =>
+const robotsOf = (
+  s: Statements,
+  runner: SqlRunner,
+  id: OrgId,
+): Promise<readonly { readonly id: Num; readonly name: string }[]> =>
   runner.all<{ id: Num; name: string }>(s.robotNames, { id })
 
 const changing = (s: Statements, runner: SqlRunner): Omit<OrganizationStore, Reading | 'blockingObjects'> => ({

@@ -22,7 +22,9 @@ const statements = (db: SqlDatabase) => ({
         policy_version: k.raw('policy_version + 1'),
       }),
   ),
-  enrolled: db.prepare((k, p: Params<'userId'>) => k('two_factors').where('user_id', p('userId')).whereNotNull('enrolled_at').select('user_id')),
+  enrolled: db.prepare((k, p: Params<'userId'>) =>
+    k('two_factors').where('user_id', p('userId')).whereNotNull('enrolled_at').select('user_id'),
+  ),
   forgetNotices: db.prepare((k, p: Params<'orgId'>) =>
     k('org_members').where('org_id', p('orgId')).where('two_factor_notice', '>', 0).update({ two_factor_notice: 0 }),
   ),
@@ -32,7 +34,9 @@ const statements = (db: SqlDatabase) => ({
       .join('accounts as oa', 'oa.id', 'o.id')
       .join('users as u', 'u.id', 'm.user_id')
       .join('accounts as a', 'a.id', 'u.id')
-      .join('emails as e', (on) => on.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')).andOn('e.verified', k.raw('1')))
+      .join('emails as e', (on) =>
+        on.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')).andOn('e.verified', k.raw('1')),
+      )
       .leftJoin('two_factors as f', 'f.user_id', 'u.id')
       .whereNotNull('o.two_factor_from')
       .whereNull('f.enrolled_at')
@@ -40,9 +44,19 @@ const statements = (db: SqlDatabase) => ({
       .where((any) =>
         any
           .where('m.two_factor_notice', '<', p('comes'))
-          .orWhere((near) => near.where('m.two_factor_notice', '<', p('near')).where('o.two_factor_from', '<', p('nearBefore'))),
+          .orWhere((near) =>
+            near.where('m.two_factor_notice', '<', p('near')).where('o.two_factor_from', '<', p('nearBefore')),
+          ),
       )
-      .select('o.id as org_id', 'oa.name as org_name', 'u.id as user_id', 'a.name as login', 'e.email', 'o.two_factor_from', 'm.two_factor_notice')
+      .select(
+        'o.id as org_id',
+        'oa.name as org_name',
+        'u.id as user_id',
+        'a.name as login',
+        'e.email',
+        'o.two_factor_from',
+        'm.two_factor_notice',
+      )
       .orderBy('o.id')
       .orderBy('u.id')
       .limit(p('limit')),
@@ -98,7 +112,13 @@ export const makeSqlPolicyStore = (db: SqlDatabase): ((runner: SqlRunner) => Pol
       }
     },
     async replace(orgId, { secondFactorFrom, graceDays, maxTokenLifeDays }, expectedVersion) {
-      const binds = { orgId, from: secondFactorFrom?.getTime() ?? null, graceDays, maxDays: maxTokenLifeDays, expectedVersion }
+      const binds = {
+        orgId,
+        from: secondFactorFrom?.getTime() ?? null,
+        graceDays,
+        maxDays: maxTokenLifeDays,
+        expectedVersion,
+      }
       return (await runner.run(s.replace, binds)).affected > 0
     },
     async hasSecondFactor(userId) {

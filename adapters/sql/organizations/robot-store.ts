@@ -17,11 +17,21 @@ const withAccount = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .join('accounts as a', 'a.id', 'r.id')
     .join('users as u', 'u.id', 'r.id')
-    .select('r.id', 'r.org_id', 'r.name', 'a.name as login', 'r.description', 'u.is_active', 'u.created_at', 'r.version')
+    .select(
+      'r.id',
+      'r.org_id',
+      'r.name',
+      'a.name as login',
+      'r.description',
+      'u.is_active',
+      'u.created_at',
+      'r.version',
+    )
 
 const robots = (k: Knex): Knex.QueryBuilder => withAccount(k('robot_accounts as r'))
 
-const robotsOf = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('robot_accounts as r').where('r.org_id', p('orgId'))
+const robotsOf = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder =>
+  k('robot_accounts as r').where('r.org_id', p('orgId'))
 
 const reads = (db: SqlDatabase) => ({
   list: pageQuery(db, robotsOf, (_, rows, cut) => cut(withAccount(rows).orderBy('r.name'))),
@@ -29,7 +39,11 @@ const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: Params<'orgId' | 'id'>) => robots(k).where('r.org_id', p('orgId')).where('r.id', p('id'))),
   teams: paddedList((length) =>
     db.prepare((k, p: Params<string>) =>
-      k('team_members').whereIn('user_id', listSlots(p, length)).where('org_id', p('orgId')).select('user_id', 'team_id').orderBy('team_id'),
+      k('team_members')
+        .whereIn('user_id', listSlots(p, length))
+        .where('org_id', p('orgId'))
+        .select('user_id', 'team_id')
+        .orderBy('team_id'),
     ),
   ),
 })
@@ -63,7 +77,10 @@ const writes = (db: SqlDatabase) => ({
       .update({ description: k.raw('coalesce(?, description)', [p('description')]), version: k.raw('version + 1') }),
   ),
   setActive: db.prepare((k, p: Params<'orgId' | 'id' | 'isActive'>) =>
-    k('users').where('id', p('id')).where('robot_org_id', p('orgId')).update({ is_active: p('isActive') }),
+    k('users')
+      .where('id', p('id'))
+      .where('robot_org_id', p('orgId'))
+      .update({ is_active: p('isActive') }),
   ),
   removeGrants: db.prepare((k, p: Params<'orgId' | 'id'>) =>
     k('object_grants').where('subject_type', 'user').where('subject_id', p('id')).where('org_id', p('orgId')).delete(),
@@ -99,12 +116,20 @@ export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => Robo
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, orgId: OrgId, rows: readonly RobotRow[]): Promise<readonly Robot[]> => {
     if (rows.length === 0) return []
-    const teams = await rowsFor<{ user_id: Num; team_id: Num }>(runner, r.teams, rows.map((row) => Number(row.id)), { orgId })
+    const teams = await rowsFor<{ user_id: Num; team_id: Num }>(
+      runner,
+      r.teams,
+      rows.map((row) => Number(row.id)),
+      { orgId },
+    )
     const ofRobot = Map.groupBy(teams, ({ user_id }) => Number(user_id))
     const teamsOf = (id: Num) => (ofRobot.get(Number(id)) ?? []).map((team) => Number(team.team_id) as TeamId)
     return rows.map((row) => robotOf(row, teamsOf(row.id)))
   }
-  const insert = async (runner: SqlRunner, { orgId, orgName, name, description, createdAt }: NewRobot): Promise<UserId> => {
+  const insert = async (
+    runner: SqlRunner,
+    { orgId, orgName, name, description, createdAt }: NewRobot,
+  ): Promise<UserId> => {
     const login = robotLogin(orgName, name)
     const at = createdAt.getTime()
     const id = (await runner.run(w.insertAccount, { login, key: accountNameKey(login), at })).insertId as UserId
@@ -129,7 +154,10 @@ export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => Robo
         return right(await insert(runner, robot))
       } catch (error) {
         const isTaken = isUniqueViolation(error, 'lower_name') || isUniqueViolation(error, 'name')
-        if (isTaken) return left(RobotNameTaken(`The name "${robot.name}" is already in use by a robot account of the organization.`))
+        if (isTaken)
+          return left(
+            RobotNameTaken(`The name "${robot.name}" is already in use by a robot account of the organization.`),
+          )
         throw error
       }
     },

@@ -57,10 +57,14 @@ export const organizationOf = (row: OrganizationRow): Organization => ({
 })
 
 /** An organization as a part of a team's row: its columns from the tables `o` and `a`, each with the prefix `org_`. */
-export type TeamOrganizationRow = { readonly [Column in keyof OrganizationRow as `org_${Column}`]: OrganizationRow[Column] }
+export type TeamOrganizationRow = {
+  readonly [Column in keyof OrganizationRow as `org_${Column}`]: OrganizationRow[Column]
+}
 
 /** Without the id, which a team's row has. */
-export const teamOrganizationColumns = organizationColumns.filter((column) => column !== 'o.id').map((column) => `${column} as org_${column.slice(2)}`)
+export const teamOrganizationColumns = organizationColumns
+  .filter((column) => column !== 'o.id')
+  .map((column) => `${column} as org_${column.slice(2)}`)
 
 export const organizationOfTeam = (row: TeamOrganizationRow): Organization =>
   organizationOf({

@@ -29,7 +29,11 @@ const withOrganization = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows.join('accounts as a', 'a.id', 't.org_id').select(...teamColumns, ...teamOrganizationColumns)
 
 const ownersFirst: Shown = (k, rows, cut) =>
-  cut(withOrganization(rows.join('organizations as o', 'o.id', 't.org_id')).orderByRaw(k.raw("case when t.permission = 'owner' then 0 else 1 end")).orderBy('t.lower_name'))
+  cut(
+    withOrganization(rows.join('organizations as o', 'o.id', 't.org_id'))
+      .orderByRaw(k.raw("case when t.permission = 'owner' then 0 else 1 end"))
+      .orderBy('t.lower_name'),
+  )
 
 /** `memberId` 0 disables that condition; `inDescription` 1 also searches the description. */
 const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
@@ -60,7 +64,11 @@ const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
     .modify(whereEntryAllowed(k, p))
 
 const reads = (db: SqlDatabase) => ({
-  byId: db.prepare((k, p: Params<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
+  byId: db.prepare((k, p: Params<'id'>) =>
+    teams(k)
+      .where('t.id', p('id'))
+      .select(...teamColumns),
+  ),
   list: pageQuery(db, (k, p: Params<'orgId'>) => teams(k).where('t.org_id', p('orgId')), ownersFirst),
   search: pageQuery(db, searched, ownersFirst),
   ofUser: pageQuery(db, ofUser, (_, rows, cut) => cut(withOrganization(rows).orderBy('t.id'))),
@@ -73,7 +81,12 @@ const reads = (db: SqlDatabase) => ({
       .orderBy('t.id'),
   ),
   byPermission: db.prepare((k, p: Params<'orgId' | 'permission'>) =>
-    teams(k).where('t.org_id', p('orgId')).where('t.permission', p('permission')).select(...teamColumns).orderBy('t.id').limit(1),
+    teams(k)
+      .where('t.org_id', p('orgId'))
+      .where('t.permission', p('permission'))
+      .select(...teamColumns)
+      .orderBy('t.id')
+      .limit(1),
   ),
   rolesOf: paddedList((length) =>
     db.prepare((k, p: Params<string>) =>
@@ -96,11 +109,18 @@ const peopleOf = (k: Knex, p: Params<'id'>): Knex.QueryBuilder =>
   k('team_members as m').join('users as u', 'u.id', 'm.user_id').where('m.team_id', p('id')).whereNull('u.robot_org_id')
 
 const memberReads = (db: SqlDatabase) => ({
-  members: pageQuery(db, peopleOf, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
+  members: pageQuery(db, peopleOf, (_, rows, cut) =>
+    cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name')),
+  ),
   standing: db.prepare((k, p: Params<'id' | 'userId'>) => {
     const acts = '(u.is_active = 1 and u.prohibit_login = 0)'
-    const most = (value: string, isSelf: boolean) => k.raw(`max(case when m.user_id ${isSelf ? '=' : '<>'} ? then ${value} else 0 end)`, [p('userId')])
-    return peopleOf(k, p).select({ self_acts: most(acts, true), other_acts: most(acts, false), has_other: most('1', false) })
+    const most = (value: string, isSelf: boolean) =>
+      k.raw(`max(case when m.user_id ${isSelf ? '=' : '<>'} ? then ${value} else 0 end)`, [p('userId')])
+    return peopleOf(k, p).select({
+      self_acts: most(acts, true),
+      other_acts: most(acts, false),
+      has_other: most('1', false),
+    })
   }),
   hasMember: db.prepare((k, p: Params<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).select('user_id'),
@@ -120,23 +140,30 @@ const writes = (db: SqlDatabase) => ({
     }),
   ),
   // A bind that is null leaves its column unchanged.
-  update: db.prepare((k, p: Params<'id' | 'expectedVersion' | 'name' | 'key' | 'description' | 'permission' | 'type'>) =>
-    k('teams')
-      .where('id', p('id'))
-      .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
-      .update({
-        name: k.raw('coalesce(?, name)', [p('name')]),
-        lower_name: k.raw('coalesce(?, lower_name)', [p('key')]),
-        description: k.raw('coalesce(?, description)', [p('description')]),
-        permission: k.raw('coalesce(?, permission)', [p('permission')]),
-        type: k.raw('coalesce(?, ??)', [p('type'), 'type']),
-        version: k.raw('version + 1'),
-      }),
+  update: db.prepare(
+    (k, p: Params<'id' | 'expectedVersion' | 'name' | 'key' | 'description' | 'permission' | 'type'>) =>
+      k('teams')
+        .where('id', p('id'))
+        .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
+        .update({
+          name: k.raw('coalesce(?, name)', [p('name')]),
+          lower_name: k.raw('coalesce(?, lower_name)', [p('key')]),
+          description: k.raw('coalesce(?, description)', [p('description')]),
+          permission: k.raw('coalesce(?, permission)', [p('permission')]),
+          type: k.raw('coalesce(?, ??)', [p('type'), 'type']),
+          version: k.raw('version + 1'),
+        }),
   ),
-  removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('subject_type', 'team').where('subject_id', p('id')).delete()),
+  removeGrants: db.prepare((k, p: Params<'id'>) =>
+    k('object_grants').where('subject_type', 'team').where('subject_id', p('id')).delete(),
+  ),
   remove: db.prepare((k, p: Params<'id'>) => k('teams').where('id', p('id')).delete()),
   detachRoles: db.prepare((k, p: Params<'id'>) => k('team_roles').where('team_id', p('id')).delete()),
-  attachRoles: insertRows(db, 'team_roles', (p: Params<'id' | 'roleId' | 'orgId'>) => ({ team_id: p('id'), role_id: p('roleId'), org_id: p('orgId') })),
+  attachRoles: insertRows(db, 'team_roles', (p: Params<'id' | 'roleId' | 'orgId'>) => ({
+    team_id: p('id'),
+    role_id: p('roleId'),
+    org_id: p('orgId'),
+  })),
   addMember: db.prepare((k, p: Params<'id' | 'orgId' | 'userId' | 'at'>) =>
     k('team_members').insert({ team_id: p('id'), user_id: p('userId'), org_id: p('orgId'), created_at: p('at') }),
   ),
@@ -145,9 +172,9 @@ const writes = (db: SqlDatabase) => ({
   ),
 })
 
-export type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> & ReturnType<typeof writes>
+type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> & ReturnType<typeof writes>
 
-export const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
+const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
 
 type Binds = Readonly<Record<string, Bind>>
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'
@@ -166,9 +193,17 @@ export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamS
 }
 
 /** Reads the roles of all the teams in one query. Each row is returned with its team. */
-const withRoles = async <Row extends TeamRow>(s: TeamStatements, runner: SqlRunner, rows: readonly Row[]): Promise<readonly { readonly row: Row; readonly team: Team }[]> => {
+const withRoles = async <Row extends TeamRow>(
+  s: TeamStatements,
+  runner: SqlRunner,
+  rows: readonly Row[],
+): Promise<readonly { readonly row: Row; readonly team: Team }[]> => {
   if (rows.length === 0) return []
-  const attached = await rowsFor<{ team_id: Num; role_id: Num }>(runner, s.rolesOf, rows.map((row) => Number(row.id)))
+  const attached = await rowsFor<{ team_id: Num; role_id: Num }>(
+    runner,
+    s.rolesOf,
+    rows.map((row) => Number(row.id)),
+  )
   const ofTeam = Map.groupBy(attached, ({ team_id }) => Number(team_id))
   const rolesOf = (id: Num) => (ofTeam.get(Number(id)) ?? []).map(({ role_id }) => Number(role_id) as RoleId)
   return rows.map((row) => ({ row, team: teamOf(row, rolesOf(row.id)) }))
@@ -191,10 +226,22 @@ const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading>
     list: async (orgId, request) => complete(await s.list(runner, { orgId }, request)),
     search: async (orgId, { text, includesDescription, memberId }, request) => {
       const pattern = `%${literally(teamNameKey(text))}%`
-      return complete(await s.search(runner, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request))
+      return complete(
+        await s.search(
+          runner,
+          { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 },
+          request,
+        ),
+      )
     },
     listOfUser: async (userId, { onlyOrgId, onlyPublic, entry }, request) =>
-      complete(await s.ofUser(runner, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entryBinds(entry) }, request)),
+      complete(
+        await s.ofUser(
+          runner,
+          { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entryBinds(entry) },
+          request,
+        ),
+      ),
     async listOfMember(orgId, userId) {
       return (await runner.all<TeamRow>(s.ofMember, { orgId, userId })).map((row) => teamOf(row, []))
     },
@@ -221,8 +268,14 @@ const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members>
     return (await runner.first(s.hasMember, { id, userId })) !== undefined
   },
   async staysLedWithout(id, userId) {
-    const found = await runner.first<{ readonly self_acts: Num; readonly other_acts: Num; readonly has_other: Num }>(s.standing, { id, userId })
-    return Number(found?.other_acts ?? 0) === 1 || (Number(found?.self_acts ?? 0) === 0 && Number(found?.has_other ?? 0) === 1)
+    const found = await runner.first<{ readonly self_acts: Num; readonly other_acts: Num; readonly has_other: Num }>(
+      s.standing,
+      { id, userId },
+    )
+    return (
+      Number(found?.other_acts ?? 0) === 1 ||
+      (Number(found?.self_acts ?? 0) === 0 && Number(found?.has_other ?? 0) === 1)
+    )
   },
   async addMember(team, userId, at) {
     await runner.run(s.addMember, { id: team.id, orgId: team.orgId, userId, at: at.getTime() })
@@ -232,7 +285,8 @@ const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members>
   },
 })
 
-const nameTaken = (name: string) => left(TeamNameTaken(`The name "${name}" is already in use by a team of the organization.`))
+const nameTaken = (name: string) =>
+  left(TeamNameTaken(`The name "${name}" is already in use by a team of the organization.`))
 
 const changing = (s: TeamStatements, runner: SqlRunner): Omit<TeamStore, Reading | Members> => ({
   async insert(team) {
@@ -268,6 +322,9 @@ const changing = (s: TeamStatements, runner: SqlRunner): Omit<TeamStore, Reading
   },
   async replaceRoles(team, roleIds) {
     await runner.run(s.detachRoles, { id: team.id })
-    await s.attachRoles(runner, roleIds.map((roleId) => ({ id: team.id, roleId, orgId: team.orgId })))
+    await s.attachRoles(
+      runner,
+      roleIds.map((roleId) => ({ id: team.id, roleId, orgId: team.orgId })),
+    )
   },
 })

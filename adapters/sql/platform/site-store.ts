@@ -16,9 +16,17 @@ const onlyRow = 1
 
 const statements = (db: SqlDatabase) => ({
   // Locked until the transaction ends, so that no concurrent change is lost.
-  read: db.prepare((k) => k('branding').where('id', onlyRow).select('logo', 'favicon', 'primary_color', 'show_app_tag', 'app_name').forUpdate()),
+  read: db.prepare((k) =>
+    k('branding')
+      .where('id', onlyRow)
+      .select('logo', 'favicon', 'primary_color', 'show_app_tag', 'app_name')
+      .forUpdate(),
+  ),
   put: db.prepare((k, p: (n: Column) => Knex.Value) =>
-    k('branding').insert({ id: onlyRow, ...columns(p) }).onConflict('id').merge(columns(p)),
+    k('branding')
+      .insert({ id: onlyRow, ...columns(p) })
+      .onConflict('id')
+      .merge(columns(p)),
   ),
 })
 
@@ -70,7 +78,9 @@ const tables: Readonly<Record<Counted, (k: Knex) => Knex.QueryBuilder>> = {
 export const makeSqlSiteCounts = (db: SqlDatabase): Pick<SiteFacts, 'counts' | 'database'> => {
   const names = Object.keys(tables) as Counted[]
   const counting = names.map((name) => ({ name, statement: db.prepare((k) => tables[name](k).count({ total: '*' })) }))
-  const version = db.prepare((k) => k.raw(db.dialect === 'sqlite' ? 'select sqlite_version() as version' : 'select version() as version'))
+  const version = db.prepare((k) =>
+    k.raw(db.dialect === 'sqlite' ? 'select sqlite_version() as version' : 'select version() as version'),
+  )
   return {
     async counts() {
       const counts: Partial<Record<Counted, number>> = {}

@@ -6,7 +6,12 @@ import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 /** People who may sign in, under the alias `u`. */
 const people = (k: Knex, from: Knex.QueryBuilder): Knex.QueryBuilder =>
-  from.join('accounts as a', 'a.id', 'u.id').whereNull('u.robot_org_id').where('u.is_active', 1).where('u.prohibit_login', 0).select('u.id', 'a.name as login', k.raw('null as team'))
+  from
+    .join('accounts as a', 'a.id', 'u.id')
+    .whereNull('u.robot_org_id')
+    .where('u.is_active', 1)
+    .where('u.prohibit_login', 0)
+    .select('u.id', 'a.name as login', k.raw('null as team'))
 
 interface MemberRow {
   readonly id: Num
@@ -17,14 +22,13 @@ interface MemberRow {
 /** The people of accounts, on SQL. */
 export const makeSqlHubMembers = (db: SqlDatabase): ((runner: SqlRunner) => HubMembers) => {
   const listOf = db.prepare((k, p: Params<'accountId'>) =>
-    people(k, k('users as u').where('u.id', p('accountId')))
-      .unionAll([
-        people(k, k('org_members as m').join('users as u', 'u.id', 'm.user_id').where('m.org_id', p('accountId')))
-          .leftJoin('team_members as tm', (on) => on.on('tm.user_id', 'm.user_id').on('tm.org_id', 'm.org_id'))
-          .leftJoin('teams as t', 't.id', 'tm.team_id')
-          .clearSelect()
-          .select('u.id', 'a.name as login', 't.name as team'),
-      ]),
+    people(k, k('users as u').where('u.id', p('accountId'))).unionAll([
+      people(k, k('org_members as m').join('users as u', 'u.id', 'm.user_id').where('m.org_id', p('accountId')))
+        .leftJoin('team_members as tm', (on) => on.on('tm.user_id', 'm.user_id').on('tm.org_id', 'm.org_id'))
+        .leftJoin('teams as t', 't.id', 'tm.team_id')
+        .clearSelect()
+        .select('u.id', 'a.name as login', 't.name as team'),
+    ]),
   )
   return (runner) => ({
     async listOf(accountId) {
@@ -34,7 +38,9 @@ export const makeSqlHubMembers = (db: SqlDatabase): ((runner: SqlRunner) => HubM
         const member = getOrMake(found, Number(id), () => ({ userId: Number(id) as UserId, login, teams: [] }))
         if (team !== null) member.teams.push(team)
       }
-      return [...found.values()].map((member) => ({ ...member, teams: member.teams.toSorted() })).toSorted((a, b) => a.userId - b.userId)
+      return [...found.values()]
+        .map((member) => ({ ...member, teams: member.teams.toSorted() }))
+        .toSorted((a, b) => a.userId - b.userId)
     },
   })
 }

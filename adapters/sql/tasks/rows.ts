@@ -28,8 +28,25 @@ export interface TaskRow {
   readonly ended_at: Num | null
 }
 export const taskColumns = [
-  'id', 'ref', 'response_id', 'subject', 'kind', 'title', 'tenant_id', 'actor_id', 'actor_login', 'about', 'state', 'is_cancel_requested',
-  'fence', 'message', 'error', 'result', 'created_at', 'started_at', 'ended_at',
+  'id',
+  'ref',
+  'response_id',
+  'subject',
+  'kind',
+  'title',
+  'tenant_id',
+  'actor_id',
+  'actor_login',
+  'about',
+  'state',
+  'is_cancel_requested',
+  'fence',
+  'message',
+  'error',
+  'result',
+  'created_at',
+  'started_at',
+  'ended_at',
 ] as const
 
 const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
@@ -76,7 +93,18 @@ export interface EventRow {
   readonly data: string | null
   readonly is_notable: Num
 }
-export const eventColumns = ['seq', 'at', 'event_id', 'status', 'step', 'msg', 'level', 'error', 'data', 'is_notable'] as const
+export const eventColumns = [
+  'seq',
+  'at',
+  'event_id',
+  'status',
+  'step',
+  'msg',
+  'level',
+  'error',
+  'data',
+  'is_notable',
+] as const
 
 export const eventOf = (row: EventRow): TaskEvent => ({
   seq: Number(row.seq),

@@ -21,20 +21,52 @@ type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | '
 export const makeAppendEvents = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)
   const insertEvents = insertRows(db, 'task_events', (p: Params<EventBind>) => ({
-    task_id: p('id'), seq: p('seq'), at: p('at'), event_id: p('eventId'), status: p('status'), step: p('step'), msg: p('msg'),
-    level: p('level'), error: p('error'), data: p('data'), is_notable: p('isNotable'),
+    task_id: p('id'),
+    seq: p('seq'),
+    at: p('at'),
+    event_id: p('eventId'),
+    status: p('status'),
+    step: p('step'),
+    msg: p('msg'),
+    level: p('level'),
+    error: p('error'),
+    data: p('data'),
+    is_notable: p('isNotable'),
   }))
   const addToOutbox = insertRows(db, 'task_outbox', (p: Params<'id' | 'seq' | 'holder'>, k) => ({
-    task_id: p('id'), seq: p('seq'), holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`),
+    task_id: p('id'),
+    seq: p('seq'),
+    holder: p('holder'),
+    held_until: k.raw(`${now} + ${heldMilliseconds}`),
   }))
-  return async (tx: SqlRunner, id: TaskId, events: readonly NewTaskEvent[], upTo: number, holder: string): Promise<void> => {
+  return async (
+    tx: SqlRunner,
+    id: TaskId,
+    events: readonly NewTaskEvent[],
+    upTo: number,
+    holder: string,
+  ): Promise<void> => {
     const first = upTo - events.length + 1
-    await insertEvents(tx, events.map((each, index) => ({
-      id, seq: first + index, at: each.at.getTime(), eventId: each.id, status: each.status, step: each.step ?? null, msg: each.msg,
-      level: each.level ?? null, error: each.error ?? null, data: each.data === undefined ? null : toWireJson(each.data),
-      isNotable: each.isNotable === true ? 1 : 0,
-    })))
-    await addToOutbox(tx, events.map((_, index) => ({ id, seq: first + index, holder })))
+    await insertEvents(
+      tx,
+      events.map((each, index) => ({
+        id,
+        seq: first + index,
+        at: each.at.getTime(),
+        eventId: each.id,
+        status: each.status,
+        step: each.step ?? null,
+        msg: each.msg,
+        level: each.level ?? null,
+        error: each.error ?? null,
+        data: each.data === undefined ? null : toWireJson(each.data),
+        isNotable: each.isNotable === true ? 1 : 0,
+      })),
+    )
+    await addToOutbox(
+      tx,
+      events.map((_, index) => ({ id, seq: first + index, holder })),
+    )
   }
 }
 
@@ -48,8 +80,9 @@ interface ItemRow extends EventRow {
 }
 
 /**
- * TaskOutbox over `task_outbox`; `holder` is this process. The events of one task may belong to several processes: one cancels what another runs, or
- * adopts a part of what another left. `mine` therefore skips an event while an earlier one of its task belongs to another process.
+ * TaskOutbox over `task_outbox`; `holder` is this process. The events of one task may belong to several processes: one
+ * cancels what another runs, or adopts a part of what another left. `mine` therefore skips an event while an earlier
+ * one of its task belongs to another process.
  */
 export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox => {
   const now = databaseNow(db.dialect)
@@ -60,20 +93,44 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
       .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
       .where('o.holder', p('holder'))
       .whereNotExists((earlier) =>
-        earlier.select(k.raw('1')).from('task_outbox as p').whereRaw('p.task_id = o.task_id').whereRaw('p.id < o.id').whereNot('p.holder', p('ownHolder')))
-      .select('o.id', 't.ref', 't.response_id', 't.subject', 't.tenant_id', 't.actor_id', ...eventColumns.map((column) => `e.${column}`))
+        earlier
+          .select(k.raw('1'))
+          .from('task_outbox as p')
+          .whereRaw('p.task_id = o.task_id')
+          .whereRaw('p.id < o.id')
+          .whereNot('p.holder', p('ownHolder')),
+      )
+      .select(
+        'o.id',
+        't.ref',
+        't.response_id',
+        't.subject',
+        't.tenant_id',
+        't.actor_id',
+        ...eventColumns.map((column) => `e.${column}`),
+      )
       .orderBy('o.id')
       .limit(p('limit')),
   )
-  // All of them, not only the next to be published: while the bus is unavailable there may be more than one read returns.
+  // All of them, not only the next to be published: while the bus is unavailable there may be more than one read
+  // returns.
   const keep = db.prepare((k, p: Params<'holder'>) =>
-    k('task_outbox').where('holder', p('holder')).whereRaw(`held_until < ${now} + ${heldMilliseconds / 2}`).update({ held_until: held(k) }),
+    k('task_outbox')
+      .where('holder', p('holder'))
+      .whereRaw(`held_until < ${now} + ${heldMilliseconds / 2}`)
+      .update({ held_until: held(k) }),
   )
-  const any = db.prepare((k, p: Params<'holder'>) => k('task_outbox').where('holder', p('holder')).select('id').limit(1))
+  const any = db.prepare((k, p: Params<'holder'>) =>
+    k('task_outbox').where('holder', p('holder')).select('id').limit(1),
+  )
   const remove = db.prepare((k, p: Params<'id'>) => k('task_outbox').where('id', p('id')).delete())
-  const left = db.prepare((k, p: Params<'limit'>) => k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')))
+  const left = db.prepare((k, p: Params<'limit'>) =>
+    k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')),
+  )
   const adopt = db.prepare((k, p: Params<'id' | 'seen' | 'holder'>) =>
-    k('task_outbox').where({ id: p('id'), held_until: p('seen') }).update({ holder: p('holder'), held_until: held(k) }),
+    k('task_outbox')
+      .where({ id: p('id'), held_until: p('seen') })
+      .update({ holder: p('holder'), held_until: held(k) }),
   )
   return {
     async mine(limit) {
@@ -83,7 +140,11 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
         id: Number(row.id),
         message: {
           task: {
-            ref: row.ref, responseId: row.response_id, subject: row.subject, tenantId: Number(row.tenant_id) as AccountId, actorId: Number(row.actor_id) as UserId,
+            ref: row.ref,
+            responseId: row.response_id,
+            subject: row.subject,
+            tenantId: Number(row.tenant_id) as AccountId,
+            actorId: Number(row.actor_id) as UserId,
           },
           event: eventOf(row),
           isNotable: Number(row.is_notable) === 1,

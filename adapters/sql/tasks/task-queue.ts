@@ -13,8 +13,19 @@ const mostCandidates = 8
 
 /** Selects the oldest queued task of each tenant; tenants with the fewest running tasks come first. */
 const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): Knex.QueryBuilder => {
-  const oldest = k('tasks').where('state', 'queued').whereIn('kind', kinds).groupBy('tenant_id').select('tenant_id').min({ id: 'id' }).as('q')
-  const running = k('tasks').where('state', 'running').groupBy('tenant_id').select('tenant_id').count({ running: '*' }).as('r')
+  const oldest = k('tasks')
+    .where('state', 'queued')
+    .whereIn('kind', kinds)
+    .groupBy('tenant_id')
+    .select('tenant_id')
+    .min({ id: 'id' })
+    .as('q')
+  const running = k('tasks')
+    .where('state', 'running')
+    .groupBy('tenant_id')
+    .select('tenant_id')
+    .count({ running: '*' })
+    .as('r')
   return k
     .from(oldest)
     .leftJoin(running, 'r.tenant_id', 'q.tenant_id')
@@ -25,7 +36,7 @@ const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): 
 }
 
 /** Statements of a queue for these kinds. Candidates are read without locks; each is then locked, or skipped, by id. */
-export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
+const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   const now = databaseNow(db.dialect)
   const signed = db.dialect === 'mysql' ? 'signed' : 'integer'
   const until = (k: Knex, p: Params<'lease'>) => k.raw(`${now} + cast(? as ${signed})`, [p('lease')])
@@ -33,25 +44,56 @@ export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   const lock = (rows: Knex.QueryBuilder) => (db.dialect === 'mysql' ? rows.forUpdate().skipLocked() : rows)
   return {
     waiting: db.prepare((k, p: Params<'exceptTenant'>) => waiting(k, p, kinds)),
-    dead: db.prepare((k) => k('tasks').where('state', 'running').whereRaw(expired).whereIn('kind', kinds).select('id').orderBy('lease_until').limit(mostCandidates)),
-    lockWaiting: db.prepare((k, p: Params<'id'>) => lock(k('tasks').where('id', p('id')).where('state', 'queued').select('id'))),
-    lockDead: db.prepare((k, p: Params<'id'>) => lock(k('tasks').where('id', p('id')).where('state', 'running').whereRaw(expired).select('id'))),
+    dead: db.prepare((k) =>
+      k('tasks')
+        .where('state', 'running')
+        .whereRaw(expired)
+        .whereIn('kind', kinds)
+        .select('id')
+        .orderBy('lease_until')
+        .limit(mostCandidates),
+    ),
+    lockWaiting: db.prepare((k, p: Params<'id'>) =>
+      lock(k('tasks').where('id', p('id')).where('state', 'queued').select('id')),
+    ),
+    lockDead: db.prepare((k, p: Params<'id'>) =>
+      lock(k('tasks').where('id', p('id')).where('state', 'running').whereRaw(expired).select('id')),
+    ),
     take: db.prepare((k, p: Params<'id' | 'holder' | 'lease' | 'message'>) =>
-      k('tasks').where('id', p('id')).update({
-        state: 'running', holder: p('holder'), fence: k.raw('fence + 1'), lease_until: until(k, p), message: p('message'),
-        started_at: k.raw(`coalesce(started_at, ${now})`), last_seq: k.raw('last_seq + 1'),
-      }),
+      k('tasks')
+        .where('id', p('id'))
+        .update({
+          state: 'running',
+          holder: p('holder'),
+          fence: k.raw('fence + 1'),
+          lease_until: until(k, p),
+          message: p('message'),
+          started_at: k.raw(`coalesce(started_at, ${now})`),
+          last_seq: k.raw('last_seq + 1'),
+        }),
     ),
     takeOutbox: db.prepare((k, p: Params<'id' | 'holder'>) =>
-      k('task_outbox').where('task_id', p('id')).update({ holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`) }),
+      k('task_outbox')
+        .where('task_id', p('id'))
+        .update({ holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`) }),
     ),
-    taken: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select(...taskColumns, 'actor', 'sealed_input', 'last_seq')),
+    taken: db.prepare((k, p: Params<'id'>) =>
+      k('tasks')
+        .where('id', p('id'))
+        .select(...taskColumns, 'actor', 'sealed_input', 'last_seq'),
+    ),
     renew: db.prepare((k, p: Params<'id' | 'fence' | 'lease'>) =>
-      k('tasks').where({ id: p('id'), fence: p('fence') }).where('state', 'running').update({ lease_until: until(k, p) }),
+      k('tasks')
+        .where({ id: p('id'), fence: p('fence') })
+        .where('state', 'running')
+        .update({ lease_until: until(k, p) }),
     ),
     // A task that another worker had started must still be recovered.
     expire: db.prepare((k, p: Params<'id' | 'fence'>) =>
-      k('tasks').where({ id: p('id'), fence: p('fence') }).where('state', 'running').update({ lease_until: k.raw(now), holder: null }),
+      k('tasks')
+        .where({ id: p('id'), fence: p('fence') })
+        .where('state', 'running')
+        .update({ lease_until: k.raw(now), holder: null }),
     ),
     requeue: db.prepare((k, p: Params<'id' | 'fence' | 'message'>) =>
       k('tasks')
@@ -60,18 +102,28 @@ export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
         .update({ state: 'queued', lease_until: null, holder: null, started_at: null, message: p('message') }),
     ),
     number: db.prepare((k, p: Params<'id' | 'fence' | 'count'>) =>
-      k('tasks').where({ id: p('id'), fence: p('fence') }).where('state', 'running').update({ last_seq: k.raw('last_seq + ?', [p('count')]) }),
+      k('tasks')
+        .where({ id: p('id'), fence: p('fence') })
+        .where('state', 'running')
+        .update({ last_seq: k.raw('last_seq + ?', [p('count')]) }),
     ),
     lastSeq: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select('last_seq')),
     cancelRequested: db.prepare((k, p: Params<'holder'>) =>
-      k('tasks').where({ holder: p('holder'), state: 'running' }).where('is_cancel_requested', 1).select('id'),
+      k('tasks')
+        .where({ holder: p('holder'), state: 'running' })
+        .where('is_cancel_requested', 1)
+        .select('id'),
     ),
   }
 }
 
-export const countStatements = (db: SqlDatabase) => ({
+const countStatements = (db: SqlDatabase) => ({
   byState: db.prepare((k) => k('tasks').groupBy('state').select('state').count({ count: '*' })),
-  oldestQueued: db.prepare((k) => k('tasks').where('state', 'queued').select(k.raw(`${databaseNow(db.dialect)} - min(created_at) as age`))),
+  oldestQueued: db.prepare((k) =>
+    k('tasks')
+      .where('state', 'queued')
+      .select(k.raw(`${databaseNow(db.dialect)} - min(created_at) as age`)),
+  ),
 })
 
 interface TakenRow extends TaskRow {
@@ -103,7 +155,12 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
   const appendEvents = makeAppendEvents(db)
   const endTask = makeEndTask(db)
 
-  const take = (id: number, lock: Statement, isTakenOver: boolean, { leaseSeconds, opening }: ClaimOptions): Promise<ClaimedTask | undefined> =>
+  const take = (
+    id: number,
+    lock: Statement,
+    isTakenOver: boolean,
+    { leaseSeconds, opening }: ClaimOptions,
+  ): Promise<ClaimedTask | undefined> =>
     db.transaction(async (tx) => {
       if ((await tx.first(lock, { id })) === undefined) return undefined
       const before = await rowOf(tx, id)
@@ -137,7 +194,9 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
   return {
     async claim(options) {
       if (kinds.length === 0) return undefined
-      return (await firstOf(s.dead, s.lockDead, true, options)) ?? (await firstOf(s.waiting, s.lockWaiting, false, options))
+      return (
+        (await firstOf(s.dead, s.lockDead, true, options)) ?? (await firstOf(s.waiting, s.lockWaiting, false, options))
+      )
     },
     async renew({ task: { id, fence } }, leaseSeconds) {
       return (await db.run(s.renew, { id, fence, lease: milliseconds(leaseSeconds) })).affected === 1
@@ -145,13 +204,25 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
     record: ({ task: { id, fence } }, events) =>
       db.transaction(async (tx) => {
         if ((await tx.run(s.number, { id, fence, count: events.length })).affected !== 1) return false
-        await appendEvents(tx, id, events, Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id }))?.last_seq), holder)
+        await appendEvents(
+          tx,
+          id,
+          events,
+          Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id }))?.last_seq),
+          holder,
+        )
         return true
       }),
     end: ({ task }, end, events) =>
       db.transaction(async (tx) => {
         if (!(await endTask.fenced(tx, task, end, events.length))) return false
-        await appendEvents(tx, task.id, events, Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id: task.id }))?.last_seq), holder)
+        await appendEvents(
+          tx,
+          task.id,
+          events,
+          Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id: task.id }))?.last_seq),
+          holder,
+        )
         return true
       }),
     async giveBack({ task: { id, fence }, isTakenOver }) {

@@ -17,11 +17,17 @@ import type { EventRow, TaskRow } from './rows.ts'
 import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
 import { makeAppendEvents } from './task-outbox.ts'
 
+/** @internal */
 export const endedStatements = (db: SqlDatabase) => {
-  const ended = (k: Knex, tenantId: Knex.Value) => k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')
+  const ended = (k: Knex, tenantId: Knex.Value) =>
+    k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')
   return {
-    count: db.prepare((k, p: Params<'tenantId' | 'most'>) => k.from(ended(k, p('tenantId')).limit(p('most')).as('counted')).count({ count: '*' })),
-    oldest: db.prepare((k, p: Params<'tenantId' | 'limit'>) => ended(k, p('tenantId')).orderBy('ended_at').orderBy('id').limit(p('limit'))),
+    count: db.prepare((k, p: Params<'tenantId' | 'most'>) =>
+      k.from(ended(k, p('tenantId')).limit(p('most')).as('counted')).count({ count: '*' }),
+    ),
+    oldest: db.prepare((k, p: Params<'tenantId' | 'limit'>) =>
+      ended(k, p('tenantId')).orderBy('ended_at').orderBy('id').limit(p('limit')),
+    ),
     remove: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete()),
   }
 }
@@ -36,7 +42,8 @@ const makeRemoveEndedBeyond = (db: SqlDatabase) => {
     const found = Number((await runner.first<{ count: Num }>(count, { tenantId, most: kept + limit }))?.count ?? 0)
     if (found <= kept) return 0
     let removed = 0
-    for (const { id } of await runner.all<{ id: Num }>(oldest, { tenantId, limit: found - kept })) removed += (await runner.run(remove, { id: Number(id) })).affected
+    for (const { id } of await runner.all<{ id: Num }>(oldest, { tenantId, limit: found - kept }))
+      removed += (await runner.run(remove, { id: Number(id) })).affected
     return removed
   }
 }
@@ -45,8 +52,11 @@ const makeRemoveEndedBeyond = (db: SqlDatabase) => {
 export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
   const now = databaseNow(db.dialect)
   const days = (p: Params<'days'>): Knex.RawBinding[] => [p('days')]
-  const old = (column: string) => `${column} < ${now} - ${dayMilliseconds} * cast(? as ${db.dialect === 'mysql' ? 'signed' : 'integer'})`
-  const ended = db.prepare((k, p: Params<'days' | 'limit'>) => k('tasks').whereRaw(old('ended_at'), days(p)).select('id').orderBy('ended_at').limit(p('limit')))
+  const old = (column: string) =>
+    `${column} < ${now} - ${dayMilliseconds} * cast(? as ${db.dialect === 'mysql' ? 'signed' : 'integer'})`
+  const ended = db.prepare((k, p: Params<'days' | 'limit'>) =>
+    k('tasks').whereRaw(old('ended_at'), days(p)).select('id').orderBy('ended_at').limit(p('limit')),
+  )
   const remove = db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete())
   const abandoned = db.prepare((k, p: Params<'days' | 'limit'>) =>
     k('tasks')
@@ -58,17 +68,26 @@ export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
       .limit(p('limit')),
   )
   const crowded = db.prepare((k, p: Params<'kept' | 'limit'>) =>
-    k('tasks').whereNotNull('ended_at').groupBy('tenant_id').havingRaw('count(*) > ?', [p('kept')]).select('tenant_id').orderBy('tenant_id').limit(p('limit')),
+    k('tasks')
+      .whereNotNull('ended_at')
+      .groupBy('tenant_id')
+      .havingRaw('count(*) > ?', [p('kept')])
+      .select('tenant_id')
+      .orderBy('tenant_id')
+      .limit(p('limit')),
   )
   const removeEndedBeyond = makeRemoveEndedBeyond(db)
   return {
     async tenantsBeyond(kept, limit) {
-      return (await db.all<{ tenant_id: Num }>(crowded, { kept, limit })).map(({ tenant_id }) => Number(tenant_id) as AccountId)
+      return (await db.all<{ tenant_id: Num }>(crowded, { kept, limit })).map(
+        ({ tenant_id }) => Number(tenant_id) as AccountId,
+      )
     },
     removeEndedBeyond: (tenantId, kept, limit) => removeEndedBeyond(db, tenantId, kept, limit),
     async removeEnded(keptDays, limit) {
       let removed = 0
-      for (const { id } of await db.all<{ id: Num }>(ended, { days: keptDays, limit })) removed += (await db.run(remove, { id: Number(id) })).affected
+      for (const { id } of await db.all<{ id: Num }>(ended, { days: keptDays, limit }))
+        removed += (await db.run(remove, { id: Number(id) })).affected
       return removed
     },
     async abandoned(afterDays, limit) {
@@ -89,10 +108,21 @@ const endBinds = ({ state, message, error, result }: TaskEnd): Record<EndBind, B
 /** Updates a row once to end a task, and clears what only an unfinished task needs. */
 export const makeEndTask = (db: SqlDatabase) => {
   const ended = (k: Knex, p: Params<EndBind>) => ({
-    state: p('state'), message: p('message'), error: p('error'), result: p('result'), ended_at: k.raw(databaseNow(db.dialect)),
-    lock_key: null, sealed_input: null, lease_until: null, holder: null,
+    state: p('state'),
+    message: p('message'),
+    error: p('error'),
+    result: p('result'),
+    ended_at: k.raw(databaseNow(db.dialect)),
+    lock_key: null,
+    sealed_input: null,
+    lease_until: null,
+    holder: null,
   })
-  const unattended = db.prepare((k, p: Params<EndBind | 'id'>) => k('tasks').where('id', p('id')).update({ ...ended(k, p), fence: k.raw('fence + 1') }))
+  const unattended = db.prepare((k, p: Params<EndBind | 'id'>) =>
+    k('tasks')
+      .where('id', p('id'))
+      .update({ ...ended(k, p), fence: k.raw('fence + 1') }),
+  )
   const fenced = db.prepare((k, p: Params<EndBind | 'id' | 'fence' | 'count'>) =>
     k('tasks')
       .where({ id: p('id'), fence: p('fence') })
@@ -105,24 +135,34 @@ export const makeEndTask = (db: SqlDatabase) => {
       await tx.run(unattended, { id, ...endBinds(end) })
     },
     /** Returns false if another worker has the task; `count` events follow. */
-    fenced: async (tx: SqlRunner, { id, fence }: { readonly id: TaskId; readonly fence: number }, end: TaskEnd, count: number): Promise<boolean> =>
-      (await tx.run(fenced, { id, fence, count, ...endBinds(end) })).affected === 1,
+    fenced: async (
+      tx: SqlRunner,
+      { id, fence }: { readonly id: TaskId; readonly fence: number },
+      end: TaskEnd,
+      count: number,
+    ): Promise<boolean> => (await tx.run(fenced, { id, fence, count, ...endBinds(end) })).affected === 1,
   }
 }
 
 /** Narrows to tasks of the actor's own account and of organizations that the actor may enter as a member. */
-const whereBelonging = (k: Knex, actorId: UserId, entry: EntryContext) => (rows: Knex.QueryBuilder): void => {
-  const binds = entryBinds(entry)
-  const membership = k('org_members as m')
-    .join('organizations as o', 'o.id', 'm.org_id')
-    .whereRaw('m.org_id = tasks.tenant_id')
-    .where('m.user_id', actorId)
-    .modify(whereEntryAllowed(k, (name) => binds[name]))
-    .select('m.org_id')
-  rows.where((any) => any.where('tenant_id', actorId).orWhereExists(membership))
-}
+const whereBelonging =
+  (k: Knex, actorId: UserId, entry: EntryContext) =>
+  (rows: Knex.QueryBuilder): void => {
+    const binds = entryBinds(entry)
+    const membership = k('org_members as m')
+      .join('organizations as o', 'o.id', 'm.org_id')
+      .whereRaw('m.org_id = tasks.tenant_id')
+      .where('m.user_id', actorId)
+      .modify(whereEntryAllowed(k, (name) => binds[name]))
+      .select('m.org_id')
+    rows.where((any) => any.where('tenant_id', actorId).orWhereExists(membership))
+  }
 
-const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entry, tenantId, state, kind, cluster }: TaskFilter): Knex.QueryBuilder => {
+const matching = (
+  k: Knex,
+  rows: Knex.QueryBuilder,
+  { actorId, entry, tenantId, state, kind, cluster }: TaskFilter,
+): Knex.QueryBuilder => {
   const wanted = { actor_id: actorId, tenant_id: tenantId, state, kind, cluster }
   for (const [column, value] of Object.entries(wanted)) if (value !== undefined) void rows.where(column, value)
   if (actorId !== undefined && entry !== undefined) void rows.modify(whereBelonging(k, actorId, entry))
@@ -132,14 +172,27 @@ const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entry, tenantId, 
 /** TaskStore over `tasks` and `task_events`. Reads are outside any transaction. */
 export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
   const find = db.prepare((k, p: Params<'ref'>) =>
-    k('tasks as t').join('accounts as a', 'a.id', 't.tenant_id').where('t.ref', p('ref')).select(...taskColumns.map((column) => `t.${column}`), 'a.name as tenant_name'),
+    k('tasks as t')
+      .join('accounts as a', 'a.id', 't.tenant_id')
+      .where('t.ref', p('ref'))
+      .select(...taskColumns.map((column) => `t.${column}`), 'a.name as tenant_name'),
   )
   const events = db.prepare((k, p: Params<'id' | 'after' | 'limit'>) =>
-    k('task_events').where('task_id', p('id')).where('seq', '>', p('after')).select(...eventColumns).orderBy('seq').limit(p('limit')),
+    k('task_events')
+      .where('task_id', p('id'))
+      .where('seq', '>', p('after'))
+      .select(...eventColumns)
+      .orderBy('seq')
+      .limit(p('limit')),
   )
   return {
     async list(filter, page) {
-      const found = await filteredPage<TaskRow>(db, (k) => matching(k, k('tasks'), filter), (_, rows, cut) => cut(rows.select(...taskColumns).orderBy('id', 'desc')), page)
+      const found = await filteredPage<TaskRow>(
+        db,
+        (k) => matching(k, k('tasks'), filter),
+        (_, rows, cut) => cut(rows.select(...taskColumns).orderBy('id', 'desc')),
+        page,
+      )
       return mapPage(found, taskOf)
     },
     async find(ref) {
@@ -172,8 +225,21 @@ const newBinds = (task: NewTask): Record<string, Bind> => ({
   message: task.message,
 })
 const insertColumns = [
-  'ref', 'response_id', 'subject', 'kind', 'title', 'tenant_id', 'actor_id', 'actor_login', 'actor', 'about', 'cluster', 'lock_key', 'sealed_input',
-  'digest', 'message',
+  'ref',
+  'response_id',
+  'subject',
+  'kind',
+  'title',
+  'tenant_id',
+  'actor_id',
+  'actor_login',
+  'actor',
+  'about',
+  'cluster',
+  'lock_key',
+  'sealed_input',
+  'digest',
+  'message',
 ] as const
 
 const statements = (db: SqlDatabase) => {
@@ -191,19 +257,45 @@ const statements = (db: SqlDatabase) => {
         .orderBy('id', 'desc')
         .limit(1),
     ),
-    byLock: db.prepare((k, p: Params<'lockKey'>) => k('tasks').where('lock_key', p('lockKey')).select(...taskColumns)),
-    byId: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select(...taskColumns)),
-    lock: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select(...taskColumns).forUpdate()),
-    insert: db.prepare((k, p: Params<(typeof insertColumns)[number]>) =>
-      k('tasks').insert({ ...Object.fromEntries(insertColumns.map((name) => [name, p(name)])), state: 'queued', created_at: k.raw(now) }),
+    byLock: db.prepare((k, p: Params<'lockKey'>) =>
+      k('tasks')
+        .where('lock_key', p('lockKey'))
+        .select(...taskColumns),
     ),
-    number: db.prepare((k, p: Params<'id' | 'count'>) => k('tasks').where('id', p('id')).update({ last_seq: k.raw('last_seq + ?', [p('count')]) })),
+    byId: db.prepare((k, p: Params<'id'>) =>
+      k('tasks')
+        .where('id', p('id'))
+        .select(...taskColumns),
+    ),
+    lock: db.prepare((k, p: Params<'id'>) =>
+      k('tasks')
+        .where('id', p('id'))
+        .select(...taskColumns)
+        .forUpdate(),
+    ),
+    insert: db.prepare((k, p: Params<(typeof insertColumns)[number]>) =>
+      k('tasks').insert({
+        ...Object.fromEntries(insertColumns.map((name) => [name, p(name)])),
+        state: 'queued',
+        created_at: k.raw(now),
+      }),
+    ),
+    number: db.prepare((k, p: Params<'id' | 'count'>) =>
+      k('tasks')
+        .where('id', p('id'))
+        .update({ last_seq: k.raw('last_seq + ?', [p('count')]) }),
+    ),
     lastSeq: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select('last_seq')),
-    requestCancel: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).update({ is_cancel_requested: 1 })),
+    requestCancel: db.prepare((k, p: Params<'id'>) =>
+      k('tasks').where('id', p('id')).update({ is_cancel_requested: 1 }),
+    ),
   }
 }
 
-/** TaskChanges over `tasks`, bound to a transaction. `holder` is this process, which publishes the events that it writes. */
+/**
+ * TaskChanges over `tasks`, bound to a transaction. `holder` is this process, which publishes the events that it
+ * writes.
+ */
 export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRunner) => TaskChanges) => {
   const s = statements(db)
   const appendEvents = makeAppendEvents(db)
@@ -212,7 +304,8 @@ export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRu
   return (tx) => ({
     async lockAccounts(ids) {
       let found = 0
-      for (const id of [...new Set(ids)].sort((a, b) => a - b)) if ((await tx.first(s.lockAccount, { id })) !== undefined) found += 1
+      for (const id of [...new Set(ids)].sort((a, b) => a - b))
+        if ((await tx.first(s.lockAccount, { id })) !== undefined) found += 1
       return found
     },
     async countUnfinished(tenantId) {

@@ -25,7 +25,9 @@ interface ClusterRow {
 }
 
 const enabling = (k: Knex, p: Params<'owner' | 'now'>): Knex.QueryBuilder =>
-  activeAt(joinInForce(k('contracts as c'), p('now')), p('now')).where('c.owner_id', p('owner')).whereRaw(`${inForce('enables_client_billing')} = 1`)
+  activeAt(joinInForce(k('contracts as c'), p('now')), p('now'))
+    .where('c.owner_id', p('owner'))
+    .whereRaw(`${inForce('enables_client_billing')} = 1`)
 
 type DatabaseRow = ObjectRow & KindRow
 const databaseColumns = [...objectColumns, ...kindColumns] as const
@@ -42,10 +44,18 @@ const shownObjects = (k: Knex, p: Params<'cluster' | 'since' | 'after' | 'limit'
 
 const statementsOf = (db: SqlDatabase) => {
   const namespaces = (k: Knex, p: Params<'cluster'>): Knex.QueryBuilder =>
-    k('usage_namespaces').where('cluster_id', p('cluster')).orderBy(['created_at', 'namespace_uid']).select(...namespaceColumns)
+    k('usage_namespaces')
+      .where('cluster_id', p('cluster'))
+      .orderBy(['created_at', 'namespace_uid'])
+      .select(...namespaceColumns)
   return {
     isEnabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).select('c.id').limit(1)),
-    enabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).join('contract_clusters as b', 'b.contract_id', 'c.id').orderBy('b.id').select('b.cluster_uid', 'b.display_name')),
+    enabled: db.prepare((k, p: Params<'owner' | 'now'>) =>
+      enabling(k, p)
+        .join('contract_clusters as b', 'b.contract_id', 'c.id')
+        .orderBy('b.id')
+        .select('b.cluster_uid', 'b.display_name'),
+    ),
     // An owner may have several records of a cluster; the last one in the list replaces the others.
     clusters: db.prepare((k, p: Params<'owner'>) =>
       k('usage_clusters as u')
@@ -54,9 +64,21 @@ const statementsOf = (db: SqlDatabase) => {
         .orderBy(['u.cluster_uid', 'r.id'])
         .select('u.id', 'u.cluster_uid', 'r.display_name', 'r.kubernetes_version', 'r.provider', 'r.node_count'),
     ),
-    ids: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit'>) => shownObjects(k, p).select('o.id', 'o.object_uid', 'o.namespace')),
-    objects: paddedList((length) => db.prepare((k, p: Params<string>) => objects(k).whereIn('o.id', listSlots(p, length)).select(...databaseColumns))),
-    objectsIn: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit' | 'namespace'>) => shownObjects(k, p).where('o.namespace', p('namespace')).select(...databaseColumns)),
+    ids: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit'>) =>
+      shownObjects(k, p).select('o.id', 'o.object_uid', 'o.namespace'),
+    ),
+    objects: paddedList((length) =>
+      db.prepare((k, p: Params<string>) =>
+        objects(k)
+          .whereIn('o.id', listSlots(p, length))
+          .select(...databaseColumns),
+      ),
+    ),
+    objectsIn: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit' | 'namespace'>) =>
+      shownObjects(k, p)
+        .where('o.namespace', p('namespace'))
+        .select(...databaseColumns),
+    ),
     namespaces: db.prepare((k, p: Params<'cluster'>) => namespaces(k, p)),
     namespacesNamed: db.prepare((k, p: Params<'cluster' | 'name'>) => namespaces(k, p).where('namespace', p('name'))),
   }
@@ -73,12 +95,17 @@ const clusterOf = (row: ClusterRow, enabled: ReadonlyMap<string, string>): Repor
   isEnabled: enabled.has(row.cluster_uid),
 })
 
-/** DatabaseInventory over the tables of events, with the records of clusters and the contracts that they are bound to. */
+/**
+ * DatabaseInventory over the tables of events, with the records of clusters and the contracts that they are bound to.
+ */
 export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) => DatabaseInventory) => {
   const s = statementsOf(db)
   const changesOn = makeSqlUsageChangeStore(db)
   const withChanges = async (runner: SqlRunner, rows: readonly DatabaseRow[]): Promise<readonly ReportedDatabase[]> => {
-    const changes = Map.groupBy(await changesOn(runner).listOf(rows.map(({ id }) => Number(id) as UsageObjectId)), ({ objectId }) => Number(objectId))
+    const changes = Map.groupBy(
+      await changesOn(runner).listOf(rows.map(({ id }) => Number(id) as UsageObjectId)),
+      ({ objectId }) => Number(objectId),
+    )
     return rows.map((row) => ({ ...objectOf(row, kindOf(row)), changes: changes.get(Number(row.id)) ?? [] }))
   }
   return (runner) => ({
@@ -86,15 +113,23 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
       return (await runner.first(s.isEnabled, { owner: ownerId, now: now.getTime() })) !== undefined
     },
     async clustersOf(ownerId, now) {
-      const bound = await runner.all<{ readonly cluster_uid: string; readonly display_name: string }>(s.enabled, { owner: ownerId, now: now.getTime() })
+      const bound = await runner.all<{ readonly cluster_uid: string; readonly display_name: string }>(s.enabled, {
+        owner: ownerId,
+        now: now.getTime(),
+      })
       const enabled = new Map(bound.map((row) => [row.cluster_uid, row.display_name]))
       const rows = await runner.all<ClusterRow>(s.clusters, { owner: ownerId })
       return [...new Map(rows.map((row) => [row.cluster_uid, clusterOf(row, enabled)])).values()]
     },
     async databaseIdsOf(clusterId, since) {
       const ids = new Map<string, UsageObjectId[]>()
-      for (let after = ''; ; ) {
-        const rows = await runner.all<Pick<ObjectRow, 'id' | 'object_uid' | 'namespace'>>(s.ids, { cluster: clusterId, since, after, limit: idsAtOnce })
+      for (let after = ''; ;) {
+        const rows = await runner.all<Pick<ObjectRow, 'id' | 'object_uid' | 'namespace'>>(s.ids, {
+          cluster: clusterId,
+          since,
+          after,
+          limit: idsAtOnce,
+        })
         for (const { id, namespace } of rows) getOrMake(ids, namespace, () => []).push(Number(id) as UsageObjectId)
         const last = rows.at(-1)
         if (last === undefined || rows.length < idsAtOnce) return ids
@@ -107,13 +142,22 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
         const batch = ids.slice(from, from + databasesAtOnce)
         const { statement, binds } = s.objects(batch)
         const rows = new Map((await runner.all<DatabaseRow>(statement, binds)).map((row) => [Number(row.id), row]))
-        yield await withChanges(runner, batch.flatMap((id) => rows.get(id) ?? []))
+        yield await withChanges(
+          runner,
+          batch.flatMap((id) => rows.get(id) ?? []),
+        )
         await pauseInLongTurn()
       }
     },
     async *databasesIn(clusterId, namespace, since) {
-      for (let after = ''; ; ) {
-        const rows = await runner.all<DatabaseRow>(s.objectsIn, { cluster: clusterId, namespace, since, after, limit: databasesAtOnce })
+      for (let after = ''; ;) {
+        const rows = await runner.all<DatabaseRow>(s.objectsIn, {
+          cluster: clusterId,
+          namespace,
+          since,
+          after,
+          limit: databasesAtOnce,
+        })
         yield await withChanges(runner, rows)
         const last = rows.at(-1)
         if (last === undefined || rows.length < databasesAtOnce) return
@@ -122,7 +166,10 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
       }
     },
     async namespacesOf(clusterId, name) {
-      const rows = name === undefined ? await runner.all<NamespaceRow>(s.namespaces, { cluster: clusterId }) : await runner.all<NamespaceRow>(s.namespacesNamed, { cluster: clusterId, name })
+      const rows =
+        name === undefined
+          ? await runner.all<NamespaceRow>(s.namespaces, { cluster: clusterId })
+          : await runner.all<NamespaceRow>(s.namespacesNamed, { cluster: clusterId, name })
       return rows.map(namespaceOf)
     },
   })

@@ -15,7 +15,12 @@ interface EventRow {
 /** FinalMonthOutbox over `usage_final_months`. */
 export const makeSqlFinalMonthOutbox = (db: SqlDatabase): ((runner: SqlRunner) => FinalMonthOutbox) => {
   const insert = db.prepare((k, p: Params<'ownerId' | 'month' | 'revision' | 'generatedAt'>) =>
-    k('usage_final_months').insert({ owner_id: p('ownerId'), month: p('month'), revision: p('revision'), generated_at: p('generatedAt') }),
+    k('usage_final_months').insert({
+      owner_id: p('ownerId'),
+      month: p('month'),
+      revision: p('revision'),
+      generated_at: p('generatedAt'),
+    }),
   )
   const oldest = db.prepare((k, p: Params<'limit'>) =>
     k('usage_final_months as f')

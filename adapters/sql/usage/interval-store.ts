@@ -6,18 +6,33 @@ import { tupleList } from './tuple-list.ts'
 
 /** UsageIntervalStore over the table usage_intervals. */
 export const makeSqlUsageIntervalStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageIntervalStore) => {
-  type Names = 'month' | 'clusterId' | 'objectId' | 'from' | 'to' | 'kindId' | 'milliCpu' | 'memoryMib' | 'generation' | 'replicas'
+  type Names =
+    'month' | 'clusterId' | 'objectId' | 'from' | 'to' | 'kindId' | 'milliCpu' | 'memoryMib' | 'generation' | 'replicas'
   const insert = insertRows(db, 'usage_intervals', (p: Params<Names>) => ({
-    month: p('month'), cluster_id: p('clusterId'), object_id: p('objectId'), from_at: p('from'), to_at: p('to'), cut_at: p('to'), kind_id: p('kindId'),
-    milli_cpu: p('milliCpu'), memory_mib: p('memoryMib'), generation: p('generation'), replicas: p('replicas'),
+    month: p('month'),
+    cluster_id: p('clusterId'),
+    object_id: p('objectId'),
+    from_at: p('from'),
+    to_at: p('to'),
+    cut_at: p('to'),
+    kind_id: p('kindId'),
+    milli_cpu: p('milliCpu'),
+    memory_mib: p('memoryMib'),
+    generation: p('generation'),
+    replicas: p('replicas'),
   }))
-  const remove = tupleList(db, ['month', 'cluster_id', 'object_id'], (k, within) => within(k('usage_intervals')).delete())
+  const remove = tupleList(db, ['month', 'cluster_id', 'object_id'], (k, within) =>
+    within(k('usage_intervals')).delete(),
+  )
   return (runner) => ({
     async insert(intervals) {
       await insert(runner, intervals)
     },
     async remove(months) {
-      await remove(runner, months.map(({ month, clusterId, objectId }) => [month, clusterId, objectId]))
+      await remove(
+        runner,
+        months.map(({ month, clusterId, objectId }) => [month, clusterId, objectId]),
+      )
     },
   })
 }
@@ -34,7 +49,12 @@ type CarryName = 'month' | 'before' | 'clusterId' | 'from' | 'to' | 'heardDay'
 
 const statementsOf = (db: SqlDatabase) => ({
   carry: db.prepare((k, p: Params<CarryName>) =>
-    k(k.raw('usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, memory_mib, generation, replicas)')).insert(
+    k(
+      k.raw(
+        'usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, ' +
+          'memory_mib, generation, replicas)',
+      ),
+    ).insert(
       k('usage_intervals as i')
         .join('usage_objects as o', 'o.id', 'i.object_id')
         .where('i.month', p('before'))
@@ -42,15 +62,36 @@ const statementsOf = (db: SqlDatabase) => ({
         .where('i.to_at', p('from'))
         .whereNull('o.deleted_at')
         .where((rows) => rows.where('o.sends_heartbeats', 0).orWhere('o.last_heard_day', '>=', p('heardDay')))
-        .whereNotExists(k('usage_intervals as n').where('n.month', p('month')).where('n.cluster_id', k.ref('i.cluster_id')).where('n.object_id', k.ref('i.object_id')).select(k.raw('1')))
+        .whereNotExists(
+          k('usage_intervals as n')
+            .where('n.month', p('month'))
+            .where('n.cluster_id', k.ref('i.cluster_id'))
+            .where('n.object_id', k.ref('i.object_id'))
+            .select(k.raw('1')),
+        )
         .select(
-          k.raw('cast(? as signed)', [p('month')]), 'i.cluster_id', 'i.object_id', k.raw('cast(? as signed)', [p('from')]), k.raw('cast(? as signed)', [p('to')]),
-          k.raw('cast(? as signed)', [p('to')]), 'i.kind_id', 'i.milli_cpu', 'i.memory_mib', 'i.generation', 'i.replicas',
+          k.raw('cast(? as signed)', [p('month')]),
+          'i.cluster_id',
+          'i.object_id',
+          k.raw('cast(? as signed)', [p('from')]),
+          k.raw('cast(? as signed)', [p('to')]),
+          k.raw('cast(? as signed)', [p('to')]),
+          'i.kind_id',
+          'i.milli_cpu',
+          'i.memory_mib',
+          'i.generation',
+          'i.replicas',
         ),
     ),
   ),
-  carried: db.prepare((k, p: Params<'id' | 'month'>) => k('usage_clusters').where('id', p('id')).update({ carried_month: p('month') })),
-  takeBack: db.prepare((k, p: Params<'clusterId' | 'month'>) => k('usage_intervals').where('month', '>', p('month')).where('cluster_id', p('clusterId')).delete()),
+  carried: db.prepare((k, p: Params<'id' | 'month'>) =>
+    k('usage_clusters')
+      .where('id', p('id'))
+      .update({ carried_month: p('month') }),
+  ),
+  takeBack: db.prepare((k, p: Params<'clusterId' | 'month'>) =>
+    k('usage_intervals').where('month', '>', p('month')).where('cluster_id', p('clusterId')).delete(),
+  ),
   toCut: db.prepare((k, p: Params<'clusterId' | 'month' | 'heardDay'>) =>
     k('usage_intervals as i')
       .join('usage_objects as o', 'o.id', 'i.object_id')
@@ -62,7 +103,9 @@ const statementsOf = (db: SqlDatabase) => ({
       .orderBy(['i.object_id', 'i.from_at']),
   ),
   cut: db.prepare((k, p: Params<'clusterId' | 'month' | 'objectId' | 'from' | 'cut'>) =>
-    k('usage_intervals').where({ month: p('month'), cluster_id: p('clusterId'), object_id: p('objectId'), from_at: p('from') }).update({ cut_at: p('cut') }),
+    k('usage_intervals')
+      .where({ month: p('month'), cluster_id: p('clusterId'), object_id: p('objectId'), from_at: p('from') })
+      .update({ cut_at: p('cut') }),
   ),
 })
 
@@ -106,20 +149,29 @@ const monthPartition = /^p(\d{6})$/
 const lockWaitSeconds = 5
 
 /**
- * UsageRetention. On MySQL and MariaDB usage_intervals has a partition for each month, so that a month is dropped without reading its
- * rows. SQLite deletes them in pieces.
+ * UsageRetention. On MySQL and MariaDB usage_intervals has a partition for each month, so that a month is dropped
+ * without reading its rows. SQLite deletes them in pieces.
  */
 export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
-  const conflicts = db.prepare((k, p: Params<'before' | 'limit'>) => k('usage_conflicts').where('received_at', '<', p('before')).select('id').orderBy('received_at').limit(p('limit')))
+  const conflicts = db.prepare((k, p: Params<'before' | 'limit'>) =>
+    k('usage_conflicts').where('received_at', '<', p('before')).select('id').orderBy('received_at').limit(p('limit')),
+  )
   const removeConflict = db.prepare((k, p: Params<'id'>) => k('usage_conflicts').where('id', p('id')).delete())
-  const objects = db.prepare((k, p: Params<'before' | 'limit'>) => k('usage_objects').where('deleted_at', '<', p('before')).select('id').limit(p('limit')))
+  const objects = db.prepare((k, p: Params<'before' | 'limit'>) =>
+    k('usage_objects').where('deleted_at', '<', p('before')).select('id').limit(p('limit')),
+  )
   const removeChanges = db.prepare((k, p: Params<'id'>) => k('usage_changes').where('object_id', p('id')).delete())
   const removeObject = db.prepare((k, p: Params<'id'>) => k('usage_objects').where('id', p('id')).delete())
   const oldIntervals = db.prepare((k, p: Params<'month'>) =>
-    k('usage_intervals').where('month', '<', p('month')).select('month', 'cluster_id', 'object_id', 'from_at').limit(removedAtATime),
+    k('usage_intervals')
+      .where('month', '<', p('month'))
+      .select('month', 'cluster_id', 'object_id', 'from_at')
+      .limit(removedAtATime),
   )
   const removeInterval = db.prepare((k, p: Params<'month' | 'cluster_id' | 'object_id' | 'from_at'>) =>
-    k('usage_intervals').where({ month: p('month'), cluster_id: p('cluster_id'), object_id: p('object_id'), from_at: p('from_at') }).delete(),
+    k('usage_intervals')
+      .where({ month: p('month'), cluster_id: p('cluster_id'), object_id: p('object_id'), from_at: p('from_at') })
+      .delete(),
   )
 
   const lastHeard = db.prepare((k) => k('usage_clusters').select(k.raw('max(last_heard) as last')))
@@ -140,7 +192,8 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
     try {
       await session.execute(`set session lock_wait_timeout = ${lockWaitSeconds}`, [])
       const rows = (await session.execute(
-        "select partition_name as name from information_schema.partitions where table_schema = database() and table_name = 'usage_intervals' and partition_name is not null",
+        'select partition_name as name from information_schema.partitions where table_schema = database() ' +
+          "and table_name = 'usage_intervals' and partition_name is not null",
         [],
       )) as unknown as readonly PartitionRow[]
       const made = rows.flatMap(({ name }) => monthPartition.exec(name)?.slice(1).map(Number) ?? [])
@@ -150,10 +203,18 @@ export const makeSqlUsageRetention = (db: SqlDatabase): UsageRetention => {
         return month <= newest || next === undefined ? [] : [`partition p${month} values less than (${next})`]
       })
       if (missing.length > 0) {
-        await session.execute(`alter table usage_intervals reorganize partition pmax into (${missing.join(', ')}, partition pmax values less than maxvalue)`, [])
+        await session.execute(
+          `alter table usage_intervals reorganize partition pmax into (${missing.join(', ')}, partition ` +
+            'pmax values less than maxvalue)',
+          [],
+        )
       }
       const old = made.filter((month) => month < first)
-      if (old.length > 0) await session.execute(`alter table usage_intervals drop partition ${old.map((month) => `p${month}`).join(', ')}`, [])
+      if (old.length > 0)
+        await session.execute(
+          `alter table usage_intervals drop partition ${old.map((month) => `p${month}`).join(', ')}`,
+          [],
+        )
     } finally {
       await session.close()
     }

@@ -31,29 +31,63 @@ const mostRows = 10_000
 
 /** OutageStore over the table usage_outages. */
 export const makeSqlOutageStore = (db: SqlDatabase): ((runner: SqlRunner) => OutageStore) => {
-  const account = db.prepare((k, p: Params<'name'>) => k('accounts').where('lower_name', p('name')).select('id', 'name').limit(1))
+  const account = db.prepare((k, p: Params<'name'>) =>
+    k('accounts').where('lower_name', p('name')).select('id', 'name').limit(1),
+  )
   const same = db.prepare((k, p: Params<'ownerId' | 'uid' | 'from' | 'to'>) =>
-    k('usage_outages').where('to_at', p('to')).where('from_at', p('from')).where('cluster_uid', p('uid')).whereRaw('coalesce(owner_id, 0) = ?', [p('ownerId')]).select('id').limit(1),
+    k('usage_outages')
+      .where('to_at', p('to'))
+      .where('from_at', p('from'))
+      .where('cluster_uid', p('uid'))
+      .whereRaw('coalesce(owner_id, 0) = ?', [p('ownerId')])
+      .select('id')
+      .limit(1),
   )
   const insert = db.prepare((k, p: Params<'ownerId' | 'uid' | 'from' | 'to' | 'tags' | 'comments' | 'createdAt'>) =>
-    k('usage_outages').insert({ owner_id: p('ownerId'), cluster_uid: p('uid'), from_at: p('from'), to_at: p('to'), tags: p('tags'), comments: p('comments'), created_at: p('createdAt') }),
+    k('usage_outages').insert({
+      owner_id: p('ownerId'),
+      cluster_uid: p('uid'),
+      from_at: p('from'),
+      to_at: p('to'),
+      tags: p('tags'),
+      comments: p('comments'),
+      created_at: p('createdAt'),
+    }),
   )
   return (runner) => ({
     async findAccount(name) {
-      const row = await runner.first<{ readonly id: number; readonly name: string }>(account, { name: name.toLowerCase() })
+      const row = await runner.first<{ readonly id: number; readonly name: string }>(account, {
+        name: name.toLowerCase(),
+      })
       return row === undefined ? undefined : { id: row.id as AccountId, name: row.name }
     },
     async insert({ owner, clusterUid: uid, from, to, tags, comments, createdAt }) {
       if ((await runner.first(same, { ownerId: owner?.id ?? 0, uid, from, to })) !== undefined) return undefined
-      const row = { ownerId: owner?.id ?? null, uid, from, to, tags: toWireJson(tags), comments, createdAt: createdAt.getTime() }
+      const row = {
+        ownerId: owner?.id ?? null,
+        uid,
+        from,
+        to,
+        tags: toWireJson(tags),
+        comments,
+        createdAt: createdAt.getTime(),
+      }
       return (await runner.run(insert, row)).insertId as OutageId
     },
     async list({ endsAfter, ownerId, clusterUid }) {
       const rows = await runner.query<OutageRow>((k) => {
-        const query = k('usage_outages as o').leftJoin('accounts as a', 'a.id', 'o.owner_id').where('o.to_at', '>', endsAfter).select('o.*', 'a.name as account_name')
+        const query = k('usage_outages as o')
+          .leftJoin('accounts as a', 'a.id', 'o.owner_id')
+          .where('o.to_at', '>', endsAfter)
+          .select('o.*', 'a.name as account_name')
         if (ownerId !== undefined) query.where('o.owner_id', ownerId)
         if (clusterUid !== undefined) query.where('o.cluster_uid', clusterUid)
-        return query.orderBy([{ column: 'o.from_at', order: 'desc' }, { column: 'o.id', order: 'desc' }]).limit(mostRows)
+        return query
+          .orderBy([
+            { column: 'o.from_at', order: 'desc' },
+            { column: 'o.id', order: 'desc' },
+          ])
+          .limit(mostRows)
       })
       return rows.map(outageOf)
     },

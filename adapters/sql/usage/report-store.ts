@@ -22,14 +22,24 @@ const statementsOf = (db: SqlDatabase) => {
         .sum({ size: 'r.size' })
     })
   return {
-    add: db.prepare((k, p: Params<'monthId' | 'piece' | 'size' | 'body'>) => k('usage_reports').insert({ month_id: p('monthId'), piece: p('piece'), size: p('size'), body: p('body') })),
+    add: db.prepare((k, p: Params<'monthId' | 'piece' | 'size' | 'body'>) =>
+      k('usage_reports').insert({ month_id: p('monthId'), piece: p('piece'), size: p('size'), body: p('body') }),
+    ),
     newest: find(false),
     revision: find(true),
-    piece: db.prepare((k, p: Params<'monthId' | 'piece'>) => k('usage_reports').where({ month_id: p('monthId'), piece: p('piece') }).select('body').limit(1)),
+    piece: db.prepare((k, p: Params<'monthId' | 'piece'>) =>
+      k('usage_reports')
+        .where({ month_id: p('monthId'), piece: p('piece') })
+        .select('body')
+        .limit(1),
+    ),
   }
 }
 
-/** UsageReportStore over the table usage_reports. Pieces are read one by one, so that a slow client holds no connection and little memory. */
+/**
+ * UsageReportStore over the table usage_reports. Pieces are read one by one, so that a slow client holds no connection
+ * and little memory.
+ */
 export const makeSqlUsageReportStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageReportStore) => {
   const s = statementsOf(db)
   return (runner) => ({
@@ -37,7 +47,10 @@ export const makeSqlUsageReportStore = (db: SqlDatabase): ((runner: SqlRunner) =
       await runner.run(s.add, { monthId, piece, size: body.length, body })
     },
     async find(ownerId, month, revision) {
-      const row = revision === undefined ? await runner.first<ReportRow>(s.newest, { owner: ownerId, month }) : await runner.first<ReportRow>(s.revision, { owner: ownerId, month, revision })
+      const row =
+        revision === undefined
+          ? await runner.first<ReportRow>(s.newest, { owner: ownerId, month })
+          : await runner.first<ReportRow>(s.revision, { owner: ownerId, month, revision })
       if (row === undefined) return undefined
       return { month: monthOf(row), size: Number(row.size) }
     },
@@ -53,7 +66,10 @@ export const makeSqlUsageReportStore = (db: SqlDatabase): ((runner: SqlRunner) =
   })
 }
 
-/** Returns the function that returns the name of an account with its full name, if it has one: `Example, Inc. (example)`. */
+/**
+ * Returns the function that returns the name of an account with its full name, if it has one: `Example, Inc.
+ * (example)`.
+ */
 export const makeSqlOwnerNames = (db: SqlDatabase): ((ownerId: AccountId) => Promise<string | undefined>) => {
   const find = db.prepare((k, p: Params<'id'>) =>
     k('accounts as a')
@@ -64,7 +80,11 @@ export const makeSqlOwnerNames = (db: SqlDatabase): ((ownerId: AccountId) => Pro
       .select('a.name', 'o.full_name as org_name', 'u.full_name as user_name'),
   )
   return async (ownerId) => {
-    const row = await db.first<{ readonly name: string; readonly org_name: string | null; readonly user_name: string | null }>(find, { id: ownerId })
+    const row = await db.first<{
+      readonly name: string
+      readonly org_name: string | null
+      readonly user_name: string | null
+    }>(find, { id: ownerId })
     if (row === undefined) return undefined
     const fullName = (row.org_name ?? row.user_name ?? '').trim()
     return fullName === '' || fullName === row.name ? row.name : `${fullName} (${row.name})`

@@ -25,7 +25,15 @@ export interface MonthRow {
   readonly input_hash: string
 }
 
-export const monthColumns = ['m.id as month_id', 'm.owner_id', 'm.month', 'm.revision', 'm.status', 'm.generated_at', 'm.input_hash'] as const
+export const monthColumns = [
+  'm.id as month_id',
+  'm.owner_id',
+  'm.month',
+  'm.revision',
+  'm.status',
+  'm.generated_at',
+  'm.input_hash',
+] as const
 
 export const monthOf = (row: MonthRow): UsageMonth => ({
   id: Number(row.month_id) as UsageMonthId,
@@ -47,7 +55,14 @@ export interface NamespaceRow {
   readonly observed_at: Num
 }
 
-export const namespaceColumns = ['namespace_uid', 'namespace', 'created_at', 'labels', 'annotations', 'observed_at'] as const
+export const namespaceColumns = [
+  'namespace_uid',
+  'namespace',
+  'created_at',
+  'labels',
+  'annotations',
+  'observed_at',
+] as const
 
 export const namespaceOf = (row: NamespaceRow): ObservedNamespace => ({
   uid: row.namespace_uid,
@@ -71,7 +86,17 @@ export interface ObjectRow {
   readonly trial_ends_at: Num | null
 }
 
-export const objectColumns = ['o.id', 'o.cluster_id', 'o.object_uid', 'o.namespace', 'o.namespace_uid', 'o.name', 'o.created_at', 'o.deleted_at', 'o.trial_ends_at'] as const
+export const objectColumns = [
+  'o.id',
+  'o.cluster_id',
+  'o.object_uid',
+  'o.namespace',
+  'o.namespace_uid',
+  'o.name',
+  'o.created_at',
+  'o.deleted_at',
+  'o.trial_ends_at',
+] as const
 
 /** A kind as statements on `usage_kinds as k` select it. */
 export interface KindRow {
@@ -82,9 +107,14 @@ export interface KindRow {
 
 export const kindColumns = ['k.product', 'k.api_group', 'k.kind'] as const
 
-export const kindOf = ({ product, api_group: group, kind }: KindRow): UsageKind => ({ product: product as UsageProduct, group, kind })
+export const kindOf = ({ product, api_group: group, kind }: KindRow): UsageKind => ({
+  product: product as UsageProduct,
+  group,
+  kind,
+})
 
-const secondsOf = (value: Num | null): UnixSeconds | undefined => (value === null ? undefined : (Number(value) as UnixSeconds))
+const secondsOf = (value: Num | null): UnixSeconds | undefined =>
+  value === null ? undefined : (Number(value) as UnixSeconds)
 
 export const objectOf = (row: ObjectRow, { product, group, kind }: UsageKind): UsageObject => ({
   id: Number(row.id) as UsageObjectId,

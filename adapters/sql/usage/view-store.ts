@@ -30,14 +30,28 @@ interface PieceRow {
 }
 type FoundRow = ViewRow & { readonly [K in keyof PieceRow]: PieceRow[K] | null }
 
-const viewColumns = ['v.id as view_id', 'v.product', 'v.view', 'v.view_type', 'v.head', 'v.tail', 'v.item_count', 'v.piece_count', ...monthColumns] as const
+const viewColumns = [
+  'v.id as view_id',
+  'v.product',
+  'v.view',
+  'v.view_type',
+  'v.head',
+  'v.tail',
+  'v.item_count',
+  'v.piece_count',
+  ...monthColumns,
+] as const
 const pieceColumns = ['p.body', 'p.crc32', 'p.size'] as const
 
 const packedOf = ({ body, crc32, size }: PieceRow): PackedText => ({ deflated: body, crc32: Number(crc32), size })
 
 const viewOf = (row: ViewRow, first: PackedText | undefined): StoredUsageView => ({
   id: row.view_id,
-  key: { product: row.product as UsageProduct, view: row.view as UsageViewKey['view'], viewType: row.view_type as UsageViewType },
+  key: {
+    product: row.product as UsageProduct,
+    view: row.view as UsageViewKey['view'],
+    viewType: row.view_type as UsageViewType,
+  },
   head: row.head,
   tail: row.tail,
   itemCount: row.item_count,
@@ -54,7 +68,8 @@ const foundOf = (row: FoundRow): StoredUsageView => {
 /** A view that is being written has no items yet, and is of a revision that readers do not see. */
 const incomplete = { head: '', tail: '', item_count: 0, piece_count: -1 }
 
-const views = (k: Knex): Knex.QueryBuilder => k('usage_months as m').join('usage_views as v', 'v.month_id', 'm.id').where('v.piece_count', '>=', 0)
+const views = (k: Knex): Knex.QueryBuilder =>
+  k('usage_months as m').join('usage_views as v', 'v.month_id', 'm.id').where('v.piece_count', '>=', 0)
 
 type KeyNames = 'product' | 'view' | 'viewType'
 const ofKey = (rows: Knex.QueryBuilder, p: Params<KeyNames>): Knex.QueryBuilder =>
@@ -71,30 +86,91 @@ const statementsOf = (db: SqlDatabase) => {
       .select(...viewColumns, ...pieceColumns)
   return {
     begin: db.prepare((k, p: Params<KeyNames | 'monthId'>) =>
-      k('usage_views').insert({ month_id: p('monthId'), product: p('product'), view: p('view'), view_type: p('viewType'), ...incomplete }),
+      k('usage_views').insert({
+        month_id: p('monthId'),
+        product: p('product'),
+        view: p('view'),
+        view_type: p('viewType'),
+        ...incomplete,
+      }),
     ),
     addPiece: db.prepare((k, p: Params<'id' | 'piece' | 'firstKey' | 'crc32' | 'size' | 'body'>) =>
-      k('usage_view_pieces').insert({ view_id: p('id'), piece: p('piece'), first_key: p('firstKey'), crc32: p('crc32'), size: p('size'), body: p('body') }),
+      k('usage_view_pieces').insert({
+        view_id: p('id'),
+        piece: p('piece'),
+        first_key: p('firstKey'),
+        crc32: p('crc32'),
+        size: p('size'),
+        body: p('body'),
+      }),
     ),
-    complete: db.prepare((k, p: Params<'id' | 'head' | 'tail' | 'itemCount' | 'pieceCount'>) => k('usage_views').where('id', p('id')).update({ head: p('head'), tail: p('tail'), item_count: p('itemCount'), piece_count: p('pieceCount') })),
-    months: db.prepare((k, p: Params<'owner'>) => k('usage_months').distinct('month').where({ owner_id: p('owner'), is_published: true }).orderBy('month')),
+    complete: db.prepare((k, p: Params<'id' | 'head' | 'tail' | 'itemCount' | 'pieceCount'>) =>
+      k('usage_views')
+        .where('id', p('id'))
+        .update({ head: p('head'), tail: p('tail'), item_count: p('itemCount'), piece_count: p('pieceCount') }),
+    ),
+    months: db.prepare((k, p: Params<'owner'>) =>
+      k('usage_months')
+        .distinct('month')
+        .where({ owner_id: p('owner'), is_published: true })
+        .orderBy('month'),
+    ),
     newest: db.prepare((k, p: Params<KeyNames | 'owner' | 'month'>) => found(k, p)),
-    revision: db.prepare((k, p: Params<KeyNames | 'owner' | 'month' | 'revision'>) => found(k, p).where('m.revision', p('revision'))),
-    list: db.prepare((k, p: Params<'monthId'>) => views(k).where('m.id', p('monthId')).orderBy(['v.product', 'v.view', 'v.view_type']).select(...viewColumns)),
-    pieces: db.prepare((k, p: Params<'id' | 'from' | 'limit'>) => k('usage_view_pieces as p').where('p.view_id', p('id')).where('p.piece', '>=', p('from')).orderBy('p.piece').limit(p('limit')).select(...pieceColumns)),
-    /** The last piece whose first item does not follow the key. Equal first keys are of views with several items for one key. */
+    revision: db.prepare((k, p: Params<KeyNames | 'owner' | 'month' | 'revision'>) =>
+      found(k, p).where('m.revision', p('revision')),
+    ),
+    list: db.prepare((k, p: Params<'monthId'>) =>
+      views(k)
+        .where('m.id', p('monthId'))
+        .orderBy(['v.product', 'v.view', 'v.view_type'])
+        .select(...viewColumns),
+    ),
+    pieces: db.prepare((k, p: Params<'id' | 'from' | 'limit'>) =>
+      k('usage_view_pieces as p')
+        .where('p.view_id', p('id'))
+        .where('p.piece', '>=', p('from'))
+        .orderBy('p.piece')
+        .limit(p('limit'))
+        .select(...pieceColumns),
+    ),
+    /**
+     * The last piece whose first item does not follow the key. Equal first keys are of views with several items for one
+     * key.
+     */
     pieceOf: db.prepare((k, p: Params<'id' | 'key'>) =>
-      k('usage_view_pieces as p').where('p.view_id', p('id')).where('p.first_key', '<=', p('key')).orderBy([{ column: 'p.first_key', order: 'desc' }, { column: 'p.piece', order: 'desc' }]).limit(1).select('p.piece', ...pieceColumns),
+      k('usage_view_pieces as p')
+        .where('p.view_id', p('id'))
+        .where('p.first_key', '<=', p('key'))
+        .orderBy([
+          { column: 'p.first_key', order: 'desc' },
+          { column: 'p.piece', order: 'desc' },
+        ])
+        .limit(1)
+        .select('p.piece', ...pieceColumns),
     ),
     /** The last piece whose first item is before the key: the first that can have an item of the key. */
     pieceBefore: db.prepare((k, p: Params<'id' | 'key'>) =>
-      k('usage_view_pieces as p').where('p.view_id', p('id')).where('p.first_key', '<', p('key')).orderBy([{ column: 'p.first_key', order: 'desc' }, { column: 'p.piece', order: 'desc' }]).limit(1).select('p.piece'),
+      k('usage_view_pieces as p')
+        .where('p.view_id', p('id'))
+        .where('p.first_key', '<', p('key'))
+        .orderBy([
+          { column: 'p.first_key', order: 'desc' },
+          { column: 'p.piece', order: 'desc' },
+        ])
+        .limit(1)
+        .select('p.piece'),
     ),
   }
 }
 
-/** UsageViewStore over the tables usage_views and usage_view_pieces. A view is written before its revision is published, in short transactions. */
-export const makeSqlUsageViewStore = (db: SqlDatabase, pack: PackText = packText): ((runner: SqlRunner) => UsageViewStore) => {
+/**
+ * UsageViewStore over the tables usage_views and usage_view_pieces. A view is written before its revision is published,
+ * in short transactions.
+ */
+export const makeSqlUsageViewStore = (
+  db: SqlDatabase,
+  pack: PackText = packText,
+): ((runner: SqlRunner) => UsageViewStore) => {
   const s = statementsOf(db)
   return (runner) => {
     const packedFrom = async function* (view: StoredUsageView, from: number): AsyncGenerator<PackedText> {
@@ -107,7 +183,8 @@ export const makeSqlUsageViewStore = (db: SqlDatabase, pack: PackText = packText
         const rows = await runner.all<PieceRow>(s.pieces, { id: view.id, from: next, limit: piecesAtOnce })
         if (rows.length === 0) throw new Error(`The view ${view.id} lacks its piece ${next}.`)
         for (const row of rows) {
-          // Dividing items, and writing them as CSV, takes longer than reading them, and clients that read at the same time wait for each other.
+          // Dividing items, and writing them as CSV, takes longer than reading them, and clients that read at the same
+          // time wait for each other.
           await pauseInLongTurn()
           yield packedOf(row)
         }
@@ -126,18 +203,26 @@ export const makeSqlUsageViewStore = (db: SqlDatabase, pack: PackText = packText
         await runner.run(s.complete, { id, head, tail, itemCount, pieceCount })
       },
       async monthsOf(ownerId) {
-        return (await runner.all<{ readonly month: number }>(s.months, { owner: ownerId })).map(({ month }) => month as MonthKey)
+        return (await runner.all<{ readonly month: number }>(s.months, { owner: ownerId })).map(
+          ({ month }) => month as MonthKey,
+        )
       },
       async find(ownerId, month, { product, view, viewType }, revision) {
         const key = { owner: ownerId, month, product, view, viewType }
-        const row = revision === undefined ? await runner.first<FoundRow>(s.newest, key) : await runner.first<FoundRow>(s.revision, { ...key, revision })
+        const row =
+          revision === undefined
+            ? await runner.first<FoundRow>(s.newest, key)
+            : await runner.first<FoundRow>(s.revision, { ...key, revision })
         return row === undefined ? undefined : foundOf(row)
       },
       async listOf(monthId) {
         return (await runner.all<ViewRow>(s.list, { monthId })).map((row) => viewOf(row, undefined))
       },
       async *pieces(view, from) {
-        const first = from === undefined ? undefined : await runner.first<{ readonly piece: number }>(s.pieceBefore, { id: view.id, key: from })
+        const first =
+          from === undefined
+            ? undefined
+            : await runner.first<{ readonly piece: number }>(s.pieceBefore, { id: view.id, key: from })
         for await (const packed of packedFrom(view, first?.piece ?? 0)) yield await unpackText(packed)
       },
       packedPieces: (view) => packedFrom(view, 0),

@@ -4,7 +4,12 @@ import type { ContractClusterId, ContractId } from '../../../core/contracts/type
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import type { IssuedLicense, Contract } from '../../../plugins/contracts/codecs.ts'
 import { listAnyLicenses, revokeContract, revokeLicense } from '../../../plugins/contracts/administration.routes.ts'
-import { getClusterStatus, listContractClusters, getContract, listContracts } from '../../../plugins/contracts/contracts.routes.ts'
+import {
+  getClusterStatus,
+  listContractClusters,
+  getContract,
+  listContracts,
+} from '../../../plugins/contracts/contracts.routes.ts'
 import { issueLicense } from '../../../plugins/contracts/licenses.routes.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
@@ -28,7 +33,8 @@ export interface RevokeOptions extends ServerOptions {
 type ShownContract = (typeof Contract)['_A']
 
 const dateOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)
-const row = ({ id, state, start, end, product, name }: ShownContract): string => `${String(id).padEnd(6)}  ${state.padEnd(9)}  ${dateOf(start)}  ${dateOf(end)}  ${product}  ${name}`
+const row = ({ id, state, start, end, product, name }: ShownContract): string =>
+  `${String(id).padEnd(6)}  ${state.padEnd(9)}  ${dateOf(start)}  ${dateOf(end)}  ${product}  ${name}`
 
 /** Shows the contracts of an account. */
 export const contractsList = (context: CommandContext, options: ContractOptions): Promise<ExitCode> =>
@@ -74,7 +80,12 @@ export const contractsShow = (context: CommandContext, options: ContractOptions,
     if (!clusters.ok) return told(context, clusters.error.message)
     const { items, total } = clusters.value
     if (options.json === true) printJson(context, { ...contract.value, clusters: items })
-    else for (const line of [...shownLines(contract.value), ...items.map(({ cluster, displayName }) => `  cluster   ${cluster}  ${displayName}`)]) context.print(printable(line))
+    else
+      for (const line of [
+        ...shownLines(contract.value),
+        ...items.map(({ cluster, displayName }) => `  cluster   ${cluster}  ${displayName}`),
+      ])
+        context.print(printable(line))
     if (total > items.length) context.say(`${items.length} of ${total} clusters are shown.`)
     return 0
   })
@@ -96,24 +107,41 @@ export const contractsIssue = (context: CommandContext, options: IssueOptions, t
     const id = idOf(context, text)
     if (id === undefined) return 2
     const org = definedFields({ org: options.account })
-    const status = await client.call(getClusterStatus, { params: { clusterID: options.cluster }, query: { ...org, contract: id } })
+    const status = await client.call(getClusterStatus, {
+      params: { clusterID: options.cluster },
+      query: { ...org, contract: id },
+    })
     if (!status.ok) return told(context, status.error.message)
-    if (status.value.error !== '' || status.value.id === 0) return told(context, status.value.error === '' ? `The cluster is not bound to the contract ${id}, or the contract is not active.` : status.value.error)
-    const issued = await client.call(issueLicense, { params: { id, ccID: status.value.id as ContractClusterId }, query: org })
+    if (status.value.error !== '' || status.value.id === 0)
+      return told(
+        context,
+        status.value.error === ''
+          ? `The cluster is not bound to the contract ${id}, or the contract is not active.`
+          : status.value.error,
+      )
+    const issued = await client.call(issueLicense, {
+      params: { id, ccID: status.value.id as ContractClusterId },
+      query: org,
+    })
     if (!issued.ok) return told(context, issued.error.message)
     const pem = Buffer.from(issued.value.license).toString()
     if (options.out !== undefined) {
       writePrivate(options.out, pem)
-      context.say(`The license is in ${options.out}. For the cluster: kubectl create secret generic license --from-file=license.pem=${options.out}`)
+      context.say(
+        `The license is in ${options.out}. For the cluster: kubectl create secret generic license ` +
+          `--from-file=license.pem=${options.out}`,
+      )
     } else if (options.json === true) printJson(context, { contract: issued.value.contract, license: pem })
     else context.print(pem.trimEnd())
     return 0
   })
 
 type ShownLicense = (typeof IssuedLicense)['_A']
-const stateOf = ({ revokedAt, notAfter }: ShownLicense, now: Date): string => (revokedAt !== undefined ? 'revoked' : notAfter.getTime() <= now.getTime() ? 'expired' : 'valid')
+const stateOf = ({ revokedAt, notAfter }: ShownLicense, now: Date): string =>
+  revokedAt !== undefined ? 'revoked' : notAfter.getTime() <= now.getTime() ? 'expired' : 'valid'
 const licenseRow = (license: ShownLicense, now: Date): string =>
-  `${license.serial.padEnd(39)}  ${stateOf(license, now).padEnd(7)}  ${license.kind.padEnd(7)}  ${license.notAfter.toISOString().slice(0, 10)}  ${license.cluster}  ${license.issuedBy}`
+  `${license.serial.padEnd(39)}  ${stateOf(license, now).padEnd(7)}  ${license.kind.padEnd(7)}  ` +
+  `${license.notAfter.toISOString().slice(0, 10)}  ${license.cluster}  ${license.issuedBy}`
 
 /** Shows the licenses of a contract, the newest first; for site admins. */
 export const contractsLicenses = (context: CommandContext, options: ServerOptions, text: string): Promise<ExitCode> =>

@@ -54,7 +54,11 @@ export const licensesInit = (context: CommandContext, options: LicensesInitOptio
       signer: resolve(LicenseSignerToken),
       unitOfWork: resolve(ContractUnitOfWorkToken),
     })
-    const added = await add(operatorCall('licenses.init'), { organization: options.organization, own, rotate: options.rotate === true })
+    const added = await add(operatorCall('licenses.init'), {
+      organization: options.organization,
+      own,
+      rotate: options.rotate === true,
+    })
     if (isLeft(added)) {
       context.say(added.left.message)
       return 1
@@ -66,7 +70,11 @@ export const licensesInit = (context: CommandContext, options: LicensesInitOptio
   })
 
 /** Checks a license as a verifier in a cluster does, without the service. */
-export const licensesVerify = async (context: CommandContext, options: LicensesVerifyOptions, file: string): Promise<ExitCode> => {
+export const licensesVerify = async (
+  context: CommandContext,
+  options: LicensesVerifyOptions,
+  file: string,
+): Promise<ExitCode> => {
   const authorities = certificatesIn(readText(options.ca))
   if (authorities.length === 0) {
     context.say(`The file ${options.ca} has no certificate in PEM.`)
@@ -74,10 +82,22 @@ export const licensesVerify = async (context: CommandContext, options: LicensesV
   }
   const now = systemClock.now()
   const license = readLicense(readText(file), authorities, options.cluster)
-  const revocations = options.crl === undefined ? undefined : await revocationsIn(readText(options.crl), authorities, now)
+  const revocations =
+    options.crl === undefined ? undefined : await revocationsIn(readText(options.crl), authorities, now)
   const faults = licenseFaults(license, { now, feature: options.feature, revocations })
   const { serial, clusterUid, features, plan, flags, notBefore, notAfter } = license
-  if (options.json === true) printJson(context, { valid: faults.length === 0, faults, serial, cluster: clusterUid, features, plan, flags, notBefore, notAfter })
+  if (options.json === true)
+    printJson(context, {
+      valid: faults.length === 0,
+      faults,
+      serial,
+      cluster: clusterUid,
+      features,
+      plan,
+      flags,
+      notBefore,
+      notAfter,
+    })
   else {
     context.print(`serial    ${serial}`)
     context.print(`cluster   ${clusterUid}`)

@@ -27,8 +27,11 @@ export const doctor = async (context: CommandContext, options: CommonOptions): P
   const isHealthy = findings.every(({ state }) => state !== 'problem')
   if (options.json === true) printJson(context, { isHealthy, findings })
   else {
-    for (const { subject, state, message } of findings) context.print(`${state.padEnd(8)} ${subject.padEnd(12)} ${message}`)
-    context.print(isHealthy ? 'Nothing must be repaired.' : 'Repair what is marked as a problem, then run moorage doctor again.')
+    for (const { subject, state, message } of findings)
+      context.print(`${state.padEnd(8)} ${subject.padEnd(12)} ${message}`)
+    context.print(
+      isHealthy ? 'Nothing must be repaired.' : 'Repair what is marked as a problem, then run moorage doctor again.',
+    )
   }
   return isHealthy ? 0 : 1
 }
@@ -45,7 +48,11 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
   const database = await checkDatabase(settings)
   const isKeyringWrong = database.some(({ subject }) => subject === 'key ring')
   return [
-    { subject: 'settings', state: 'ok', message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.` },
+    {
+      subject: 'settings',
+      state: 'ok',
+      message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.`,
+    },
     ...(await checkPlugins(settings)),
     ...(await checkListeners(settings)),
     checkDataFolder(settings),
@@ -62,13 +69,20 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
   ]
 }
 
-const problemsOf = ({ problems }: StartRefused, subject: string): readonly Finding[] => problems.map((message) => ({ subject, state: 'problem', message }))
+const problemsOf = ({ problems }: StartRefused, subject: string): readonly Finding[] =>
+  problems.map((message) => ({ subject, state: 'problem', message }))
 
 /** Composes the deployment as a start does: its own plugins, those of the deployer, and files that settings name. */
 const checkPlugins = async (settings: Settings): Promise<readonly Finding[]> => {
   try {
     const { assembly } = await describeDeployment(settings)
-    return [{ subject: 'plugins', state: 'ok', message: `${assembly.plugins.length} plugins with ${assembly.routes.length} routes.` }]
+    return [
+      {
+        subject: 'plugins',
+        state: 'ok',
+        message: `${assembly.plugins.length} plugins with ${assembly.routes.length} routes.`,
+      },
+    ]
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error
     return problemsOf(error, 'plugins')

@@ -25,7 +25,13 @@ export interface TaskView {
 }
 export const emptyView: TaskView = { rows: [] }
 
-const marks: Readonly<Record<ShownEvent['status'], Mark>> = { Pending: 'waits', Started: 'runs', Running: 'runs', Success: 'good', Failed: 'bad' }
+const marks: Readonly<Record<ShownEvent['status'], Mark>> = {
+  Pending: 'waits',
+  Started: 'runs',
+  Running: 'runs',
+  Success: 'good',
+  Failed: 'bad',
+}
 
 /** Returns the view after one more event. Pure. */
 export const showEvent = ({ rows, ...rest }: TaskView, event: ShownEvent): TaskView => {
@@ -41,7 +47,8 @@ export const showEvent = ({ rows, ...rest }: TaskView, event: ShownEvent): TaskV
     line: isEnd ? (event.error ?? '') : event.step === undefined ? event.msg : '',
   }
   const isTask = rows.length === 0 || rows[0]?.id === event.id
-  const state = typeof event.data?.state === 'string' ? event.data.state : event.status === 'Success' ? 'succeeded' : 'failed'
+  const state =
+    typeof event.data?.state === 'string' ? event.data.state : event.status === 'Success' ? 'succeeded' : 'failed'
   return {
     ...rest,
     rows: known === undefined ? [...rows, row] : rows.map((each) => (each.id === event.id ? row : each)),
@@ -59,17 +66,21 @@ const elapsed = (ms: number): string => {
 /** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
 
-const fit = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`)
+const fit = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
 const rowLines = (row: Row, indent: string, nowMs: number, columns: number): readonly string[] => {
   const time = row.mark === 'waits' ? '' : elapsed((row.endedMs ?? nowMs) - row.beganMs)
   const room = columns - indent.length - 4 - time.length
-  const head = `${indent}${signs[row.mark]} ${fit(printable(row.title), room).padEnd(Math.max(0, room))} ${time}`.trimEnd()
+  const head =
+    `${indent}${signs[row.mark]} ${fit(printable(row.title), room).padEnd(Math.max(0, room))} ${time}`.trimEnd()
   const isShown = row.line !== '' && (row.mark === 'runs' || row.mark === 'bad' || row.mark === 'waits')
   return isShown ? [head, `${indent}    ${fit(printable(row.line), columns - indent.length - 5)}`] : [head]
 }
 
-/** Returns the display as lines that fit a terminal of the given size: the task, and as many of its last steps as fit. */
+/**
+ * Returns the display as lines that fit a terminal of the given size: the task, and as many of its last steps as fit.
+ */
 export const drawView = ({ rows }: TaskView, nowMs: number, columns: number, height: number): readonly string[] => {
   const [task, ...steps] = rows
   if (task === undefined) return []
@@ -89,7 +100,12 @@ export const drawView = ({ rows }: TaskView, nowMs: number, columns: number, hei
 export const plainLine = (view: TaskView, event: ShownEvent): string => {
   const isTask = view.rows[0]?.id === event.id
   const step = isTask ? '' : `[${view.rows.find(({ id }) => id === event.id)?.title ?? event.id}] `
-  const word = event.status === 'Running' ? (event.level === undefined || event.level === 'info' ? '' : `${event.level}: `) : `${event.status}: `
+  const word =
+    event.status === 'Running'
+      ? event.level === undefined || event.level === 'info'
+        ? ''
+        : `${event.level}: `
+      : `${event.status}: `
   const error = event.error === undefined || event.error === event.msg ? '' : ` (${event.error})`
   return printable(`${event.at.slice(11, 19)} ${step}${word}${event.msg}${error}`)
 }

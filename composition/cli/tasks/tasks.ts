@@ -20,7 +20,9 @@ export interface ListOptions extends ServerOptions {
   readonly limit?: string
 }
 
-const row = (task: ShownTask): string => `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.toISOString().slice(0, 19)}Z  ${task.actor.padEnd(12)}  ${task.title}`
+const row = (task: ShownTask): string =>
+  `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.toISOString().slice(0, 19)}Z  ` +
+  `${task.actor.padEnd(12)}  ${task.title}`
 
 export const tasksList = (context: CommandContext, options: ListOptions): Promise<ExitCode> =>
   onServer(context, options, async ({ client }) => {
@@ -34,7 +36,10 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
     const query = {
       ...definedFields({ account, state, kind, cluster }),
     }
-    const answer = await client.call(listTasks, { query, page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 } })
+    const answer = await client.call(listTasks, {
+      query,
+      page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 },
+    })
     if (!answer.ok) return told(context, answer.error.message)
     const { items, total } = answer.value
     if (options.json === true) printJson(context, items)
@@ -47,7 +52,8 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
 const shownLines = (task: ShownTask): readonly string[] => [
   `${task.title}`,
   `  id        ${task.id}`,
-  `  state     ${task.state}${task.is_cancel_requested && task.ended_at === undefined ? ' (its end was asked for)' : ''}`,
+  '  state     ' +
+    `${task.state}${task.is_cancel_requested && task.ended_at === undefined ? ' (its end was asked for)' : ''}`,
   `  kind      ${task.kind}`,
   ...Object.entries(task.about).map(([key, value]) => `  ${key.padEnd(9)} ${value}`),
   `  asked by  ${task.actor}, ${task.created_at.toISOString()}`,
@@ -71,7 +77,12 @@ export const tasksCancel = (context: CommandContext, options: ServerOptions, id:
     const answer = await client.call(cancelTask, { params: { id } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, answer.value)
-    else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not started.' : `Cancellation requested. Watch the task: moorage tasks watch ${id}`)
+    else
+      context.print(
+        answer.value.state === 'cancelled'
+          ? 'Cancelled: it had not started.'
+          : `Cancellation requested. Watch the task: moorage tasks watch ${id}`,
+      )
     return 0
   })
 
@@ -88,7 +99,12 @@ export const tasksWatch = (context: CommandContext, options: ServerOptions, id: 
   onServer(context, options, async (server) => {
     const stop = new AbortController()
     const forget = context.onInterrupt?.(() => stop.abort())
-    const display = options.json === true ? jsonDisplay(context) : context.terminal === undefined ? plainDisplay(context) : terminalDisplay(context.terminal)
+    const display =
+      options.json === true
+        ? jsonDisplay(context)
+        : context.terminal === undefined
+          ? plainDisplay(context)
+          : terminalDisplay(context.terminal)
     try {
       return await watch(context, server, id, display, stop.signal)
     } finally {
@@ -102,14 +118,21 @@ interface Display {
   close(): void
 }
 
-const watch = async (context: CommandContext, { api, url }: TaskServer, id: string, display: Display, signal: AbortSignal): Promise<ExitCode> => {
+const watch = async (
+  context: CommandContext,
+  { api, url }: TaskServer,
+  id: string,
+  display: Display,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
   let view = emptyView
   let last: string | undefined
   let told = ''
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       const answer = await api.openEvents(`/api/v1/tasks/${encodeURIComponent(id)}/events`, last, signal)
-      if (answer.status !== 200 && answer.status < 500 && answer.status !== 429) return refused(context, answer.status, answer.body)
+      if (answer.status !== 200 && answer.status < 500 && answer.status !== 429)
+        return refused(context, answer.status, answer.body)
       for await (const event of answer.events) {
         const shown = JSON.parse(event.data) as ShownEvent
         view = showEvent(view, shown)
@@ -142,9 +165,15 @@ const refused = (context: CommandContext, status: number, body: string): ExitCod
   return 1
 }
 
-const jsonDisplay = (context: CommandContext): Display => ({ show: (event) => context.print(toWireJson(event)), close: () => undefined })
+const jsonDisplay = (context: CommandContext): Display => ({
+  show: (event) => context.print(toWireJson(event)),
+  close: () => undefined,
+})
 
-const plainDisplay = (context: CommandContext): Display => ({ show: (event, view) => context.print(plainLine(view, event)), close: () => undefined })
+const plainDisplay = (context: CommandContext): Display => ({
+  show: (event, view) => context.print(plainLine(view, event)),
+  close: () => undefined,
+})
 
 const hideCursor = '\u001b[?25l'
 const showCursor = '\u001b[?25h'

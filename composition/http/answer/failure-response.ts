@@ -41,7 +41,9 @@ export const statusOfFailure = (failure: Pick<Failure, 'tag' | 'kind'>, route?: 
 export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charset="UTF-8"'
 
 const headersOf = (status: number, failure: Failure, method: Route['method'] | undefined): Record<string, string> => ({
-  ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
+  ...(failure.retryAfterSeconds === undefined
+    ? {}
+    : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
   ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
   ...(failure.tag === 'OneTimeCodeRequired' ? { 'X-OTP': 'required; totp' } : {}),
   // RFC 9110 requires Allow with each 405, also when the interface uses that status for a prohibited account.
@@ -59,7 +61,12 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
   }
 }
 
-export const refusal = (status: number, code: string, message: string, extras: Pick<Refusal, 'errors' | 'headers' | 'about'> = {}): Refusal => ({
+export const refusal = (
+  status: number,
+  code: string,
+  message: string,
+  extras: Pick<Refusal, 'errors' | 'headers' | 'about'> = {},
+): Refusal => ({
   status,
   code,
   message,
@@ -67,14 +74,19 @@ export const refusal = (status: number, code: string, message: string, extras: P
 })
 
 /**
- * Returns the URL of the documentation of an operation (composition/http/pages/pages.ts), or of the whole page without an
- * operation.
+ * Returns the URL of the documentation of an operation (composition/http/pages/pages.ts), or of the whole page without
+ * an operation.
  */
 export const operationPage = (docsUrl: string, operationId: string): string =>
   operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
 
 /** Returns an error body. Each is a JSON object with a string `message`, which clients of this interface rely on. */
-export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
+export const errorBody = (
+  dialect: Dialect,
+  refused: Refusal,
+  docsUrl: string,
+  requestId: string,
+): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
   if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
   if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: {} }

@@ -17,10 +17,20 @@ import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
-/** Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has no tag. */
-const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
+/**
+ * Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has
+ * no tag.
+ */
+const tagged = (
+  route: Route,
+  value: unknown,
+  version: number | undefined,
+  headers: Record<string, string>,
+  makesToken = false,
+): Answer => {
   const body = `${value instanceof JsonText ? value.text : toWireJson(value)}\n`
-  if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
+  if ((route.method !== 'GET' && version === undefined) || makesToken)
+    return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }
   return {
@@ -28,7 +38,10 @@ const tagged = (route: Route, value: unknown, version: number | undefined, heade
     headers: all,
     body,
     ...(route.method === 'GET'
-      ? { notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }) }
+      ? {
+          notModifiedFor: (header) =>
+            noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined },
+        }
       : {}),
   }
 }
@@ -41,7 +54,8 @@ const binaryAnswer = ({ contentType, bytes, headers: own }: Binary): Answer => {
     status: 200,
     headers,
     body: bytes,
-    notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }),
+    notModifiedFor: (header) =>
+      noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined },
   }
 }
 
@@ -55,12 +69,17 @@ const yamlAnswer = (route: Route, { text }: YamlAnswer): Answer => {
     status: route.ok.status,
     headers: { ...yamlType, ETag: etag },
     body: text,
-    notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }),
+    notModifiedFor: (header) =>
+      noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined },
   }
 }
 
 /** Returns the listener's root of a path that matches the template of the route. */
-const rootOf = (route: Route, path: string): string => path.split('/').slice(0, 1 - route.path.split('/').length).join('/')
+const rootOf = (route: Route, path: string): string =>
+  path
+    .split('/')
+    .slice(0, 1 - route.path.split('/').length)
+    .join('/')
 
 /** Redirects by path alone, so that the client keeps the scheme and host that it used. */
 const redirected = (route: Route, context: RequestContext, { status, path }: Redirect): Answer => ({
@@ -98,7 +117,12 @@ const encoderOf = ({ ok: { codec } }: Route, { names }: ReplyDeps): ((value: unk
 const itemsInStep = 100
 
 /** Returns the text of a list and of the object around it. Other requests are answered between the steps. */
-const listText = async ({ ok }: Route, encode: (item: unknown) => unknown, items: readonly unknown[], { pauseInLongTurn }: ReplyDeps): Promise<string> => {
+const listText = async (
+  { ok }: Route,
+  encode: (item: unknown) => unknown,
+  items: readonly unknown[],
+  { pauseInLongTurn }: ReplyDeps,
+): Promise<string> => {
   const texts: string[] = []
   for (let from = 0; from < items.length; from += itemsInStep) {
     texts.push(toWireJson(items.slice(from, from + itemsInStep).map(encode)).slice(1, -1))
@@ -124,7 +148,8 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
       return async (result, context, request) => {
         const page = result as Page<unknown>
         const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
-        if (page.items.length > itemsInStep) return tagged(route, new JsonText(await listText(route, encode, page.items, deps)), undefined, headers)
+        if (page.items.length > itemsInStep)
+          return tagged(route, new JsonText(await listText(route, encode, page.items, deps)), undefined, headers)
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
         return tagged(route, value, undefined, headers)
@@ -132,7 +157,9 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
     case 'cookies':
       return (result, context) => {
         const secure = deps.secureCookies || context.isEncrypted
-        const headers = { 'Set-Cookie': (result as readonly CookieChange[]).map((change) => setCookieHeader(change, secure)) }
+        const headers = {
+          'Set-Cookie': (result as readonly CookieChange[]).map((change) => setCookieHeader(change, secure)),
+        }
         return { status: ok.status, headers, body: undefined }
       }
     case 'binary':
@@ -140,7 +167,11 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
     case 'streamed':
       return (result) => streamedAnswer(result as Streamed)
     case 'text':
-      return (result) => ({ status: ok.status, headers: { 'Content-Type': ok.contentType ?? 'text/plain; charset=utf-8' }, body: result as string })
+      return (result) => ({
+        status: ok.status,
+        headers: { 'Content-Type': ok.contentType ?? 'text/plain; charset=utf-8' },
+        body: result as string,
+      })
     case 'feed':
       throw new Error(`${route.id} answers a feed, which has a binding of its own`)
     case 'empty':
@@ -148,7 +179,8 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   }
 }
 
-export const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
+const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
+  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
 const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** The most bytes of a deflate block that is not compressed. */
@@ -175,12 +207,14 @@ for (let n = 1; n < 32; n += 1) powers.push(multiplied(powers[n - 1] ?? 0, power
 /** Returns x to the power of 8 * bytes. */
 const shiftOf = (bytes: number): number => {
   let shift = 0x80000000
-  for (let rest = bytes, n = 3; rest > 0; rest = Math.floor(rest / 2), n += 1) if (rest % 2 === 1) shift = multiplied(powers[n % 32] ?? 0, shift)
+  for (let rest = bytes, n = 3; rest > 0; rest = Math.floor(rest / 2), n += 1)
+    if (rest % 2 === 1) shift = multiplied(powers[n % 32] ?? 0, shift)
   return shift
 }
 
-/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. */
-export const joinedCrc = (first: number, second: number, secondBytes: number): number => (multiplied(shiftOf(secondBytes), first) ^ second) >>> 0
+/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. @internal */
+export const joinedCrc = (first: number, second: number, secondBytes: number): number =>
+  (multiplied(shiftOf(secondBytes), first) ^ second) >>> 0
 
 /** Returns bytes as deflate blocks that are not compressed. */
 const storedBlocks = (bytes: Uint8Array): Uint8Array => {
@@ -196,8 +230,10 @@ const storedBlocks = (bytes: Uint8Array): Uint8Array => {
 }
 
 /**
- * Returns pieces as one gzip file. Packed pieces are taken as they are, so that nothing is compressed or inflated for a request; what is
- * between them is short and not compressed.
+ * Returns pieces as one gzip file. Packed pieces are taken as they are, so that nothing is compressed or inflated for a
+ * request; what is between them is short and not compressed.
+ *
+ * @internal
  */
 export const gzipPieces = async function* (pieces: AsyncIterable<string | PackedText>): AsyncGenerator<Uint8Array> {
   let crc = 0
@@ -233,29 +269,51 @@ interface Preference {
 }
 
 /**
- * Returns how much a client prefers a type, by the most specific range of its `Accept` header (RFC 9110 §12.5.1). Parameters other than `q`
- * are no condition: `text/csv; header=present` and `application/json; charset=utf-8` ask for these types. The package negotiator takes
- * them as one, and would answer the second with another type.
+ * Returns how much a client prefers a type, by the most specific range of its `Accept` header (RFC 9110 §12.5.1).
+ * Parameters other than `q` are no condition: `text/csv; header=present` and `application/json; charset=utf-8` ask for
+ * these types. The package negotiator takes them as one, and would answer the second with another type.
+ *
+ * @internal
  */
 export const preferenceFor = (accept: string, contentType: string): Preference => {
   const type = bareType(contentType)
-  const ranges = accept.split(',').map((range) => ({ range: bareType(range), quality: Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(range)?.[1] ?? '1') }))
+  const ranges = accept.split(',').map((range) => ({
+    range: bareType(range),
+    quality: Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(range)?.[1] ?? '1'),
+  }))
   const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((name) => ranges.find(({ range }) => range === name))
   const breadth = found.findIndex((each) => each !== undefined)
   return { quality: found[breadth]?.quality ?? 0, breadth }
 }
 
-const isPreferred = (a: Preference, b: Preference): boolean => a.quality > b.quality || (a.quality === b.quality && a.quality > 0 && a.breadth < b.breadth)
+const isPreferred = (a: Preference, b: Preference): boolean =>
+  a.quality > b.quality || (a.quality === b.quality && a.quality > 0 && a.breadth < b.breadth)
 
-/** Returns the type that a client prefers; of equal ones, the one that it names more exactly; then the first, also if it accepts none. */
-export const preferredType = <Type extends { readonly contentType: string }>([first, ...others]: readonly [Type, ...(readonly Type[])], accept: string | undefined): Type =>
-  accept === undefined ? first : others.reduce((best, each) => (isPreferred(preferenceFor(accept, each.contentType), preferenceFor(accept, best.contentType)) ? each : best), first)
+/**
+ * Returns the type that a client prefers; of equal ones, the one that it names more exactly; then the first, also if it
+ * accepts none.
+ *
+ * @internal
+ */
+export const preferredType = <Type extends { readonly contentType: string }>(
+  [first, ...others]: readonly [Type, ...(readonly Type[])],
+  accept: string | undefined,
+): Type =>
+  accept === undefined
+    ? first
+    : others.reduce(
+        (best, each) =>
+          isPreferred(preferenceFor(accept, each.contentType), preferenceFor(accept, best.contentType)) ? each : best,
+        first,
+      )
 
 const plainPieces = async function* (pieces: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece
 }
 
-/** Reports whether the client holds the content (RFC 9110 §13.1.3): only looked at where there is no `If-None-Match`. */
+/**
+ * Reports whether the client holds the content (RFC 9110 §13.1.3): only looked at where there is no `If-None-Match`.
+ */
 const isUnmodified = (since: string | undefined, lastModified: Date): boolean => {
   const at = since === undefined ? Number.NaN : Date.parse(since)
   return Math.floor(lastModified.getTime() / 1000) * 1000 <= at
@@ -268,7 +326,10 @@ const isHeld = (headers: IncomingHttpHeaders, etag: string, lastModified: Date):
 
 const shared = { 'Cache-Control': 'private, no-cache', Vary: 'Accept, Accept-Encoding' }
 
-/** Returns an answer in the form that the request prefers. A client that holds it revalidates each time, and usually gets 304. */
+/**
+ * Returns an answer in the form that the request prefers. A client that holds it revalidates each time, and usually
+ * gets 304.
+ */
 const streamedAnswer = (streamed: Streamed): Answer => ({
   status: 200,
   headers: shared,
@@ -278,10 +339,17 @@ const streamedAnswer = (streamed: Streamed): Answer => ({
     const { contentType, tag, headers: own, pieces, packedPieces } = preferredType(streamed.representations, accept)
     const packed = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? packedPieces : undefined
     const etag = packed === undefined ? `"${tag}"` : `"${tag}-gzip"`
-    if (isHeld(headers, etag, streamed.lastModified)) return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }
+    if (isHeld(headers, etag, streamed.lastModified))
+      return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }
     return {
       status: 200,
-      headers: { ...own, ETag: etag, 'Last-Modified': streamed.lastModified.toUTCString(), 'Content-Type': contentType, ...(packed === undefined ? {} : { 'Content-Encoding': 'gzip' }) },
+      headers: {
+        ...own,
+        ETag: etag,
+        'Last-Modified': streamed.lastModified.toUTCString(),
+        'Content-Type': contentType,
+        ...(packed === undefined ? {} : { 'Content-Encoding': 'gzip' }),
+      },
       body: undefined,
       pieces: packed === undefined ? plainPieces(pieces()) : gzipPieces(packed()),
     }

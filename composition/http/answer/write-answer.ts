@@ -23,8 +23,8 @@ export interface Pieces {
 }
 
 /**
- * Writes a long chunk in pieces, each after the client has taken the previous one. A chunk written at once shows only whether
- * all of it was taken, so that a slow client would look like one that takes nothing.
+ * Writes a long chunk in pieces, each after the client has taken the previous one. A chunk written at once shows only
+ * whether all of it was taken, so that a slow client would look like one that takes nothing.
  */
 export const makePieces = (res: ServerResponse): Pieces => {
   const waiting: Uint8Array[] = []
@@ -64,14 +64,17 @@ export const makePieces = (res: ServerResponse): Pieces => {
 }
 
 /** Ends an answer with its whole body, whose length in bytes is known. */
-export const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
   pieces.write(typeof body === 'string' ? Buffer.from(body) : body)
   pieces.end()
 }
 
-/** Sent with every answer: browsers must not guess content types, frame the answer, or cache what only the caller may see. */
+/**
+ * Sent with every answer: browsers must not guess content types, frame the answer, or cache what only the caller may
+ * see.
+ */
 export const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -87,16 +90,22 @@ export interface Answer {
   readonly body: string | Uint8Array | undefined
   /** Returns the 304 to send instead, when the client already holds this representation. */
   readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
-  /** Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its own. */
+  /**
+   * Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its
+   * own.
+   */
   readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
   /** The body of an answer that is sent while it is read, instead of `body`. */
   readonly pieces?: AsyncIterable<Uint8Array>
 }
 
-/** Returns the answer in the form that the client prefers, or its 304 when the client already holds this representation. */
+/**
+ * Returns the answer in the form that the client prefers, or its 304 when the client already holds this representation.
+ */
 export const orNotModified = (req: IncomingMessage, answer: Answer): Answer => {
   const chosen = answer.negotiate?.(req.headers)
-  if (chosen !== undefined) return chosen.status === 304 ? chosen : { ...chosen, headers: { ...answer.headers, ...chosen.headers } }
+  if (chosen !== undefined)
+    return chosen.status === 304 ? chosen : { ...chosen, headers: { ...answer.headers, ...chosen.headers } }
   return answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
 }
 
@@ -110,9 +119,13 @@ const leavesUnreadBody = (req: IncomingMessage): boolean => {
   return Number(req.headers['content-length'] ?? 0) > drainableBytes
 }
 
-/** Returns the cookies of a session that was opened by this request. An answer with these cookies must not be cached. */
+/**
+ * Returns the cookies of a session that was opened by this request. An answer with these cookies must not be cached.
+ */
 const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
-  setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
+  setCookies.length === 0
+    ? {}
+    : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
 
 /** The limit in characters of the names of ignored fields, which are the caller's. */
 const longestNames = 1024
@@ -142,7 +155,12 @@ const headersOf = (context: RequestContext, answer: Answer): SentHeaders => ({
 })
 
 /** Writes an answer. It is not an error when the client has disconnected. */
-export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
+export const writeAnswer = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  answer: Answer,
+): void => {
   if (res.destroyed || res.headersSent) return
   const body = answer.body
   const length = body === undefined ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
@@ -161,8 +179,8 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
 const heldBytes = 262_144
 
 /**
- * Writes an answer while its pieces are read, each after the client has taken the previous one. A failure between two pieces is
- * thrown, and the connection must then be cut: the client must not take a part for the whole.
+ * Writes an answer while its pieces are read, each after the client has taken the previous one. A failure between two
+ * pieces is thrown, and the connection must then be cut: the client must not take a part for the whole.
  */
 export const writePieces = async (
   deps: Pick<BinderDeps, 'pauseInLongTurn'>,
@@ -212,14 +230,20 @@ const taken = (res: ServerResponse, pieces: Pieces): Promise<void> =>
     pieces.onDrain(done)
   })
 
-/** After an early refusal a connection is read until its client has sent nothing for `lingerMs`, at most so many times as long, */
+/**
+ * After an early refusal a connection is read until its client has sent nothing for `lingerMs`, at most so many times
+ * as long,
+ */
 const lingerTimes = 5
-/** and at most so many bytes. Many clients send a body whole before they read, and lose the answer if the connection is reset. */
+/**
+ * and at most so many bytes. Many clients send a body whole before they read, and lose the answer if the connection is
+ * reset.
+ */
 const lingerBytes = 16_777_216
 
 /**
- * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The whole
- * answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
+ * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The
+ * whole answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
  */
 const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
   let [drained, drainedThen, looks] = [0, 0, 0]
@@ -254,8 +278,17 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
   body: `${toWireJson(value)}\n`,
 })
 
-export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { operationId, ownAddress, requestId }: RequestContext): Answer =>
-  jsonAnswer(refused.status, errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId), refused.headers ?? {})
+export const refusalAnswer = (
+  refused: Refusal,
+  dialect: Dialect,
+  docsUrl: string,
+  { operationId, ownAddress, requestId }: RequestContext,
+): Answer =>
+  jsonAnswer(
+    refused.status,
+    errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId),
+    refused.headers ?? {},
+  )
 
 /** Sends a refusal and records its code for the access log. */
 export const writeRefusal = (
@@ -270,12 +303,16 @@ export const writeRefusal = (
   writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context))
 }
 
-export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>
-  writeRefusal(req, res, context, internalError, 'platform', docsUrl)
+export const writeInternalError = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  docsUrl: string,
+): void => writeRefusal(req, res, context, internalError, 'platform', docsUrl)
 
 /**
- * Answers an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came first. The text of the
- * error goes to the log and is never sent.
+ * Answers an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came first. The text of
+ * the error goes to the log and is never sent.
  */
 export const answerError = (
   deps: Pick<BinderDeps, 'log' | 'docsUrl'>,
@@ -305,8 +342,16 @@ const logThrown = ({ log }: Pick<BinderDeps, 'log'>, context: RequestContext, er
     error instanceof Unavailable ? 'a component is away' : 'request failed',
   )
 
-/** Records a refusal in the audit log: each 403, each 401 except when no credential was sent, and every refusal that names its subject. */
-export const recordRefusal = (deps: Pick<BinderDeps, 'denials'>, call: Call, access: Access, refused: Refusal): void => {
+/**
+ * Records a refusal in the audit log: each 403, each 401 except when no credential was sent, and every refusal that
+ * names its subject.
+ */
+export const recordRefusal = (
+  deps: Pick<BinderDeps, 'denials'>,
+  call: Call,
+  access: Access,
+  refused: Refusal,
+): void => {
   if (refused === nothingSent) return
   if (refused.status !== 403 && refused.status !== 401 && refused.about === undefined) return
   const objectType = access.kind === 'granted' ? access.object.type : ''

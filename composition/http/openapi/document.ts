@@ -14,24 +14,37 @@ import { makeSchemaRegistry, schemaOf } from './schema.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** A tag group of the document. */
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly description: string
 }
 
 /** The tag groups of the specification (its §1), in the order of the documentation. */
-export const documentTags: readonly Tag[] = [
-  { name: 'Identity - Users & Settings', description: 'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.' },
+const documentTags: readonly Tag[] = [
+  {
+    name: 'Identity - Users & Settings',
+    description:
+      'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.',
+  },
   { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
   { name: 'Administration', description: 'Administration of users and organizations by site admins.' },
   { name: 'Authorization', description: 'Allowed-permission queries and custom roles within an organization.' },
-  { name: 'Client Organizations', description: 'Organizations that a site admin creates for a client, with their clusters.' },
-  { name: 'Licensing & Contracts', description: 'Contracts of an organization, the clusters bound to them, offline licenses.' },
+  {
+    name: 'Client Organizations',
+    description: 'Organizations that a site admin creates for a client, with their clusters.',
+  },
+  {
+    name: 'Licensing & Contracts',
+    description: 'Contracts of an organization, the clusters bound to them, offline licenses.',
+  },
   { name: 'Billing Dashboard', description: 'Usage summaries and billing reports, on billing-enabled deployments.' },
   { name: 'Helm', description: 'The package manager on a member cluster: releases, chart views, resource editor.' },
   { name: 'Cluster Management v1', description: 'Clusters under /clusters/{owner}/{cluster}.' },
   { name: 'Cluster Management v2', description: 'Import, list, check, reconfigure and remove clusters.' },
-  { name: 'Kubernetes Proxy', description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.' },
+  {
+    name: 'Kubernetes Proxy',
+    description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.',
+  },
   { name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' },
   { name: 'Cloud Providers', description: 'Credentials and discovery at cloud providers.' },
   { name: 'Platform Installer', description: 'Installers of the platform itself.' },
@@ -46,27 +59,45 @@ export const documentTags: readonly Tag[] = [
 type Requirement = Readonly<Record<string, readonly string[]>>
 
 /** Returns every scheme by which a request can carry a credential. */
-export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
+const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
   tokenHeader: {
     type: 'apiKey',
     in: 'header',
     name: 'Authorization',
-    description: 'A personal access token: `Authorization: token <ACCESS_TOKEN>`. Write the word `token` and a space before it.',
+    description:
+      'A personal access token: `Authorization: token <ACCESS_TOKEN>`. Write the word `token` and a space before it.',
   },
-  bearer: { type: 'http', scheme: 'bearer', description: 'A personal access token: `Authorization: Bearer <ACCESS_TOKEN>`.' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A personal access token: `Authorization: Bearer <ACCESS_TOKEN>`.',
+  },
   basic: {
     type: 'http',
     scheme: 'basic',
     description:
-      'User name and password, with the one-time code in `X-OTP` if two-factor authentication is on. An access token is accepted as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that require the real password reject it.',
+      'User name and password, with the one-time code in `X-OTP` if two-factor authentication is on. An ' +
+      'access token is accepted as the password, with its owner or `x-oauth-basic` as the user name, or as ' +
+      'the user name with the password empty or `x-oauth-basic`; routes that require the real password ' +
+      'reject it.',
   },
-  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token, on every operation that accepts `Authorization`. Logs of third parties may contain URLs: prefer a header.' },
+  queryToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description:
+      'A personal access token, on every operation that accepts `Authorization`. Logs of third parties may ' +
+      'contain URLs: prefer a header.',
+  },
   queryAccessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The same as `token`.' },
   sessionCookie: {
     type: 'apiKey',
     in: 'cookie',
     name: sessionCookie,
-    description: 'The session cookie that sign-in sets. Methods other than GET also require the header `X-Csrf-Token` with the value of the cookie `_csrf`. It cannot be combined with `sudo` or another credential, and is ignored on a request from another site.',
+    description:
+      'The session cookie that sign-in sets. Methods other than GET also require the header `X-Csrf-Token` ' +
+      'with the value of the cookie `_csrf`. It cannot be combined with `sudo` or another credential, and ' +
+      'is ignored on a request from another site.',
   },
 })
 
@@ -75,14 +106,17 @@ const alone = (name: string): Requirement => ({ [name]: [] })
 const anyCredential = ['tokenHeader', 'bearer', 'basic', 'sessionCookie'].map(alone)
 
 /** Returns the `security` of an operation. The empty requirement means that no credential is required. */
-export const securityOf = (access: Access): readonly Requirement[] => {
+const securityOf = (access: Access): readonly Requirement[] => {
   if (access.kind === 'public') return [{}, ...anyCredential]
   return access.kind === 'password' ? [alone('basic')] : anyCredential
 }
 
 /** The facts about the installation that the document depends on. */
 export interface DocumentFacts {
-  /** `{base_url}`, without a trailing slash. Empty when the document is served by the service itself and need not name its address. */
+  /**
+   * `{base_url}`, without a trailing slash. Empty when the document is served by the service itself and need not name
+   * its address.
+   */
   readonly baseUrl: string
   readonly sessionCookie: string
   readonly deployment: Deployment
@@ -114,7 +148,9 @@ export interface OpenApiDocument {
 }
 
 const describeAccess = (access: Access): object =>
-  access.kind === 'granted' ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs } : { kind: access.kind }
+  access.kind === 'granted'
+    ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs }
+    : { kind: access.kind }
 
 const schemaPrefix = '#/components/schemas/'
 
@@ -122,18 +158,23 @@ const schemaPrefix = '#/components/schemas/'
 const inForm = (schema: Schema): Schema => (schema.format === 'byte' ? { ...schema, format: 'binary' } : schema)
 
 /**
- * Returns the media type of a body that is sent as a form. Its schema is a component of its own, since generators of clients take one
- * schema in two media types for one that is always sent as a form.
+ * Returns the media type of a body that is sent as a form. Its schema is a component of its own, since generators of
+ * clients take one schema in two media types for one that is always sent as a form.
  */
 const formOf = ({ codec, jsonFields = [] }: BodySpec<unknown>, registry: SchemaRegistry): object => {
   const { $ref } = schemaOf(codec, registry)
   const named = $ref === undefined ? undefined : registry.named($ref.slice(schemaPrefix.length))
-  if ($ref === undefined || named === undefined) throw new Error(`The codec "${codec.name}" is also sent as a form: it must have a name.`)
-  const properties = Object.fromEntries(Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)]))
+  if ($ref === undefined || named === undefined)
+    throw new Error(`The codec "${codec.name}" is also sent as a form: it must have a name.`)
+  const properties = Object.fromEntries(
+    Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)]),
+  )
   const inJson = jsonFields.filter((name) => name in properties)
   return {
     schema: registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({ ...named, properties })),
-    ...(inJson.length === 0 ? {} : { encoding: Object.fromEntries(inJson.map((name) => [name, { contentType: 'application/json' }])) }),
+    ...(inJson.length === 0
+      ? {}
+      : { encoding: Object.fromEntries(inJson.map((name) => [name, { contentType: 'application/json' }])) }),
   }
 }
 
@@ -151,7 +192,9 @@ const jsonOperation = (route: Route, gate: Gate, components: Components): Operat
   const registry = components.schemas
   const { body, scope } = route
   const isInQuery = body?.orQuery === true
-  const description = [route.description, isInQuery ? bodyInQuery : undefined].filter((part) => part !== undefined).join(' ')
+  const description = [route.description, isInQuery ? bodyInQuery : undefined]
+    .filter((part) => part !== undefined)
+    .join(' ')
   const parameters = parametersOf(route, registry)
   return {
     operationId: route.id,
@@ -175,19 +218,25 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
   tags: [route.tag],
   security: securityOf(route.access),
   parameters: streamParametersOf(route, components.schemas),
-  ...(method === 'get' ? {} : { requestBody: { description: 'Forwarded unchanged.', content: { '*/*': { schema: {} } } } }),
+  ...(method === 'get'
+    ? {}
+    : { requestBody: { description: 'Forwarded unchanged.', content: { '*/*': { schema: {} } } } }),
   responses: streamResponsesOf(route, components),
   'x-gate': gate,
   'x-access': describeAccess(route.access),
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
 })
 
-/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. */
+/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. @internal */
 export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
 
 type Paths = Record<string, Record<string, Operation | readonly object[]>>
 
-const pathItem = (paths: Paths, { listener, bound }: AssembledRoute, facts: DocumentFacts): Record<string, Operation | readonly object[]> => {
+const pathItem = (
+  paths: Paths,
+  { listener, bound }: AssembledRoute,
+  facts: DocumentFacts,
+): Record<string, Operation | readonly object[]> => {
   const servers = [{ url: facts.baseUrl + listenerRoots.marketplace, description: 'The marketplace webhook listener' }]
   return (paths[documentPath(bound.route.path)] ??= listener === 'marketplace' ? { servers } : {})
 }
@@ -195,8 +244,11 @@ const pathItem = (paths: Paths, { listener, bound }: AssembledRoute, facts: Docu
 const info = (deployment: Deployment): OpenApiDocument['info'] => ({
   title: 'Moorage platform API',
   version: interfaceVersion,
-  summary: 'Identity, authorization, clusters, packages, contracts, billing and multi-cluster management for many tenants.',
-  description: `Release ${releaseVersion}, deployment type ${deployment.type}. Errors are JSON objects with a string \`message\`. Lists take \`page\` and \`limit\` and answer \`Link\` and \`X-Total-Count\`.`,
+  summary:
+    'Identity, authorization, clusters, packages, contracts, billing and multi-cluster management for many tenants.',
+  description:
+    `Release ${releaseVersion}, deployment type ${deployment.type}. Errors are JSON objects with a string ` +
+    `\`message\`. Lists take \`page\` and \`limit\` and answer \`Link\` and \`X-Total-Count\`.`,
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 })
 
@@ -208,7 +260,9 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
     const { bound, gate } = route
     const item = pathItem(paths, route, facts)
     if (bound.kind === 'json') item[bound.route.method.toLowerCase()] = jsonOperation(bound.route, gate, shared)
-    else for (const method of bound.route.methods) item[method.toLowerCase()] = streamOperation(bound.route, gate, method.toLowerCase(), shared)
+    else
+      for (const method of bound.route.methods)
+        item[method.toLowerCase()] = streamOperation(bound.route, gate, method.toLowerCase(), shared)
   }
   const used = new Set(routes.map(({ bound }) => bound.route.tag))
   return {
@@ -228,10 +282,14 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
 }
 
 /** Returns the responses of an operation by status, with references resolved. */
-export const resolvedResponses = ({ components }: OpenApiDocument, { responses }: Operation): Readonly<Record<string, Response>> =>
+export const resolvedResponses = (
+  { components }: OpenApiDocument,
+  { responses }: Operation,
+): Readonly<Record<string, Response>> =>
   Object.fromEntries(
     Object.entries(responses).flatMap(([status, response]) => {
-      const found = '$ref' in response ? components.responses[response.$ref.slice('#/components/responses/'.length)] : response
+      const found =
+        '$ref' in response ? components.responses[response.$ref.slice('#/components/responses/'.length)] : response
       return found === undefined ? [] : [[status, found]]
     }),
   )

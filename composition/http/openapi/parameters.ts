@@ -31,42 +31,76 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   Limit: {
     name: 'limit',
     in: 'query',
-    description: `The number of items per page: ${maxPageLimit} at most. Without \`page\` and \`limit\` the response is the whole list, up to ${maxListRows} items. With \`page\` alone, or an invalid number, it is ${defaultPageLimit}; a larger number is read as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
+    description:
+      `The number of items per page: ${maxPageLimit} at most. Without \`page\` and \`limit\` the response is ` +
+      `the whole list, up to ${maxListRows} items. With \`page\` alone, or an invalid number, it is ` +
+      `${defaultPageLimit}; a larger number is read as ${maxPageLimit}. \`X-Per-Page\` is the number that ` +
+      'was used.',
     schema: { type: 'integer' },
   },
   PagedLimit: {
     name: 'limit',
     in: 'query',
-    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}. \`X-Per-Page\` is the number that was used.`,
+    description:
+      `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid ` +
+      `number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}. \`X-Per-Page\` is the ` +
+      'number that was used.',
     schema: { type: 'integer' },
   },
-  Sudo: { name: 'Sudo', in: 'header', description: 'The user on whose behalf a site admin acts. The query parameter `sudo` has the same effect.', schema: { type: 'string' } },
-  Csrf: { name: 'X-Csrf-Token', in: 'header', description: 'With a session cookie: the value of the cookie `_csrf`.', schema: { type: 'string' } },
-  OneTimeCode: { name: 'X-OTP', in: 'header', description: 'The one-time code, if two-factor authentication is on.', schema: { type: 'string', pattern: '^[0-9]{6}$' } },
+  Sudo: {
+    name: 'Sudo',
+    in: 'header',
+    description: 'The user on whose behalf a site admin acts. The query parameter `sudo` has the same effect.',
+    schema: { type: 'string' },
+  },
+  Csrf: {
+    name: 'X-Csrf-Token',
+    in: 'header',
+    description: 'With a session cookie: the value of the cookie `_csrf`.',
+    schema: { type: 'string' },
+  },
+  OneTimeCode: {
+    name: 'X-OTP',
+    in: 'header',
+    description: 'The one-time code, if two-factor authentication is on.',
+    schema: { type: 'string', pattern: '^[0-9]{6}$' },
+  },
   Strict: {
     name: strictParameter,
     in: 'query',
-    description: 'Refuse the request if its body has a field that the route does not know. Otherwise such fields are ignored, and `X-Ignored-Fields` names them, except that a name of six letters or more that differs from a known, absent one only in case, separators or one letter is refused in any case.',
+    description:
+      'Refuse the request if its body has a field that the route does not know. Otherwise such fields are ' +
+      'ignored, and `X-Ignored-Fields` names them, except that a name of six letters or more that differs ' +
+      'from a known, absent one only in case, separators or one letter is refused in any case.',
     schema: { type: 'boolean', default: false },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Chosen by the client. The same request with the same key takes effect once and returns the same response for 48 hours. Returns 409 with `Retry-After` while the first request is in progress.',
+    description:
+      'Chosen by the client. The same request with the same key takes effect once and returns the same ' +
+      'response for 48 hours. Returns 409 with `Retry-After` while the first request is in progress.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
   LastEventId: {
     name: 'Last-Event-ID',
     in: 'header',
-    description: 'The id of the last event that was received. Only later events are sent. Takes precedence over `after`.',
+    description:
+      'The id of the last event that was received. Only later events are sent. Takes precedence over `after`.',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 },
   },
-  IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag of the version to change. Returns 412 if the object has changed since.', schema: { type: 'string' } },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The ETag of the version to change. Returns 412 if the object has changed since.',
+    schema: { type: 'string' },
+  },
 }
 const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters/${name}` })
 
 /** Returns the names in a path template. The name of a trailing wildcard is `path`. */
-export const pathNames = (path: string): readonly string[] => [...path.replace(/\*$/, '{path}').matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
+export const pathNames = (path: string): readonly string[] =>
+  [...path.replace(/\*$/, '{path}').matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
 
 const described = (codec: t.Any): { readonly description?: string } => {
   const description = noteOf(codec)?.description ?? noteOf(optionalInner(codec) ?? codec)?.description
@@ -74,9 +108,17 @@ const described = (codec: t.Any): { readonly description?: string } => {
 }
 
 const restOfPath = (mayBeEmpty: boolean) =>
-  ({ description: `The rest of the path, with its slashes${mayBeEmpty ? '; it may be empty' : ''}.`, 'x-rest-of-path': true }) as const
+  ({
+    description: `The rest of the path, with its slashes${mayBeEmpty ? '; it may be empty' : ''}.`,
+    'x-rest-of-path': true,
+  }) as const
 
-const pathParameters = (path: string, codec: t.Any | undefined, registry: SchemaRegistry, isStream = false): readonly Parameter[] => {
+const pathParameters = (
+  path: string,
+  codec: t.Any | undefined,
+  registry: SchemaRegistry,
+  isStream = false,
+): readonly Parameter[] => {
   const props = propsOf(codec)
   return pathNames(path).map((name) => {
     const prop = props[name]
@@ -110,21 +152,25 @@ const queryParameters = (codec: t.Any | undefined, registry: SchemaRegistry): re
 const isUnsafe = (method: string): boolean => method !== 'GET'
 
 /** Reports whether a version can guard a change of this route. A new object has no version yet. */
-export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
+const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
   method !== 'GET' && (isSaid === true || (ok.kind === 'versioned' && method !== 'POST'))
 
 /** Reports whether an Idempotency-Key limits the route's effect to at most once. */
-export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
+export const isKeyed = (route: Route): boolean =>
+  route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
 
 /** Reports whether a body of this route may have fields that are ignored. */
 export const ignoresFields = ({ body }: Route): boolean => body !== undefined && shapeOf(body.codec) !== undefined
 
-/** Reports whether a site admin may act as another user. Public routes and routes that require the password accept the header too. */
+/**
+ * Reports whether a site admin may act as another user. Public routes and routes that require the password accept the
+ * header too.
+ */
 export const honoursSudo = (route: Route): boolean => route.refusesSudo !== true
 
 /**
- * Reports whether a route can answer 412. Every change does, to an `If-Match` that cannot be met; on a route that guards
- * nothing, no version can be met.
+ * Reports whether a route can answer 412. Every change does, to an `If-Match` that cannot be met; on a route that
+ * guards nothing, no version can be met.
  */
 export const refusesIfMatch = (route: Route): boolean => route.method !== 'GET'
 
@@ -137,7 +183,9 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
     ...(isPagedHere ? [shared('Page'), shared(route.ok.isPaged === true ? 'PagedLimit' : 'Limit')] : []),
     ...(honoursSudo(route) ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),
-    ...(kind !== 'public' && kind !== 'password' && (isUnsafe(route.method) || route.makesToken === true) ? [shared('Csrf')] : []),
+    ...(kind !== 'public' && kind !== 'password' && (isUnsafe(route.method) || route.makesToken === true)
+      ? [shared('Csrf')]
+      : []),
     ...(honoursIfMatch(route) ? [shared('IfMatch')] : []),
     ...(ignoresFields(route) ? [shared('Strict')] : []),
     ...(isKeyed(route) ? [shared('IdempotencyKey')] : []),
@@ -152,7 +200,9 @@ export const parametersOf = (route: Route, registry: SchemaRegistry): readonly P
   return [
     ...pathParameters(route.path, route.params, registry),
     ...fromQuery,
-    ...fromBody.filter((parameter) => !names.has(parameter.name)).map((parameter) => ({ ...parameter, required: false })),
+    ...fromBody
+      .filter((parameter) => !names.has(parameter.name))
+      .map((parameter) => ({ ...parameter, required: false })),
     ...sharedOf(route),
   ]
 }

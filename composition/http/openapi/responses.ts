@@ -26,29 +26,61 @@ const always = (header: Header): Header => ({ ...header, required: true })
 /** Headers that many answers share, by component name: the name of the header, or that name with a suffix. */
 export const sharedHeaders: Readonly<Record<string, Header>> = {
   'X-Request-Id': always(text('The id of this request in the log.')),
-  ETag: always(text('Changes with the body. A request with it in `If-None-Match` returns 304 while the body is unchanged.')),
+  ETag: always(
+    text('Changes with the body. A request with it in `If-None-Match` returns 304 while the body is unchanged.'),
+  ),
   'ETag-Tokenless': text('Changes with the body. A response with a newly created token has no ETag and is never 304.'),
   'ETag-Version': always(text('The version of the object, for `If-Match`.')),
-  Link: text('The next, last, first and previous page. The last page is named if it is known. Absent if all items are in the response, or if the query is too long to repeat.'),
+  Link: text(
+    'The next, last, first and previous page. The last page is named if it is known. Absent if all items ' +
+      'are in the response, or if the query is too long to repeat.',
+  ),
   'X-Total-Count': always(number('The number of items of the whole list.')),
-  'X-Per-Page': number('The number of items per page that was used: that of `limit`, up to the maximum. Absent if the whole list was asked for.'),
-  'X-Total-Count-Capped': { description: 'Set if the list has more items than were counted.', schema: { const: 'true' } },
-  'X-Ignored-Fields': text('The fields of the body that the route does not know and that were ignored: paths, percent-encoded and separated by commas, at most 20. Absent if there are none.'),
+  'X-Per-Page': number(
+    'The number of items per page that was used: that of `limit`, up to the maximum. Absent if the whole ' +
+      'list was asked for.',
+  ),
+  'X-Total-Count-Capped': {
+    description: 'Set if the list has more items than were counted.',
+    schema: { const: 'true' },
+  },
+  'X-Ignored-Fields': text(
+    'The fields of the body that the route does not know and that were ignored: paths, percent-encoded and ' +
+      'separated by commas, at most 20. Absent if there are none.',
+  ),
   'Set-Cookie': text('The cookies that change.'),
-  'Set-Cookie-Session': text('The cookies of a session that a remembered login has opened on this request, or their end.'),
+  'Set-Cookie-Session': text(
+    'The cookies of a session that a remembered login has opened on this request, or their end.',
+  ),
   Location: always(text('The address of the resource.')),
-  'Last-Modified': always(text('When the content was made. A request with it in `If-Modified-Since` returns 304 unless the content was made later.')),
-  'Content-Encoding': { description: 'Set if the body is compressed, for clients that accept it.', schema: { const: 'gzip' } },
+  'Last-Modified': always(
+    text(
+      'When the content was made. A request with it in `If-Modified-Since` returns 304 unless the content ' +
+        'was made later.',
+    ),
+  ),
+  'Content-Encoding': {
+    description: 'Set if the body is compressed, for clients that accept it.',
+    schema: { const: 'gzip' },
+  },
   'Content-Disposition': text('Whether a browser shows or downloads the bytes.'),
   'RateLimit-Limit': number('Requests per minute that this caller may send, if the installation limits them.'),
   'RateLimit-Remaining': number('Requests that this caller may send at once.'),
-  'RateLimit-Reset': number('Seconds until the full rate is available again; if the request was refused, until one request is allowed.'),
+  'RateLimit-Reset': number(
+    'Seconds until the full rate is available again; if the request was refused, until one request is allowed.',
+  ),
   'X-RateLimit-Limit': number('As `RateLimit-Limit`.'),
   'X-RateLimit-Remaining': number('As `RateLimit-Remaining`.'),
   'X-RateLimit-Reset': number('As `RateLimit-Reset`.'),
-  'X-Token-Expiration': { description: 'When the access token of this request expires, if it does.', schema: { type: 'string', format: 'date-time' } },
+  'X-Token-Expiration': {
+    description: 'When the access token of this request expires, if it does.',
+    schema: { type: 'string', format: 'date-time' },
+  },
   'X-Sudo-By': text('The site admin who acts as another user with this request.'),
-  'Idempotency-Replayed': { description: 'This is the response to an earlier request with the same Idempotency-Key.', schema: { const: 'true' } },
+  'Idempotency-Replayed': {
+    description: 'This is the response to an earlier request with the same Idempotency-Key.',
+    schema: { const: 'true' },
+  },
   'Retry-After': number('Seconds to wait.'),
   'Retry-After-Always': always(number('Seconds to wait.')),
   'WWW-Authenticate': always(text('The accepted authentication schemes.')),
@@ -59,7 +91,9 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
 const headerName = (component: string): string => component.replace(/-(?:Version|Session|Always|Tokenless)$/, '')
 
 const refer = (...components: readonly string[]): Headers =>
-  Object.fromEntries(components.map((component) => [headerName(component), { $ref: `#/components/headers/${component}` }]))
+  Object.fromEntries(
+    components.map((component) => [headerName(component), { $ref: `#/components/headers/${component}` }]),
+  )
 
 const rate = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
@@ -92,7 +126,14 @@ const okHeaders = (route: Route): Headers =>
   )
 
 const notModifiedHeaders: Headers = refer('X-Request-Id', 'ETag', 'Set-Cookie-Session')
-const redirectHeaders: Headers = refer('X-Request-Id', 'Location', 'Set-Cookie-Session', ...rate, 'X-Token-Expiration', 'X-Sudo-By')
+const redirectHeaders: Headers = refer(
+  'X-Request-Id',
+  'Location',
+  'Set-Cookie-Session',
+  ...rate,
+  'X-Token-Expiration',
+  'X-Sudo-By',
+)
 const streamHeaders: Headers = refer('X-Request-Id', 'Set-Cookie-Session')
 
 const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
@@ -107,14 +148,19 @@ const isReplayed = (status: number, isReplayable: boolean): boolean => isReplaya
 
 /** Returns the headers of a refusal. The refusal of a keyed change may be a replay. */
 const refusalHeaders = (status: number, isReplayable: boolean): Headers =>
-  refer('X-Request-Id', 'Set-Cookie-Session', ...(headersOfStatus[status] ?? []), ...(isReplayed(status, isReplayable) ? ['Idempotency-Replayed'] : []))
+  refer(
+    'X-Request-Id',
+    'Set-Cookie-Session',
+    ...(headersOfStatus[status] ?? []),
+    ...(isReplayed(status, isReplayable) ? ['Idempotency-Replayed'] : []),
+  )
 
 export interface Response {
   readonly description: string
   readonly headers?: Headers
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
-export interface ResponseRef {
+interface ResponseRef {
   readonly $ref: string
 }
 export type Responses = Readonly<Record<string, Response | ResponseRef>>
@@ -133,7 +179,8 @@ export const makeResponseRegistry = (): ResponseRegistry => {
     reference: (name, response) => {
       const known = responses.get(name)
       if (known === undefined) responses.set(name, response)
-      else if (toWireJson(known) !== toWireJson(response)) throw new Error(`Two different responses are both named ${name}.`)
+      else if (toWireJson(known) !== toWireJson(response))
+        throw new Error(`Two different responses are both named ${name}.`)
       return { $ref: `#/components/responses/${name}` }
     },
     all: () => Object.fromEntries([...responses].sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -149,24 +196,52 @@ export interface Components {
 const isJsonType = (type: string): boolean => /^application\/(?:[\w.-]+\+)?json\b/.test(type)
 
 const okResponse = (route: Route, registry: SchemaRegistry): Response => {
-  const { kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown> = route.ok
+  const { kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown> =
+    route.ok
   const base: Response = { description, headers: okHeaders(route) }
   const shown = example === undefined ? {} : { example }
-  if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
+  if (kind === 'text')
+    return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
   if (kind === 'binary' || (kind === 'streamed' && codec === undefined)) {
-    const content = Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: isJsonType(type) ? {} : ({ type: 'string', format: 'binary' } as Schema) }]))
+    const content = Object.fromEntries(
+      (contentTypes ?? []).map((type) => [
+        type,
+        { schema: isJsonType(type) ? {} : ({ type: 'string', format: 'binary' } as Schema) },
+      ]),
+    )
     return { ...base, content }
   }
   if (codec === undefined) return base
   if (kind === 'feed') {
-    const events: Schema = { type: 'string', description: 'Server-sent events: the data of each event is one element, its id is the value for `Last-Event-ID`.' }
-    return { ...base, content: { 'text/event-stream': { schema: events }, 'application/json': { schema: { type: 'array', items: schemaOf(codec, registry) }, ...shown } } }
+    const events: Schema = {
+      type: 'string',
+      description:
+        'Server-sent events: the data of each event is one element, its id is the value for `Last-Event-ID`.',
+    }
+    return {
+      ...base,
+      content: {
+        'text/event-stream': { schema: events },
+        'application/json': { schema: { type: 'array', items: schemaOf(codec, registry) }, ...shown },
+      },
+    }
   }
-  if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
+  if (envelope !== undefined)
+    return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
   const schema = schemaOf(codec, registry)
-  const others = kind === 'streamed' ? Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } as Schema }])) : {}
+  const others =
+    kind === 'streamed'
+      ? Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } as Schema }]))
+      : {}
   const yaml = isYamlToo === true ? { 'application/yaml': { schema: { type: 'string' } as Schema } } : {}
-  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml, ...others } }
+  return {
+    ...base,
+    content: {
+      'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown },
+      ...yaml,
+      ...others,
+    },
+  }
 }
 
 /** The description of each status when no failure of the route gives a better one. */
@@ -228,7 +303,12 @@ const statusKeys: Readonly<Record<string, Schema>> = {
 
 const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {
   platform: (registry) => schemaOf(ErrorBody, registry),
-  marketplace: (registry) => registry.reference('ApiError', errorSchemas, () => ({ type: 'object', properties: { message: { type: 'string', description: 'Why the request failed, for people.' } }, required: ['message'] })),
+  marketplace: (registry) =>
+    registry.reference('ApiError', errorSchemas, () => ({
+      type: 'object',
+      properties: { message: { type: 'string', description: 'Why the request failed, for people.' } },
+      required: ['message'],
+    })),
   metering: (registry) =>
     registry.reference('CloudAMeteringProxyErr', generalMeaning, () => ({
       type: 'object',
@@ -239,15 +319,28 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
       },
       required: ['message'],
     })),
-  kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),
+  kubernetes: (registry) =>
+    registry.reference('KubernetesStatus', statusKeys, () => ({
+      type: 'object',
+      properties: statusKeys,
+      required: ['kind', 'status', 'message', 'code'],
+    })),
 }
 
-/** The statuses of incomplete requests. They have no route yet, so the error body does not have a form of the route's own. */
+/**
+ * The statuses of incomplete requests. They have no route yet, so the error body does not have a form of the route's
+ * own.
+ */
 const refusedBeforeRouting: readonly number[] = [408, 431, 501]
 
 type DeclaredFailure = Pick<FailureType<string>, 'tag' | 'meaning'>
 
-const errorResponse = (status: number, failures: readonly DeclaredFailure[], error: Schema, isReplayable: boolean): Response => {
+const errorResponse = (
+  status: number,
+  failures: readonly DeclaredFailure[],
+  error: Schema,
+  isReplayable: boolean,
+): Response => {
   const named = failures.map(({ tag, meaning }) => `\`${tag}\`: ${meaning}`)
   const description = [generalMeaning[status], ...named].filter((part) => part !== undefined).join(' ')
   return {
@@ -257,7 +350,12 @@ const errorResponse = (status: number, failures: readonly DeclaredFailure[], err
   }
 }
 
-const dialectNames: Readonly<Record<Dialect, string>> = { platform: '', marketplace: 'Marketplace', metering: 'Metering', kubernetes: 'Kubernetes' }
+const dialectNames: Readonly<Record<Dialect, string>> = {
+  platform: '',
+  marketplace: 'Marketplace',
+  metering: 'Metering',
+  kubernetes: 'Kubernetes',
+}
 
 /** Returns the component name of an error response: everything on which its content depends. */
 const errorName = (status: number, tags: readonly string[], dialect: Dialect, isReplayable: boolean): string => {
@@ -277,14 +375,28 @@ const errorResponses = (
   isReplayable: boolean,
 ): Responses => {
   const byStatus = new Map<number, Map<string, DeclaredFailure>>(statuses.map((status) => [status, new Map()]))
-  for (const failure of failures) getOrMake(byStatus, statusOfFailure(failure, route), () => new Map()).set(failure.tag, failure)
+  for (const failure of failures)
+    getOrMake(byStatus, statusOfFailure(failure, route), () => new Map()).set(failure.tag, failure)
   const refer = (status: number, declared: readonly DeclaredFailure[]): ResponseRef => {
     const dialect = refusedBeforeRouting.includes(status) ? 'platform' : (route.dialect ?? 'platform')
-    const name = errorName(status, declared.map(({ tag }) => tag), dialect, isReplayed(status, isReplayable))
+    const name = errorName(
+      status,
+      declared.map(({ tag }) => tag),
+      dialect,
+      isReplayed(status, isReplayable),
+    )
     return responses.reference(name, errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable))
   }
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, declared]) => [String(status), refer(status, [...declared.values()].sort((a, b) => (a.tag < b.tag ? -1 : 1)))]))
+  return Object.fromEntries(
+    sorted.map(([status, declared]) => [
+      String(status),
+      refer(
+        status,
+        [...declared.values()].sort((a, b) => (a.tag < b.tag ? -1 : 1)),
+      ),
+    ]),
+  )
 }
 
 const redirectResponse: Response = {
@@ -292,7 +404,10 @@ const redirectResponse: Response = {
   headers: redirectHeaders,
 }
 
-const notModifiedResponse: Response = { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders }
+const notModifiedResponse: Response = {
+  description: 'Unchanged since the ETag in `If-None-Match`.',
+  headers: notModifiedHeaders,
+}
 
 const isConditional = ({ method, ok }: Route): boolean =>
   method === 'GET' && ok.kind !== 'feed' && (ok.codec !== undefined || ['binary', 'streamed'].includes(ok.kind))
@@ -302,15 +417,30 @@ export const responsesOf = (route: Route, components: Components): Responses => 
   [String(route.ok.status)]: okResponse(route, components.schemas),
   ...(isConditional(route) ? { 304: components.responses.reference('NotModified', notModifiedResponse) } : {}),
   ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
-  ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), components.responses.reference('Redirect', redirectResponse)])),
+  ...Object.fromEntries(
+    (route.ok.redirects ?? []).map((status) => [
+      String(status),
+      components.responses.reference('Redirect', redirectResponse),
+    ]),
+  ),
   ...errorResponses(generalStatuses(route), route.failures, route, components, isKeyed(route)),
 })
 
-const forwarded: Response = { description: 'The response of the target, forwarded unchanged.', headers: streamHeaders, content: { '*/*': { schema: {} } } }
+const forwarded: Response = {
+  description: 'The response of the target, forwarded unchanged.',
+  headers: streamHeaders,
+  content: { '*/*': { schema: {} } },
+}
 
-/** Returns the responses of a stream route: any answer of the remote side, of which 200 is the usual one, and the route's own refusals. */
+/** Returns the responses of a stream route: any answer of the remote side, usually 200, and the route's own refusals. */
 export const streamResponsesOf = (route: StreamRoute, components: Components): Responses => ({
   200: forwarded,
   default: forwarded,
-  ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, components, false),
+  ...errorResponses(
+    [400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503],
+    route.failures,
+    { dialect: 'kubernetes' },
+    components,
+    false,
+  ),
 })

@@ -28,7 +28,10 @@ export interface Schema {
 
 /** The named schemas that the operations of a document refer to, collected as they occur. */
 export interface SchemaRegistry {
-  /** Returns a reference to a named schema, which is described at its first use. Throws when two shapes have the same name. */
+  /**
+   * Returns a reference to a named schema, which is described at its first use. Throws when two shapes have the same
+   * name.
+   */
   reference(name: string, codec: object, describe: () => Schema): Schema
   /** Returns a named schema that occurred before. */
   named(name: string): Schema | undefined
@@ -96,7 +99,8 @@ const anyOf: Describe = (codec, walk) => {
   const parts = (codec.types ?? []).filter((part) => !isUndefined(part)).map(walk)
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only
-  if (parts.some(isAnything)) throw new Error(`A part of the union "${codec.name}" has no type: note it (plugins/kit/codecs.ts noted).`)
+  if (parts.some(isAnything))
+    throw new Error(`A part of the union "${codec.name}" has no type: note it (plugins/kit/codecs.ts noted).`)
   if (parts.every((part) => part.const !== undefined)) return { enum: parts.map((part) => part.const) }
   return { anyOf: parts }
 }
@@ -130,22 +134,40 @@ const describers: Readonly<Record<string, Describe>> = {
 
 const componentName = /^[A-Z][A-Za-z0-9]*$/
 /** Tags of codecs that become components of their own when their names have the form of the specification. */
-const nameable = new Set(['InterfaceType', 'StrictType', 'PartialType', 'IntersectionType', 'UnionType', 'ExactType', 'ReadonlyType', 'RecursiveType', 'KeyofType'])
+const nameable = new Set([
+  'InterfaceType',
+  'StrictType',
+  'PartialType',
+  'IntersectionType',
+  'UnionType',
+  'ExactType',
+  'ReadonlyType',
+  'RecursiveType',
+  'KeyofType',
+])
 
-const isNamed = ({ _tag, name }: Tagged): boolean => _tag !== undefined && nameable.has(_tag) && componentName.test(name)
+const isNamed = ({ _tag, name }: Tagged): boolean =>
+  _tag !== undefined && nameable.has(_tag) && componentName.test(name)
 
-/** Returns the codec inside `exact` and `readonly`. They often have the same name as the codec they wrap: one component, not two. */
+/**
+ * Returns the codec inside `exact` and `readonly`. They often have the same name as the codec they wrap: one component,
+ * not two.
+ */
 const shapeOf = (codec: Tagged): Tagged => {
   const wrapped = codec.type as Tagged | undefined
   const isWrapper = ['ExactType', 'ReadonlyType', 'RecursiveType'].includes(codec._tag ?? '')
   return isWrapper && wrapped !== undefined && wrapped.name === codec.name ? shapeOf(wrapped) : codec
 }
 
-const listSchema = (codec: t.Any, item: t.Any, walk: (codec: t.Any) => Schema): Schema => ({ type: 'array', ...noteOf(codec), items: walk(item) })
+const listSchema = (codec: t.Any, item: t.Any, walk: (codec: t.Any) => Schema): Schema => ({
+  type: 'array',
+  ...noteOf(codec),
+  items: walk(item),
+})
 
 /**
- * Returns the JSON Schema of a codec, from the notes of the codecs of this project or else from io-ts's tags. Named objects
- * and unions are added to the registry and referenced. Throws on a codec that has neither.
+ * Returns the JSON Schema of a codec, from the notes of the codecs of this project or else from io-ts's tags. Named
+ * objects and unions are added to the registry and referenced. Throws on a codec that has neither.
  */
 export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
   const walk = (other: t.Any): Schema => schemaOf(other, registry)
@@ -158,7 +180,8 @@ export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
   const note = noteOf(codec)
   const describe = describers[tagged._tag ?? '']
   if (describe === undefined) {
-    if (note === undefined) throw new Error(`The codec "${codec.name}" has no schema: note it (plugins/kit/codecs.ts noted).`)
+    if (note === undefined)
+      throw new Error(`The codec "${codec.name}" has no schema: note it (plugins/kit/codecs.ts noted).`)
     return note
   }
   if (!isNamed(tagged)) return { ...describe(tagged, walk), ...note }

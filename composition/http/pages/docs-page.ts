@@ -17,7 +17,7 @@ export interface DocsPage {
   operation(id: string): PackedAnswer | undefined
 }
 
-export const docsPolicy = [
+const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   `style-src 'self' ${inlineSource(pageStyle)}`,
@@ -29,7 +29,10 @@ export const docsPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const headers = (vary?: string): Answer['headers'] => ({ 'Content-Security-Policy': docsPolicy, ...definedFields({ Vary: vary }) })
+const headers = (vary?: string): Answer['headers'] => ({
+  'Content-Security-Policy': docsPolicy,
+  ...definedFields({ Vary: vary }),
+})
 
 /** The files that the page loads, by name. */
 const assetFiles: Readonly<Record<string, { readonly type: string; readonly file: string }>> = {
@@ -40,7 +43,9 @@ const assetFiles: Readonly<Record<string, { readonly type: string; readonly file
 
 /** The asset of the page with this name, or undefined. */
 export const makeDocsAssets = (): ((name: string) => PackedAnswer | undefined) => {
-  const assets = new Map(Object.entries(assetFiles).map(([name, { type, file }]) => [name, packedAnswer(type, pageFile(file))]))
+  const assets = new Map(
+    Object.entries(assetFiles).map(([name, { type, file }]) => [name, packedAnswer(type, pageFile(file))]),
+  )
   return (name) => assets.get(name)
 }
 
@@ -52,13 +57,22 @@ interface Located {
 
 const operationsOf = ({ paths }: OpenApiDocument): readonly Located[] =>
   Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, operation]) => ('operationId' in operation ? [{ path, method: method.toUpperCase(), operation }] : [])),
+    Object.entries(item).flatMap(([method, operation]) =>
+      'operationId' in operation ? [{ path, method: method.toUpperCase(), operation }] : [],
+    ),
   )
 
 /** A run of text, of which every second one is code. */
-const textRuns = (text: string): readonly object[] => text.split('`').map((run, at) => (at % 2 === 0 ? { plain: run } : { code: run }))
+const textRuns = (text: string): readonly object[] =>
+  text.split('`').map((run, at) => (at % 2 === 0 ? { plain: run } : { code: run }))
 
-const line = ({ path, method, operation: { operationId, summary } }: Located): object => ({ id: operationId, method, methodClass: method.toLowerCase(), path, summary })
+const line = ({ path, method, operation: { operationId, summary } }: Located): object => ({
+  id: operationId,
+  method,
+  methodClass: method.toLowerCase(),
+  path,
+  summary,
+})
 
 type View = Readonly<Record<string, unknown>>
 
@@ -71,13 +85,23 @@ const indexOf = (document: OpenApiDocument): View => {
     count: all.length,
     groups: document.tags.map(({ name, description }, at) => {
       const operations = all.filter(({ operation }) => operation.tags[0] === name)
-      return { name, description, anchor: `group-${at + 1}`, count: operations.length, operations: operations.map(line) }
+      return {
+        name,
+        description,
+        anchor: `group-${at + 1}`,
+        count: operations.length,
+        operations: operations.map(line),
+      }
     }),
   }
 }
 
 const accessWords = (access: unknown): string => {
-  const { kind, relation, object } = access as { readonly kind: string; readonly relation?: string; readonly object?: string }
+  const { kind, relation, object } = access as {
+    readonly kind: string
+    readonly relation?: string
+    readonly object?: string
+  }
   if (kind === 'granted') return `Requires the relation \`${relation}\` on the ${object}.`
   const words: Readonly<Record<string, string>> = {
     public: 'Requires no credential.',
@@ -89,7 +113,10 @@ const accessWords = (access: unknown): string => {
 }
 
 const resolved = (document: OpenApiDocument, parameter: ParameterRef): Parameter | undefined =>
-  'name' in parameter ? parameter : (document.components['parameters']?.[parameter.$ref.slice('#/components/parameters/'.length)] as Parameter | undefined)
+  'name' in parameter
+    ? parameter
+    : (document.components['parameters']?.[parameter.$ref.slice('#/components/parameters/'.length)] as
+        Parameter | undefined)
 
 /** Headers that the page or the browser sets by itself. */
 const setByPage: readonly string[] = ['X-Csrf-Token']
@@ -102,7 +129,19 @@ const parametersOf = (document: OpenApiDocument, operation: Operation): readonly
     const { name, in: place, required, description, schema } = parameter
     const { type, bounds } = show(schema)
     const described = textRuns(description ?? schema.description ?? '')
-    return [{ name, place, field: `p${at}`, isRequired: required === true, isAsked: !setByPage.includes(name), isRest: parameter['x-rest-of-path'] === true, type, bounds, described }]
+    return [
+      {
+        name,
+        place,
+        field: `p${at}`,
+        isRequired: required === true,
+        isAsked: !setByPage.includes(name),
+        isRest: parameter['x-rest-of-path'] === true,
+        type,
+        bounds,
+        described,
+      },
+    ]
   })
 }
 
@@ -111,7 +150,10 @@ interface Content {
   readonly example?: unknown
 }
 
-const contentOf = (show: (schema: Schema) => ShownSchema, content: Readonly<Record<string, Content>> | undefined): readonly object[] =>
+const contentOf = (
+  show: (schema: Schema) => ShownSchema,
+  content: Readonly<Record<string, Content>> | undefined,
+): readonly object[] =>
   Object.entries(content ?? {}).map(([mediaType, { schema, example }]) => ({
     mediaType,
     ...show(schema),
@@ -123,16 +165,21 @@ const contentOf = (show: (schema: Schema) => ShownSchema, content: Readonly<Reco
 const indented = (value: unknown): string => {
   const pretty = (at: unknown, margin: string): string => {
     const inner = `${margin}  `
-    if (Array.isArray(at) && at.length > 0) return `[\n${at.map((each) => inner + pretty(each, inner)).join(',\n')}\n${margin}]`
+    if (Array.isArray(at) && at.length > 0)
+      return `[\n${at.map((each) => inner + pretty(each, inner)).join(',\n')}\n${margin}]`
     const isPlain = typeof at === 'object' && at !== null && !Array.isArray(at) && !(at instanceof Date)
     const entries = isPlain ? Object.entries(at).filter(([, each]) => each !== undefined) : []
-    if (entries.length > 0) return `{\n${entries.map(([key, each]) => `${inner}${toWireJson(key)}: ${pretty(each, inner)}`).join(',\n')}\n${margin}}`
+    if (entries.length > 0)
+      return `{\n${entries.map(([key, each]) => `${inner}${toWireJson(key)}: ${pretty(each, inner)}`).join(',\n')}\n${margin}}`
     return toWireJson(at)
   }
   return pretty(value, '')
 }
 
-const responseView = (show: (schema: Schema) => ShownSchema, [status, response]: readonly [string, Response]): object => {
+const responseView = (
+  show: (schema: Schema) => ShownSchema,
+  [status, response]: readonly [string, Response],
+): object => {
   const isError = Number(status) >= 400
   return {
     status,
@@ -146,9 +193,12 @@ const responseView = (show: (schema: Schema) => ShownSchema, [status, response]:
 const operationView = (document: OpenApiDocument, located: Located): View => {
   const { operation, path } = located
   const show = makeShowSchema(document)
-  const request = operation.requestBody as { readonly content?: Readonly<Record<string, Content>>; readonly description?: string } | undefined
+  const request = operation.requestBody as
+    { readonly content?: Readonly<Record<string, Content>>; readonly description?: string } | undefined
   const contents = contentOf(show, request?.content)
-  const json = contents.find((content) => (content as { readonly mediaType: string }).mediaType === 'application/json') as { readonly example?: string } | undefined
+  const json = contents.find(
+    (content) => (content as { readonly mediaType: string }).mediaType === 'application/json',
+  ) as { readonly example?: string } | undefined
   const parameters = parametersOf(document, operation)
   return {
     ...line(located),
@@ -174,15 +224,21 @@ export const makeDocsPage = (document: OpenApiDocument): DocsPage => {
   const drawn = new Map<string, PackedAnswer>()
   let index: PackedAnswer | undefined
   return {
-    index: (acceptEncoding) => (index ??= packedAnswer('text/html; charset=utf-8', renderPage('docs', indexOf(document)), headers('Accept')))(acceptEncoding),
+    index: (acceptEncoding) =>
+      (index ??= packedAnswer('text/html; charset=utf-8', renderPage('docs', indexOf(document)), headers('Accept')))(
+        acceptEncoding,
+      ),
     operation(id) {
       const known = drawn.get(id)
       const found = located.get(id)
       if (known !== undefined || found === undefined) return known
-      const answer = packedAnswer('text/html; charset=utf-8', renderPage('docs-operation', operationView(document, found)), headers())
+      const answer = packedAnswer(
+        'text/html; charset=utf-8',
+        renderPage('docs-operation', operationView(document, found)),
+        headers(),
+      )
       drawn.set(id, answer)
       return answer
     },
   }
 }
-

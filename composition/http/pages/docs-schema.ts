@@ -4,7 +4,7 @@ import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Schema } from '../openapi/schema.ts'
 
 /** A property of a body as the documentation page shows it. `properties` is empty for a value without parts. */
-export interface ShownProperty {
+interface ShownProperty {
   readonly name: string
   readonly type: string
   readonly isRequired: boolean
@@ -29,7 +29,7 @@ const formInWords = new Map([
 ])
 
 /** Returns the bounds of a value in words: `1 to 40 characters, at least 1`. */
-export const boundsOf = (schema: Schema): string => {
+const boundsOf = (schema: Schema): string => {
   const range = (least: number | undefined, most: number | undefined, unit: string): readonly string[] => {
     if (least === undefined && most === undefined) return []
     if (least === undefined) return [`at most ${most}${unit}`]
@@ -56,20 +56,31 @@ interface Unfolded {
  * Returns the function that shows a schema of a document. References are replaced by what they name, except inside of
  * themselves and below the sixth level, where the name alone is shown.
  */
-export const makeShowSchema = ({ components }: Pick<OpenApiDocument, 'components'>): ((schema: Schema) => ShownSchema) => {
+export const makeShowSchema = ({
+  components,
+}: Pick<OpenApiDocument, 'components'>): ((schema: Schema) => ShownSchema) => {
   const unfold = ({ schema, seen }: Unfolded): Unfolded | undefined => {
     if (schema.$ref === undefined) return { schema, seen }
     const name = schema.$ref.slice(prefix.length)
     const found = components.schemas[name]
-    return found === undefined || seen.includes(name) || seen.length >= deepest ? undefined : unfold({ schema: found, seen: [...seen, name] })
+    return found === undefined || seen.includes(name) || seen.length >= deepest
+      ? undefined
+      : unfold({ schema: found, seen: [...seen, name] })
   }
 
   const typeOf = (at: Unfolded): string => {
     const { schema } = unfold(at) ?? at
-    if (at.schema.$ref !== undefined && (schema.type === 'object' || schema.allOf !== undefined || schema.$ref !== undefined)) return at.schema.$ref.slice(prefix.length)
-    if (schema.type === 'array') return `array of ${schema.items === undefined ? 'any value' : typeOf({ schema: schema.items, seen: at.seen })}`
-    if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map((part) => typeOf({ schema: part, seen: at.seen })))].join(' or ')
-    if (schema.type !== undefined) return `${[schema.type].flat().join(' or ')}${schema.format === undefined ? '' : ` (${schema.format})`}`
+    if (
+      at.schema.$ref !== undefined &&
+      (schema.type === 'object' || schema.allOf !== undefined || schema.$ref !== undefined)
+    )
+      return at.schema.$ref.slice(prefix.length)
+    if (schema.type === 'array')
+      return `array of ${schema.items === undefined ? 'any value' : typeOf({ schema: schema.items, seen: at.seen })}`
+    if (schema.anyOf !== undefined)
+      return [...new Set(schema.anyOf.map((part) => typeOf({ schema: part, seen: at.seen })))].join(' or ')
+    if (schema.type !== undefined)
+      return `${[schema.type].flat().join(' or ')}${schema.format === undefined ? '' : ` (${schema.format})`}`
     if (schema.allOf !== undefined) return 'object'
     return schema.enum !== undefined || schema.const !== undefined ? 'value' : 'any value'
   }
@@ -81,9 +92,13 @@ export const makeShowSchema = ({ components }: Pick<OpenApiDocument, 'components
     if (schema.allOf !== undefined) return schema.allOf.flatMap((part) => propertiesOf({ schema: part, seen }))
     if (schema.anyOf !== undefined) return schema.anyOf.flatMap((part) => propertiesOf({ schema: part, seen }))
     if (schema.items !== undefined) return propertiesOf({ schema: schema.items, seen })
-    const own = Object.entries(schema.properties ?? {}).map(([name, property]) => shownProperty(name, { schema: property, seen }, schema.required?.includes(name) ?? false))
+    const own = Object.entries(schema.properties ?? {}).map(([name, property]) =>
+      shownProperty(name, { schema: property, seen }, schema.required?.includes(name) ?? false),
+    )
     const { additionalProperties } = schema
-    return typeof additionalProperties === 'object' ? [...own, shownProperty('(any name)', { schema: additionalProperties, seen }, false)] : own
+    return typeof additionalProperties === 'object'
+      ? [...own, shownProperty('(any name)', { schema: additionalProperties, seen }, false)]
+      : own
   }
 
   const shown = (at: Unfolded): ShownSchema => {
@@ -98,7 +113,11 @@ export const makeShowSchema = ({ components }: Pick<OpenApiDocument, 'components
     }
   }
 
-  const shownProperty = (name: string, at: Unfolded, isRequired: boolean): ShownProperty => ({ name, isRequired, ...shown(at) })
+  const shownProperty = (name: string, at: Unfolded, isRequired: boolean): ShownProperty => ({
+    name,
+    isRequired,
+    ...shown(at),
+  })
 
   return (schema) => shown({ schema, seen: [] })
 }

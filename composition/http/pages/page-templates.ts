@@ -27,8 +27,8 @@ const escapeHtml = (value: unknown): string => String(value).replace(/[&<>"']/g,
 export const inlineSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
 
 /**
- * Returns a page as HTML from its template. `{{name}}` inserts a value as text, also in attributes; `{{> name}}` inserts
- * another template; `{{#list}}` repeats for each element. Throws if there is no such template.
+ * Returns a page as HTML from its template. `{{name}}` inserts a value as text, also in attributes; `{{> name}}`
+ * inserts another template; `{{#list}}` repeats for each element. Throws if there is no such template.
  */
 export const renderPage = (name: string, values: Readonly<Record<string, unknown>> = {}): string => {
   const template = (wanted: string): string => {

@@ -19,7 +19,8 @@ const weightOf = (accept: string, type: string): number => {
 }
 
 /** Reports whether a client explicitly prefers HTML to JSON. */
-const prefersHtml = (accept: string | undefined): boolean => weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json')
+const prefersHtml = (accept: string | undefined): boolean =>
+  weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json')
 
 const scriptPrefix = '/account/'
 
@@ -36,9 +37,16 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageNames = ['account', 'confirm-email', 'reset-password', 'sign-in', 'accept-invitation', 'usage-intake'] as const
+const pageNames = [
+  'account',
+  'confirm-email',
+  'reset-password',
+  'sign-in',
+  'accept-invitation',
+  'usage-intake',
+] as const
 
-/** The scripts of the account pages, by file name. */
+/** The scripts of the account pages, by file name. @internal */
 export const accountScripts = pageFiles('scripts/')
 
 /** Returns the answer of a page. It must not be cached, since the address may contain a code. */
@@ -49,8 +57,8 @@ const pageAnswer = (name: string): Answer => ({
 })
 
 /**
- * Returns the pages that mails link to, the sign-in page, and their scripts, by path. They are ordinary clients of the API:
- * opening a page changes nothing.
+ * Returns the pages that mails link to, the sign-in page, and their scripts, by path. They are ordinary clients of the
+ * API: opening a page changes nothing.
  */
 const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()
@@ -61,18 +69,33 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   return (path) => answers.get(path)
 }
 
-/** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
-export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), { 'Content-Security-Policy': accountPolicy, Vary: 'Accept' })
+/**
+ * Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that
+ * address.
+ */
+const startPage = (ownUrl: string): Answer =>
+  staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
+    'Content-Security-Policy': accountPolicy,
+    Vary: 'Accept',
+  })
 
-/** What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the system. */
+/**
+ * What no page of a frontend can be, and scanners ask for: a hidden file, a file with an ending, a folder of the
+ * system.
+ */
 const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
 
 /** A path of the API without its root, or without a part of it. */
 const likeApi = /^\/(?:v1|api)(?:\/|$)/
 
-/** Reports whether a client would take the start page for an answer of the API: it asks for JSON alone, or for anything at a path like those of the API. */
+/**
+ * Reports whether a client would take the start page for an answer of the API: it asks for JSON alone, or for anything
+ * at a path like those of the API.
+ */
 const expectsApi = (path: string, accept: string | undefined): boolean =>
-  path !== '/' && weightOf(accept ?? '', 'text/html') === 0 && (weightOf(accept ?? '', 'application/json') > 0 || likeApi.test(path))
+  path !== '/' &&
+  weightOf(accept ?? '', 'text/html') === 0 &&
+  (weightOf(accept ?? '', 'application/json') > 0 || likeApi.test(path))
 
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`
@@ -82,7 +105,10 @@ interface Description {
   readonly page: DocsPage
 }
 
-/** Returns the pages that the API listener serves in addition to its routes. The document is built and serialised at its first request. */
+/**
+ * Returns the pages that the API listener serves in addition to its routes. The document is built and serialised at its
+ * first request.
+ */
 export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   const asset = makeDocsAssets()
   const accountPages = makeAccountPages()
@@ -90,7 +116,10 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   const described = (): Description => {
     if (made !== undefined) return made
     const document = makeDocument()
-    return (made = { json: packedAnswer('application/json; charset=utf-8', `${toWireJson(document)}\n`, { Vary: 'Accept' }), page: makeDocsPage(document) })
+    return (made = {
+      json: packedAnswer('application/json; charset=utf-8', `${toWireJson(document)}\n`, { Vary: 'Accept' }),
+      page: makeDocsPage(document),
+    })
   }
   const packed = (path: string, accept: string | undefined): PackedAnswer | undefined => {
     if (path === '/api/v1/openapi.json') return described().json
@@ -101,6 +130,7 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   }
   return {
     documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']?.toString()),
-    frontend: (path, ownUrl, accept) => accountPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
+    frontend: (path, ownUrl, accept) =>
+      accountPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
   }
 }

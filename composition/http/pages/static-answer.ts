@@ -4,11 +4,24 @@ import type { Answer } from '../answer/write-answer.ts'
 import { noneMatch } from '../request/conditional.ts'
 
 /** Returns an answer whose bytes never change while the process runs. It is serialised and tagged once. */
-export const staticAnswer = (contentType: string, body: string | Uint8Array, headers: Answer['headers'] = {}): Answer => {
+export const staticAnswer = (
+  contentType: string,
+  body: string | Uint8Array,
+  headers: Answer['headers'] = {},
+): Answer => {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   const all = { 'Content-Type': contentType, 'Cache-Control': 'no-cache', ETag: etag, ...headers }
-  const unchanged: Answer = { status: 304, headers: { ...headers, ETag: etag, 'Cache-Control': 'no-cache' }, body: undefined }
-  return { status: 200, headers: all, body, notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : unchanged) }
+  const unchanged: Answer = {
+    status: 304,
+    headers: { ...headers, ETag: etag, 'Cache-Control': 'no-cache' },
+    body: undefined,
+  }
+  return {
+    status: 200,
+    headers: all,
+    body,
+    notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : unchanged),
+  }
 }
 
 /** An answer in the coding that a client accepts, by its `Accept-Encoding`. */
@@ -25,7 +38,7 @@ const pack: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
 }
 
 /** Reports whether a client accepts a coding. A client that gives it the weight 0 does not. */
-export const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding): boolean =>
+const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding): boolean =>
   (acceptEncoding ?? '').split(',').some((part) => {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
     return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
@@ -35,16 +48,23 @@ export const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding
 const leastBytes = 1024
 
 /**
- * Returns an answer that never changes, compressed for the clients that accept it. Each coding is made once, at the first
- * request that accepts it: the largest text, the API description, takes about 15 ms.
+ * Returns an answer that never changes, compressed for the clients that accept it. Each coding is made once, at the
+ * first request that accepts it: the largest text, the API description, takes about 15 ms.
  */
-export const packedAnswer = (contentType: string, body: string | Uint8Array, headers: Answer['headers'] = {}): PackedAnswer => {
+export const packedAnswer = (
+  contentType: string,
+  body: string | Uint8Array,
+  headers: Answer['headers'] = {},
+): PackedAnswer => {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   if (bytes.length < leastBytes) {
     const only = staticAnswer(contentType, bytes, headers)
     return () => only
   }
-  const vary = { ...headers, Vary: ['Accept-Encoding', headers['Vary']].filter((name) => name !== undefined).join(', ') }
+  const vary = {
+    ...headers,
+    Vary: ['Accept-Encoding', headers['Vary']].filter((name) => name !== undefined).join(', '),
+  }
   const plain = staticAnswer(contentType, bytes, vary)
   const made = new Map<Coding, Answer>()
   return (acceptEncoding) => {

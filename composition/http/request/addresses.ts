@@ -8,7 +8,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
 /** Parses `10.0.0.0/8`, `::1/128` or a single address. Returns undefined for any other text. */
-export const parseRange = (text: string): Range | undefined => {
+const parseRange = (text: string): Range | undefined => {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text)
     const address = ipaddr.process(text)
@@ -20,7 +20,10 @@ export const parseRange = (text: string): Range | undefined => {
 
 const parse = (text: string): Address | undefined => (ipaddr.isValid(text) ? ipaddr.process(text) : undefined)
 
-/** An IPv4 address with a port, or an IPv6 address in brackets, with or without one. Some load balancers send these forms. */
+/**
+ * An IPv4 address with a port, or an IPv6 address in brackets, with or without one. Some load balancers send these
+ * forms.
+ */
 const hopForms = /^(?:([\d.]+):\d{1,5}|\[([\da-f:.]+)\](?::\d{1,5})?)$/i
 
 /** Parses one hop of `X-Forwarded-For`. */
@@ -42,8 +45,8 @@ const isIn = (address: Address, ranges: readonly Range[]): boolean =>
 /** The facts about a request that the proxies trusted by the operator report. */
 export interface TrustedProxies {
   /**
-   * Returns the canonical address of the caller. Forwarded headers count only when the peer is a trusted proxy. The result is
-   * then the right-most hop that is not a trusted proxy: the caller may have forged every hop to its left.
+   * Returns the canonical address of the caller. Forwarded headers count only when the peer is a trusted proxy. The
+   * result is then the right-most hop that is not a trusted proxy: the caller may have forged every hop to its left.
    */
   clientIp(req: IncomingMessage): string
   /** Reports whether the remote end of the connection is a trusted proxy. */
@@ -63,7 +66,8 @@ export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedPr
     return peer
   }
   const ranges = trustedProxies.map(parseRange).filter((range): range is Range => range !== undefined)
-  const isTrusted = (peer: Peer | undefined): boolean => peer !== undefined && ranges.length > 0 && isIn(peer.address, ranges)
+  const isTrusted = (peer: Peer | undefined): boolean =>
+    peer !== undefined && ranges.length > 0 && isIn(peer.address, ranges)
   return {
     isPeer: (req) => isTrusted(peerOf(req)),
     clientIp(req) {
@@ -93,17 +97,24 @@ export interface AddressChoice {
   readonly proxies: Pick<TrustedProxies, 'isPeer'>
 }
 
-/** Returns the address at which the caller of a request reaches this service. `host` is its validated Host header, or undefined. */
+/**
+ * Returns the address at which the caller of a request reaches this service. `host` is its validated Host header, or
+ * undefined.
+ */
 export type OwnAddressOf = (req: Pick<IncomingMessage, 'headers' | 'socket'>, host: string | undefined) => OwnAddress
 
-/** Returns the last value of a header that several proxies may have extended. The caller may have forged every value before it. */
-const lastOf = (header: string | readonly string[] | undefined): string | undefined => header?.toString().split(',').at(-1)?.trim()
+/**
+ * Returns the last value of a header that several proxies may have extended. The caller may have forged every value
+ * before it.
+ */
+const lastOf = (header: string | readonly string[] | undefined): string | undefined =>
+  header?.toString().split(',').at(-1)?.trim()
 
 const schemes: readonly (string | undefined)[] = ['http', 'https']
 
 /**
- * Returns the function that finds the service's own address as a caller sees it. A request that came over https gets https
- * addresses: a client that follows http ones would send its credential in clear text.
+ * Returns the function that finds the service's own address as a caller sees it. A request that came over https gets
+ * https addresses: a client that follows http ones would send its credential in clear text.
  */
 export const makeOwnAddress = ({ configured, listening, proxies }: AddressChoice): OwnAddressOf => {
   const fixed = configured === undefined ? undefined : { url: configured, isDirect: !configured.startsWith('https:') }
@@ -115,6 +126,9 @@ export const makeOwnAddress = ({ configured, listening, proxies }: AddressChoice
     const forwardedHost = isForwarded ? lastOf(req.headers['x-forwarded-host']) : undefined
     const scheme = schemes.includes(forwardedScheme) ? forwardedScheme : isEncrypted(req) ? 'https' : 'http'
     const authority = isHost(forwardedHost) ? forwardedHost : (host ?? ownHost)
-    return { url: `${scheme}://${authority?.toLowerCase()}`, isDirect: !schemes.includes(forwardedScheme) && !isHost(forwardedHost) }
+    return {
+      url: `${scheme}://${authority?.toLowerCase()}`,
+      isDirect: !schemes.includes(forwardedScheme) && !isHost(forwardedHost),
+    }
   }
 }

@@ -7,7 +7,11 @@ import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Principal, RequiredScope } from '../../../core/kernel/principal.ts'
 import { allows } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
-import { clearedCookies, cookiesOfSession, rememberCookieName } from '../../../plugins/identity/sessions/session-cookies.ts'
+import {
+  clearedCookies,
+  cookiesOfSession,
+  rememberCookieName,
+} from '../../../plugins/identity/sessions/session-cookies.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
 import type { CookieChange } from '../../../plugins/kit/reply.ts'
 import type { Refusal } from '../answer/failure-response.ts'
@@ -19,7 +23,10 @@ import { askFirst, crossSiteBasicRefusal, crossSiteRefusal, csrfRefusal, isSafe 
 import type { RequestContext } from './request-context.ts'
 import { callOf } from './request-context.ts'
 
-type AuthenticateByCookiesDeps = Pick<BinderDeps, 'authenticator' | 'baseUrl' | 'csrf' | 'resumption' | 'secureCookies' | 'sessions'>
+type AuthenticateByCookiesDeps = Pick<
+  BinderDeps,
+  'authenticator' | 'baseUrl' | 'csrf' | 'resumption' | 'secureCookies' | 'sessions'
+>
 
 /** The cookies of this service that a request carries. */
 export interface CarriedCookies {
@@ -28,27 +35,37 @@ export interface CarriedCookies {
 }
 
 /** Returns the cookies by the names that they have on this connection; undefined for those that are absent. */
-const carriedCookies = (req: IncomingMessage, context: RequestContext, deps: AuthenticateByCookiesDeps): CarriedCookies | undefined => {
+const carriedCookies = (
+  req: IncomingMessage,
+  context: RequestContext,
+  deps: AuthenticateByCookiesDeps,
+): CarriedCookies | undefined => {
   const secure = deps.secureCookies || context.isEncrypted
   const named = (name: string) => cookieValueOf(req, hostCookieName(name, secure))
   const sessionKey = context.resumedKey ?? named(deps.sessions.sessionCookie)
-  const remembered = context.resumedKey === undefined ? named(rememberCookieName(deps.sessions.sessionCookie)) : undefined
+  const remembered =
+    context.resumedKey === undefined ? named(rememberCookieName(deps.sessions.sessionCookie)) : undefined
   const isOurs = remembered !== undefined && hasRememberCookieForm(remembered.reveal())
   return sessionKey === undefined && !isOurs ? undefined : { sessionKey, remembered: isOurs ? remembered : undefined }
 }
 
 /**
- * Proves the caller by a live session, or by a remembered login, which opens a session. The answer carries the cookies of the
- * new session.
+ * Proves the caller by a live session, or by a remembered login, which opens a session. The answer carries the cookies
+ * of the new session.
  */
 const makeAuthenticateByCookies =
   (deps: AuthenticateByCookiesDeps) =>
-  async (req: IncomingMessage, context: RequestContext, cookies: CarriedCookies): Promise<Either<Refusal, Principal>> => {
+  async (
+    req: IncomingMessage,
+    context: RequestContext,
+    cookies: CarriedCookies,
+  ): Promise<Either<Refusal, Principal>> => {
     const crossSite = crossSiteRefusal(req, context, deps)
     if (crossSite !== undefined) return left(crossSite)
     const { sessionKey, remembered } = cookies
     const lasting = sessionKey === undefined ? undefined : await authenticateSession(deps, req, context, sessionKey)
-    if (lasting !== undefined && (!isLeft(lasting) || lasting.left.status !== 401 || remembered === undefined)) return lasting
+    if (lasting !== undefined && (!isLeft(lasting) || lasting.left.status !== 401 || remembered === undefined))
+      return lasting
     if (remembered === undefined) throw new Error('a request without cookies is not to be proven by them')
     if (!isSafe(req, context)) return left(askFirst)
     if (!hasAnswerAhead(req, context)) return lasting ?? left(askFirst)
@@ -56,8 +73,8 @@ const makeAuthenticateByCookies =
   }
 
 /**
- * Reports whether the request gets an answer with new cookies. Without them, the cookies in the browser would soon count as
- * stolen. An upgrade, and an open stream whose caller is only checked again, get no such answer.
+ * Reports whether the request gets an answer with new cookies. Without them, the cookies in the browser would soon
+ * count as stolen. An upgrade, and an open stream whose caller is only checked again, get no such answer.
  */
 const hasAnswerAhead = (req: IncomingMessage, context: RequestContext): boolean =>
   req.headers.upgrade === undefined && context.principal === undefined
@@ -74,7 +91,11 @@ const authenticateSession = async (
   return isLeft(proven) ? left(refusalOf(proven.left)) : proven
 }
 
-const resume = async (deps: AuthenticateByCookiesDeps, context: RequestContext, remembered: Secret): Promise<Either<Refusal, Principal>> => {
+const resume = async (
+  deps: AuthenticateByCookiesDeps,
+  context: RequestContext,
+  remembered: Secret,
+): Promise<Either<Refusal, Principal>> => {
   const secure = deps.secureCookies || context.isEncrypted
   const carry = (changes: readonly CookieChange[]): void => {
     context.setCookies = changes.map((change) => setCookieHeader(change, secure))
@@ -113,23 +134,35 @@ const unauthenticated = (message: string): Refusal =>
 export const nothingSent = unauthenticated('Sign in, or send an access token.')
 
 const twoUsers = 'The request carries the credential of one user and a cookie of another; send one.'
-const notItsOwner = 'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
-const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
+const notItsOwner =
+  'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
+const wantsPassword = unauthenticated(
+  'This route takes HTTP Basic with the password of the account, no token and no session.',
+)
 
 export type AuthenticateDeps = AuthenticateByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
 
 /** The query value that requests no token, on a route that makes one. */
 const noToken = 'none'
 
-/** Reports whether the request asks for a new token. HEAD only asks about the answer, and no client would read the token. */
+/**
+ * Reports whether the request asks for a new token. HEAD only asks about the answer, and no client would read the
+ * token.
+ */
 const makesToken = ({ method, params }: RequestContext, route: AuthenticatedRoute): boolean =>
   route.makesToken === true && method !== 'HEAD' && !params.has('token', noToken)
 
-const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute, context: RequestContext): Refusal | undefined => {
+const sudoRefusal = (
+  kind: Credential['kind'],
+  sudo: ReturnType<typeof sudoOf>,
+  route: AuthenticatedRoute,
+  context: RequestContext,
+): Refusal | undefined => {
   if (sudo.login === undefined) return undefined
   if (sudo.contradicts) return refusal(400, 'ContradictingSudo', 'Query and header name two different users to act as.')
   if (kind === 'session') return refusal(403, 'NotPermitted', 'A session cannot act as another user; use a token.')
-  if (context.makesToken === true) return refusal(403, 'NotPermitted', 'No token is made while acting as another user; ask with token=none.')
+  if (context.makesToken === true)
+    return refusal(403, 'NotPermitted', 'No token is made while acting as another user; ask with token=none.')
   if (route.refusesSudo) return refusal(403, 'NotPermitted', 'This route cannot be used while acting as another user.')
   return undefined
 }
@@ -137,7 +170,10 @@ const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, 
 /** Reports whether the token is for one organization or for public objects. */
 const isConfined = (principal: Principal): boolean => principal.scopes.publicOnly || principal.onlyOrgId !== undefined
 
-/** Reports whether the caller must first change the password. Tokens are exempt: their principal does not carry this fact. */
+/**
+ * Reports whether the caller must first change the password. Tokens are exempt: their principal does not carry this
+ * fact.
+ */
 const mustChangeFirst = (principal: Principal, route: AuthenticatedRoute): boolean =>
   principal.mustChangePassword === true && route.beforePasswordChange !== true
 
@@ -155,23 +191,37 @@ const credentialParams = (params: URLSearchParams, route: AuthenticatedRoute): U
 
 /** Returns the refusal of a proven caller on this route, regardless of the object. */
 const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refusal | undefined => {
-  if (isElsewhere(principal, route)) return refusal(403, 'AccessDenied', 'This token is for the Kubernetes API of one cluster and reaches nothing else.')
+  if (isElsewhere(principal, route))
+    return refusal(403, 'AccessDenied', 'This token is for the Kubernetes API of one cluster and reaches nothing else.')
   if (route.scope !== undefined && !allows(principal.scopes, route.scope)) {
     const { level, category } = route.scope
     return refusal(403, 'ScopeMissing', `The token does not carry the scope "${level}:${category}".`)
   }
   if (mustChangeFirst(principal, route)) {
-    return refusal(403, 'PasswordChangeRequired', 'The password must be changed before anything else: POST /user/settings/account/password.')
+    return refusal(
+      403,
+      'PasswordChangeRequired',
+      'The password must be changed before anything else: POST /user/settings/account/password.',
+    )
   }
   if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
     return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
   }
-  // As in core/authz/evaluate.ts: outside of its purpose, such a token gives its holder no rights, even those of a site admin.
+  // As in core/authz/evaluate.ts: outside of its purpose, such a token gives its holder no rights, even those of a site
+  // admin.
   if (route.access.kind === 'site-admin' && isConfined(principal)) {
-    return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
+    return refusal(
+      403,
+      'AccessDenied',
+      'A token for public objects, or for one organization, cannot administer the site.',
+    )
   }
   if (route.access.kind === 'signed-in' && route.servesConfined !== true && isConfined(principal)) {
-    return refusal(403, 'AccessDenied', "A token for public objects, or for one organization, does not reach its owner's own things.")
+    return refusal(
+      403,
+      'AccessDenied',
+      "A token for public objects, or for one organization, does not reach its owner's own things.",
+    )
   }
   return undefined
 }
@@ -181,17 +231,23 @@ const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, 
   route.access.kind === 'public' ? right(undefined) : left(refused)
 
 /**
- * Returns the functions that prove the caller. A missing credential is accepted only on public routes; a wrong one never is.
- * The decision does not depend on how the credential travels. Cookies count only when there is no other credential, and never
- * together with `sudo`. `spendCode` runs last, before the handler: a request that is refused for another reason does not use
- * up a one-time code.
+ * Returns the functions that prove the caller. A missing credential is accepted only on public routes; a wrong one
+ * never is. The decision does not depend on how the credential travels. Cookies count only when there is no other
+ * credential, and never together with `sudo`. `spendCode` runs last, before the handler: a request that is refused for
+ * another reason does not use up a one-time code.
  */
 export const makeAuthenticate = (deps: AuthenticateDeps) => {
   const authenticateByCookies = makeAuthenticateByCookies(deps)
-  /** The principal that a password proved for a request in progress. Checking that request again is not a new attempt. */
+  /**
+   * The principal that a password proved for a request in progress. Checking that request again is not a new attempt.
+   */
   const provenByPassword = new WeakMap<IncomingMessage, Principal>()
 
-  const byCookies = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+  const byCookies = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    route: AuthenticatedRoute,
+  ): Promise<Either<Refusal, Principal | undefined>> => {
     const cookies = carriedCookies(req, context, deps)
     if (cookies === undefined) return orNobody(route, nothingSent)
     if (route.access.kind === 'password') return left(wantsPassword)
@@ -221,12 +277,17 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     if (isLeft(proven)) return left(refusalOf(proven.left))
     if (credential.kind === 'password') provenByPassword.set(req, proven.right)
     const actor = proven.right.impersonator ?? proven.right
-    if (owner !== undefined && owner.toLowerCase() !== actor.login.toLowerCase()) return left(unauthenticated(notItsOwner))
+    if (owner !== undefined && owner.toLowerCase() !== actor.login.toLowerCase())
+      return left(unauthenticated(notItsOwner))
     return (await hasCookiesOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
   }
 
   /** Checked only when a request carries cookies beside another credential. Expired and unknown ones do not count. */
-  const hasCookiesOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
+  const hasCookiesOfAnother = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    userId: UserId,
+  ): Promise<boolean> => {
     const { sessionKey, remembered } = carriedCookies(req, context, deps) ?? {}
     const others = [
       sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey),
@@ -236,7 +297,11 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
   }
 
   /** Uses up the one-time code of a caller's password. A public route requires no caller, and uses up no code. */
-  const spendCode = async (req: IncomingMessage, context: RequestContext, access: Access): Promise<Refusal | undefined> => {
+  const spendCode = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    access: Access,
+  ): Promise<Refusal | undefined> => {
     const { principal, sourceIp } = context
     if (principal?.unspentCode === undefined || access.kind === 'public') return undefined
     const spent = await deps.authenticator.spendCode(principal, sourceIp)
@@ -246,11 +311,21 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     return undefined
   }
 
-  const authenticate = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+  const authenticate = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    route: AuthenticatedRoute,
+  ): Promise<Either<Refusal, Principal | undefined>> => {
     context.makesToken = makesToken(context, route)
-    const carried = carriedCredential(req, credentialParams(context.params, route), deps.isAccessToken, deps.takesQueryTokens)
+    const carried = carriedCredential(
+      req,
+      credentialParams(context.params, route),
+      deps.isAccessToken,
+      deps.takesQueryTokens,
+    )
     if (carried.kind === 'bad') return left(unauthenticated(carried.message))
-    const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried)
+    const proven =
+      carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried)
     if (isLeft(proven) || proven.right === undefined) return proven
     const isNobody = mustChangeFirst(proven.right, route) || isElsewhere(proven.right, route)
     if (route.access.kind === 'public' && isNobody) return right(undefined)

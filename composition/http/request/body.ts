@@ -5,16 +5,20 @@ import { Busboy } from '@fastify/busboy'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Reports whether the content type is that of a form with files. */
-export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
+const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
 
 const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, parts: 60, headerPairs: 20 }
 
 /**
- * Returns a form as the JSON text of one object, so that it is decoded, digested and refused like any other body: each field
- * is a text, or JSON if its name is one of `jsonFields`; each file is its bytes in base64. A repeated name is a repeated key of the text. Returns undefined for a body that
- * is not such a form, or is larger than a form needs to be.
+ * Returns a form as the JSON text of one object, so that it is decoded, digested and refused like any other body: each
+ * field is a text, or JSON if its name is one of `jsonFields`; each file is its bytes in base64. A repeated name is a
+ * repeated key of the text. Returns undefined for a body that is not such a form, or is larger than a form needs to be.
  */
-export const formAsJson = (contentType: string, body: Uint8Array, jsonFields: readonly string[] = []): Promise<string | undefined> =>
+const formAsJson = (
+  contentType: string,
+  body: Uint8Array,
+  jsonFields: readonly string[] = [],
+): Promise<string | undefined> =>
   new Promise((resolve) => {
     const fields: (readonly [name: string, value: string])[] = []
     let isBroken = false
@@ -44,7 +48,10 @@ export const formAsJson = (contentType: string, body: Uint8Array, jsonFields: re
     form.end(Buffer.from(body.buffer, body.byteOffset, body.length))
   })
 
-const objectText = (fields: readonly (readonly [name: string, value: string])[], jsonFields: readonly string[]): string =>
+const objectText = (
+  fields: readonly (readonly [name: string, value: string])[],
+  jsonFields: readonly string[],
+): string =>
   `{${fields.map(([name, value]) => `${toWireJson(name)}:${jsonFields.includes(name) && isJson(value) ? value : toWireJson(value)}`).join(',')}}`
 
 /** Text that is not JSON stays a text, which the codec of the body refuses by its name. */
@@ -58,12 +65,13 @@ const isJson = (text: string): boolean => {
 }
 
 /** The reason why a body was refused. `status` is that of the answer. */
-export interface BodyRefusal {
+interface BodyRefusal {
   readonly status: 400 | 408 | 413 | 415
   readonly code: string
   readonly message: string
 }
-export type BodyResult = { readonly ok: true; readonly text: string | undefined } | { readonly ok: false; readonly refusal: BodyRefusal }
+export type BodyResult =
+  { readonly ok: true; readonly text: string | undefined } | { readonly ok: false; readonly refusal: BodyRefusal }
 
 const refuse = (status: BodyRefusal['status'], code: string, message: string): BodyResult => ({
   ok: false,
@@ -74,7 +82,10 @@ const refuse = (status: BodyRefusal['status'], code: string, message: string): B
 export const announcesBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-/** Reports whether a content type is JSON in UTF-8, which is written utf8, too. Other parameters say nothing about JSON (RFC 8259 §11). */
+/**
+ * Reports whether a content type is JSON in UTF-8, which is written utf8, too. Other parameters say nothing about JSON
+ * (RFC 8259 §11).
+ */
 const isJsonType = (contentType: string): boolean => {
   if (contentType.length > 255) return false
   let type: MIMEType
@@ -90,11 +101,19 @@ const isJsonType = (contentType: string): boolean => {
 const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolean): BodyResult | undefined => {
   const encoding = req.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return refuse(415, 'UnsupportedEncoding', 'Compressed request bodies are not taken; send the body without Content-Encoding.')
+    return refuse(
+      415,
+      'UnsupportedEncoding',
+      'Compressed request bodies are not taken; send the body without Content-Encoding.',
+    )
   }
   const type = req.headers['content-type'] ?? ''
   if (!isJsonType(type) && !(takesForm && isForm(type))) {
-    return refuse(415, 'UnsupportedMediaType', `The body must be sent as application/json in UTF-8${takesForm ? ', or as multipart/form-data' : ''}.`)
+    return refuse(
+      415,
+      'UnsupportedMediaType',
+      `The body must be sent as application/json in UTF-8${takesForm ? ', or as multipart/form-data' : ''}.`,
+    )
   }
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)
   return undefined
@@ -113,18 +132,28 @@ const decode = (chunks: readonly Uint8Array[]): BodyResult => {
   }
 }
 
-const decodeForm = async (contentType: string, chunks: readonly Uint8Array[], jsonFields: readonly string[]): Promise<BodyResult> => {
+const decodeForm = async (
+  contentType: string,
+  chunks: readonly Uint8Array[],
+  jsonFields: readonly string[],
+): Promise<BodyResult> => {
   const text = await formAsJson(contentType, Buffer.concat(chunks), jsonFields)
-  return text === undefined ? refuse(400, 'MalformedBody', 'The body is no form of the kind that it says to be.') : { ok: true, text }
+  return text === undefined
+    ? refuse(400, 'MalformedBody', 'The body is no form of the kind that it says to be.')
+    : { ok: true, text }
 }
 
 /**
- * Reads a JSON body as text (or a form, when the route accepts one, as the JSON of its fields), and stops once it exceeds the
- * limit: the announced, the received and the stored size are all bounded. The caller closes the connection after a 413, since
- * the rest of the body is never read.
+ * Reads a JSON body as text (or a form, when the route accepts one, as the JSON of its fields), and stops once it
+ * exceeds the limit: the announced, the received and the stored size are all bounded. The caller closes the connection
+ * after a 413, since the rest of the body is never read.
  * @param jsonFields the fields of a form that hold JSON; undefined: no form is accepted
  */
-export const readBody = (req: IncomingMessage, limitBytes: number, jsonFields?: readonly string[]): Promise<BodyResult> => {
+export const readBody = (
+  req: IncomingMessage,
+  limitBytes: number,
+  jsonFields?: readonly string[],
+): Promise<BodyResult> => {
   if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
   const refused = headRefusal(req, limitBytes, jsonFields !== undefined)
   if (refused !== undefined) return Promise.resolve(refused)
@@ -145,7 +174,14 @@ export const readBody = (req: IncomingMessage, limitBytes: number, jsonFields?: 
         finish(tooLarge(limitBytes))
       } else chunks.push(chunk)
     }
-    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : jsonFields !== undefined && isForm(type) ? decodeForm(type, chunks, jsonFields) : decode(chunks))
+    const onEnd = (): void =>
+      finish(
+        size === 0
+          ? { ok: true, text: undefined }
+          : jsonFields !== undefined && isForm(type)
+            ? decodeForm(type, chunks, jsonFields)
+            : decode(chunks),
+      )
     const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
     req.on('data', onData)
     req.on('end', onEnd)

@@ -23,7 +23,10 @@ import type { RequestContext } from './request-context.ts'
 import { pathValuesOf } from './request-context.ts'
 
 const defaultBodyLimitBytes = 1_048_576
-/** Milliseconds. The caller is proven again when the body takes longer, since the rights of the caller may have been revoked in between. */
+/**
+ * Milliseconds. The caller is proven again when the body takes longer, since the rights of the caller may have been
+ * revoked in between.
+ */
 const provenForMs = 1_000
 
 /** The input of a handler with its types erased, as the binder handles it. */
@@ -50,7 +53,13 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
  */
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
-  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads, ...reachOf(route) }
+  const authenticated = {
+    access: route.access,
+    scope: route.scope,
+    refusesSudo: route.refusesSudo === true,
+    loads: route.loads,
+    ...reachOf(route),
+  }
 
   const authenticateAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
     context.principal = undefined
@@ -114,7 +123,10 @@ const grantFor = async (
     ? authorize(deps.authorizer, context.principal, route.access, { path: pathValuesOf(req), query: context.params })
     : right(undefined)
 
-/** Returns the version that `If-Match` names. A change without a guard refuses the header, and each change refuses `If-None-Match`. */
+/**
+ * Returns the version that `If-Match` names. A change without a guard refuses the header, and each change refuses
+ * `If-None-Match`.
+ */
 const expectedVersionOf = (
   route: Route,
   headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>,
@@ -167,12 +179,17 @@ const locatorOf = (object: ObjectRef, values: CallerValues): ObjectLocator | und
   const key = keyOf(object, values)
   const account = object.account === undefined ? undefined : valueOf(object.account, values)
   const within = object.within === undefined ? undefined : keyOf(object.within, values)
-  const isComplete = (object.account === undefined || account !== undefined) && (object.within === undefined || within !== undefined)
-  return key === undefined || !isComplete ? undefined : { type: object.type, ...key, ...definedFields({ account, within }) }
+  const isComplete =
+    (object.account === undefined || account !== undefined) && (object.within === undefined || within !== undefined)
+  return key === undefined || !isComplete
+    ? undefined
+    : { type: object.type, ...key, ...definedFields({ account, within }) }
 }
 
 const hidden = ({ hiddenAs, object }: GrantedAccess, message: string): Refusal =>
-  hiddenAs === 'forbidden' ? refusal(403, 'AccessDenied', `You have no access to this ${object.type}.`) : refusal(404, 'NotFound', message)
+  hiddenAs === 'forbidden'
+    ? refusal(403, 'AccessDenied', `You have no access to this ${object.type}.`)
+    : refusal(404, 'NotFound', message)
 
 /** Returns the name of the query parameter that an object reference requires, when the request lacks it. */
 const missingQuery = (object: ObjectRef, values: CallerValues): string | undefined =>
@@ -187,9 +204,11 @@ export const authorize = async (
 ): Promise<Either<Refusal, AccessGrant>> => {
   const values = { ...named, ownName: principal.login }
   const missing = missingQuery(access.object, values)
-  if (missing !== undefined) return left(refusal(400, 'MissingParameter', `The query parameter "${missing}" is required.`))
+  if (missing !== undefined)
+    return left(refusal(400, 'MissingParameter', `The query parameter "${missing}" is required.`))
   const locator = locatorOf(access.object, values)
-  if (locator === undefined) return left(hidden(access, `The ${access.object.type} does not exist, or you may not see it.`))
+  if (locator === undefined)
+    return left(hidden(access, `The ${access.object.type} does not exist, or you may not see it.`))
   const decided = await authorizer.authorize(principal, locator, access.relation, access.demands)
   if (!isLeft(decided)) return decided
   const { tag, message, about } = decided.left

@@ -20,7 +20,10 @@ export type IfMatch =
   | { readonly kind: 'version'; readonly version: number }
   | { readonly kind: 'never' }
 
-/** Parses If-Match (RFC 9110 §13.1.1, strong comparison). A tag starts with the version of the row, which the change compares and sets. */
+/**
+ * Parses If-Match (RFC 9110 §13.1.1, strong comparison). A tag starts with the version of the row, which the change
+ * compares and sets.
+ */
 export const parseIfMatch = (header: string | undefined): IfMatch => {
   if (header === undefined) return { kind: 'absent' }
   if (header.trim() === '*') return { kind: 'any' }

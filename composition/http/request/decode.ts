@@ -21,7 +21,8 @@ export const propsOf = (codec: t.Any | undefined): Readonly<Record<string, t.Any
   const tagged = codec as { _tag?: string; props?: Record<string, t.Any>; type?: t.Any; types?: t.Any[] } | undefined
   if (tagged === undefined) return {}
   if (tagged.props !== undefined) return tagged.props
-  if (tagged._tag === 'IntersectionType') return Object.assign({}, ...(tagged.types ?? []).map(propsOf)) as Record<string, t.Any>
+  if (tagged._tag === 'IntersectionType')
+    return Object.assign({}, ...(tagged.types ?? []).map(propsOf)) as Record<string, t.Any>
   return tagged._tag === 'ExactType' || tagged._tag === 'RefinementType' ? propsOf(tagged.type) : {}
 }
 
@@ -35,8 +36,10 @@ const isRepeatable = (codec: t.Any | undefined): boolean => {
 export const platformParameters = ['token', 'access_token', 'sudo', 'org', 'page', 'limit'] as const
 
 /**
- * Parses a query string for the properties of a codec. A repeated key that may not repeat is refused: two readers of the same
- * request must not see different values. Undeclared keys are ignored.
+ * Parses a query string for the properties of a codec. A repeated key that may not repeat is refused: two readers of
+ * the same request must not see different values. Undeclared keys are ignored.
+ *
+ * @internal
  */
 export const parseQuery = (params: URLSearchParams, codec: t.Any | undefined): QueryResult => {
   const props = propsOf(codec)
@@ -54,9 +57,13 @@ export const parseQuery = (params: URLSearchParams, codec: t.Any | undefined): Q
   return { ok: true, value: { ...value } }
 }
 
-const repeated = (name: string): QueryResult => ({ ok: false, message: `The query parameter "${name}" must not be repeated.` })
+const repeated = (name: string): QueryResult => ({
+  ok: false,
+  message: `The query parameter "${name}" must not be repeated.`,
+})
 
-export type Decoded<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly errors: readonly string[] }
+export type Decoded<A> =
+  { readonly ok: true; readonly value: A } | { readonly ok: false; readonly errors: readonly string[] }
 
 /** More errors would not help a client, and an array of 10^5 bad items has as many. */
 const maxErrors = 20
@@ -84,16 +91,22 @@ const describe = (error: t.ValidationError): string => {
   return `${path === '' ? 'the value' : path.slice(0, 200)} ${missing} ${expected.slice(0, 200)}`
 }
 
-/** Decodes with a codec. On failure it returns at most 20 problems by path. */
+/** Decodes with a codec. On failure it returns at most 20 problems by path. @internal */
 export const decodeWith = <A>(codec: t.Type<A, unknown, unknown>, input: unknown): Decoded<A> => {
   const result = codec.decode(input)
   if (isRight(result)) return { ok: true, value: result.right }
   const errors = [...new Set(result.left.slice(0, maxErrors * 4).map(describe))]
   const shown = errors.slice(0, maxErrors)
-  return { ok: false, errors: result.left.length > shown.length && errors.length > maxErrors ? [...shown, 'and more'] : shown }
+  return {
+    ok: false,
+    errors: result.left.length > shown.length && errors.length > maxErrors ? [...shown, 'and more'] : shown,
+  }
 }
 
-/** Decodes the path parameters as the route declares them. An id that cannot exist returns 404, or 400 where the route requires it. */
+/**
+ * Decodes the path parameters as the route declares them. An id that cannot exist returns 404, or 400 where the route
+ * requires it.
+ */
 export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>): Either<Refusal, unknown> => {
   if (route.params === undefined) return right({})
   const decoded = decodeWith(route.params, raw)
@@ -119,9 +132,18 @@ const restrictingKeys: readonly string[] = [
 ]
 const off: readonly unknown[] = [undefined, null, false, '', 'false', '0', 'none', 'None']
 
-/** Returns the key that restricts the change and has no meaning on the route. Without it, more would be done than was asked for. */
-const unmetRestriction = (route: Route, codec: t.Any | undefined, valueOf: (key: string) => unknown): string | undefined =>
-  route.method === 'GET' ? undefined : restrictingKeys.find((key) => !off.includes(valueOf(key)) && !(key in propsOf(codec)))
+/**
+ * Returns the key that restricts the change and has no meaning on the route. Without it, more would be done than was
+ * asked for.
+ */
+const unmetRestriction = (
+  route: Route,
+  codec: t.Any | undefined,
+  valueOf: (key: string) => unknown,
+): string | undefined =>
+  route.method === 'GET'
+    ? undefined
+    : restrictingKeys.find((key) => !off.includes(valueOf(key)) && !(key in propsOf(codec)))
 
 const unmet = (status: 400 | 422, code: string, key: string): Refusal =>
   refusal(status, code, `Nothing was done: "${key}" is not served on this route.`)
@@ -154,10 +176,15 @@ export interface DecodedBody {
 
 /**
  * Decodes the body as the route declares it. Returns 400 when it is not JSON, and 422 when it does not decode, or the
- * statuses that the route declares instead. A field that the route does not know is ignored, unless it is probably a known one that is
- * misspelt, or `strict=true` is in the query.
+ * statuses that the route declares instead. A field that the route does not know is ignored, unless it is probably a
+ * known one that is misspelt, or `strict=true` is in the query.
  */
-export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams, names: Names | undefined): Either<Refusal, DecodedBody> => {
+export const decodeBody = (
+  route: Route,
+  text: string | undefined,
+  params: URLSearchParams,
+  names: Names | undefined,
+): Either<Refusal, DecodedBody> => {
   const spec = route.body
   if (spec === undefined) return right({ value: undefined, ignored: [] })
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
@@ -173,7 +200,10 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok && refused.length === 0) return right({ value: decoded.value, ignored: unknown })
   const errors = [...refused.map(described), ...(decoded.ok ? [] : decoded.errors)]
-  const [body, isMissing] = spec.orQuery === true ? ['body or query', value === undefined] : ['body', text === undefined && spec.whenAbsent === undefined]
+  const [body, isMissing] =
+    spec.orQuery === true
+      ? ['body or query', value === undefined]
+      : ['body', text === undefined && spec.whenAbsent === undefined]
   const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
   return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
 }
@@ -183,19 +213,33 @@ const longestLookedAt = 262_144
 
 const malformed = (text: string): string => {
   const place = text.length > longestLookedAt ? undefined : jsonFault(text)
-  return place === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON: see line ${place.line}, column ${place.column}.`
+  return place === undefined
+    ? 'The body is not valid JSON.'
+    : `The body is not valid JSON: see line ${place.line}, column ${place.column}.`
 }
 
-const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { readonly ok: false }, text: string): Refusal => {
+const unparsed = (
+  spec: NonNullable<Route['body']>,
+  parsed: ParsedJson & { readonly ok: false },
+  text: string,
+): Refusal => {
   switch (parsed.why) {
     case 'depth':
       return refusal(400, 'MalformedBody', `The body nests deeper than ${maxJsonDepth} levels.`)
     case 'syntax':
       return refusal(spec.malformedAs ?? 400, 'MalformedBody', malformed(text))
     case 'repeated-key':
-      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" is repeated in one object.`)
+      return refusal(
+        spec.refusedAs ?? 422,
+        'InvalidBody',
+        `The body is not valid: the key "${parsed.key.slice(0, 64)}" is repeated in one object.`,
+      )
     case 'reserved-key':
-      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${reservedKey}" is reserved.`)
+      return refusal(
+        spec.refusedAs ?? 422,
+        'InvalidBody',
+        `The body is not valid: the key "${reservedKey}" is reserved.`,
+      )
   }
 }
 

@@ -20,7 +20,10 @@ import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '..
 export interface Pages {
   /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
-  /** Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect the API there. */
+  /**
+   * Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect
+   * the API there.
+   */
   frontend(path: string, ownUrl: string, accept?: string): Answer | undefined
 }
 
@@ -41,7 +44,12 @@ export interface Guarded {
   readonly refused: Refusal | undefined
 }
 
-const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string, ownAddress: OwnAddress): RequestContext => {
+const contextFor = (
+  req: IncomingMessage,
+  target: GuardedTarget,
+  sourceIp: string,
+  ownAddress: OwnAddress,
+): RequestContext => {
   const { path, query, below } = target.ok ? target : { path: '', query: '', below: undefined }
   return {
     requestId: requestIdOf(req),
@@ -69,15 +77,29 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
 }
 
 /** A body in an unsupported transfer coding must not be read as something else (RFC 9112 §6.1). */
-export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
+export const codingRefusal = refusal(
+  501,
+  'UnsupportedTransferEncoding',
+  'Of transfer codings only "chunked" is understood.',
+  { headers: { Connection: 'close' } },
+)
 
-const versionRefusal = refusal(505, 'HttpVersionNotSupported', 'This port speaks HTTP/1.1.', { headers: { Connection: 'close' } })
+const versionRefusal = refusal(505, 'HttpVersionNotSupported', 'This port speaks HTTP/1.1.', {
+  headers: { Connection: 'close' },
+})
 /** Proxies of HTTP/1.0 do not understand a transfer coding, and would find another end of this body (RFC 9112 §6.1). */
-const oldCodingRefusal = refusal(400, 'BadRequest', 'HTTP/1.0 has no transfer codings; send a Content-Length.', { headers: { Connection: 'close' } })
+const oldCodingRefusal = refusal(400, 'BadRequest', 'HTTP/1.0 has no transfer codings; send a Content-Length.', {
+  headers: { Connection: 'close' },
+})
 /** A method that no route has. */
-export const methodRefusal = refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
+export const methodRefusal = refusal(405, 'MethodNotAllowed', 'This method is not served here.', {
+  headers: { Allow: methods.join(', ') },
+})
 
-const refusalFor = (target: GuardedTarget, { method = '', headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): Refusal | undefined => {
+const refusalFor = (
+  target: GuardedTarget,
+  { method = '', headers, httpVersionMajor, httpVersionMinor }: IncomingMessage,
+): Refusal | undefined => {
   if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) return oldCodingRefusal
   if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
   // Node reads 0.9 and 2.0 in the form of 1.1, too.
@@ -92,27 +114,35 @@ export interface GuardDeps {
   readonly ownAddress: OwnAddressOf
 }
 
-/** Returns the function that finds what belongs to the receivers of stream routes, by the words of their paths as declared. */
+/**
+ * Returns the function that finds what belongs to the receivers of stream routes, by the words of their paths as
+ * declared.
+ */
 export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
   const streams = routes.flatMap(({ bound, fullPath }) => {
     if (bound.kind !== 'stream') return []
-    const words = fullPath.replace(/\/\*$/, '').split('/').map((word) => (word.startsWith('{') ? '[^/]+' : word.replace(/[^\w-]/g, '\\$&')))
+    const words = fullPath
+      .replace(/\/\*$/, '')
+      .split('/')
+      .map((word) => (word.startsWith('{') ? '[^/]+' : word.replace(/[^\w-]/g, '\\$&')))
     return [{ pattern: new RegExp(`^${words.join('/')}(?=/|$)`), ownsQuery: bound.route.ownsQuery }]
   })
   return (path) => {
     for (const { pattern, ownsQuery } of streams) {
       const from = pattern.exec(path)?.[0].length
-      if (from !== undefined) return { from, isChecked: ownsQuery !== undefined, ownsQuery: ownsQuery?.(path.slice(from)) === true }
+      if (from !== undefined)
+        return { from, isChecked: ownsQuery !== undefined, ownsQuery: ownsQuery?.(path.slice(from)) === true }
     }
     return undefined
   }
 }
 
 /**
- * Returns the function that makes the context of a request from a validated target. Before it runs, no code reads the Host
- * header or the path. A host in the target replaces the header.
+ * Returns the function that makes the context of a request from a validated target. Before it runs, no code reads the
+ * Host header or the path. A host in the target replaces the header.
  */
-export const makeGuard = ({ clientIp, ownAddress }: GuardDeps, findBelow: FindBelow = () => undefined) =>
+export const makeGuard =
+  ({ clientIp, ownAddress }: GuardDeps, findBelow: FindBelow = () => undefined) =>
   (req: IncomingMessage): Guarded => {
     const sent = headerValues(req.rawHeaders, 'host')
     const asked = originForm(req.url ?? '')
@@ -128,16 +158,24 @@ export const makeGuard = ({ clientIp, ownAddress }: GuardDeps, findBelow: FindBe
     return { context, refused: refusalFor(target, req) }
   }
 
-/** The form of refusals that no route answers, by the request target as sent. Below a proxied API it is a Kubernetes Status. */
+/**
+ * The form of refusals that no route answers, by the request target as sent. Below a proxied API it is a Kubernetes
+ * Status.
+ */
 export type DialectAt = (target: string) => Dialect
 
 export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
   const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
-  return (target) => (proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform')
+  return (target) =>
+    proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform'
 }
 
 /** The router decodes what it matches, which the receiver of a stream route does itself. */
-const routed = ({ path, query, params, method, below }: RequestContext, names: BinderDeps['names'], hasContentType: boolean): string => {
+const routed = (
+  { path, query, params, method, below }: RequestContext,
+  names: BinderDeps['names'],
+  hasContentType: boolean,
+): string => {
   if (below !== undefined) return path.slice(0, below.from)
   const own = names?.ownPath({ path, isReadWithContentType: reading.includes(method) && hasContentType }) ?? path
   names?.addOwnParameters(params)
@@ -147,11 +185,13 @@ const routed = ({ path, query, params, method, below }: RequestContext, names: B
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /**
- * Returns the `first` function of restify: the only code that runs before its router, which builds a URL from the Host header
- * and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
+ * Returns the `first` function of restify: the only code that runs before its router, which builds a URL from the Host
+ * header and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'names' | 'secureCookies'> & { readonly dialectAt: DialectAt },
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'names' | 'secureCookies'> & {
+    readonly dialectAt: DialectAt
+  },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -159,13 +199,16 @@ export const makeFirst = (
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
     const documented = pages.documentation(context.path, req.headers)
     if (documented !== undefined) return documented
-    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url, req.headers.accept)
+    return roots.some((root) => isUnder(context.path, root))
+      ? undefined
+      : pages.frontend(context.path, context.ownAddress.url, req.headers.accept)
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
     const { context, refused } = guard(req)
     deps.accessLog(res, context)
-    // Only when the operator configured that clients reach the service over https. It is written together with the headers of each answer.
+    // Only when the operator configured that clients reach the service over https. It is written together with the
+    // headers of each answer.
     if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
     if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
       // Node finds no end of such a body either, and reports it directly after this event. That report is answered.
@@ -208,8 +251,8 @@ export const makeFirst = (
 }
 
 /**
- * Reports whether a template has a word where the other, which matches the same path, has a parameter: the path then is the first one's, and the
- * word is no name of an object.
+ * Reports whether a template has a word where the other, which matches the same path, has a parameter: the path then is
+ * the first one's, and the word is no name of an object.
  */
 const isMoreSpecific = (template: string, other: string): boolean => {
   const [own, others] = [template.split('/'), other.split('/')]
@@ -221,21 +264,33 @@ const isMoreSpecific = (template: string, other: string): boolean => {
 export type MethodsAt = (path: string) => readonly string[]
 
 export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
-  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, fullPath, match: makeMatchPath(fullPath) }))
+  const templates = routes.map(({ bound, fullPath, methods: served }) => ({
+    bound,
+    served,
+    fullPath,
+    match: makeMatchPath(fullPath),
+  }))
   return (path) => {
     const matching = templates.filter(({ bound, match }) => {
       const params = match(path)
       return params !== undefined && !(bound.kind === 'json' && isLeft(decodeParams(bound.route, params)))
     })
-    const mostSpecific = matching.filter(({ fullPath }) => !matching.some((other) => isMoreSpecific(other.fullPath, fullPath)))
+    const mostSpecific = matching.filter(
+      ({ fullPath }) => !matching.some((other) => isMoreSpecific(other.fullPath, fullPath)),
+    )
     const found = mostSpecific.flatMap(({ served }) => served)
-    return found.length === 0 ? [] : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
+    return found.length === 0
+      ? []
+      : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
   }
 }
 
 const apiRoot = '/api/v1'
 
-/** Returns the refusal of a path that does not exist. It names the path of the API that was meant if only its root, or a part of that, is missing. */
+/**
+ * Returns the refusal of a path that does not exist. It names the path of the API that was meant if only its root, or a
+ * part of that, is missing.
+ */
 const refusalOfPath = (path: string, methodsAt: MethodsAt): Refusal => {
   if (isUnder(path, apiRoot)) return noSuchPath
   const meant = `${apiRoot}${path.replace(/^\/(?:api(?=\/)|v1(?=\/))/, '')}`
@@ -258,7 +313,10 @@ export const answerUnrouted = (
     res.removeHeader('Allow')
     return writeRefusal(req, res, context, refusalOfPath(context.path, deps.methodsAt), dialect, deps.docsUrl)
   }
-  if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
-  const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
+  if (context.method === 'OPTIONS')
+    return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
+  const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, {
+    headers: { Allow: allow },
+  })
   writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
 }

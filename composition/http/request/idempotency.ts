@@ -20,9 +20,7 @@ export interface FreshRequest {
 
 /** The state of a request with an idempotency key. */
 export type KeyedRequest =
-  | { readonly kind: 'none' }
-  | FreshRequest
-  | { readonly kind: 'replay'; readonly answer: Answer }
+  { readonly kind: 'none' } | FreshRequest | { readonly kind: 'replay'; readonly answer: Answer }
 
 /** Passes through a use case with the call, and records its result. */
 export interface Keeping {
@@ -41,8 +39,8 @@ const digest = (...parts: readonly string[]): Uint8Array => {
 }
 
 /**
- * Returns the owner of a key. Each kind of credential, and each token, has its own keys: a weaker credential must not get
- * what a stronger one was answered (such as a token or recovery codes, shown once).
+ * Returns the owner of a key. Each kind of credential, and each token, has its own keys: a weaker credential must not
+ * get what a stronger one was answered (such as a token or recovery codes, shown once).
  */
 const ownerOf = ({ userId, method, tokenId, impersonator }: Principal): readonly string[] => [
   String(userId),
@@ -60,40 +58,54 @@ const inProgress = (retryAfterSeconds: number): Refusal =>
 const appliedWithoutAnswer = refusal(
   409,
   'AnswerLost',
-  'The change of the first request with this Idempotency-Key was made, but its answer was lost; read the object to see it.',
+  'The change of the first request with this Idempotency-Key was made, but its answer was lost; read the ' +
+    'object to see it.',
 )
 
 const requestDigest = (context: RequestContext, bodyText: string | undefined): Uint8Array =>
   digest(context.method, context.path, context.query, bodyText ?? '')
 
 /** Returns the digest under which the caller's key is stored, or undefined when the key has no possible owner. */
-const keyDigest = (key: string | string[] | undefined, { principal, routeId }: RequestContext): Uint8Array | undefined =>
-  principal === undefined || typeof key !== 'string' || !keyPattern.test(key) ? undefined : digest(...ownerOf(principal), routeId, key)
+const keyDigest = (
+  key: string | string[] | undefined,
+  { principal, routeId }: RequestContext,
+): Uint8Array | undefined =>
+  principal === undefined || typeof key !== 'string' || !keyPattern.test(key)
+    ? undefined
+    : digest(...ownerOf(principal), routeId, key)
 
 const rowRefOf = (keyHash: Uint8Array): string => Buffer.from(keyHash).toString('base64url')
 
 const replayed = (headers: StoredAnswer['headers']) => ({ ...headers, 'Idempotency-Replayed': 'true' })
 
 /**
- * Carries out changes with an Idempotency-Key at most once. A key belongs to a caller's credential and an operation; the same
- * key with a different request is refused. Stored answers are sealed, since some contain a token that is shown only once.
+ * Carries out changes with an Idempotency-Key at most once. A key belongs to a caller's credential and an operation;
+ * the same key with a different request is refused. Stored answers are sealed, since some contain a token that is shown
+ * only once.
  */
 export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) => {
   const sealed = async ({ status, headers, body }: Answer, rowRef: string): Promise<StoredAnswer> => {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
     return {
       status,
-      headers: Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string')),
+      headers: Object.fromEntries(
+        Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      ),
       body: text === undefined ? undefined : await secretBox.seal(secret(text), place(rowRef)),
     }
   }
 
   return {
-    async begin(req: IncomingMessage, context: RequestContext, bodyText: string | undefined): Promise<Either<Refusal, KeyedRequest>> {
+    async begin(
+      req: IncomingMessage,
+      context: RequestContext,
+      bodyText: string | undefined,
+    ): Promise<Either<Refusal, KeyedRequest>> {
       const key = req.headers['idempotency-key']
       if (key === undefined || context.principal === undefined) return right({ kind: 'none' })
       const keyHash = keyDigest(key, context)
-      if (keyHash === undefined) return left(refusal(400, 'BadIdempotencyKey', 'Idempotency-Key takes 1 to 255 visible ASCII characters.'))
+      if (keyHash === undefined)
+        return left(refusal(400, 'BadIdempotencyKey', 'Idempotency-Key takes 1 to 255 visible ASCII characters.'))
       const begun = await store.begin(keyHash, requestDigest(context, bodyText))
       const rowRef = rowRefOf(keyHash)
       switch (begun.kind) {
@@ -114,10 +126,15 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     },
 
     /**
-     * Returns the answer of an earlier request that was carried out, for a retry that is refused only because that request
-     * removed or renamed its subject. Only an answer without a body is returned, since the caller may no longer see more.
+     * Returns the answer of an earlier request that was carried out, for a retry that is refused only because that
+     * request removed or renamed its subject. Only an answer without a body is returned, since the caller may no longer
+     * see more.
      */
-    async earlier(req: IncomingMessage, context: RequestContext, bodyText: () => Promise<string | undefined>): Promise<Answer | undefined> {
+    async earlier(
+      req: IncomingMessage,
+      context: RequestContext,
+      bodyText: () => Promise<string | undefined>,
+    ): Promise<Answer | undefined> {
       const keyHash = keyDigest(req.headers['idempotency-key'], context)
       const found = keyHash === undefined ? undefined : await store.find(keyHash)
       if (found === undefined || found.answer.body !== undefined) return undefined
@@ -126,7 +143,8 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     },
 
     /**
-     * Returns what passes through the use case with the call. `answerOf` makes the answer from the result of the transaction.
+     * Returns what passes through the use case with the call. `answerOf` makes the answer from the result of the
+     * transaction.
      */
     keep({ recordId, rowRef }: FreshRequest, answerOf: (result: unknown) => Promise<Answer>): Keeping {
       let prepared: Answer | undefined

@@ -17,7 +17,7 @@ const endOf = (pattern: RegExp, text: string, from: number): number => {
 
 /** Returns the end of the string that begins at `from`, or where it is wrong as a negative number minus 1. */
 const stringEnd = (text: string, from: number): number => {
-  for (let at = from + 1; ; ) {
+  for (let at = from + 1; ;) {
     if (text[at] === '"') return at + 1
     const next = endOf(stringRun, text, at)
     if (next === -1) return -at - 1
@@ -31,10 +31,16 @@ const scalarEnd = (text: string, at: number): number => {
   return end === -1 ? -at - 1 : end
 }
 
-/** What may come next: a value, the first or a later key of an object, the first element of an array, or what follows a value. */
+/**
+ * What may come next: a value, the first or a later key of an object, the first element of an array, or what follows a
+ * value.
+ */
 type Due = 'value' | 'first-key' | 'key' | 'first-element' | 'after'
 
-/** Returns the offset of the first character at which a text stops being JSON; its length if it ends too early, or -1 if it is JSON. */
+/**
+ * Returns the offset of the first character at which a text stops being JSON; its length if it ends too early, or -1 if
+ * it is JSON.
+ */
 const faultOffset = (text: string): number => {
   const open: ('{' | '[')[] = []
   let due: Due = 'value'

@@ -9,8 +9,8 @@ const wholeNumber = (text: string | null): number | undefined =>
   text !== null && /^-?\d+$/.test(text) ? Math.min(Number(text), maxPage) : undefined
 
 /**
- * Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, and a larger limit than the
- * maximum means the maximum. Without both parameters the whole list is asked for, if `isWhole`.
+ * Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, and a larger
+ * limit than the maximum means the maximum. Without both parameters the whole list is asked for, if `isWhole`.
  */
 export const pageRequest = (params: URLSearchParams, isWhole: boolean): PageRequest => {
   if (isWhole && !params.has('page') && !params.has('limit')) return { page: 1, limit: maxListRows }
@@ -19,28 +19,46 @@ export const pageRequest = (params: URLSearchParams, isWhole: boolean): PageRequ
   return { page: Math.max(page, 1), limit: limit < 1 ? defaultPageLimit : Math.min(limit, maxPageLimit) }
 }
 
-/** The limit in characters. Each link repeats the query of the caller, and clients refuse an answer whose headers exceed 16 KiB. */
+/**
+ * The limit in characters. Each link repeats the query of the caller, and clients refuse an answer whose headers exceed
+ * 16 KiB.
+ */
 const longestLink = 8 * 1024
 
 const secretParameters = ['token', 'access_token']
 
 /** Returns the numbers of the linked pages. The last page of a list that was not counted to its end is unknown. */
-const linkedPages = (request: PageRequest, { items, total, totalIsCapped }: Page<unknown>, limit: number): readonly (readonly [rel: string, page: number])[] => {
+const linkedPages = (
+  request: PageRequest,
+  { items, total, totalIsCapped }: Page<unknown>,
+  limit: number,
+): readonly (readonly [rel: string, page: number])[] => {
   const last = Math.max(1, Math.ceil(total / limit))
   const isCapped = totalIsCapped === true
   const next = (request.page * request.limit) / limit + 1
   const hasNext = isCapped ? items.length >= request.limit : next <= last
   return [
     ...(hasNext ? [['next', next] as const, ...(isCapped ? [] : [['last', last] as const])] : []),
-    ...(request.page > 1 ? [['first', 1] as const, ['prev', items.length === 0 ? Math.min(request.page - 1, last) : request.page - 1] as const] : []),
+    ...(request.page > 1
+      ? [
+          ['first', 1] as const,
+          ['prev', items.length === 0 ? Math.min(request.page - 1, last) : request.page - 1] as const,
+        ]
+      : []),
   ]
 }
 
 /**
- * Returns `Link` (unless it would be too long), `X-Total-Count`, and `X-Per-Page` of a page. The URLs are absolute, keep the filters, omit
- * credentials, and have commas encoded. The rest of a list that exceeds one answer is linked by pages.
+ * Returns `Link` (unless it would be too long), `X-Total-Count`, and `X-Per-Page` of a page. The URLs are absolute,
+ * keep the filters, omit credentials, and have commas encoded. The rest of a list that exceeds one answer is linked by
+ * pages.
  */
-export const pageHeaders = (url: string, params: URLSearchParams, request: PageRequest, page: Page<unknown>): Record<string, string> => {
+export const pageHeaders = (
+  url: string,
+  params: URLSearchParams,
+  request: PageRequest,
+  page: Page<unknown>,
+): Record<string, string> => {
   const isWhole = request.limit > maxPageLimit
   const limit = isWhole ? maxPageLimit : request.limit
   const link = ([rel, number]: readonly [string, number]): string => {

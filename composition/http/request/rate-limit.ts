@@ -18,7 +18,10 @@ export interface RateDecision {
   readonly resetSeconds: number
 }
 
-/** Above this number the least recently used buckets are dropped. A dropped bucket starts full, which only favours the caller. */
+/**
+ * Above this number the least recently used buckets are dropped. A dropped bucket starts full, which only favours the
+ * caller.
+ */
 const maxBuckets = 50_000
 
 /**
@@ -41,19 +44,33 @@ export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: st
     const allowed = bucket.tokens >= 1
     if (allowed) bucket.tokens -= 1
     const missing = allowed ? perMinute - bucket.tokens : 1 - bucket.tokens
-    return { allowed, limit: perMinute, remaining: Math.floor(bucket.tokens), resetSeconds: Math.ceil(missing / perMs / 1000) }
+    return {
+      allowed,
+      limit: perMinute,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: Math.ceil(missing / perMs / 1000),
+    }
   }
 }
 
-/** Takes one request from the caller's rate. Returns the headers with the remaining rate, and the refusal when none remains. */
+/**
+ * Takes one request from the caller's rate. Returns the headers with the remaining rate, and the refusal when none
+ * remains.
+ */
 export const spendRate = (
   rateLimit: ReturnType<typeof makeRateLimit>,
   context: RequestContext,
 ): { readonly headers: Readonly<Record<string, string>>; readonly refused: Refusal | undefined } => {
-  const decision = rateLimit?.(context.principal === undefined ? `ip:${networkOf(context.sourceIp)}` : `user:${context.principal.userId}`)
+  const decision = rateLimit?.(
+    context.principal === undefined ? `ip:${networkOf(context.sourceIp)}` : `user:${context.principal.userId}`,
+  )
   if (decision === undefined) return { headers: {}, refused: undefined }
   const { allowed, limit, remaining, resetSeconds } = decision
-  const headers = { 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': String(remaining), 'RateLimit-Reset': String(resetSeconds) }
+  const headers = {
+    'RateLimit-Limit': String(limit),
+    'RateLimit-Remaining': String(remaining),
+    'RateLimit-Reset': String(resetSeconds),
+  }
   if (allowed) return { headers, refused: undefined }
   const aliases = Object.fromEntries(Object.entries(headers).map(([name, value]) => [`X-${name}`, value]))
   return {
@@ -64,6 +81,12 @@ export const spendRate = (
   }
 }
 
-/** Spends one request of the rate for a request that was refused before its caller was known, so that guessing credentials is limited. */
-export const spendRefused = (rateLimit: ReturnType<typeof makeRateLimit>, context: RequestContext, refused: Refusal): Refusal =>
-  spendRate(rateLimit, context).refused ?? refused
+/**
+ * Spends one request of the rate for a request that was refused before its caller was known, so that guessing
+ * credentials is limited.
+ */
+export const spendRefused = (
+  rateLimit: ReturnType<typeof makeRateLimit>,
+  context: RequestContext,
+  refused: Refusal,
+): Refusal => spendRate(rateLimit, context).refused ?? refused

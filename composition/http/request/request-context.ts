@@ -21,7 +21,9 @@ export interface RequestContext {
   /** The parameters of the query, for this service. None if the query belongs to another receiver. */
   readonly params: URLSearchParams
   readonly ownAddress: OwnAddress
-  /** Whether the caller's connection is encrypted: up to this process, or according to a trusted proxy or the base URL. */
+  /**
+   * Whether the caller's connection is encrypted: up to this process, or according to a trusted proxy or the base URL.
+   */
   readonly isEncrypted: boolean
   /** The template of the route, for logs and metrics. Never the raw path. */
   routeId: string
@@ -41,7 +43,10 @@ export interface RequestContext {
   makesToken?: boolean
   /** The fields of the body that were ignored, by path. Every answer to this request names them. */
   ignoredFields?: readonly string[]
-  /** The request lasts as long as its client keeps it open. Its duration says nothing about the performance of the service. */
+  /**
+   * The request lasts as long as its client keeps it open. Its duration says nothing about the performance of the
+   * service.
+   */
   isEndless?: boolean
   /** The session that a remembered login opened on this request. Later checks of the request use this session. */
   resumedKey: Secret | undefined
@@ -64,7 +69,11 @@ export const contextOf = (req: IncomingMessage): RequestContext => {
 }
 
 /** Records which route answers the request. */
-export const noteRoute = (context: RequestContext, route: { readonly id: string; readonly path: string }, operationId = route.id): void => {
+export const noteRoute = (
+  context: RequestContext,
+  route: { readonly id: string; readonly path: string },
+  operationId = route.id,
+): void => {
   context.routeId = route.id
   context.operationId = operationId
   context.routePath = route.path
@@ -121,7 +130,11 @@ const placeOf = ({ path, routePath }: RequestContext): Readonly<Record<string, s
   const values = path.split('/')
   const afterPrefix = Math.max(0, values.indexOf('v1'))
   return Object.fromEntries(
-    routePath.split('/').flatMap((name, index) => (namesOfPlace.has(name) ? [[name.slice(1, -1), (values[afterPrefix + index] ?? '').slice(0, 255)]] : [])),
+    routePath
+      .split('/')
+      .flatMap((name, index) =>
+        namesOfPlace.has(name) ? [[name.slice(1, -1), (values[afterPrefix + index] ?? '').slice(0, 255)]] : [],
+      ),
   )
 }
 
@@ -137,12 +150,16 @@ export interface RequestObserver {
 }
 
 /**
- * Writes one line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
- * errors are warnings. Status 499 means that the client left before the answer was complete.
+ * Writes one line for each finished request, from an allow list of fields: never the raw URL, a header or a body.
+ * Server errors are warnings. Status 499 means that the client left before the answer was complete.
  */
-export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((exchange: Closing, context: RequestContext) => void) => {
+export const makeAccessLog = (
+  log: Log,
+  observers: readonly RequestObserver[],
+): ((exchange: Closing, context: RequestContext) => void) => {
   const report = (context: RequestContext): void => {
-    // restify overwrites res.statusCode when the stream of the request ends early, so the status noted by the binder is used.
+    // restify overwrites res.statusCode when the stream of the request ends early, so the status noted by the binder is
+    // used.
     const status = context.status === 0 ? 499 : context.status
     const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
     for (const observer of observers) observer.finished(context, status, seconds)
@@ -157,9 +174,13 @@ export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): 
       bytesOut: context.bytesOut,
       ip: context.sourceIp,
       ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
-      ...(context.principal?.impersonator === undefined ? {} : { impersonatorId: context.principal.impersonator.userId }),
+      ...(context.principal?.impersonator === undefined
+        ? {}
+        : { impersonatorId: context.principal.impersonator.userId }),
       ...definedFields({ code: context.code }),
-      ...(status < 500 ? {} : { ...placeOf(context), ...definedFields({ cause: context.cause?.slice(0, longestCause) }) }),
+      ...(status < 500
+        ? {}
+        : { ...placeOf(context), ...definedFields({ cause: context.cause?.slice(0, longestCause) }) }),
     }
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')

@@ -1,6 +1,5 @@
 import { definedFields } from '../../../core/kernel/json.ts'
 
-
 /** The result of the guard's check of the Host header and the target. */
 export type GuardedTarget =
   | { readonly ok: true; readonly path: string; readonly query: string; readonly below?: Below }
@@ -16,11 +15,14 @@ export interface Below {
   readonly ownsQuery: boolean
 }
 
-/** Returns the part of a path, as received, that belongs to the receiver of a stream route; undefined if there is none. */
+/**
+ * Returns the part of a path, as received, that belongs to the receiver of a stream route; undefined if there is none.
+ */
 export type FindBelow = (path: string) => Below | undefined
 
-// A registered name or IPv4 literal, or a bracketed IPv6 literal, and an optional port. Characters that a URL parser would
-// read as a path, a query or user information must not pass: restify builds a URL from this header and routes by it.
+// A registered name or IPv4 literal, or a bracketed IPv6 literal, and an optional port. Characters that a URL parser
+// would read as a path, a query or user information must not pass: restify builds a URL from this header and routes by
+// it.
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?$/
 
 /** In characters. The Kubernetes names and the paths of services below a proxy may be long. */
@@ -29,12 +31,18 @@ const [maxPathLength, maxPathBelowLength, maxQueryLength] = [4096, 16_384, 16_38
 const refusedInUrl = /[^\x21-\x7e]|\\/
 // Forms that another parser would interpret differently.
 const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
-/** An access token is named by free text, so its last segment may hold an encoded slash: it is passed to no other parser. */
+/**
+ * An access token is named by free text, so its last segment may hold an encoded slash: it is passed to no other
+ * parser.
+ */
 const freeNames = /^\/api\/v1\/users\/[^/%]+\/tokens\/[^/]+$/
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 const badPercent = /%(?![0-9A-Fa-f]{2})/
 
-/** Returns every value of a header that was sent. Node's `headers` keeps only the first value of some headers and joins those of others. */
+/**
+ * Returns every value of a header that was sent. Node's `headers` keeps only the first value of some headers and joins
+ * those of others.
+ */
 export const headerValues = (rawHeaders: readonly string[], name: string): readonly string[] => {
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -56,8 +64,8 @@ const refuse = (message: string): GuardedTarget => ({ ok: false, message })
 const absoluteForm = /^https?:\/\/([^/?#]+)([/?].*)?$/i
 
 /**
- * Returns a request target in origin-form, with the host that it names itself. Clients send absolute-form to a proxy, and every server
- * must accept it and take the host from it (RFC 9112 §3.2.2).
+ * Returns a request target in origin-form, with the host that it names itself. Clients send absolute-form to a proxy,
+ * and every server must accept it and take the host from it (RFC 9112 §3.2.2).
  */
 export const originForm = (target: string): { readonly authority: string | undefined; readonly target: string } => {
   const [, authority, rest = '/'] = absoluteForm.exec(target) ?? []
@@ -67,7 +75,8 @@ export const originForm = (target: string): { readonly authority: string | undef
 
 const pathFault = (path: string): string | undefined => {
   if (path.length > maxPathLength) return 'The request target is too long.'
-  if (refusedInPath.test(freeNames.test(path) ? path.replace(/%2f/gi, '') : path)) return 'The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.'
+  if (refusedInPath.test(freeNames.test(path) ? path.replace(/%2f/gi, '') : path))
+    return 'The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.'
   if (badPercent.test(path)) return 'The request target holds a "%" that starts no escape.'
   if (dotSegment.test(path)) return 'The path may hold no "." or ".." segment.'
   return path.includes('//') ? 'The path may hold no empty segment.' : undefined
@@ -75,7 +84,9 @@ const pathFault = (path: string): string | undefined => {
 
 const belowFault = (path: string): string | undefined => {
   if (path.length > maxPathBelowLength) return 'The request target is too long.'
-  return refusedInUrl.test(path) ? 'The path may hold no backslash, control character or unencoded character outside ASCII.' : undefined
+  return refusedInUrl.test(path)
+    ? 'The path may hold no backslash, control character or unencoded character outside ASCII.'
+    : undefined
 }
 
 const queryFault = (query: string, isOwn: boolean): string | undefined => {
@@ -84,12 +95,18 @@ const queryFault = (query: string, isOwn: boolean): string | undefined => {
 }
 
 /**
- * Validates the Host header and the request target, in origin-form, before any routing. The path is returned as it was sent, without
- * trailing slashes; the checked path is the routed and forwarded one. What the receiver of a stream route checks itself is not changed.
+ * Validates the Host header and the request target, in origin-form, before any routing. The path is returned as it was
+ * sent, without trailing slashes; the checked path is the routed and forwarded one. What the receiver of a stream route
+ * checks itself is not changed.
  */
-export const guardTarget = (hosts: readonly string[], target: string, findBelow: FindBelow = () => undefined): GuardedTarget => {
+export const guardTarget = (
+  hosts: readonly string[],
+  target: string,
+  findBelow: FindBelow = () => undefined,
+): GuardedTarget => {
   if (hosts.length !== 1 || !isHost(hosts[0])) return refuse('The Host header must name one host, and nothing else.')
-  if (!target.startsWith('/')) return refuse('The request target must be a path that starts with "/", or an absolute http or https URL.')
+  if (!target.startsWith('/'))
+    return refuse('The request target must be a path that starts with "/", or an absolute http or https URL.')
   const mark = target.indexOf('?')
   const path = mark === -1 ? target : target.slice(0, mark)
   const query = mark === -1 ? '' : target.slice(mark + 1)
@@ -113,16 +130,21 @@ const decodedOf = (value: string): string | undefined => {
   }
 }
 
-/** Returns the parameters of a checked path under a template, percent-decoded, or undefined when the template does not match. */
+/**
+ * Returns the parameters of a checked path under a template, percent-decoded, or undefined when the template does not
+ * match.
+ */
 export type MatchPath = (path: string) => Readonly<Record<string, string>> | undefined
 
 /**
- * Returns a matcher for a template of a route (`/authz/roles/{id}`). A trailing `/*` binds the rest of the path, which may be
- * empty, to the parameter `path`.
+ * Returns a matcher for a template of a route (`/authz/roles/{id}`). A trailing `/*` binds the rest of the path, which
+ * may be empty, to the parameter `path`.
  */
 export const makeMatchPath = (template: string): MatchPath => {
   const isOpen = template.endsWith('/*')
-  const wanted = (isOpen ? template.slice(0, -2) : template).split('/').map((text) => ({ text, name: /^\{(.+)\}$/.exec(text)?.[1] }))
+  const wanted = (isOpen ? template.slice(0, -2) : template)
+    .split('/')
+    .map((text) => ({ text, name: /^\{(.+)\}$/.exec(text)?.[1] }))
   return (path) => {
     const given = path.split('/')
     if (isOpen ? given.length < wanted.length : given.length !== wanted.length) return undefined

@@ -5,7 +5,14 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Feed, FeedItem } from '../../../plugins/kit/reply.ts'
 import type { BoundRoute } from '../../../plugins/kit/route.ts'
-import { answerError, recordRefusal, jsonAnswer, securityHeaders, writeAnswer, writeRefusal } from '../answer/write-answer.ts'
+import {
+  answerError,
+  recordRefusal,
+  jsonAnswer,
+  securityHeaders,
+  writeAnswer,
+  writeRefusal,
+} from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import type { AnyRouteInput } from '../request/check-request.ts'
@@ -27,14 +34,20 @@ const heartbeatMs = 15_000
 /** The delay in milliseconds after which a client should reconnect when its connection is cut. */
 const retryMs = 2_000
 
-/** The most feeds that one caller may have open in this process. Each takes a connection and queries the store every few seconds. */
+/**
+ * The most feeds that one caller may have open in this process. Each takes a connection and queries the store every few
+ * seconds.
+ */
 const mostOfOneCaller = 100
 
 /** Counts the open feeds of each caller. */
 const makeFeedCount = () => {
   const open = new Map<number, number>()
   return {
-    /** Counts a feed until its connection closes. Returns false, and counts nothing, when the caller has reached the limit. */
+    /**
+     * Counts a feed until its connection closes. Returns false, and counts nothing, when the caller has reached the
+     * limit.
+     */
     take: (caller: number, res: ServerResponse): boolean => {
       const before = open.get(caller) ?? 0
       if (before >= mostOfOneCaller) return false
@@ -49,17 +62,25 @@ const makeFeedCount = () => {
   }
 }
 
-/** Reports whether to send events: when they are requested or there is no preference. A client that requests only JSON gets an array. */
+/**
+ * Reports whether to send events: when they are requested or there is no preference. A client that requests only JSON
+ * gets an array.
+ */
 const wantsEvents = ({ accept }: IncomingMessage['headers']): boolean =>
   accept === undefined || accept.includes('text/event-stream') || !accept.includes('application/json')
 
 const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal, number> => {
   const header = req.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : (params.get('after') ?? '0')
-  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID must be the number of an event.'))
+  return /^[0-9]{1,15}$/.test(given)
+    ? right(Number(given))
+    : left(refusal(400, 'BadLastEventId', 'Last-Event-ID must be the number of an event.'))
 }
 
-/** Resolves when the client can take more, and rejects when it has disconnected. A client that takes nothing is cut with its connection. */
+/**
+ * Resolves when the client can take more, and rejects when it has disconnected. A client that takes nothing is cut with
+ * its connection.
+ */
 const drained = (res: ServerResponse): Promise<void> =>
   new Promise((resolve, reject) => {
     const settle = (done: () => void) => () => {
@@ -73,7 +94,14 @@ const drained = (res: ServerResponse): Promise<void> =>
     res.once('close', onClose)
   })
 
-const sendEvents = async (res: ServerResponse, context: RequestContext, encode: (value: unknown) => unknown, items: AsyncIterable<FeedItem<unknown>>, beatMs: number, stopping: AbortSignal): Promise<void> => {
+const sendEvents = async (
+  res: ServerResponse,
+  context: RequestContext,
+  encode: (value: unknown) => unknown,
+  items: AsyncIterable<FeedItem<unknown>>,
+  beatMs: number,
+  stopping: AbortSignal,
+): Promise<void> => {
   const write = (text: string): boolean => {
     context.bytesOut += text.length
     return res.write(text)
@@ -95,16 +123,25 @@ const sendEvents = async (res: ServerResponse, context: RequestContext, encode: 
 }
 
 /**
- * Binds a route whose answer grows. The request is checked like any other. While the feed is open, the caller's permission is
- * checked again every 30 seconds. When the service stops, the feed announces this and ends, and its client reconnects to
- * another instance.
+ * Binds a route whose answer grows. The request is checked like any other. While the feed is open, the caller's
+ * permission is checked again every 30 seconds. When the service stops, the feed announces this and ends, and its
+ * client reconnects to another instance.
  */
-export const bindFeedRoute = (deps: BinderDeps, { route, handler, reply }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
+export const bindFeedRoute = (
+  deps: BinderDeps,
+  { route, handler, reply }: BoundRoute,
+  noteEndless: NoteEndless,
+  times: FeedTimes = {},
+): NodeHandler => {
   const checkRequest = makeCheckRequest(deps, route)
   const encode = (value: unknown): unknown => (route.ok.codec as t.Any).encode(value)
   const count = makeFeedCount()
 
-  const open = async (req: IncomingMessage, context: RequestContext, signal: AbortSignal): Promise<Either<Refusal, Feed<unknown>>> => {
+  const open = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    signal: AbortSignal,
+  ): Promise<Either<Refusal, Feed<unknown>>> => {
     const checked = await checkRequest(req, context)
     if (isLeft(checked)) return checked
     const input = { ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] }
@@ -113,28 +150,63 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler, reply }: Bound
     return right((await reply(outcome.right, input)) as Feed<unknown>)
   }
 
-  const answer = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, feed: Feed<unknown>, afterId: number, signal: AbortSignal): Promise<void> => {
+  const answer = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    context: RequestContext,
+    feed: Feed<unknown>,
+    afterId: number,
+    signal: AbortSignal,
+  ): Promise<void> => {
     if (!wantsEvents(req.headers)) {
       const items = await feed.now(afterId)
-      return writeAnswer(req, res, context, jsonAnswer(200, items.map(({ value }) => encode(value))))
+      return writeAnswer(
+        req,
+        res,
+        context,
+        jsonAnswer(
+          200,
+          items.map(({ value }) => encode(value)),
+        ),
+      )
     }
     if (!count.take(context.principal?.userId ?? 0, res)) {
-      const tooMany = refusal(429, 'TooManyFeeds', `There are ${mostOfOneCaller} open feeds already; close some.`, { headers: { 'Retry-After': '30' } })
+      const tooMany = refusal(429, 'TooManyFeeds', `There are ${mostOfOneCaller} open feeds already; close some.`, {
+        headers: { 'Retry-After': '30' },
+      })
       return writeRefusal(req, res, context, tooMany, 'platform', deps.docsUrl)
     }
     context.status = 200
     context.isEndless = true
     const cookies = context.setCookies.length === 0 ? {} : { 'Set-Cookie': [...context.setCookies] }
     res.writeHead(200, {
-      ...securityHeaders, 'X-Request-Id': context.requestId, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no', ...cookies,
+      ...securityHeaders,
+      'X-Request-Id': context.requestId,
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'X-Accel-Buffering': 'no',
+      ...cookies,
     })
     if (context.method === 'HEAD') return void res.end()
     const stopping = new AbortController()
     noteEndless(res, () => stopping.abort())
     const ended = AbortSignal.any([signal, stopping.signal])
-    res.once('close', whileAdmitted(() => open(req, context, signal), () => res.destroy(), times.recheck))
+    res.once(
+      'close',
+      whileAdmitted(
+        () => open(req, context, signal),
+        () => res.destroy(),
+        times.recheck,
+      ),
+    )
     try {
-      await sendEvents(res, context, encode, feed.follow(afterId, ended), times.heartbeat ?? heartbeatMs, stopping.signal)
+      await sendEvents(
+        res,
+        context,
+        encode,
+        feed.follow(afterId, ended),
+        times.heartbeat ?? heartbeatMs,
+        stopping.signal,
+      )
     } catch (error) {
       if (!res.destroyed) throw error
     }

@@ -21,13 +21,22 @@ import { spendRate, spendRefused } from '../request/rate-limit.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { callOf, clientSignal, contextOf, noteRoute, pathValuesOf } from '../request/request-context.ts'
 
-/** A watch or a tunnel outlives the decision that admitted it. It is cut at most this long after a right or a credential is revoked. */
+/**
+ * A watch or a tunnel outlives the decision that admitted it. It is cut at most this long after a right or a credential
+ * is revoked.
+ */
 const recheckMs = 30_000
 /** Refusals that mean that the caller is no longer allowed. A rate limit or a busy store does not mean that. */
 const final: readonly number[] = [401, 403, 404]
 
-/** Checks repeatedly, while the stream is open, whether it is still allowed. Returns a function that ends the checks. */
-export const whileAdmitted = (admit: () => Promise<Either<Refusal, unknown>>, cut: () => void, everyMs = recheckMs): (() => void) => {
+/**
+ * Checks repeatedly, while the stream is open, whether it is still allowed. Returns a function that ends the checks.
+ */
+export const whileAdmitted = (
+  admit: () => Promise<Either<Refusal, unknown>>,
+  cut: () => void,
+  everyMs = recheckMs,
+): (() => void) => {
   const ask = async (): Promise<void> => {
     const again = await admit()
     if (isLeft(again) && final.includes(again.left.status)) cut()
@@ -47,7 +56,7 @@ export interface Admission {
 const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
 
-/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. */
+/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. @internal */
 export const forwardedQuery = (query: string): string =>
   query
     .split('&')
@@ -58,7 +67,11 @@ export const forwardedQuery = (query: string): string =>
     .join('&')
 
 /** Returns what an exchange tells its receiver of the request: the parts that are not for this service. */
-export const receivedBy = ({ sessions }: Pick<BinderDeps, 'sessions'>, req: IncomingMessage, context: RequestContext) => {
+export const receivedBy = (
+  { sessions }: Pick<BinderDeps, 'sessions'>,
+  req: IncomingMessage,
+  context: RequestContext,
+) => {
   const { path, query, below = { from: path.length, isChecked: false, ownsQuery: false } } = context
   const rest = path.slice(below.from)
   return {
@@ -70,7 +83,10 @@ export const receivedBy = ({ sessions }: Pick<BinderDeps, 'sessions'>, req: Inco
   }
 }
 
-/** Returns the function that authenticates and authorizes a streamed request or an upgrade before any byte of it is read. */
+/**
+ * Returns the function that authenticates and authorizes a streamed request or an upgrade before any byte of it is
+ * read.
+ */
 export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
   return async (
@@ -81,7 +97,12 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     level: 'read' | 'write',
   ): Promise<Either<Refusal, Admission>> => {
     const scope = { category: route.scopeCategory, level }
-    const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false, servesClusterTokens: route.servesClusterTokens === true })
+    const proven = await authenticate(req, context, {
+      access: route.access,
+      scope,
+      refusesSudo: false,
+      servesClusterTokens: route.servesClusterTokens === true,
+    })
     if (isLeft(proven)) {
       const refused = spendRefused(deps.rateLimit, context, proven.left)
       recordRefusal(deps, callOf(context, signal), route.access, refused)
@@ -90,7 +111,10 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     const rate = spendRate(deps.rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
     if (proven.right === undefined) throw new Error('a stream route must not be public')
-    const decided = await authorize(deps.authorizer, proven.right, route.access, { path: params, query: context.params })
+    const decided = await authorize(deps.authorizer, proven.right, route.access, {
+      path: params,
+      query: context.params,
+    })
     const unspent = isLeft(decided) ? undefined : await spendCode(req, context, route.access)
     const grant = unspent === undefined ? decided : left(unspent)
     const call: SignedInCall = { ...callOf(context, signal), principal: context.principal ?? proven.right }
@@ -116,7 +140,14 @@ const exchangeOf = (
   body: announcesBody(req) ? req : undefined,
   respond(status, headers) {
     if (res.destroyed || res.headersSent) return
-    const flat: string[] = ['X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+    const flat: string[] = [
+      'X-Request-Id',
+      context.requestId,
+      'X-Content-Type-Options',
+      'nosniff',
+      'Cache-Control',
+      'no-store',
+    ]
     for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
     for (const [name, value] of headers) flat.push(name, value)
     context.status = status
@@ -158,7 +189,10 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
       const admitted = await ask()
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
       const exchange = exchangeOf(deps, req, res, context, noteEndless, makePieces(res))
-      res.once('close', whileAdmitted(ask, () => res.destroy()))
+      res.once(
+        'close',
+        whileAdmitted(ask, () => res.destroy()),
+      )
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
       // restify counts the request as complete when this promise resolves; a stream is complete when its connection is.

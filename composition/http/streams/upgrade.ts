@@ -23,7 +23,8 @@ type Headers = readonly (readonly [string, string])[]
 const protocols: readonly string[] = ['websocket', 'spdy/3.1']
 
 /** Reports whether Node should pass this request to the upgrade listener. */
-export const mayUpgrade = (req: IncomingMessage): boolean => protocols.includes((req.headers.upgrade ?? '').toLowerCase())
+export const mayUpgrade = (req: IncomingMessage): boolean =>
+  protocols.includes((req.headers.upgrade ?? '').toLowerCase())
 
 const headerValue = (value: string): string => value.replace(/[\r\n\0]/g, ' ')
 
@@ -32,29 +33,56 @@ const writeHead = (socket: Duplex, status: number, headers: Headers): void => {
   socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}`, ...lines, '', ''].join('\r\n'))
 }
 
-/** Answers an upgrade request with an ordinary response and closes. The connection is never reused (CVE-2018-1002105). */
+/**
+ * Answers an upgrade request with an ordinary response and closes. The connection is never reused (CVE-2018-1002105).
+ */
 const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: Uint8Array): void => {
   if (socket.destroyed) return
-  const kept = headers.filter(([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()))
+  const kept = headers.filter(
+    ([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()),
+  )
   writeHead(socket, status, [...kept, ['Content-Length', String(body.length)], ['Connection', 'close']])
   socket.write(body)
   endGently(socket)
 }
 
-export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect): void => {
+export const refuseUpgrade = (
+  socket: Duplex,
+  refused: Refusal,
+  docsUrl: string,
+  requestId: string,
+  dialect: Dialect,
+): void => {
   const headers: Headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['X-Request-Id', requestId],
     ...Object.entries(refused.headers ?? {}),
   ]
-  answerAndClose(socket, refused.status, headers, Buffer.from(`${toWireJson(errorBody(dialect, refused, docsUrl, requestId))}\n`))
+  answerAndClose(
+    socket,
+    refused.status,
+    headers,
+    Buffer.from(`${toWireJson(errorBody(dialect, refused, docsUrl, requestId))}\n`),
+  )
 }
 
 /** Refuses like `refuseUpgrade`, and records the refusal for the access log. */
-export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
+export const refuseNoted = (
+  socket: Duplex,
+  refused: Refusal,
+  docsUrl: string,
+  context: RequestContext,
+  dialect: Dialect,
+): void => {
   noteRefusal(context, refused)
   context.status = refused.status
-  refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
+  refuseUpgrade(
+    socket,
+    refused,
+    operationPage(context.ownAddress.url + docsUrl, context.operationId),
+    context.requestId,
+    dialect,
+  )
 }
 
 const upgradeExchangeOf = (
@@ -74,7 +102,12 @@ const upgradeExchangeOf = (
   },
   refuse(status, headers, body) {
     context.status = status
-    answerAndClose(socket, status, [...headers.filter(([name]) => name.toLowerCase() !== 'x-request-id'), ['X-Request-Id', context.requestId]], body)
+    answerAndClose(
+      socket,
+      status,
+      [...headers.filter(([name]) => name.toLowerCase() !== 'x-request-id'), ['X-Request-Id', context.requestId]],
+      body,
+    )
   },
   abort: () => socket.destroy(),
 })
@@ -85,22 +118,35 @@ interface UpgradeRoute {
   readonly admit: ReturnType<typeof makeAdmit>
 }
 
-/** Refuses, or cuts the connection when the answer has already been sent: in a tunnel an answer would be data of the other protocol. */
+/**
+ * Refuses, or cuts the connection when the answer has already been sent: in a tunnel an answer would be data of the
+ * other protocol.
+ */
 const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
   if (context.status === 0) refuseNoted(socket, refused, docsUrl, context, dialect)
   else if (context.status === 101) socket.destroy()
 }
 
 /**
- * Serves `Connection: Upgrade`. restify's own implementation leaks its in-flight count and swallows every Upgrade header, so
- * this listens on Node's server, and authenticates, authorizes and logs as for any request.
+ * Serves `Connection: Upgrade`. restify's own implementation leaks its in-flight count and swallows every Upgrade
+ * header, so this listens on Node's server, and authenticates, authorizes and logs as for any request.
  */
-export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
+export const makeUpgradeListener = (
+  deps: BinderDeps & { readonly dialectAt: DialectAt },
+  routes: readonly BoundStreamRoute[],
+  prefix: string,
+) => {
   const upgradable: readonly UpgradeRoute[] = routes
     .filter((bound) => bound.upgrade !== undefined)
     .map((bound) => ({ bound, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
 
-  const serve = async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, signal: AbortSignal): Promise<Refusal | undefined> => {
+  const serve = async (
+    req: IncomingMessage,
+    socket: Duplex,
+    head: Uint8Array,
+    context: RequestContext,
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> => {
     for (const { bound, match, admit } of upgradable) {
       const params = match(context.path)
       if (params === undefined || bound.upgrade === undefined) continue
@@ -109,7 +155,10 @@ export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: Dia
       const admitted = await ask()
       if (isLeft(admitted)) return admitted.left
       const exchange = upgradeExchangeOf(deps, req, socket, head, context)
-      socket.once('close', whileAdmitted(ask, () => socket.destroy()))
+      socket.once(
+        'close',
+        whileAdmitted(ask, () => socket.destroy()),
+      )
       const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
       return isLeft(outcome) ? refusalOf(outcome.left) : undefined
     }

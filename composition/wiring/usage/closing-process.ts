@@ -10,17 +10,22 @@ import type { Ended } from './closing-work.ts'
 import { resultOf } from './closing-work.ts'
 
 /** A build rewrites the extensions of imports, but not those of URLs. */
-const program = fileURLToPath(new URL(`./closing-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+const program = fileURLToPath(
+  new URL(`./closing-program${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+)
 
 /** How long the process stays without work. */
 const idleMilliseconds = 10_000
 
-/** V8 otherwise collects the garbage of a thread on all cores at once, and requests wait for one. Closing takes no longer. */
+/**
+ * V8 otherwise collects the garbage of a thread on all cores at once, and requests wait for one. Closing takes no
+ * longer.
+ */
 const execArgv = ['--single-threaded-gc']
 
 /**
- * How long a process may take to stop its work before it is ended: it may be frozen, or wait for a statement. What it has
- * written has no effect.
+ * How long a process may take to stop its work before it is ended: it may be frozen, or wait for a statement. What it
+ * has written has no effect.
  */
 const stopMilliseconds = 5_000
 
@@ -32,7 +37,10 @@ export interface ClosingProcess {
 }
 
 /** Without the settings of the service, which hold secrets. */
-const ownEnvironment = (): NodeJS.ProcessEnv => ({ ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MOORAGE_'))), ...threadEnvironment() })
+const ownEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MOORAGE_'))),
+  ...threadEnvironment(),
+})
 
 interface Waiting {
   readonly onProgress: (done: number, of: number) => void
@@ -48,7 +56,12 @@ class Running {
   #end: string | undefined
 
   constructor(place: ClosingPlace) {
-    this.#child = fork(program, [], { env: ownEnvironment(), execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#child = fork(program, [], {
+      env: ownEnvironment(),
+      execArgv,
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
     this.#child.on('message', (said: Said) => {
       if ('done' in said) return this.#waiting.get(said.month)?.onProgress(said.done, said.of)
       const waiting = this.#waiting.get(said.month)
@@ -66,7 +79,9 @@ class Running {
         resolve()
       }
       this.#child.on('error', (error) => end(`with an error: ${error.message}`))
-      this.#child.once('exit', (code, signal) => end(signal === null ? `with the code ${String(code)}` : `by ${signal}`))
+      this.#child.once('exit', (code, signal) =>
+        end(signal === null ? `with the code ${String(code)}` : `by ${signal}`),
+      )
     })
     this.#send({ ask: 'open', place })
     this.#holdLoop()
@@ -76,8 +91,15 @@ class Running {
     return this.#end !== undefined
   }
 
-  /** Asks for work on a month, one at a time, and returns its result; throws what it threw, and `Unavailable` if the process ends. */
-  async ask<Result>(asked: Asked & { readonly month: number }, signal?: AbortSignal, onProgress: Waiting['onProgress'] = () => undefined): Promise<Result> {
+  /**
+   * Asks for work on a month, one at a time, and returns its result; throws what it threw, and `Unavailable` if the
+   * process ends.
+   */
+  async ask<Result>(
+    asked: Asked & { readonly month: number },
+    signal?: AbortSignal,
+    onProgress: Waiting['onProgress'] = () => undefined,
+  ): Promise<Result> {
     signal?.throwIfAborted()
     if (this.#end !== undefined) throw new Unavailable(this.#end)
     const { month } = asked
@@ -140,9 +162,9 @@ class Running {
 }
 
 /**
- * Completes, reads and writes months, and writes their reports, in a process of low priority, which divides the work among threads of its
- * own: what the main thread of the service does holds up requests. The process starts when it is first needed, and ends when nothing is
- * closed or when this one dies.
+ * Completes, reads and writes months, and writes their reports, in a process of low priority, which divides the work
+ * among threads of its own: what the main thread of the service does holds up requests. The process starts when it is
+ * first needed, and ends when nothing is closed or when this one dies.
  */
 export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMilliseconds): ClosingProcess => {
   let running: Running | undefined
@@ -186,8 +208,16 @@ export const makeClosingProcess = (place: ClosingPlace, idleAfter = idleMillisec
         end()
       }
       try {
-        const gathered = await own.ask<GatheredFacts>({ ask: 'gather', month, call: { requestId, sourceIp, operation }, input: { ownerId, month: of, asOf } }, signal, onProgress)
-        return { ...gathered, writeViews: (monthId, stop, report) => own.ask<void>({ ask: 'writeViews', month, monthId }, stop, report), remove }
+        const gathered = await own.ask<GatheredFacts>(
+          { ask: 'gather', month, call: { requestId, sourceIp, operation }, input: { ownerId, month: of, asOf } },
+          signal,
+          onProgress,
+        )
+        return {
+          ...gathered,
+          writeViews: (monthId, stop, report) => own.ask<void>({ ask: 'writeViews', month, monthId }, stop, report),
+          remove,
+        }
       } catch (error) {
         await remove()
         throw error

@@ -19,7 +19,10 @@ import { makeReportWork } from './report-work.ts'
 type AskedCall = Pick<Call, 'requestId' | 'sourceIp' | 'operation'>
 type AskedInput = Omit<GatherInput, 'call' | 'onProgress'>
 
-/** What the service asks of this process. `month` is a number that the service gives to each month that is gathered, and to each report. */
+/**
+ * What the service asks of this process. `month` is a number that the service gives to each month that is gathered, and
+ * to each report.
+ */
 export type Asked =
   | { readonly ask: 'open'; readonly place: ClosingPlace }
   | { readonly ask: 'gather'; readonly month: number; readonly call: AskedCall; readonly input: AskedInput }
@@ -32,7 +35,9 @@ export type Asked =
 export type GatheredFacts = Pick<GatheredMonth, 'inputHash' | 'segments' | 'objectCount'>
 
 /** What this process says of a month: how far the work is, or how it ended. */
-export type Said = { readonly month: number } & ({ readonly done: number; readonly of: number } | { readonly ended: Ended<GatheredFacts | undefined> })
+export type Said = { readonly month: number } & (
+  { readonly done: number; readonly of: number } | { readonly ended: Ended<GatheredFacts | undefined> }
+)
 
 interface OpenMonth {
   readonly stop: AbortController
@@ -45,10 +50,23 @@ const openPlace = async (place: ClosingPlace) => {
   const renderer = makePdfRenderer()
   const [clusters, upkeep] = [makeSqlUsageClusterStore(db), makeSqlUsageUpkeepStore(db)]
   const unitOfWork = makeSqlUnitOfWork(db, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited)
-  const deps = { inputs: makeSqlUsageInputs(db, { isAlone: true }), spools: makeClosingSpools(place.dataDir), digest: sha256, work: threads }
+  const deps = {
+    inputs: makeSqlUsageInputs(db, { isAlone: true }),
+    spools: makeClosingSpools(place.dataDir),
+    digest: sha256,
+    work: threads,
+  }
   return {
     /** It is now `asOf`, by the clock of the service. */
-    gather: (input: GatherInput) => makeGatherMonth({ ...deps, settle: makeSettleMonth({ clock: { now: () => new Date(input.asOf * 1000) }, clusters: clusters(db), unitOfWork }) })(input),
+    gather: (input: GatherInput) =>
+      makeGatherMonth({
+        ...deps,
+        settle: makeSettleMonth({
+          clock: { now: () => new Date(input.asOf * 1000) },
+          clusters: clusters(db),
+          unitOfWork,
+        }),
+      })(input),
     report: makeReportWork(db, renderer),
     close: async () => {
       await threads.close()
@@ -73,7 +91,11 @@ const begin = async (month: number) => {
 
 const gather = async (month: number, call: AskedCall, input: AskedInput): Promise<GatheredFacts> => {
   const { own, place } = await begin(month)
-  own.gathered = await place.gather({ ...input, call: { ...call, principal: undefined, signal: own.stop.signal }, onProgress: (done, of) => say({ month, done, of }) })
+  own.gathered = await place.gather({
+    ...input,
+    call: { ...call, principal: undefined, signal: own.stop.signal },
+    onProgress: (done, of) => say({ month, done, of }),
+  })
   const { inputHash, segments, objectCount } = own.gathered
   return { inputHash, segments, objectCount }
 }
@@ -99,7 +121,9 @@ const remove = async (month: number): Promise<undefined> => {
   await own?.gathered?.remove()
 }
 
-const workOf = (asked: Extract<Asked, { readonly ask: 'gather' | 'writeViews' | 'writeReport' | 'remove' }>): Promise<GatheredFacts | undefined> => {
+const workOf = (
+  asked: Extract<Asked, { readonly ask: 'gather' | 'writeViews' | 'writeReport' | 'remove' }>,
+): Promise<GatheredFacts | undefined> => {
   const { month } = asked
   if (asked.ask === 'gather') return gather(month, asked.call, asked.input)
   if (asked.ask === 'writeViews') return writeViews(month, asked.monthId)
@@ -115,7 +139,10 @@ process.on('message', (asked: Asked) => {
   }
 })
 
-/** The service has let go of this process, or has died: then what is half done has no effect, and a statement that still runs must not keep the process. */
+/**
+ * The service has let go of this process, or has died: then what is half done has no effect, and a statement that still
+ * runs must not keep the process.
+ */
 process.on('disconnect', () => {
   if (months.size > 0) process.kill(process.pid, 'SIGKILL')
   void opened?.then((place) => place.close()).finally(() => process.exit())

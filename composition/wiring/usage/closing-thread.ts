@@ -26,10 +26,15 @@ const stopOf = (stopped: Int32Array): Stop => ({
 })
 
 const { databaseUrl, database, dataDir } = workerData as ClosingPlace
-const work = makeClosingWork(await openDatabase(databaseUrl, database), makeClosingSpools(dataDir), { isAlone: true, pack: packTextNow })
+const work = makeClosingWork(await openDatabase(databaseUrl, database), makeClosingSpools(dataDir), {
+  isAlone: true,
+  pack: packTextNow,
+})
 
 /** Does a task of the pool. */
-export const gather = ({ task, stopped }: Stoppable<GatherTask>): Promise<Ended<Gathered>> => endOf(work.gather(task, stopOf(stopped)))
+export const gather = ({ task, stopped }: Stoppable<GatherTask>): Promise<Ended<Gathered>> =>
+  endOf(work.gather(task, stopOf(stopped)))
 
 /** Does a task of the pool. */
-export const writeViews = ({ task, stopped }: Stoppable<ViewsTask>): Promise<Ended<void>> => endOf(work.writeViews(task, stopOf(stopped)))
+export const writeViews = ({ task, stopped }: Stoppable<ViewsTask>): Promise<Ended<void>> =>
+  endOf(work.writeViews(task, stopOf(stopped)))

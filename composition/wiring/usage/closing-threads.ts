@@ -9,7 +9,10 @@ import { resultOf } from './closing-work.ts'
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./closing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
-/** The most that JavaScript may take on one thread. A month of 10^7 intervals in 100 clusters takes a tenth of it; each further cluster takes its sums of days. */
+/**
+ * The most that JavaScript may take on one thread. A month of 10^7 intervals in 100 clusters takes a tenth of it; each
+ * further cluster takes its sums of days.
+ */
 const heapMegabytes = 1024
 /** For what is young. With less, the intervals of a cluster are copied before they are passed on. */
 const youngMegabytes = 32
@@ -18,8 +21,11 @@ const youngMegabytes = 32
 const manyObjects = 250_000
 
 /**
- * Two threads read, which is short and mostly waits for the database. Writing takes longest: it leaves a core to requests, but for months of
- * many objects on a database server, for which each thread waits a part of the time. With SQLite, requests wait for the thread that writes.
+ * Two threads read, which is short and mostly waits for the database. Writing takes longest: it leaves a core to
+ * requests, but for months of many objects on a database server, for which each thread waits a part of the time. With
+ * SQLite, requests wait for the thread that writes.
+ *
+ * @internal
  */
 export const closingLanes = (databaseUrl: string, cores = availableParallelism()): MonthWork['lanes'] => {
   const all = Math.min(2, cores)
@@ -34,9 +40,9 @@ export interface ClosingThreads extends MonthWork {
 }
 
 /**
- * Does the work of closing months on threads, each with its own connections to the database, so that requests do not wait for it. Threads
- * start when they are first needed and end when nothing is closed. A task that is stopped ends by itself, soon: it may be in the middle of
- * a file or of a statement.
+ * Does the work of closing months on threads, each with its own connections to the database, so that requests do not
+ * wait for it. Threads start when they are first needed and end when nothing is closed. A task that is stopped ends by
+ * itself, soon: it may be in the middle of a file or of a statement.
  */
 export const makeClosingThreads = (place: ClosingPlace, lanes = closingLanes(place.databaseUrl)): ClosingThreads => {
   let pool: Piscina | undefined

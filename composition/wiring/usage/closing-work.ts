@@ -26,10 +26,16 @@ export interface ClosingWorkOptions {
 
 /** Composes the work of closing months on a database. */
 export const makeClosingWork = (db: SqlDatabase, spools: Spools, { isAlone, pack }: ClosingWorkOptions) =>
-  makeMonthWork({ inputs: makeSqlUsageInputs(db, { isAlone }), spools, digest: sha256, views: makeSqlUsageViewStore(db, pack)(db) })
+  makeMonthWork({
+    inputs: makeSqlUsageInputs(db, { isAlone }),
+    spools,
+    digest: sha256,
+    views: makeSqlUsageViewStore(db, pack)(db),
+  })
 
 /** How work ended on another thread or in another process, where a thrown error cannot be passed on as it is. */
-export type Ended<Result> = { readonly result: Result } | { readonly unavailable: string } | { readonly message: string; readonly stack: string }
+export type Ended<Result> =
+  { readonly result: Result } | { readonly unavailable: string } | { readonly message: string; readonly stack: string }
 
 export const endOf = async <Result>(work: Promise<Result>): Promise<Ended<Result>> => {
   try {

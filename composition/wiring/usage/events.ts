@@ -3,8 +3,16 @@ import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { makeSqlClusterFactStore, makeSqlUsageClusterStore, makeSqlUsageKindStore } from '../../../adapters/sql/usage/cluster-store.ts'
-import { makeSqlUsageIntervalStore, makeSqlUsageRetention, makeSqlUsageUpkeepStore } from '../../../adapters/sql/usage/interval-store.ts'
+import {
+  makeSqlClusterFactStore,
+  makeSqlUsageClusterStore,
+  makeSqlUsageKindStore,
+} from '../../../adapters/sql/usage/cluster-store.ts'
+import {
+  makeSqlUsageIntervalStore,
+  makeSqlUsageRetention,
+  makeSqlUsageUpkeepStore,
+} from '../../../adapters/sql/usage/interval-store.ts'
 import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
 import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
@@ -30,7 +38,13 @@ import {
   UsageEventTallyToken,
 } from '../../../core/usage/events/reports.ts'
 import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
-import { UsageClusterStoreToken, UsageEventUnitOfWorkToken, UsageKindStoreToken, UsageRetentionToken, UsageUpkeepUnitOfWorkToken } from '../../../core/usage/events/ports.ts'
+import {
+  UsageClusterStoreToken,
+  UsageEventUnitOfWorkToken,
+  UsageKindStoreToken,
+  UsageRetentionToken,
+  UsageUpkeepUnitOfWorkToken,
+} from '../../../core/usage/events/ports.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
 import type { IntakeSums } from '../../../core/usage/overview/intake.ts'
@@ -48,7 +62,9 @@ const intakeMilliseconds = 60_000
 /** While the server writes two, this process prepares the next. More of them leave fewer events to each. */
 const mysqlTransactions = 3
 
-/** Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log. */
+/**
+ * Events are what is reported, not what a person changes: they have tables of their own, and no rows in the audit log.
+ */
 /** Provides the events of usage. */
 export const provideUsageEvents: Provide = (container, boot) => {
   const { database } = boot
@@ -62,13 +78,29 @@ export const provideUsageEvents: Provide = (container, boot) => {
   container.provide(UsageKindStoreToken, () => makeSqlUsageKindStore(database))
   container.provide(UsageRetentionToken, () => makeSqlUsageRetention(database))
   container.provide(UsageEventUnitOfWorkToken, () =>
-    makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), objects: objects(tx), changes: changes(tx), intervals: intervals(tx), facts: facts(tx) }), unaudited),
+    makeSqlUnitOfWork(
+      database,
+      (tx) => ({
+        clusters: clusters(tx),
+        objects: objects(tx),
+        changes: changes(tx),
+        intervals: intervals(tx),
+        facts: facts(tx),
+      }),
+      unaudited,
+    ),
   )
-  container.provide(UsageUpkeepUnitOfWorkToken, () => makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited))
+  container.provide(UsageUpkeepUnitOfWorkToken, () =>
+    makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters(tx), upkeep: upkeep(tx) }), unaudited),
+  )
   const outages = makeSqlOutageStore(database)
   container.provide(OutageStoreToken, () => outages(database))
   container.provide(OutageUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(database, (tx, audit) => ({ outages: outages(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ outages: outages(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
   )
   container.provideValue(UsageEventTallyToken, newEventTally())
   container.provideValue(UsageReportersToken, { includePeople: boot.settings.usageReporters === 'anyone' })
@@ -86,7 +118,12 @@ export const provideUsageEvents: Provide = (container, boot) => {
       caches,
       ownCall: makeOwnCall(resolve(EntropyToken)),
       recent,
-      recordEvents: makeRecordEvents({ clock, kinds: resolve(UsageKindStoreToken), unitOfWork: resolve(UsageEventUnitOfWorkToken), recent }),
+      recordEvents: makeRecordEvents({
+        clock,
+        kinds: resolve(UsageKindStoreToken),
+        unitOfWork: resolve(UsageEventUnitOfWorkToken),
+        recent,
+      }),
       tally: resolve(UsageEventTallyToken),
       transactions: database.dialect === 'mysql' ? mysqlTransactions : 1,
     })
@@ -101,7 +138,12 @@ export const provideUsageEvents: Provide = (container, boot) => {
 /** Each instance writes what arrived at it, at most a minute after it has arrived. */
 const intakeSumsOf = ({ log, onStop }: Boot, overview: UsageOverviewStore): IntakeSums => {
   const sums = makeIntakeSums(overview)
-  const write = (): Promise<void> => sums.flush().catch((error: unknown) => log.warn({ error }, 'the sums of usage events were not written; they are with the next ones'))
+  const write = (): Promise<void> =>
+    sums
+      .flush()
+      .catch((error: unknown) =>
+        log.warn({ error }, 'the sums of usage events were not written; they are with the next ones'),
+      )
   let timer: NodeJS.Timeout | undefined
   onStop('sums of usage events', () => {
     clearTimeout(timer)

@@ -27,7 +27,13 @@ import type { FinalMonthBus } from '../../../core/usage/final-months/ports.ts'
 import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
 import type { GatherMonth, MonthReport, UsageInputs } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
-import { ConsumptionStoreToken, MonthReportToken, MonthStoreToken, MonthUnitOfWorkToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
+import {
+  ConsumptionStoreToken,
+  MonthReportToken,
+  MonthStoreToken,
+  MonthUnitOfWorkToken,
+  UsageInputsToken,
+} from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
 import type { Boot, Provide } from '../../boot.ts'
@@ -50,7 +56,13 @@ const closingProcessOf = ({ settings, onStop }: Boot): ClosingProcess | undefine
 
 const gatherHere = ({ database, settings }: Boot, inputs: UsageInputs, settle: SettleMonth): GatherMonth => {
   const spools = makeClosingSpools(settings.dataDir)
-  return makeGatherMonth({ settle, inputs, spools, digest: sha256, work: makeClosingWork(database, spools, { isAlone: false, pack: packText }) })
+  return makeGatherMonth({
+    settle,
+    inputs,
+    spools,
+    digest: sha256,
+    work: makeClosingWork(database, spools, { isAlone: false, pack: packText }),
+  })
 }
 
 const reportHere = ({ database, onStop }: Boot): MonthReport => {
@@ -63,14 +75,19 @@ const finalMonthBusOf = ({ settings, secretBox }: Boot, resolve: Resolve): Final
   const busUrl = settings.busUrl.reveal()
   if (busUrl === 'inproc:') return noFinalMonthBus
   const safe = makeSealedKeys(secretBox, resolve(EntropyToken))
-  return makeNatsFinalMonthBus({ servers: natsServers(busUrl), login: makeFinalMonthsLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }) })
+  return makeNatsFinalMonthBus({
+    servers: natsServers(busUrl),
+    login: makeFinalMonthsLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }),
+  })
 }
 
 /** Returns how the contracts of an account in a month are read. */
 const contractsIn =
   (overview: UsageOverviewStore): AnnounceStores['contractsIn'] =>
   async (ownerId, month) =>
-    (await overview.runningContracts(ownerId, month, monthBounds(month), new Date((monthEnd(month) - 1) * 1000))).map(({ contract }) => contract)
+    (await overview.runningContracts(ownerId, month, monthBounds(month), new Date((monthEnd(month) - 1) * 1000))).map(
+      ({ contract }) => contract,
+    )
 
 /** Provides the months of usage. */
 export const provideUsageMonths: Provide = (container, boot) => {
@@ -89,7 +106,13 @@ export const provideUsageMonths: Provide = (container, boot) => {
     const outbox = resolve(BindMailOutboxToken)
     const unitOfWork = makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ months: months(tx), audit, mail: outbox(tx), events: finalMonths(tx), contractsIn: contractsIn(overview(tx)) }),
+      (tx, audit) => ({
+        months: months(tx),
+        audit,
+        mail: outbox(tx),
+        events: finalMonths(tx),
+        contractsIn: contractsIn(overview(tx)),
+      }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
     return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
@@ -109,7 +132,15 @@ export const provideUsageMonths: Provide = (container, boot) => {
     makeCloseMonth({
       gather:
         closing?.gather ??
-        gatherHere(boot, inputs, makeSettleMonth({ clock: resolve(ClockToken), clusters: resolve(UsageClusterStoreToken), unitOfWork: resolve(UsageUpkeepUnitOfWorkToken) })),
+        gatherHere(
+          boot,
+          inputs,
+          makeSettleMonth({
+            clock: resolve(ClockToken),
+            clusters: resolve(UsageClusterStoreToken),
+            unitOfWork: resolve(UsageUpkeepUnitOfWorkToken),
+          }),
+        ),
       digest: sha256,
       clock: resolve(ClockToken),
       leases: resolve(LeaseStoreToken),

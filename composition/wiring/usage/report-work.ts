@@ -8,7 +8,8 @@ import type { ReportRenderer } from '../../../core/usage/reports/ports.ts'
 import { makeWriteReport } from '../../../core/usage/reports/month-report.ts'
 
 /** Returns the bytes of a picture in a `data:` URL; undefined if the text is empty. */
-const pictureIn = (dataUrl: string): Uint8Array | undefined => (dataUrl === '' ? undefined : new Uint8Array(Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64')))
+const pictureIn = (dataUrl: string): Uint8Array | undefined =>
+  dataUrl === '' ? undefined : new Uint8Array(Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64'))
 
 /** Composes the writing of reports on a database. */
 export const makeReportWork = (db: SqlDatabase, renderer: ReportRenderer): MonthReport => {
@@ -20,5 +21,12 @@ export const makeReportWork = (db: SqlDatabase, renderer: ReportRenderer): Month
       return { logo: pictureIn(logo), color: primaryColor }
     },
   }
-  return { write: makeWriteReport({ views: makeSqlUsageViewStore(db)(db), frame, renderer, reports: makeSqlUsageReportStore(db)(db) }) }
+  return {
+    write: makeWriteReport({
+      views: makeSqlUsageViewStore(db)(db),
+      frame,
+      renderer,
+      reports: makeSqlUsageReportStore(db)(db),
+    }),
+  }
 }

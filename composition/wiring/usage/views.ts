@@ -5,7 +5,10 @@ import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
 import type { Provide } from '../../boot.ts'
 
-/** Provides the views and reports of usage, and the reports on namespaces. Views and reports of months are written where months are closed. */
+/**
+ * Provides the views and reports of usage, and the reports on namespaces. Views and reports of months are written where
+ * months are closed.
+ */
 export const provideUsageViews: Provide = (container, { database }) => {
   const views = makeSqlUsageViewStore(database)
   const reports = makeSqlUsageReportStore(database)

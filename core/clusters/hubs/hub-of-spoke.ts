@@ -7,7 +7,16 @@ import type { Cluster } from '../types.ts'
 import type { ClusterInfoReader, Hub, HubKey, HubKind, HubObject, Hubs, SpokeHubs } from './ports.ts'
 import { clusterSetLabel, managedClusterKind } from './ports.ts'
 import { makeSpokeSupplies } from './spoke-needs.ts'
-import { agentNamespace, bootstrapSecret, claimedUid, configMapKind, isAccepted, klusterletKind, publicNamespace, secretKind } from './types.ts'
+import {
+  agentNamespace,
+  bootstrapSecret,
+  claimedUid,
+  configMapKind,
+  isAccepted,
+  klusterletKind,
+  publicNamespace,
+  secretKind,
+} from './types.ts'
 
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
 const agentSecrets = ['hub-kubeconfig-secret', bootstrapSecret]
@@ -39,27 +48,41 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
     const namespace = textAt(body, 'spec', 'namespace') || agentNamespace
     for (const name of agentSecrets) {
       const address = clusterInfo.addressOf(decodedText(await textIn(spoke, secretKind, { namespace, name })))
-      if (address !== undefined) return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
+      if (address !== undefined)
+        return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
     }
     return []
   }
 
-  /** Returns the agents on a cluster; none if it does not respond. Hosted agents manage another cluster than the one on which they are. */
+  /**
+   * Returns the agents on a cluster; none if it does not respond. Hosted agents manage another cluster than the one on
+   * which they are.
+   */
   const agentsOn = async (call: SignedInCall<never>, cluster: Cluster): Promise<readonly Agents[]> => {
     if (!cluster.hasCredential) return []
-    const grant = await authorizer.authorize(call.principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_view')
+    const grant = await authorizer.authorize(
+      call.principal,
+      { type: 'cluster', account: cluster.ownerName, name: cluster.name },
+      'can_view',
+    )
     if (isLeft(grant) || grant.right.objectId !== cluster.id) return []
     const spoke = await hubs.openSpoke(call, grant.right)
     if (isLeft(spoke)) return []
     const klusterlets = await spoke.right.list(klusterletKind)
     if (isLeft(klusterlets)) return []
-    const own = klusterlets.right.filter(({ isDeleting, body }) => !isDeleting && !textAt(body, 'spec', 'deployOption', 'mode').includes('Hosted'))
+    const own = klusterlets.right.filter(
+      ({ isDeleting, body }) => !isDeleting && !textAt(body, 'spec', 'deployOption', 'mode').includes('Hosted'),
+    )
     return (await Promise.all(own.slice(0, maxKlusterlets).map((each) => agentsOf(spoke.right, each)))).flat()
   }
 
   const openHub = async (call: SignedInCall<never>, hub: Cluster): Promise<Hub | undefined> => {
     if (!hub.managers.includes('OCMHub') || call.signal.aborted) return undefined
-    const grant = await authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_view')
+    const grant = await authorizer.authorize(
+      call.principal,
+      { type: 'hub', account: hub.ownerName, name: hub.name },
+      'can_view',
+    )
     if (isLeft(grant)) return undefined
     const opened = await hubs.open(call, grant.right)
     return isLeft(opened) ? undefined : opened.right
@@ -68,14 +91,31 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
   /** Reports whether agents reach the hub: at the address of its record, or at the one that it publishes. */
   const isReached = async (opened: Hub, hub: Cluster, server: string): Promise<boolean> => {
     if (server === hub.endpoint) return true
-    const published = clusterInfo.addressOf(await textIn(opened, configMapKind, { namespace: publicNamespace, name: 'cluster-info' }))
+    const published = clusterInfo.addressOf(
+      await textIn(opened, configMapKind, { namespace: publicNamespace, name: 'cluster-info' }),
+    )
     return published?.server === server
   }
 
-  /** The agents may state any name: it must be that of an accepted cluster that has no other UID, and no other record. */
-  const nameOn = async (opened: Hub, hub: Cluster, cluster: Cluster, agents: readonly Agents[], records: readonly Cluster[]): Promise<string | undefined> => {
+  /**
+   * The agents may state any name: it must be that of an accepted cluster that has no other UID, and no other record.
+   */
+  const nameOn = async (
+    opened: Hub,
+    hub: Cluster,
+    cluster: Cluster,
+    agents: readonly Agents[],
+    records: readonly Cluster[],
+  ): Promise<string | undefined> => {
     for (const { managedClusterName: name, server } of agents) {
-      if (name === '' || records.some(({ id, hubClusterUid, managedClusterName }) => id !== cluster.id && hubClusterUid === hub.uid && managedClusterName === name)) continue
+      if (
+        name === '' ||
+        records.some(
+          ({ id, hubClusterUid, managedClusterName }) =>
+            id !== cluster.id && hubClusterUid === hub.uid && managedClusterName === name,
+        )
+      )
+        continue
       const managed = await opened.get(managedClusterKind, { name })
       if (isLeft(managed) || managed.right === undefined || managed.right.isDeleting) continue
       if (!isAccepted(managed.right) || !['', cluster.uid].includes(claimedUid(managed.right))) continue
@@ -92,7 +132,8 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
         const api = await openHub(call, hub)
         if (api === undefined) continue
         opened.push({ hub, api })
-        // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never surveyed.
+        // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never
+        // surveyed.
         const managed = cluster.uid === '' ? undefined : await api.list(managedClusterKind)
         if (managed === undefined || isLeft(managed)) continue
         const same = managed.right.find((each) => !each.isDeleting && claimedUid(each) === cluster.uid)
@@ -120,17 +161,30 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
 const patienceMilliseconds = 2_500
 
 /**
- * Reads from the hub of a cluster in which cluster set it is. Returns empty text if it is in none, or the hub does not manage it, and
- * undefined if that is not known: no hub is recorded, the caller may not view it, or it does not respond. A spoke that the hub does not
- * know the identity of gets what is missing on it: releases before did not write that.
+ * Reads from the hub of a cluster in which cluster set it is. Returns empty text if it is in none, or the hub does not
+ * manage it, and undefined if that is not known: no hub is recorded, the caller may not view it, or it does not
+ * respond. A spoke that the hub does not know the identity of gets what is missing on it: releases before did not write
+ * that.
  */
-export const makeReadSetOfSpoke = ({ authorizer, clusters, hubs }: { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid'>; readonly hubs: Hubs }) => {
+export const makeReadSetOfSpoke = ({
+  authorizer,
+  clusters,
+  hubs,
+}: {
+  readonly authorizer: Authorizer
+  readonly clusters: Pick<ClusterStore, 'findByUid'>
+  readonly hubs: Hubs
+}) => {
   const { supply } = makeSpokeSupplies({ authorizer, hubs })
   return async (call: SignedInCall<never>, cluster: Cluster): Promise<string | undefined> => {
     const { ownerId, hubClusterUid, managedClusterName: name } = cluster
     const record = hubClusterUid === '' || name === '' ? undefined : await clusters.findByUid(ownerId, hubClusterUid)
     if (record === undefined) return undefined
-    const grant = await authorizer.authorize(call.principal, { type: 'hub', account: record.ownerName, name: record.name }, 'can_view')
+    const grant = await authorizer.authorize(
+      call.principal,
+      { type: 'hub', account: record.ownerName, name: record.name },
+      'can_view',
+    )
     if (isLeft(grant)) return undefined
     const hub = await hubs.open({ ...call, signal: AbortSignal.timeout(patienceMilliseconds) }, grant.right)
     const managed = isLeft(hub) ? hub : await hub.right.get(managedClusterKind, { name })

@@ -31,7 +31,14 @@ export const HubRefused = defineFailure(
 )
 
 /** The failures of a route that reads from a hub. */
-export const hubReadFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, NotAHub, HubDenied] as const
+export const hubReadFailures = [
+  ClusterMissing,
+  ClusterNotConnected,
+  ClusterUnreachable,
+  CredentialRefused,
+  NotAHub,
+  HubDenied,
+] as const
 /** The failures of a route that changes objects of a hub. */
 export const hubChangeFailures = [...hubReadFailures, HubConflict, HubRefused] as const
 export type HubReadFailure = ReturnType<(typeof hubReadFailures)[number]>
@@ -45,10 +52,22 @@ export interface HubKind {
 }
 
 const clusterApi = 'cluster.open-cluster-management.io/v1beta2'
-export const managedClusterKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1', kind: 'ManagedCluster', plural: 'managedclusters' }
+export const managedClusterKind: HubKind = {
+  apiVersion: 'cluster.open-cluster-management.io/v1',
+  kind: 'ManagedCluster',
+  plural: 'managedclusters',
+}
 export const namespaceKind: HubKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
-export const clusterSetKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSet', plural: 'managedclustersets' }
-export const clusterSetBindingKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSetBinding', plural: 'managedclustersetbindings' }
+export const clusterSetKind: HubKind = {
+  apiVersion: clusterApi,
+  kind: 'ManagedClusterSet',
+  plural: 'managedclustersets',
+}
+export const clusterSetBindingKind: HubKind = {
+  apiVersion: clusterApi,
+  kind: 'ManagedClusterSetBinding',
+  plural: 'managedclustersetbindings',
+}
 
 /** The label on a ManagedCluster with the name of its cluster set. */
 export const clusterSetLabel = 'cluster.open-cluster-management.io/clusterset'
@@ -82,7 +101,10 @@ export interface HubSelection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** How many objects the hub returns at a time; 500 by default, 1,000 if only their metadata is read. Fewer for kinds whose objects are large. */
+  /**
+   * How many objects the hub returns at a time; 500 by default, 1,000 if only their metadata is read. Fewer for kinds
+   * whose objects are large.
+   */
   readonly pageSize?: number
   /** The bodies need only `metadata`: about half the bytes for the hub to send and for this service to parse. */
   readonly isMetadataOnly?: boolean
@@ -93,7 +115,10 @@ export type PatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
-/** A change to one object: a merge patch (RFC 7396), in which null removes a key, or a JSON Patch, which can replace a whole map. */
+/**
+ * A change to one object: a merge patch (RFC 7396), in which null removes a key, or a JSON Patch, which can replace a
+ * whole map.
+ */
 export type HubEdit = { readonly merge: FreeObject } | { readonly operations: readonly PatchOperation[] }
 
 /** What `edit` did. `unchanged`: there was nothing to change. */
@@ -103,9 +128,9 @@ export type Edited = 'changed' | 'unchanged' | 'missing'
 export type Created = 'created' | 'exists' | 'unplaced'
 
 /**
- * The objects of one hub, or of one spoke, for the duration of one request or one task. Each call to the cluster is bounded in time and size. A read ends when the
- * client disconnects; a change is completed, so that it can be recorded. Failures follow docs/decisions/hub-calls.md: a refused
- * credential is never the caller's 401 or 403.
+ * The objects of one hub, or of one spoke, for the duration of one request or one task. Each call to the cluster is
+ * bounded in time and size. A read ends when the client disconnects; a change is completed, so that it can be recorded.
+ * Failures follow docs/decisions/hub-calls.md: a refused credential is never the caller's 401 or 403.
  */
 export interface Hub {
   readonly id: ClusterId
@@ -114,8 +139,8 @@ export interface Hub {
   /** Lists the selected objects of a kind, over as many pages as there are. */
   list(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly HubObject[]>
   /**
-   * Lists all objects of a kind, and returns what `take` returns for the JSON text of each page, exactly as the hub sent it. It is
-   * called for each page as it arrives, so that the pages are not all processed at once.
+   * Lists all objects of a kind, and returns what `take` returns for the JSON text of each page, exactly as the hub
+   * sent it. It is called for each page as it arrives, so that the pages are not all processed at once.
    */
   pages<A>(kind: HubKind, take: (text: string) => A): Outcome<HubReadFailure, readonly A[]>
   /** Returns the number of objects of a kind. Reads one of them, if the hub says how many more there are. */
@@ -127,9 +152,10 @@ export interface Hub {
   /** Creates an object. An existing one stays as it is: the caller must compare it. */
   create(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, Created>
   /**
-   * Reads an object and changes it only if it is still as it was read. `change` returns undefined if there is nothing to change, or
-   * a failure if a rule forbids the change. If another request changes the object at the same time, it is read and judged again,
-   * at most 5 times, then HubConflict. `known` is the object if it was read before: then it is not read a second time.
+   * Reads an object and changes it only if it is still as it was read. `change` returns undefined if there is nothing
+   * to change, or a failure if a rule forbids the change. If another request changes the object at the same time, it is
+   * read and judged again, at most 5 times, then HubConflict. `known` is the object if it was read before: then it is
+   * not read a second time.
    */
   edit<F extends Failure = never>(
     kind: HubKind,
@@ -138,20 +164,30 @@ export interface Hub {
     known?: HubObject,
   ): Outcome<HubChangeFailure | F, Edited>
   /**
-   * Creates an object or changes the fields that this service owns in it, by server-side apply. Returns undefined if its namespace
-   * does not exist. HubConflict: another manager owns one of the fields.
+   * Creates an object or changes the fields that this service owns in it, by server-side apply. Returns undefined if
+   * its namespace does not exist. HubConflict: another manager owns one of the fields.
    */
   apply(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
   /** Posts to a subresource, such as `token` of a service account. Returns undefined if the object does not exist. */
-  createWithin(kind: HubKind, key: HubKey, subresource: string, content: FreeObject): Outcome<HubChangeFailure, FreeObject | undefined>
+  createWithin(
+    kind: HubKind,
+    key: HubKey,
+    subresource: string,
+    content: FreeObject,
+  ): Outcome<HubChangeFailure, FreeObject | undefined>
   /**
-   * Replaces a subresource, such as `approval` of a certificate signing request, if the object is still as it was read. Returns
-   * undefined if it does not exist. HubConflict: it was changed since.
+   * Replaces a subresource, such as `approval` of a certificate signing request, if the object is still as it was read.
+   * Returns undefined if it does not exist. HubConflict: it was changed since.
    */
-  replaceWithin(kind: HubKind, object: HubObject, subresource: string, body: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
+  replaceWithin(
+    kind: HubKind,
+    object: HubObject,
+    subresource: string,
+    body: FreeObject,
+  ): Outcome<HubChangeFailure, HubObject | undefined>
   /**
-   * Deletes exactly this object, not another one that has its name by now, and with `asRead` only if it is still as it was read. Returns
-   * true if it was deleted by this call.
+   * Deletes exactly this object, not another one that has its name by now, and with `asRead` only if it is still as it
+   * was read. Returns true if it was deleted by this call.
    */
   remove(kind: HubKind, object: HubObject, options?: { readonly asRead: boolean }): Outcome<HubChangeFailure, boolean>
 }
@@ -159,12 +195,18 @@ export interface Hub {
 /** Opens hubs on behalf of callers, for other parts. */
 export interface Hubs {
   /**
-   * Opens the cluster that authorization found. Requests have the stored credential, or the caller's identity where the record
-   * asks for impersonation. Whether the cluster is a hub shows in the first answer.
+   * Opens the cluster that authorization found. Requests have the stored credential, or the caller's identity where the
+   * record asks for impersonation. Whether the cluster is a hub shows in the first answer.
    */
-  open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
+  open(
+    call: SignedInCall<never>,
+    grant: AccessGrant,
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
   /** The same for a cluster that a hub manages or is to manage; the messages of failures say spoke. */
-  openSpoke(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
+  openSpoke(
+    call: SignedInCall<never>,
+    grant: AccessGrant,
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
 }
 export const HubsToken = token<Hubs>('clusters.Hubs')
 
@@ -176,7 +218,9 @@ export interface HubAddress {
   readonly authorityPem: string | undefined
 }
 
-/** Reads the kubeconfig without users that a hub publishes for clusters that join it. Bounded in size, and never throws. */
+/**
+ * Reads the kubeconfig without users that a hub publishes for clusters that join it. Bounded in size, and never throws.
+ */
 export interface ClusterInfoReader {
   /** Returns undefined if the text is not a kubeconfig, or its first cluster has no https address. */
   addressOf(kubeconfig: string): HubAddress | undefined
@@ -190,11 +234,14 @@ export interface FoundHub {
 }
 
 /**
- * Finds the hubs of spokes among the hubs of the same account, for other parts. Hubs that the caller may not view, or that do not
- * respond, are skipped.
+ * Finds the hubs of spokes among the hubs of the same account, for other parts. Hubs that the caller may not view, or
+ * that do not respond, are skipped.
  */
 export interface SpokeHubs {
-  /** Returns the hub whose ManagedCluster has the UID of the cluster, or else that to which the agents on the cluster belong. */
+  /**
+   * Returns the hub whose ManagedCluster has the UID of the cluster, or else that to which the agents on the cluster
+   * belong.
+   */
   find(call: SignedInCall<never>, cluster: Cluster): Promise<FoundHub | undefined>
   /** Returns the name under which the hub with that UID manages the cluster, by the agents on the cluster alone. */
   nameByAgents(call: SignedInCall<never>, cluster: Cluster, hubUid: string): Promise<string | undefined>
@@ -213,13 +260,15 @@ export interface SpokeIdentity {
 /** Writes what the controllers of a hub need on a spoke, for other parts. */
 export interface SpokeSupplies {
   /**
-   * Writes the claims with the UID and the identity of a spoke, which its agents report to the hub but do not make, and the rights of the work
-   * agent for feature sets. What exists stays, unless this service has made it. A spoke whose agents have no claims gets the rights only.
+   * Writes the claims with the UID and the identity of a spoke, which its agents report to the hub but do not make, and
+   * the rights of the work agent for feature sets. What exists stays, unless this service has made it. A spoke whose
+   * agents have no claims gets the rights only.
    */
   write(spoke: Hub, identity: SpokeIdentity): Outcome<HubChangeFailure, void>
   /**
-   * Does the same for a spoke that its hub does not know the identity of, with the credential of its record. Returns true if it was written: a
-   * record without a credential, a spoke that does not respond, and one that refuses are left as they are.
+   * Does the same for a spoke that its hub does not know the identity of, with the credential of its record. Returns
+   * true if it was written: a record without a credential, a spoke that does not respond, and one that refuses are left
+   * as they are.
    */
   supply(call: SignedInCall<never>, record: Cluster, managed: HubObject): Promise<boolean>
 }
@@ -230,8 +279,8 @@ export type SpokeRemovalFailure = HubReadFailure | SubmitFailure | Failure<'Acce
 /** Removes spokes from the hubs of their account, for other parts. */
 export interface SpokeRemovals {
   /**
-   * Accepts the removal of a spoke from its hub as a task, which deletes the record of the spoke at its end. Failure besides those of
-   * the hub: AccessDenied if the caller may not remove spokes from that hub.
+   * Accepts the removal of a spoke from its hub as a task, which deletes the record of the spoke at its end. Failure
+   * besides those of the hub: AccessDenied if the caller may not remove spokes from that hub.
    */
   removeWithRecord(
     call: SignedInCall<SubmittedTask>,

@@ -21,10 +21,16 @@ import {
 const workRoleLabel = 'open-cluster-management.io/aggregate-to-work'
 
 /** Feature sets contain releases of Flux. The role `admin`, which the work agent has, does not contain them. */
-const workRules = [{ apiGroups: ['helm.toolkit.fluxcd.io'], resources: ['helmreleases'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] }]
+const workRules = [
+  {
+    apiGroups: ['helm.toolkit.fluxcd.io'],
+    resources: ['helmreleases'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+  },
+]
 
 /** Returns the value of the claim with the identity of a spoke. JSON is YAML. */
-export const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
+const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
   toWireJson({ clusterMetadata: { uid, name, clusterManagers: [...new Set([...managers, 'OCMSpoke'])] } })
 
 interface Need {
@@ -42,11 +48,16 @@ const needsOf = (identity: SpokeIdentity): readonly Need[] => [
   { kind: clusterClaimKind, name: distribution.infoClaim, key: 'spec', content: { value: infoClaimValue(identity) } },
 ]
 
-const contentOf = ({ labels, key, content }: Need): FreeObject => ({ metadata: { labels: { ...labels, [managedByLabel]: managedByValue } }, [key]: content })
+const contentOf = ({ labels, key, content }: Need): FreeObject => ({
+  metadata: { labels: { ...labels, [managedByLabel]: managedByValue } },
+  [key]: content,
+})
 
 /** An object that this service has made gets the wanted content; one of another program stays. */
 const renewed = (need: Need) => (found: HubObject) =>
-  right(isMadeByUs(found) && !isSameJson(at(found.body, need.key), need.content) ? { merge: contentOf(need) } : undefined)
+  right(
+    isMadeByUs(found) && !isSameJson(at(found.body, need.key), need.content) ? { merge: contentOf(need) } : undefined,
+  )
 
 const write: SpokeSupplies['write'] = async (spoke, identity) => {
   for (const need of needsOf(identity)) {
@@ -54,19 +65,37 @@ const write: SpokeSupplies['write'] = async (spoke, identity) => {
     const created = await spoke.create(kind, { name }, contentOf(need))
     if (isLeft(created) && created.left.tag === 'NotAHub') continue
     if (isLeft(created)) return created
-    const kept = created.right === 'exists' ? await spoke.edit(kind, { name }, renewed(need)) : right('unchanged' as const)
+    const kept =
+      created.right === 'exists' ? await spoke.edit(kind, { name }, renewed(need)) : right('unchanged' as const)
     if (isLeft(kept)) return kept
   }
   return right(undefined)
 }
 
 /** Writes to spokes as `SpokeSupplies` describes. */
-export const makeSpokeSupplies = ({ authorizer, hubs }: { readonly authorizer: Authorizer; readonly hubs: Hubs }): SpokeSupplies => ({
+export const makeSpokeSupplies = ({
+  authorizer,
+  hubs,
+}: {
+  readonly authorizer: Authorizer
+  readonly hubs: Hubs
+}): SpokeSupplies => ({
   write,
   async supply(call, record, managed) {
-    if (!record.hasCredential || record.uid === '' || !isAccepted(managed) || managed.isDeleting || isIdentified(managed)) return false
+    if (
+      !record.hasCredential ||
+      record.uid === '' ||
+      !isAccepted(managed) ||
+      managed.isDeleting ||
+      isIdentified(managed)
+    )
+      return false
     if (!['', record.uid].includes(claimedUid(managed))) return false
-    const grant = await authorizer.authorize(call.principal, { type: 'cluster', account: record.ownerName, name: record.name }, 'can_view')
+    const grant = await authorizer.authorize(
+      call.principal,
+      { type: 'cluster', account: record.ownerName, name: record.name },
+      'can_view',
+    )
     if (isLeft(grant) || grant.right.objectId !== record.id) return false
     const spoke = await hubs.openSpoke(call, grant.right)
     if (isLeft(spoke)) return false

@@ -9,8 +9,8 @@ const accountApi = 'authentication.k8s.appscode.com'
 const rightsApi = 'authorization.k8s.appscode.com/v1alpha1'
 
 /**
- * The names of the distribution whose controllers act on hubs and spokes: API groups, keys and the features that it cannot do
- * without. Everything that is specific to it is here; the names of Open Cluster Management and Flux are not.
+ * The names of the distribution whose controllers act on hubs and spokes: API groups, keys and the features that it
+ * cannot do without. Everything that is specific to it is here; the names of Open Cluster Management and Flux are not.
  */
 export const distribution = {
   kinds: {
@@ -20,29 +20,49 @@ export const distribution = {
     /** What is installed on a cluster set; it has the name of the set. */
     setProfile: { apiVersion: profileApi, kind: 'ManagedClusterSetProfile', plural: 'managedclustersetprofiles' },
     /** What is installed on one spoke; namespace and name are the name of the spoke. */
-    profileBinding: { apiVersion: profileApi, kind: 'ManagedClusterProfileBinding', plural: 'managedclusterprofilebindings' },
+    profileBinding: {
+      apiVersion: profileApi,
+      kind: 'ManagedClusterProfileBinding',
+      plural: 'managedclusterprofilebindings',
+    },
     /** A user of this platform on a hub. */
     account: { apiVersion: `${accountApi}/v1alpha1`, kind: 'Account', plural: 'accounts' },
     /** A role on one spoke, in whose namespace it is. */
-    spokeRoleBinding: { apiVersion: rightsApi, kind: 'ManagedClusterRoleBinding', plural: 'managedclusterrolebindings' },
+    spokeRoleBinding: {
+      apiVersion: rightsApi,
+      kind: 'ManagedClusterRoleBinding',
+      plural: 'managedclusterrolebindings',
+    },
     /** A role on the spokes of a cluster set. */
-    setRoleBinding: { apiVersion: rightsApi, kind: 'ManagedClusterSetRoleBinding', plural: 'managedclustersetrolebindings' },
+    setRoleBinding: {
+      apiVersion: rightsApi,
+      kind: 'ManagedClusterSetRoleBinding',
+      plural: 'managedclustersetrolebindings',
+    },
   } satisfies Readonly<Record<string, HubKind>>,
   /** The name of a user's Account, and the user that requests through the hub have. */
   userPrefix: 'ace.user.',
   /** The key under which an Account and a request have the id of the organization. */
   organizationKey: 'ace.appscode.com/org-id',
-  /** The label on the namespace of a client organization, which has the name of the organization: `true`, or `terminating`. */
+  /**
+   * The label on the namespace of a client organization, which has the name of the organization: `true`, or
+   * `terminating`.
+   */
   clientOrgLabel: 'ace.appscode.com/client-org',
   /** The label on a role binding with its user: the id, or the name of the user's Account. */
   userLabel: `${accountApi}/user`,
   /** The label on an Account with the id of the account of this platform to whose members it belongs. */
   ownerLabel: `${accountApi}/hub-owner`,
-  /** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
+  /**
+   * The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile.
+   */
   profileSetPrefix: 'cp-',
   /** The add-on that installs the GitOps engine on a spoke. */
   gitOpsAddOn: 'fluxcd-addon',
-  /** The claim of a spoke with its name, UID and managers, as YAML. The controllers give features to no cluster set with a spoke that lacks it. */
+  /**
+   * The claim of a spoke with its name, UID and managers, as YAML. The controllers give features to no cluster set with
+   * a spoke that lacks it.
+   */
   infoClaim: 'cluster.ace.info',
   /** The claim of a spoke that lists its features, as YAML. */
   featuresClaim: 'features.ace.info',
@@ -70,25 +90,45 @@ export const hubIdentity = (userId: UserId, accountId: AccountId): ImpersonatedU
   extra: { [distribution.organizationKey]: String(accountId) },
 })
 
-/** Kinds of Kubernetes and of Open Cluster Management that several parts use on hubs and spokes. Those of one part are in that part. */
+/**
+ * Kinds of Kubernetes and of Open Cluster Management that several parts use on hubs and spokes. Those of one part are
+ * in that part.
+ */
 export const configMapKind: HubKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
 export const secretKind: HubKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
 export const serviceAccountKind: HubKind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts' }
 /** On a spoke: the agents of one hub. */
-export const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }
+export const klusterletKind: HubKind = {
+  apiVersion: 'operator.open-cluster-management.io/v1',
+  kind: 'Klusterlet',
+  plural: 'klusterlets',
+}
 /** The objects that a hub sends to a spoke, in the namespace of the spoke, and what the spoke reports of them. */
-export const manifestWorkKind: HubKind = { apiVersion: 'work.open-cluster-management.io/v1', kind: 'ManifestWork', plural: 'manifestworks' }
+export const manifestWorkKind: HubKind = {
+  apiVersion: 'work.open-cluster-management.io/v1',
+  kind: 'ManifestWork',
+  plural: 'manifestworks',
+}
 
 /** On a spoke: what the agents report to the hub as `status.clusterClaims`. */
-export const clusterClaimKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1alpha1', kind: 'ClusterClaim', plural: 'clusterclaims' }
-export const clusterRoleKind: HubKind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles' }
+export const clusterClaimKind: HubKind = {
+  apiVersion: 'cluster.open-cluster-management.io/v1alpha1',
+  kind: 'ClusterClaim',
+  plural: 'clusterclaims',
+}
+export const clusterRoleKind: HubKind = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+}
 
 /** On objects that this service makes on hubs and spokes. */
 export const managedByLabel = 'app.kubernetes.io/managed-by'
 export const managedByValue = 'moorage'
 
 /** Reports whether this service has made an object. */
-export const isMadeByUs = ({ body }: Pick<HubObject, 'body'>): boolean => textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
+export const isMadeByUs = ({ body }: Pick<HubObject, 'body'>): boolean =>
+  textAt(body, 'metadata', 'labels', managedByLabel) === managedByValue
 
 /** The cluster role on a spoke with the rights that the work agent needs for feature sets. */
 export const workRoleName = 'moorage:feature-releases'
@@ -112,14 +152,15 @@ export const claimText = ({ body }: Pick<HubObject, 'body'>, name: string): stri
 }
 
 /** Reports whether a hub knows the identity of a spoke: its controllers give features to no other. */
-export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean => claimText(managed, distribution.infoClaim) !== undefined
+export const isIdentified = (managed: Pick<HubObject, 'body'>): boolean =>
+  claimText(managed, distribution.infoClaim) !== undefined
 
 /** Returns the UID that a spoke claims; empty if its agent does not publish it, as that of a plain spoke. */
 export const claimedUid = (cluster: Pick<HubObject, 'body'>): string => claimText(cluster, uidClaim) ?? ''
 
 /**
- * Returns the address that a spoke states for its own API server; empty if it states none. Pages show it as a link, so only an address of HTTP is
- * taken: a spoke may state any text.
+ * Returns the address that a spoke states for its own API server; empty if it states none. Pages show it as a link, so
+ * only an address of HTTP is taken: a spoke may state any text.
  */
 export const statedUrl = ({ body }: Pick<HubObject, 'body'>): string => {
   const url = textAt(listAt(body, 'spec', 'managedClusterClientConfigs')[0], 'url')

@@ -36,7 +36,15 @@ const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, t
 
 /** Returns a Kubernetes Status for a missing object, as a cluster would. */
 const notFound = (message: string): WiderAnswer =>
-  jsonAnswer(404, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotFound', code: 404 })
+  jsonAnswer(404, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: 'NotFound',
+    code: 404,
+  })
 
 /** An address that the policy rejects is a configuration error of this service, not of the request. */
 export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
@@ -45,8 +53,10 @@ export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
 /** In bytes. */
 const limit = 256 * 1024
 
-/** Reads the JSON body of a computed form. */
-export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined): Outcome<Failure<'ProxyBodyRefused'>, unknown> => {
+/** Reads the JSON body of a computed form. @internal */
+export const readSmallJson = async (
+  body: AsyncIterable<Uint8Array> | undefined,
+): Outcome<Failure<'ProxyBodyRefused'>, unknown> => {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
   let bytes = 0
@@ -58,8 +68,13 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
     }
     const parsed = parseJson(text + decoder.decode())
     if (parsed.ok) return right(parsed.value)
-    if (parsed.why === 'repeated-key') return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.`))
-    return left(ProxyBodyRefused(parsed.why === 'reserved-key' ? `The key "${reservedKey}" is reserved.` : 'The body is not JSON.'))
+    if (parsed.why === 'repeated-key')
+      return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.`))
+    return left(
+      ProxyBodyRefused(
+        parsed.why === 'reserved-key' ? `The key "${reservedKey}" is reserved.` : 'The body is not JSON.',
+      ),
+    )
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }
@@ -71,9 +86,11 @@ const metadataOnly = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.
 
 const isOk = (answer: ClusterAnswer): boolean => answer.status === 200
 const asIs = (answer: ClusterAnswer): WiderAnswer => ({ status: answer.status, text: answer.text })
-const groupPath = (group: string, version: string): string => (group === 'core' ? `/api/${version}` : `/apis/${group}/${version}`)
+const groupPath = (group: string, version: string): string =>
+  group === 'core' ? `/api/${version}` : `/apis/${group}/${version}`
 
-const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
+const getObject = (ask: Ask, ref: ResourceRef) =>
+  ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
 
 /** Returns the query of a list with one more field selector. A list that is filtered here cannot be watched. */
 const listQuery = (
@@ -95,9 +112,18 @@ const eventsOf = async (ask: Ask, ref: ResourceRef, query: string): Computed => 
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
-  const selected = listQuery(query, { fieldSelector: `involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}` })
+  const selected = listQuery(query, {
+    fieldSelector: `involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}`,
+  })
   if (isLeft(selected)) return selected
-  const events = encodedResourcePath({ group: 'core', version: 'v1', namespace: ref.namespace, resource: 'events', name: undefined, subresource: undefined })
+  const events = encodedResourcePath({
+    group: 'core',
+    version: 'v1',
+    namespace: ref.namespace,
+    resource: 'events',
+    name: undefined,
+    subresource: undefined,
+  })
   return map(asIs)(await ask({ method: 'GET', target: `${events}?${selected.right}` }))
 }
 
@@ -111,10 +137,19 @@ const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const [version = '', group = 'core'] = textAt(owner, 'apiVersion').split('/').reverse()
   const discovered = await ask({ method: 'GET', target: groupPath(group, version) })
   if (isLeft(discovered)) return discovered
-  const type = listAt(discovered.right.json, 'resources').find((each) => textAt(each, 'kind') === textAt(owner, 'kind') && !textAt(each, 'name').includes('/'))
+  const type = listAt(discovered.right.json, 'resources').find(
+    (each) => textAt(each, 'kind') === textAt(owner, 'kind') && !textAt(each, 'name').includes('/'),
+  )
   if (type === undefined) return right(notFound("The cluster does not serve the controller's kind."))
   const namespace = at(type, 'namespaced') === true ? ref.namespace : undefined
-  const target = encodedResourcePath({ group, version, namespace, resource: textAt(type, 'name'), name: textAt(owner, 'name'), subresource: undefined })
+  const target = encodedResourcePath({
+    group,
+    version,
+    namespace,
+    resource: textAt(type, 'name'),
+    name: textAt(owner, 'name'),
+    subresource: undefined,
+  })
   return map(asIs)(await ask({ method: 'GET', target }))
 }
 
@@ -126,12 +161,21 @@ const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef, query: str
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
   const kind = textAt(found.right.json, 'kind')
-  const target = encodedResourcePath({ group: 'autoscaling', version: 'v2', namespace: ref.namespace, resource: 'horizontalpodautoscalers', name: undefined, subresource: undefined })
+  const target = encodedResourcePath({
+    group: 'autoscaling',
+    version: 'v2',
+    namespace: ref.namespace,
+    resource: 'horizontalpodautoscalers',
+    name: undefined,
+    subresource: undefined,
+  })
   const listed = await ask({ method: 'GET', target: `${target}?${selected.right}` })
   if (isLeft(listed)) return listed
   if (!isOk(listed.right)) return right(asIs(listed.right))
   const items = listAt(listed.right.json, 'items').filter(
-    (each) => textAt(each, 'spec', 'scaleTargetRef', 'kind') === kind && textAt(each, 'spec', 'scaleTargetRef', 'name') === ref.name,
+    (each) =>
+      textAt(each, 'spec', 'scaleTargetRef', 'kind') === kind &&
+      textAt(each, 'spec', 'scaleTargetRef', 'name') === ref.name,
   )
   return right(jsonAnswer(200, { ...(listed.right.json as object), items }))
 }
@@ -139,7 +183,9 @@ const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef, query: str
 const withQuery = (target: string, query: string): string => (query === '' ? target : `${target}?${query}`)
 const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(toWireJson(value))
 
-/** Sets the number of replicas for `{replicas}`, with everything else that the body says; puts a whole Scale unchanged. */
+/**
+ * Sets the number of replicas for `{replicas}`, with everything else that the body says; puts a whole Scale unchanged.
+ */
 const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
@@ -149,9 +195,16 @@ const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Ar
   if (!isWhole && !(Number.isInteger(replicas) && (replicas as number) >= 0 && (replicas as number) < 2 ** 31))
     return left(ProxyBodyRefused('`replicas` must be a whole number from 0.'))
   // What else is there restricts the change, as `metadata.resourceVersion` does.
-  const sent = isWhole ? read.right : { ...withoutKeys(read.right as FreeObject, new Set(['replicas'])), spec: { replicas } }
+  const sent = isWhole
+    ? read.right
+    : { ...withoutKeys(read.right as FreeObject, new Set(['replicas'])), spec: { replicas } }
   const contentType = isWhole ? 'application/json' : 'application/merge-patch+json'
-  const put = await ask({ method: isWhole ? 'PUT' : 'PATCH', target, headers: [['content-type', contentType]], body: jsonBytes(sent) })
+  const put = await ask({
+    method: isWhole ? 'PUT' : 'PATCH',
+    target,
+    headers: [['content-type', contentType]],
+    body: jsonBytes(sent),
+  })
   return map(asIs)(put)
 }
 
@@ -170,15 +223,25 @@ const allAvailable = async (ask: Ask, group: string, version: string): Computed 
   const listable = listAt(discovered.right.json, 'resources').filter(
     (each) => !textAt(each, 'name').includes('/') && listAt(each, 'verbs').includes('list'),
   )
-  if (listable.length > maxKinds) return left(ClusterUnreachable(`The cluster has more than ${maxKinds} kinds in this group, which are not listed together.`))
+  if (listable.length > maxKinds)
+    return left(
+      ClusterUnreachable(`The cluster has more than ${maxKinds} kinds in this group, which are not listed together.`),
+    )
   const found: Record<string, readonly string[]> = {}
   let bytesLeft = maxListBytes
   for (const type of listable) {
     const limitBytes = Math.min(maxPageBytes, bytesLeft)
-    const listed = await ask({ method: 'GET', target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`, headers: [['accept', metadataOnly]], limitBytes, isReduced: true })
+    const listed = await ask({
+      method: 'GET',
+      target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`,
+      headers: [['accept', metadataOnly]],
+      limitBytes,
+      isReduced: true,
+    })
     if (isLeft(listed)) return listed
     bytesLeft -= listed.right.text.length
-    if (bytesLeft <= 0) return left(ClusterUnreachable('The cluster has more objects in this group than can be listed together.'))
+    if (bytesLeft <= 0)
+      return left(ClusterUnreachable('The cluster has more objects in this group than can be listed together.'))
     // Kinds that the caller may not list are omitted.
     if (!isOk(listed.right)) continue
     const names = listAt(listed.right.json, 'items').map((each) => textAt(each, 'metadata', 'name'))
@@ -201,10 +264,21 @@ const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef
     name: textAt(item, 'name'),
     subresource: undefined,
   }
-  const words = [ref.group, ref.version, ...(ref.namespace === undefined ? [] : ['namespaces', ref.namespace]), ref.resource, ref.name ?? '']
+  const words = [
+    ref.group,
+    ref.version,
+    ...(ref.namespace === undefined ? [] : ['namespaces', ref.namespace]),
+    ref.resource,
+    ref.name ?? '',
+  ]
   const parsed = parseProxyPath(`/${words.map(encodeURIComponent).join('/')}`)
-  const isSame = !isLeft(parsed) && parsed.right.form === 'resource' && encodedResourcePath(parsed.right.ref) === encodedResourcePath(ref)
-  return isSame && ref.name !== '' ? right(ref) : left(ProxyBodyRefused('`resources` must hold version, resource and name of Kubernetes objects.'))
+  const isSame =
+    !isLeft(parsed) &&
+    parsed.right.form === 'resource' &&
+    encodedResourcePath(parsed.right.ref) === encodedResourcePath(ref)
+  return isSame && ref.name !== ''
+    ? right(ref)
+    : left(ProxyBodyRefused('`resources` must hold version, resource and name of Kubernetes objects.'))
 }
 
 const deleteOptionNames: readonly string[] = [
@@ -215,7 +289,15 @@ const deleteOptionNames: readonly string[] = [
   'preconditions',
   'propagationPolicy',
 ]
-const resourceKeys: ReadonlySet<string> = new Set(['group', 'version', 'resource', 'namespace', 'name', 'kind', ...deleteOptionNames])
+const resourceKeys: ReadonlySet<string> = new Set([
+  'group',
+  'version',
+  'resource',
+  'namespace',
+  'name',
+  'kind',
+  ...deleteOptionNames,
+])
 const batchKeys: ReadonlySet<string> = new Set(['resources', ...deleteOptionNames])
 
 const optionsIn = (value: unknown): FreeObject =>
@@ -225,14 +307,24 @@ const optionsIn = (value: unknown): FreeObject =>
 const unknownKey = (value: unknown, keys: ReadonlySet<string>): string | undefined =>
   isObject(value) ? Object.keys(value).find((key) => !keys.has(key)) : undefined
 
-/** Returns the options of each delete, or undefined if there are none. Kubernetes does not read the query of a delete with options. */
-const readOptions = (body: unknown, query: string): Either<Failure<'ProxyBodyRefused'>, readonly (FreeObject | undefined)[]> => {
+/**
+ * Returns the options of each delete, or undefined if there are none. Kubernetes does not read the query of a delete
+ * with options.
+ */
+const readOptions = (
+  body: unknown,
+  query: string,
+): Either<Failure<'ProxyBodyRefused'>, readonly (FreeObject | undefined)[]> => {
   const items = listAt(body, 'resources')
-  const unknown = unknownKey(body, batchKeys) ?? items.map((item) => unknownKey(item, resourceKeys)).find((key) => key !== undefined)
+  const unknown =
+    unknownKey(body, batchKeys) ?? items.map((item) => unknownKey(item, resourceKeys)).find((key) => key !== undefined)
   if (unknown !== undefined) return left(ProxyBodyRefused(`The key "${unknown.slice(0, 64)}" is not understood.`))
   const all = items.map((item) => ({ ...optionsIn(body), ...optionsIn(item) }))
   const options = all.map((each) => (Object.keys(each).length === 0 ? undefined : each))
-  if (options.some((each) => each !== undefined) && deleteOptionNames.some((name) => new URLSearchParams(query).has(name)))
+  if (
+    options.some((each) => each !== undefined) &&
+    deleteOptionNames.some((name) => new URLSearchParams(query).has(name))
+  )
     return left(ProxyBodyRefused('Options must be all in the query or all in the body.'))
   return right(options)
 }
@@ -244,12 +336,16 @@ const deletion = (ref: ResourceRef, query: string, options: FreeObject | undefin
   return { method: 'DELETE', target, headers: [['content-type', 'application/json']], body }
 }
 
-/** Deletes each resource, with the options of Kubernetes for deletes, and returns a Status for each. A failure does not stop the others. */
+/**
+ * Deletes each resource, with the options of Kubernetes for deletes, and returns a Status for each. A failure does not
+ * stop the others.
+ */
 const batchDelete = async (ask: Ask, query: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
   const items = listAt(read.right, 'resources')
-  if (items.length === 0 || items.length > maxResources) return left(ProxyBodyRefused(`\`resources\` must hold 1 to ${maxResources} entries.`))
+  if (items.length === 0 || items.length > maxResources)
+    return left(ProxyBodyRefused(`\`resources\` must hold 1 to ${maxResources} entries.`))
   const refs: ResourceRef[] = []
   for (const item of items) {
     const ref = readRef(item)
@@ -272,7 +368,16 @@ const batchDelete = async (ask: Ask, query: string, body: AsyncIterable<Uint8Arr
       version,
       resource,
       // Kubernetes responds to some deletes with the object itself.
-      status: isStatus ? json : { kind: 'Status', apiVersion: 'v1', metadata: {}, status: status < 300 ? 'Success' : 'Failure', code: status, ...(status < 300 ? {} : { message: text.slice(0, 500) }) },
+      status: isStatus
+        ? json
+        : {
+            kind: 'Status',
+            apiVersion: 'v1',
+            metadata: {},
+            status: status < 300 ? 'Success' : 'Failure',
+            code: status,
+            ...(status < 300 ? {} : { message: text.slice(0, 500) }),
+          },
     })
   }
   return right(jsonAnswer(200, { resourcesStatus }))
@@ -283,14 +388,18 @@ export type ComputeResponse = (input: WiderInput) => Outcome<WiderFailure, void>
 
 const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
   const { method } = exchange
-  if (target.form === 'batch-delete') return method === 'POST' ? batchDelete(ask, exchange.query, exchange.body) : undefined
-  if (target.form === 'all-available') return method === 'GET' ? allAvailable(ask, target.group, target.version) : undefined
+  if (target.form === 'batch-delete')
+    return method === 'POST' ? batchDelete(ask, exchange.query, exchange.body) : undefined
+  if (target.form === 'all-available')
+    return method === 'GET' ? allAvailable(ask, target.group, target.version) : undefined
   if (target.form === 'raw' || target.ref.name === undefined) return undefined
   const { subresource } = target.ref
   if (method === 'GET' && subresource === 'events') return eventsOf(ask, target.ref, exchange.query)
   if (method === 'GET' && subresource === 'controller') return controllerOf(ask, target.ref)
-  if (method === 'GET' && subresource === 'horizontalpodautoscalers') return horizontalPodAutoscalersOf(ask, target.ref, exchange.query)
-  if (method === 'PUT' && subresource === 'scale') return setReplicas(ask, withQuery(target.path, exchange.query), exchange.body)
+  if (method === 'GET' && subresource === 'horizontalpodautoscalers')
+    return horizontalPodAutoscalersOf(ask, target.ref, exchange.query)
+  if (method === 'PUT' && subresource === 'scale')
+    return setReplicas(ask, withQuery(target.path, exchange.query), exchange.body)
   return undefined
 }
 
@@ -305,11 +414,16 @@ const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
 }
 
 /** Returns the handler for the forms of the wider API that no single request to the Kubernetes API can answer. */
-export const makeComputeResponse = (deps: { readonly api: Pick<ClusterApi, 'request'> }): ComputeResponse =>
+export const makeComputeResponse =
+  (deps: { readonly api: Pick<ClusterApi, 'request'> }): ComputeResponse =>
   ({ connection, target, exchange, as, signal }) => {
     const identity = as === undefined ? [] : impersonation(as)
     const ask: Ask = async (request) => {
-      const asked = await deps.api.request(connection, { ...request, headers: [...(request.headers ?? []), ...identity] }, signal)
+      const asked = await deps.api.request(
+        connection,
+        { ...request, headers: [...(request.headers ?? []), ...identity] },
+        signal,
+      )
       return isLeft(asked) ? left(asUpstream(asked.left)) : asked
     }
     const computed = compute(target, exchange, ask)

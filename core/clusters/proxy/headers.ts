@@ -60,8 +60,8 @@ const ofCaller =
 const isForeign = (name: string): boolean => !ofConnection.has(name) && !ofCaller.test(name)
 
 /**
- * Response headers that are returned to a client: no cookies, no challenges, nothing that affects this service's own origin.
- * The service forbids caching.
+ * Response headers that are returned to a client: no cookies, no challenges, nothing that affects this service's own
+ * origin. The service forbids caching.
  */
 const returned: ReadonlySet<string> = new Set([
   'audit-id',
@@ -99,7 +99,10 @@ const foreignReturned: ReadonlySet<string> = new Set([
   'traceparent',
   'tracestate',
 ])
-/** Prefixes of headers that instruct browsers or proxies in front of this service, and headers that this service sets itself. */
+/**
+ * Prefixes of headers that instruct browsers or proxies in front of this service, and headers that this service sets
+ * itself.
+ */
 const instructing: readonly string[] = [
   'x-accel-',
   'x-content-security-policy',
@@ -142,7 +145,9 @@ const valuesOf = (headers: HeaderBag, name: string): readonly string[] => {
 }
 
 const wordsOf = (headers: HeaderBag, name: string): readonly string[] =>
-  valuesOf(headers, name).flatMap((value) => value.split(',').map((word) => word.trim())).filter((word) => word !== '')
+  valuesOf(headers, name)
+    .flatMap((value) => value.split(',').map((word) => word.trim()))
+    .filter((word) => word !== '')
 
 /** What HTTP allows in a value, one character a byte: nothing that could end a header. */
 const isClean = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
@@ -161,19 +166,24 @@ const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] =
 export const impersonation = (user: ImpersonatedUser): HeaderList => [
   ['impersonate-user', user.login],
   ...user.groups.map((group): readonly [string, string] => ['impersonate-group', group]),
-  ...Object.entries(user.extra).map(([key, value]): readonly [string, string] => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
+  ...Object.entries(user.extra).map(([key, value]): readonly [string, string] => [
+    `impersonate-extra-${encodeURIComponent(key)}`,
+    value,
+  ]),
 ]
 
 /**
- * Refuses a request that asks to be carried out as another user. The cluster would decide by the rights of the stored credential, not by
- * those of the caller; without the headers, the request would be carried out with more rights than it asks for.
+ * Refuses a request that asks to be carried out as another user. The cluster would decide by the rights of the stored
+ * credential, not by those of the caller; without the headers, the request would be carried out with more rights than
+ * it asks for.
  */
 export const refuseImpersonation = (headers: HeaderBag): Either<Failure<'ImpersonationRefused'>, void> => {
   const name = Object.keys(headers).find((each) => each.startsWith('impersonate-'))
   if (name === undefined) return right(undefined)
   return left(
     ImpersonationRefused(
-      `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried out through this service. ` +
+      `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried ` +
+        'out through this service. ' +
         'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
     ),
   )
@@ -196,11 +206,15 @@ export const upstreamHeaders = (headers: HeaderBag, to: Addressed): HeaderList =
 ]
 
 /** A token in the subprotocols of a browser's WebSocket is for this service, not for the cluster. */
-const isBearer = (subprotocol: string): boolean => subprotocol.toLowerCase().startsWith('base64url.bearer.authorization.')
+const isBearer = (subprotocol: string): boolean =>
+  subprotocol.toLowerCase().startsWith('base64url.bearer.authorization.')
 
 const ofHandshake: readonly string[] = ['content-length', 'sec-websocket-protocol']
 
-/** Like `upstreamHeaders`, for an upgrade request. Returns undefined if it requests anything but WebSocket and SPDY streams. */
+/**
+ * Like `upstreamHeaders`, for an upgrade request. Returns undefined if it requests anything but WebSocket and SPDY
+ * streams.
+ */
 export const upgradeHeaders = (headers: HeaderBag, to: Addressed): HeaderList | undefined => {
   const [protocol, ...others] = wordsOf(headers, 'upgrade')
   if (protocol === undefined || others.length > 0 || !/^(?:websocket|spdy\/3\.1)$/i.test(protocol)) return undefined
@@ -208,7 +222,10 @@ export const upgradeHeaders = (headers: HeaderBag, to: Addressed): HeaderList | 
   return [
     ['connection', 'Upgrade'],
     ['upgrade', protocol],
-    ...pick(headers, namesOf(headers, to.isForeign, forwardedOnUpgrade).filter((name) => !ofHandshake.includes(name))),
+    ...pick(
+      headers,
+      namesOf(headers, to.isForeign, forwardedOnUpgrade).filter((name) => !ofHandshake.includes(name)),
+    ),
     ...(subprotocols.length === 0 ? [] : [['sec-websocket-protocol', subprotocols.join(', ')] as const]),
     ...(to.as === undefined ? [] : impersonation(to.as)),
   ]
@@ -256,6 +273,9 @@ export const clientHeaders = (headers: HeaderBag, origin: Origin): HeaderList =>
 /** Returns the headers of a 101. */
 export const acceptedHeaders = (headers: HeaderBag): HeaderList => [
   ['connection', 'Upgrade'],
-  ...wordsOf(headers, 'upgrade').slice(0, 1).filter(isClean).map((protocol): readonly [string, string] => ['upgrade', protocol]),
+  ...wordsOf(headers, 'upgrade')
+    .slice(0, 1)
+    .filter(isClean)
+    .map((protocol): readonly [string, string] => ['upgrade', protocol]),
   ...pick(headers, returnedOnUpgrade),
 ]

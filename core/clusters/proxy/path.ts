@@ -15,10 +15,18 @@ export interface ResourceRef {
 
 /** The target of a path below `/proxy`. `path` is re-encoded from the parsed segments of the Kubernetes API. */
 export type ProxyTarget =
-  /** A path of the Kubernetes API itself. Foreign: what follows `proxy` belongs to a service, pod or node, and is sent as received. */
+  /**
+   * A path of the Kubernetes API itself. Foreign: what follows `proxy` belongs to a service, pod or node, and is sent
+   * as received.
+   */
   | { readonly form: 'raw'; readonly path: string; readonly segments: readonly string[]; readonly isForeign?: true }
   /** `/{group}/{version}/...`, translated. */
-  | { readonly form: 'resource'; readonly path: string; readonly segments: readonly string[]; readonly ref: ResourceRef }
+  | {
+      readonly form: 'resource'
+      readonly path: string
+      readonly segments: readonly string[]
+      readonly ref: ResourceRef
+    }
   | { readonly form: 'batch-delete' }
   | { readonly form: 'all-available'; readonly group: string; readonly version: string }
 
@@ -29,7 +37,18 @@ const groupPattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 const versionPattern = /^v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?$/
 const resourcePattern = /^[a-z][a-z0-9-]{0,62}$/
 
-const rawRoots: ReadonlySet<string> = new Set(['api', 'apis', 'version', 'openapi', 'healthz', 'livez', 'readyz', 'metrics', 'openid', '.well-known'])
+const rawRoots: ReadonlySet<string> = new Set([
+  'api',
+  'apis',
+  'version',
+  'openapi',
+  'healthz',
+  'livez',
+  'readyz',
+  'metrics',
+  'openid',
+  '.well-known',
+])
 
 const decodeSegment = (encoded: string): Parsed<string> => {
   let decoded: string
@@ -38,9 +57,10 @@ const decodeSegment = (encoded: string): Parsed<string> => {
   } catch {
     return refuse('The path is not valid percent-encoded UTF-8.')
   }
-  // What Kubernetes allows in a name; a name of RBAC may have any other character. A reader that takes a backslash for a separator
-  // must find no parent segment either.
-  if (decoded === '' || /[/%]/.test(decoded)) return refuse('A segment of the path is empty, or contains a slash or a percent sign.')
+  // What Kubernetes allows in a name; a name of RBAC may have any other character. A reader that takes a backslash for
+  // a separator must find no parent segment either.
+  if (decoded === '' || /[/%]/.test(decoded))
+    return refuse('A segment of the path is empty, or contains a slash or a percent sign.')
   if (/(?:^|\\)\.{1,2}(?:\\|$)/.test(decoded)) return refuse('The path must not contain the segments . and ..')
   return right(decoded)
 }
@@ -79,15 +99,22 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
   const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !(rest.length === 3 && ownWords.includes(rest[2]))
   const [namespace, words] = isNamespaced ? [rest[1], rest.slice(2)] : [undefined, rest]
   const [resource, name, ...sub] = words
-  if (resource === undefined || !resourcePattern.test(resource)) return refuse('The path does not name a Kubernetes resource.')
+  if (resource === undefined || !resourcePattern.test(resource))
+    return refuse('The path does not name a Kubernetes resource.')
   return right({ group, version, namespace, resource, name, subresource: sub.length === 0 ? undefined : sub.join('/') })
 }
 
-/** The rest of such a path belongs to the service, pod or node. Another spelling of these words is a path like any other. */
+/**
+ * The rest of such a path belongs to the service, pod or node. Another spelling of these words is a path like any
+ * other.
+ */
 const foreignPattern = /^\/(?:api|core)\/v1\/(?:namespaces\/[^/]+\/(?:services|pods)|nodes)\/[^/]+\/proxy(?=\/|$)/
 
-/** Returns the part of the path that belongs to the Kubernetes API, if the rest does not. Most paths have no such word. */
-const ownPart = (path: string): string | undefined => (path.includes('/proxy') ? foreignPattern.exec(path)?.[0] : undefined)
+/**
+ * Returns the part of the path that belongs to the Kubernetes API, if the rest does not. Most paths have no such word.
+ */
+const ownPart = (path: string): string | undefined =>
+  path.includes('/proxy') ? foreignPattern.exec(path)?.[0] : undefined
 
 /** Reports whether the end of a path below `/proxy`, its query and its headers belong to a service, pod or node. */
 export const isForeignPath = (path: string): boolean => ownPart(path) !== undefined
@@ -95,7 +122,10 @@ export const isForeignPath = (path: string): boolean => ownPart(path) !== undefi
 /** For a reader that takes a backslash, or an encoded slash or backslash, for a separator, too. */
 const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i
 
-/** Returns the rest of a path if it can be sent as it is. A segment . or .. would be resolved on the way, into another path. */
+/**
+ * Returns the rest of a path if it can be sent as it is. A segment . or .. would be resolved on the way, into another
+ * path.
+ */
 const checkForeign = (rest: string): Parsed<string> => {
   if (/[^\x21-\x7e]|[\\?#]/.test(rest)) return refuse('The path contains a character that must be percent-encoded.')
   if (/%(?![0-9A-Fa-f]{2})/.test(rest)) return refuse('The path contains a "%" that starts no escape.')
@@ -134,8 +164,9 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
 }
 
 /**
- * Parses the path below `/proxy`. The forwarded path is rebuilt from the parsed segments, so that it cannot be interpreted
- * differently; ambiguous paths are rejected. What belongs to a service, pod or node is forwarded as received.
+ * Parses the path below `/proxy`. The forwarded path is rebuilt from the parsed segments, so that it cannot be
+ * interpreted differently; ambiguous paths are rejected. What belongs to a service, pod or node is forwarded as
+ * received.
  */
 export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
   const own = ownPart(path)
@@ -150,4 +181,6 @@ export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
 
 /** Accepts a query string with only the characters that an HTTP parser accepts. */
 export const checkProxyQuery = (query: string): Parsed<string> =>
-  /^[\x21\x22\x24-\x7e]*$/.test(query) ? right(query) : refuse('The query contains a character that must be percent-encoded.')
+  /^[\x21\x22\x24-\x7e]*$/.test(query)
+    ? right(query)
+    : refuse('The query contains a character that must be percent-encoded.')

@@ -4,14 +4,29 @@ import type { Exchange, HeaderBag, UpgradeExchange } from '../../kernel/exchange
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest, ClusterTransport, ImpersonatedUser, UpstreamRequest } from '../ports.ts'
+import type {
+  ClusterAnswer,
+  ClusterApi,
+  ClusterConnections,
+  ClusterRequest,
+  ClusterTransport,
+  ImpersonatedUser,
+  UpstreamRequest,
+} from '../ports.ts'
 import { ProxyPathRefused } from '../ports.ts'
 import { hubIdentity } from '../hubs/types.ts'
 import type { ClusterConnection, ClusterLink } from '../types.ts'
 import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'
 import type { HeaderList } from './headers.ts'
-import { acceptedHeaders, clientHeaders, impersonation, refuseImpersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
+import {
+  acceptedHeaders,
+  clientHeaders,
+  impersonation,
+  refuseImpersonation,
+  upgradeHeaders,
+  upstreamHeaders,
+} from './headers.ts'
 import type { ProxyTarget } from './path.ts'
 import { checkProxyQuery, parseProxyPath } from './path.ts'
 
@@ -42,10 +57,13 @@ const ownIdentity = (link: ClusterLink, { userId, login }: Caller): Impersonated
 })
 
 /**
- * Returns the identity under which the cluster sees the caller; undefined if the credential's own identity is used. Through a
- * hub, it is always the caller's account there.
+ * Returns the identity under which the cluster sees the caller; undefined if the credential's own identity is used.
+ * Through a hub, it is always the caller's account there.
  */
-export const impersonated = ({ link, via }: Pick<ClusterConnection, 'link' | 'via'>, caller: Caller): ImpersonatedUser | undefined => {
+export const impersonated = (
+  { link, via }: Pick<ClusterConnection, 'link' | 'via'>,
+  caller: Caller,
+): ImpersonatedUser | undefined => {
   if (via !== undefined) return hubIdentity(caller.userId, link.ownerId)
   return link.impersonatesUsers ? ownIdentity(link, caller) : undefined
 }
@@ -53,7 +71,8 @@ export const impersonated = ({ link, via }: Pick<ClusterConnection, 'link' | 'vi
 const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''
 
 const isWatch = (segments: readonly string[], query: string): boolean =>
-  !segments.includes('proxy') && (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
+  !segments.includes('proxy') &&
+  (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
 
 /** Reports whether a request is a watch, a followed log, or a stream through a pod or service. */
 const isLongLived = (segments: readonly string[], query: string): boolean =>
@@ -66,27 +85,43 @@ type Streamed = Extract<ProxyTarget, { form: 'raw' | 'resource' }>
 const isForeign = (target: Streamed): boolean => target.form === 'raw' && target.isForeign === true
 
 /** Returns the headers of a response as the client of this exchange receives them. */
-const headersFrom = ({ credential: { server }, via }: ClusterConnection, target: Streamed, { root }: Pick<Exchange, 'root'>) => {
+const headersFrom = (
+  { credential: { server }, via }: ClusterConnection,
+  target: Streamed,
+  { root }: Pick<Exchange, 'root'>,
+) => {
   const origin = { server, gateway: via?.path ?? '', path: target.path, root, isForeign: isForeign(target) }
   return (headers: HeaderBag): HeaderList => clientHeaders(headers, origin)
 }
 
-const upstreamOf = (connection: ClusterConnection, target: Streamed, exchange: Exchange, as: ImpersonatedUser | undefined): UpstreamRequest => {
+const upstreamOf = (
+  connection: ClusterConnection,
+  target: Streamed,
+  exchange: Exchange,
+  as: ImpersonatedUser | undefined,
+): UpstreamRequest => {
   const { query } = exchange
   const isWider = target.form === 'resource'
   const longLived = isLongLived(target.segments, query)
   const { accept, query: rest } = isWider ? tableOf(query) : { accept: undefined, query }
   const known = exchange.headers['if-none-match']
-  const headers = upstreamHeaders(exchange.headers, { as, isForeign: isForeign(target) }).filter(([name]) => accept === undefined || name !== 'accept')
+  const headers = upstreamHeaders(exchange.headers, { as, isForeign: isForeign(target) }).filter(
+    ([name]) => accept === undefined || name !== 'accept',
+  )
   return {
     method: exchange.method,
     target: targetOf(target.path, rest),
-    headers: [...(isWider ? headers.map(asMergePatch(exchange.method)) : headers), ...(accept === undefined ? [] : [['accept', accept] as const])],
+    headers: [
+      ...(isWider ? headers.map(asMergePatch(exchange.method)) : headers),
+      ...(accept === undefined ? [] : [['accept', accept] as const]),
+    ],
     isLongLived: longLived,
     isWatch: isWatch(target.segments, query),
     createdAsOk: isWider && exchange.method === 'POST',
     isForeign: isForeign(target),
-    ...(isWider && exchange.method === 'GET' && !longLived ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } } : {}),
+    ...(isWider && exchange.method === 'GET' && !longLived
+      ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } }
+      : {}),
     answerHeaders: headersFrom(connection, target, exchange),
     acceptHeaders: acceptedHeaders,
   }
@@ -114,7 +149,11 @@ const asMergePatch =
 type Refused = Failure<'ImpersonationRefused'> | Failure<'ProxyPathRefused'>
 
 /** Returns the target of an exchange, if it may be sent. */
-const readTarget = ({ headers, path, query }: Pick<Exchange, 'headers' | 'path' | 'query'>): Either<Refused, ProxyTarget> => {
+const readTarget = ({
+  headers,
+  path,
+  query,
+}: Pick<Exchange, 'headers' | 'path' | 'query'>): Either<Refused, ProxyTarget> => {
   const own = refuseImpersonation(headers)
   if (isLeft(own)) return own
   const checked = checkProxyQuery(query)
@@ -122,18 +161,28 @@ const readTarget = ({ headers, path, query }: Pick<Exchange, 'headers' | 'path' 
 }
 
 /** Forwards one request of a caller to the Kubernetes API of a cluster, and returns the response. */
-export const makeProxyRequest = (deps: {
-  readonly connections: ClusterConnections
-  readonly transport: Pick<ClusterTransport, 'relay'>
-  readonly computeResponse: ComputeResponse
-}) =>
-  async (call: SignedInCall<never>, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
+export const makeProxyRequest =
+  (deps: {
+    readonly connections: ClusterConnections
+    readonly transport: Pick<ClusterTransport, 'relay'>
+    readonly computeResponse: ComputeResponse
+  }) =>
+  async (
+    call: SignedInCall<never>,
+    { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>,
+  ): Outcome<ProxyFailure, void> => {
     const target = readTarget(exchange)
     if (isLeft(target)) return target
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right, call.principal)
-    const answered = deps.computeResponse({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
+    const answered = deps.computeResponse({
+      connection: connection.right,
+      target: target.right,
+      exchange,
+      as,
+      signal: call.signal,
+    })
     if (answered !== undefined) return answered
     if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
       return left(ProxyPathRefused('That path does not take this method.'))
@@ -143,15 +192,22 @@ export const makeProxyRequest = (deps: {
   }
 
 /** Forwards an upgraded connection: exec, attach, port-forward. */
-export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
-  async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
+export const makeProxyUpgrade =
+  (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
+  async (
+    call: SignedInCall,
+    { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>,
+  ): Outcome<ProxyFailure, void> => {
     const target = readTarget(exchange)
     if (isLeft(target)) return target
     if (target.right.form !== 'raw' && target.right.form !== 'resource')
       return left(ProxyPathRefused('That path does not take an upgraded connection.'))
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
-    const headers = upgradeHeaders(exchange.headers, { as: impersonated(connection.right, call.principal), isForeign: isForeign(target.right) })
+    const headers = upgradeHeaders(exchange.headers, {
+      as: impersonated(connection.right, call.principal),
+      isForeign: isForeign(target.right),
+    })
     if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))
     const upstream: UpstreamRequest = {
       method: exchange.method,
@@ -167,10 +223,15 @@ export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnection
     return isLeft(tunnelled) ? left(asUpstream(tunnelled.left)) : tunnelled
   }
 
-type RequestFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'> | Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
+type RequestFailure =
+  | Failure<'ClusterMissing'>
+  | Failure<'ClusterNotConnected'>
+  | Failure<'ClusterUnreachable'>
+  | Failure<'CredentialRefused'>
 
 /** Sends one bounded request, with the caller's identity, to a cluster that the caller may connect to. */
-export const makeRequestAs = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }) =>
+export const makeRequestAs =
+  (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }) =>
   async (
     { principal, signal }: SignedInCall<never>,
     { clusterId, clusterVersion }: Omit<ProxyInput<unknown>, 'exchange'>,

@@ -47,12 +47,16 @@ export const makeGetCaller =
   }
 
 /** The user with a name, or the present name of the user who formerly had it. */
-export type FoundUser = { readonly kind: 'user'; readonly user: User } | { readonly kind: 'renamed'; readonly login: string }
+export type FoundUser =
+  { readonly kind: 'user'; readonly user: User } | { readonly kind: 'renamed'; readonly login: string }
 
 /** Finds a user by present or former name for a viewer. */
 export const makeGetUser =
   ({ stores }: Deps) =>
-  async (_call: Call, { viewer, login }: { readonly viewer: Viewer; readonly login: string }): Outcome<Failure<'UserMissing'>, FoundUser> => {
+  async (
+    _call: Call,
+    { viewer, login }: { readonly viewer: Viewer; readonly login: string },
+  ): Outcome<Failure<'UserMissing'>, FoundUser> => {
     const user = await findUser(stores, viewer, login)
     if (!isLeft(user)) return right({ kind: 'user', user: user.right })
     const renamed = await stores.users.byFormerLogin(login)
@@ -60,7 +64,8 @@ export const makeGetUser =
   }
 
 /** Returns the id that a text of digits denotes. Returns 0, which no user has, for a text that cannot be an id. */
-const idOf = (text: string): UserId => (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : 0) as UserId
+const idOf = (text: string): UserId =>
+  (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : 0) as UserId
 
 /** Returns any user by id or by name, for a site admin. Digits are tried as an id first. */
 export const makeGetAnyUser =
@@ -143,7 +148,10 @@ export const defaultPageSizes: PageSizes = { productUi: 10, consoleUi: 10, platf
 /** Changes the caller's page sizes. An absent one is unchanged. */
 export const makeChangePageSizes =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
-  async (call: SignedInCall<PageSizes>, changes: Partial<PageSizes>): Outcome<Failure<'PageSizeInvalid'>, PageSizes> => {
+  async (
+    call: SignedInCall<PageSizes>,
+    changes: Partial<PageSizes>,
+  ): Outcome<Failure<'PageSizeInvalid'>, PageSizes> => {
     const isValid = Object.values(changes).every((size) => size >= 1 && size <= maxPageSize)
     if (!isValid) return left(PageSizeInvalid(`A page has 1 to ${maxPageSize} rows.`))
     return deps.unitOfWork.run<Failure<'PageSizeInvalid'>, PageSizes>(call, async (stores) => {
@@ -175,7 +183,10 @@ export interface ListFollowsInput {
 
 const makeList =
   ({ stores }: ReadDeps, relation: 'followers' | 'following') =>
-  async (_call: SignedInCall, { viewer, login, page }: ListFollowsInput): Outcome<Failure<'UserMissing'>, Page<User>> => {
+  async (
+    _call: SignedInCall,
+    { viewer, login, page }: ListFollowsInput,
+  ): Outcome<Failure<'UserMissing'>, Page<User>> => {
     const user = await findUser(stores, viewer, login)
     return isLeft(user) ? user : right(await stores.follows[relation](viewer, user.right.id, page))
   }
@@ -196,8 +207,12 @@ export interface CheckFollowingInput {
 /** Succeeds if one user follows another. The viewer may see both. */
 export const makeCheckFollowing =
   ({ stores }: ReadDeps) =>
-  async (call: SignedInCall, { viewer, follower, target }: CheckFollowingInput): Outcome<Failure<'UserMissing' | 'NotFollowing'>, void> => {
-    const user = follower === undefined ? right({ id: call.principal.userId }) : await findUser(stores, viewer, follower)
+  async (
+    call: SignedInCall,
+    { viewer, follower, target }: CheckFollowingInput,
+  ): Outcome<Failure<'UserMissing' | 'NotFollowing'>, void> => {
+    const user =
+      follower === undefined ? right({ id: call.principal.userId }) : await findUser(stores, viewer, follower)
     if (isLeft(user)) return user
     const followed = await findUser(stores, viewer, target)
     if (isLeft(followed)) return followed
@@ -242,7 +257,9 @@ const makeChange =
 
 /** Follows a user whom the caller may see. It is idempotent. */
 export const makeFollowUser = (deps: FollowUserDeps): ReturnType<typeof makeChange> =>
-  makeChange(deps, 'user.followed', (follows, call, target) => follows.follow(call.principal.userId, target.id, deps.clock.now()))
+  makeChange(deps, 'user.followed', (follows, call, target) =>
+    follows.follow(call.principal.userId, target.id, deps.clock.now()),
+  )
 
 /** Unfollows a user. It is idempotent. */
 export const makeUnfollowUser = (deps: FollowUserDeps): ReturnType<typeof makeChange> =>

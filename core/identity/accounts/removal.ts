@@ -11,7 +11,12 @@ import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
-import type { AuthenticateAgainDeps, AuthenticateAgainFailure, ProvenSecrets, VerifyOwnPasswordDeps } from '../authentication/credentials.ts'
+import type {
+  AuthenticateAgainDeps,
+  AuthenticateAgainFailure,
+  ProvenSecrets,
+  VerifyOwnPasswordDeps,
+} from '../authentication/credentials.ts'
 import { lockProvenUser, makeAuthenticateAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
@@ -33,7 +38,10 @@ export const AccountInUse = defineFailure(
 )
 
 /** The audit rows about users who no longer exist. They are in no user's log. */
-const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({ objectId: id, objectName: login }))
+const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({
+  objectId: id,
+  objectName: login,
+}))
 
 /** The number of days during which a deactivated account can be reactivated. */
 export const reactivationDays = 30
@@ -41,13 +49,26 @@ export const reactivationDays = 30
 export type DeactivateFailure = Failure<'UserMissing'> | Failure<'AccountInUse'>
 
 /** Like `makeDeactivateAccount`, within a transaction that holds the lock on the user's row. */
-const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, at: Date): Outcome<Failure<'AccountInUse'>, void> => {
+const deactivateHeld = async (
+  stores: IdentityChanges,
+  user: User,
+  by: UserId,
+  at: Date,
+): Outcome<Failure<'AccountInUse'>, void> => {
   if (await isLastActingAdmin(stores, user)) {
-    return left(AccountInUse('This is the last active site administrator.', { errors: ['last active site administrator'] }))
+    return left(
+      AccountInUse('This is the last active site administrator.', { errors: ['last active site administrator'] }),
+    )
   }
   const unattended = await stores.holdings.unattended(user.id)
   if (unattended.length > 0) {
-    return left(AccountInUse(`Hand over or delete what belongs to this account alone, first: ${unattended.slice(0, 5).join(', ')}${unattended.length > 5 ? ' and more' : ''}.`, { errors: unattended }))
+    return left(
+      AccountInUse(
+        'Hand over or delete what belongs to this account alone, first: ' +
+          `${unattended.slice(0, 5).join(', ')}${unattended.length > 5 ? ' and more' : ''}.`,
+        { errors: unattended },
+      ),
+    )
   }
   if (!(await stores.accountLife.deactivate(user.id, by, at))) return right(undefined)
   await stores.sessions.removeAll(user.id, undefined)
@@ -62,13 +83,17 @@ const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, a
  * name remains taken. A site admin can reactivate it for 30 days, without the tokens. Refuses the last active site
  * admin, the only active owner of an organization, and an account that owns clusters. The caller must check who may
  * request it.
+ *
+ * @internal
  */
 export const makeDeactivateAccount =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
   (call: SignedInCall, userId: UserId): Outcome<DeactivateFailure, void> =>
     deps.unitOfWork.run<DeactivateFailure, void>(call, async (stores) => {
       const user = await stores.users.lock(userId)
-      return user === undefined ? left(userMissing()) : deactivateHeld(stores, user, call.principal.userId, deps.clock.now())
+      return user === undefined
+        ? left(userMissing())
+        : deactivateHeld(stores, user, call.principal.userId, deps.clock.now())
     })
 
 /**
@@ -112,23 +137,35 @@ type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
  */
 export const makeDeleteUser =
   (deps: DeleteUserDeps) =>
-  async (call: SignedInCall, { login, leavesOrganizations = false }: DeleteUserInput): Outcome<DeleteUserFailure, void> => {
+  async (
+    call: SignedInCall,
+    { login, leavesOrganizations = false }: DeleteUserInput,
+  ): Outcome<DeleteUserFailure, void> => {
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) {
       const kind = await deps.stores.users.kindOfName(login)
       return left(kind === 'organization' ? UserInUse('This is an organization; delete it at /orgs.') : userMissing())
     }
     const caller = call.principal.impersonator?.userId ?? call.principal.userId
-    if (found.id === caller || found.id === call.principal.userId) return left(UserInUse('You cannot delete your own account here.'))
+    if (found.id === caller || found.id === call.principal.userId)
+      return left(UserInUse('You cannot delete your own account here.'))
     return deps.unitOfWork.run<DeleteUserFailure, void>(call, async (stores) => {
       const user = await stores.users.lock(found.id)
       if (user === undefined) return left(userMissing())
       if (await isLastActingAdmin(stores, user)) return left(UserInUse('This is the last active site administrator.'))
       const organizations = leavesOrganizations ? await stores.holdings.leaveOrganizations(user.id) : []
       const holdings = await stores.holdings.of(user.id)
-      if (holdings.length > 0) return left(UserInUse(`The account is still needed: ${holdings.slice(0, 5).join(', ')}${holdings.length > 5 ? ' and more' : ''}.`, { errors: holdings }))
+      if (holdings.length > 0)
+        return left(
+          UserInUse(
+            `The account is still needed: ${holdings.slice(0, 5).join(', ')}${holdings.length > 5 ? ' and more' : ''}.`,
+            { errors: holdings },
+          ),
+        )
       await stores.users.remove(user.id)
-      await stores.audit.record(auditOfRemoved(user, 'user.deleted', organizations.length > 0 ? { organizations } : undefined))
+      await stores.audit.record(
+        auditOfRemoved(user, 'user.deleted', organizations.length > 0 ? { organizations } : undefined),
+      )
       return right(undefined)
     })
   }
@@ -165,7 +202,8 @@ const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
   to: user.primaryEmail,
   subject: 'Your account was deleted',
   paragraphs: [
-    `The account ${user.login} was deleted at ${at.toISOString()} from the address ${sourceIp}. It can no longer sign in; its sessions were ended and its access tokens removed.`,
+    `The account ${user.login} was deleted at ${at.toISOString()} from the address ${sourceIp}. It can no ` +
+      'longer sign in; its sessions were ended and its access tokens removed.',
     `For ${reactivationDays} days an administrator can restore it; after that it is removed permanently.`,
     'If this was not you, tell an administrator now.',
   ],
@@ -226,16 +264,21 @@ const accountsAtOnce = 100
  * be kept.
  */
 const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: State): Promise<boolean> => {
-  const purged = await deps.unitOfWork.run<Failure<'StillNeeded'>, void>(call, async (stores): Outcome<Failure<'StillNeeded'>, void> => {
-    if ((await stores.accountLife.lockState(id)) !== state) return left(StillNeeded('The account is in use again.'))
-    const user = await stores.users.byId(id)
-    if (user === undefined) return left(StillNeeded('The account is gone.'))
-    const organizations = await stores.holdings.leaveOrganizations(id)
-    if ((await stores.holdings.of(id)).length > 0) return left(StillNeeded('Something depends on the account.'))
-    await stores.users.remove(id)
-    await stores.audit.record(auditOfRemoved(user, 'user.purged', { state, ...(organizations.length > 0 ? { organizations } : {}) }))
-    return right(undefined)
-  })
+  const purged = await deps.unitOfWork.run<Failure<'StillNeeded'>, void>(
+    call,
+    async (stores): Outcome<Failure<'StillNeeded'>, void> => {
+      if ((await stores.accountLife.lockState(id)) !== state) return left(StillNeeded('The account is in use again.'))
+      const user = await stores.users.byId(id)
+      if (user === undefined) return left(StillNeeded('The account is gone.'))
+      const organizations = await stores.holdings.leaveOrganizations(id)
+      if ((await stores.holdings.of(id)).length > 0) return left(StillNeeded('Something depends on the account.'))
+      await stores.users.remove(id)
+      await stores.audit.record(
+        auditOfRemoved(user, 'user.purged', { state, ...(organizations.length > 0 ? { organizations } : {}) }),
+      )
+      return right(undefined)
+    },
+  )
   return isRight(purged)
 }
 
@@ -247,7 +290,10 @@ const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: 
  */
 export const makePurgeAccounts =
   (deps: PurgeAccountsDeps) =>
-  async ({ keyed: _repeatable, ...call }: Call<never>, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Outcome<never, Purged> => {
+  async (
+    { keyed: _repeatable, ...call }: Call<never>,
+    days = { deactivated: reactivationDays, unconfirmed: confirmationDays },
+  ): Outcome<never, Purged> => {
     const { accountLife } = deps.stores
     const before = (count: number): Date => laterByDays(deps.clock.now(), -count)
     const next: Readonly<Record<State, (after: UserId | 0) => Promise<readonly UserId[]>>> = {

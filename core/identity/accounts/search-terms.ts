@@ -23,10 +23,15 @@ export interface MendSearchTermsDeps {
 }
 
 /**
- * Returns a job that makes whole what an instance of an earlier release writes while it still runs: users and addresses without
- * search terms, or with those of a former name. Each run continues where the one before ended. Returns how many were made whole.
+ * Returns a job that makes whole what an instance of an earlier release writes while it still runs: users and addresses
+ * without search terms, or with those of a former name. Each run continues where the one before ended. Returns how many
+ * were made whole.
  */
-export const makeMendSearchTerms = ({ stores, unitOfWork, entropy }: MendSearchTermsDeps): ((signal: AbortSignal) => Promise<number>) => {
+export const makeMendSearchTerms = ({
+  stores,
+  unitOfWork,
+  entropy,
+}: MendSearchTermsDeps): ((signal: AbortSignal) => Promise<number>) => {
   const walks: readonly Walk[] = [
     {
       after: 0,
@@ -35,10 +40,16 @@ export const makeMendSearchTerms = ({ stores, unitOfWork, entropy }: MendSearchT
         if ((await users.lock(id as UserId)) !== undefined) await searchTerms.replaceUser(id)
       },
     },
-    { after: 0, read: (after, limit) => stores.searchTerms.emailsAfter(after, limit), replace: ({ searchTerms }, id) => searchTerms.replaceEmail(id) },
+    {
+      after: 0,
+      read: (after, limit) => stores.searchTerms.emailsAfter(after, limit),
+      replace: ({ searchTerms }, id) => searchTerms.replaceEmail(id),
+    },
   ]
   const replaceOne = (walk: Walk, id: number, signal: AbortSignal) =>
-    unitOfWork.run<never, void>(makeOwnCall(entropy)('identity.mendSearchTerms', signal), async (changes) => right(await walk.replace(changes, id)))
+    unitOfWork.run<never, void>(makeOwnCall(entropy)('identity.mendSearchTerms', signal), async (changes) =>
+      right(await walk.replace(changes, id)),
+    )
 
   return async (signal) => {
     let mended = 0

@@ -39,15 +39,9 @@ export interface SignUpInput {
 }
 
 type InputFailure =
-  | Failure<'UserNameRefused'>
-  | Failure<'EmailInvalid'>
-  | Failure<'EmailDomainRefused'>
-  | Failure<'PasswordTooWeak'>
+  Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'EmailDomainRefused'> | Failure<'PasswordTooWeak'>
 export type SignUpFailure =
-  | InputFailure
-  | Failure<'RegistrationClosed'>
-  | Failure<'UserNameTaken'>
-  | Failure<'TooManyAttempts'>
+  InputFailure | Failure<'RegistrationClosed'> | Failure<'UserNameTaken'> | Failure<'TooManyAttempts'>
 
 const checkInput = (deps: SignUpDeps, rules: SiteRules, input: SignUpInput): Either<InputFailure, EmailAddress> => {
   const name = parseAccountName(input.login)
@@ -64,8 +58,10 @@ const signUpMail = (email: EmailAddress, holder: User): Mail => ({
   to: email.text,
   subject: 'A sign-up with your address was attempted',
   paragraphs: [
-    `A sign-up with this address was attempted. It already belongs to the account ${holder.login}, so no account was created.`,
-    'If that was you, sign in as that user, or request a new password if you forgot it. Otherwise you do not need to do anything.',
+    `A sign-up with this address was attempted. It already belongs to the account ${holder.login}, so no ` +
+      'account was created.',
+    'If that was you, sign in as that user, or request a new password if you forgot it. Otherwise you do ' +
+      'not need to do anything.',
   ],
   accountId: holder.id,
 })
@@ -114,11 +110,15 @@ export const makeSignUp = (deps: SignUpDeps) => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: Call, input: SignUpInput): Outcome<SignUpFailure, void> => {
     const rules = await deps.stores.siteRules.read()
-    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Sign-up is closed. Ask an administrator for an account.'))
+    if (!rules.isRegistrationOpen)
+      return left(RegistrationClosed('Sign-up is closed. Ask an administrator for an account.'))
     const email = checkInput(deps, rules, input)
     if (isLeft(email)) return email
     const wait = await deps.allowances.take('sign-up', call.sourceIp)
-    if (wait !== undefined) return left(TooManyAttempts('Too many sign-ups from this address; wait and try again.', { retryAfterSeconds: wait }))
+    if (wait !== undefined)
+      return left(
+        TooManyAttempts('Too many sign-ups from this address; wait and try again.', { retryAfterSeconds: wait }),
+      )
     const phc = await deps.hasher.hash(input.password)
     if (isLeft(phc)) return phc
     const fresh: NewUser = {
@@ -135,7 +135,9 @@ export const makeSignUp = (deps: SignUpDeps) => {
     const mayTell = (await deps.allowances.take('sign-up-notice', email.right.key)) === undefined
     const prepared: Prepared = { fresh, email: email.right, mayTell, postConfirmation }
     const attempt = () =>
-      deps.unitOfWork.run<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, void>(call, (stores) => insertWaiting(stores, prepared))
+      deps.unitOfWork.run<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, void>(call, (stores) =>
+        insertWaiting(stores, prepared),
+      )
     for (;;) {
       const made = await attempt()
       // A concurrent request took the address between the query and the insert; the next query finds it.

@@ -46,11 +46,13 @@ export const isDomainAllowed = (rules: Pick<SiteRules, 'allowedDomains'>, email:
 export const emailDomainRefused = (rules: Pick<SiteRules, 'allowedDomains'>): Failure<'EmailDomainRefused'> =>
   EmailDomainRefused(`The address must be of one of these domains: ${rules.allowedDomains.join(', ')}.`)
 
-/** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. */
+/** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. @internal */
 export const parseDomain = (text: string, domains: DomainNames): Either<Failure<'DomainInvalid'>, string> => {
   const address = parseEmailAddress(`a@${text}`, domains)
   const domain = isLeft(address) ? '' : domainOf(address.right)
-  return domain.includes('.') ? right(domain) : left(DomainInvalid('The domain must be a domain name, such as example.org.'))
+  return domain.includes('.')
+    ? right(domain)
+    : left(DomainInvalid('The domain must be a domain name, such as example.org.'))
 }
 
 export const DomainThere = defineFailure('DomainThere', 'Conflict', 'The domain is already on the list.')
@@ -115,7 +117,9 @@ export interface ValidateNameInput {
   readonly current?: string | undefined
 }
 
-/** Checks the name of a new account, or a new name of the account `current`. Its own name in another spelling is valid. */
+/**
+ * Checks the name of a new account, or a new name of the account `current`. Its own name in another spelling is valid.
+ */
 export const makeValidateName =
   ({ stores }: { readonly stores: Pick<IdentityStores, 'users'> }) =>
   async (_call: SignedInCall<never>, { name, current }: ValidateNameInput): Outcome<never, Verdict> => {
@@ -123,7 +127,11 @@ export const makeValidateName =
     if (isLeft(parsed)) return right({ status: parsed.left.reason, message: parsed.left.message })
     if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return right(valid)
     const kind = await stores.users.kindOfName(name)
-    return right(kind === undefined ? valid : { status: 'USER_EXISTS', message: 'This name is already in use by a user or an organization.' })
+    return right(
+      kind === undefined
+        ? valid
+        : { status: 'USER_EXISTS', message: 'This name is already in use by a user or an organization.' },
+    )
   }
 
 /** The limit of address checks is reached. */
@@ -145,15 +153,20 @@ export interface ValidateEmailDeps {
  */
 export const makeValidateEmail =
   (deps: ValidateEmailDeps) =>
-  async ({ principal, sourceIp }: SignedInCall<never>, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
+  async (
+    { principal, sourceIp }: SignedInCall<never>,
+    text: string,
+  ): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
     const email = parseEmailAddress(text, deps.domains)
     if (isLeft(email)) return right({ status: 'INVALID', message: email.left.message })
     const rules = await deps.stores.siteRules.read()
-    if (!isDomainAllowed(rules, email.right)) return right({ status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message })
+    if (!isDomainAllowed(rules, email.right))
+      return right({ status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message })
     const retryAfterSeconds =
       (await deps.allowances.take('address-check', String(principal.impersonator?.userId ?? principal.userId))) ??
       (await deps.allowances.take('address-check-network', sourceIp))
-    if (retryAfterSeconds !== undefined) return left(TooManyAddressChecks('Too many addresses were checked; wait and try again.', { retryAfterSeconds }))
+    if (retryAfterSeconds !== undefined)
+      return left(TooManyAddressChecks('Too many addresses were checked; wait and try again.', { retryAfterSeconds }))
     const isTaken = await deps.stores.emails.isTaken(email.right.key)
     return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is already in use.' } : valid)
   }

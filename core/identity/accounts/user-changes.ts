@@ -30,7 +30,7 @@ export interface EditUserDeps extends SetPasswordDeps {
   readonly clock: Clock
 }
 
-/** The fields to change. An absent one is unchanged; an empty text clears it, except that an empty address is unchanged. */
+/** The fields to change. An absent one and an empty address are unchanged; another empty text clears its field. */
 export interface UserEdit extends UserChanges {
   /** If set, it must be empty or the user's current name: this operation does not rename. */
   readonly name?: string | undefined
@@ -86,9 +86,11 @@ const applyEdit = async (
 ): Outcome<EditUserFailure, User> => {
   const after = { ...user, ...changes }
   const loses = isActingAdmin(user) && !isActingAdmin(after)
-  if (loses && (await isLastActingAdmin(stores, user))) return left(LastAdmin('This is the last active site administrator.'))
+  if (loses && (await isLastActingAdmin(stores, user)))
+    return left(LastAdmin('This is the last active site administrator.'))
   const isLetIn = !user.isActive && after.isActive && prepared.email === undefined
-  if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('The account must have an e-mail address first.'))
+  if (isLetIn && (await waitsWithoutAddress(stores, user)))
+    return left(ProfileInvalid('The account must have an e-mail address first.'))
   const email = prepared.email?.key === user.primaryEmail.toLowerCase() ? undefined : prepared.email
   if (email !== undefined) {
     const replaced = await replacePrimaryEmail(stores, user, email, now)
@@ -104,7 +106,8 @@ const applyEdit = async (
   if (prepared.removesSecondFactor) await resetSecondFactorOf(stores, user, now)
   const isShutOut = !after.isActive || after.prohibitLogin
   if (isShutOut || prepared.phc !== undefined) await stores.sessions.removeAll(user.id, undefined)
-  const isTold = !isUnchanged(changed) || email !== undefined || prepared.phc !== undefined || prepared.removesSecondFactor
+  const isTold =
+    !isUnchanged(changed) || email !== undefined || prepared.phc !== undefined || prepared.removesSecondFactor
   if (!isTold) return right(user)
   const secrets = definedFields({ email: email && 'changed', password: prepared.phc && 'changed' })
   await stores.audit.record(auditOfUser(user, 'user.updated', { ...changed, ...secrets }))
@@ -129,7 +132,8 @@ export const makeEditUser =
     if (isLeft(read)) return read
     const changes = read.right
     // Clients send an empty address for one that is unchanged, and every user keeps an address once there is one.
-    const email = emailText === undefined || emailText === '' ? right(undefined) : parseEmailAddress(emailText, deps.domains)
+    const email =
+      emailText === undefined || emailText === '' ? right(undefined) : parseEmailAddress(emailText, deps.domains)
     if (isLeft(email)) return email
     let phc: string | undefined
     if (password !== undefined) {
@@ -143,7 +147,9 @@ export const makeEditUser =
     }
     return deps.unitOfWork.run<EditUserFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(found.id)
-      return user === undefined ? left(userMissing()) : applyEdit(stores, user, changes, { email: email.right, phc, removesSecondFactor }, deps.clock.now())
+      return user === undefined
+        ? left(userMissing())
+        : applyEdit(stores, user, changes, { email: email.right, phc, removesSecondFactor }, deps.clock.now())
     })
   }
 
@@ -154,7 +160,10 @@ export interface EditUserByIdInput extends Omit<UserEdit, 'name'> {
 /** Like `makeEditUser`, for a user who is named by id. Callers cannot remove their own second factor. */
 export const makeEditUserById = (deps: EditUserDeps) => {
   const edit = makeEditUser(deps)
-  return async (call: SignedInCall<User>, { id, ...input }: EditUserByIdInput): Outcome<EditUserFailure | Failure<'OwnSecondFactor'>, User> => {
+  return async (
+    call: SignedInCall<User>,
+    { id, ...input }: EditUserByIdInput,
+  ): Outcome<EditUserFailure | Failure<'OwnSecondFactor'>, User> => {
     const found = await deps.stores.users.byId(id)
     if (found === undefined) return left(userMissing())
     const refused = input.removesSecondFactor === true ? ownSecondFactorRefusal(call, id) : undefined
@@ -186,7 +195,9 @@ export const makeRenameUser =
       if (user.login === name.right) return right(undefined)
       const renamed = await users.rename(user, name.right)
       if (isLeft(renamed)) return renamed
-      await audit.record(auditOfUser({ id: user.id, login: name.right }, 'user.renamed', { from: user.login, to: name.right }))
+      await audit.record(
+        auditOfUser({ id: user.id, login: name.right }, 'user.renamed', { from: user.login, to: name.right }),
+      )
       await postIfAddressed(mail, renamedMail(user, user.login, name.right))
       return right(undefined)
     })
@@ -222,9 +233,19 @@ export const makeUnlockUser =
     })
   }
 
-/** An absent field is unchanged; an empty text clears it, except that an empty address is unchanged. */
-export interface OwnProfileInput
-  extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'theme' | 'diffViewStyle' | 'hideActivity' | 'description' | 'hideEmail'> {
+/** An absent field and an empty address are unchanged; another empty text clears its field. */
+export interface OwnProfileInput extends Pick<
+  UserChanges,
+  | 'fullName'
+  | 'website'
+  | 'location'
+  | 'language'
+  | 'theme'
+  | 'diffViewStyle'
+  | 'hideActivity'
+  | 'description'
+  | 'hideEmail'
+> {
   /** Must be the user's current name: this operation does not rename. */
   readonly name?: string
   /** A verified address of the user, which becomes the primary one, or empty. */
@@ -233,7 +254,12 @@ export interface OwnProfileInput
 
 type ProfileFailure = Failure<'ProfileInvalid'>
 
-const choosePrimary = async (stores: IdentityChanges, user: User, email: string, occasion: MailOccasion): Outcome<ProfileFailure, boolean> => {
+const choosePrimary = async (
+  stores: IdentityChanges,
+  user: User,
+  email: string,
+  occasion: MailOccasion,
+): Outcome<ProfileFailure, boolean> => {
   const own = await stores.emails.list(user.id)
   const chosen = own.find((record) => record.email.toLowerCase() === email.toLowerCase())
   const refused = left(ProfileInvalid('Only a verified address of yours can become the primary one.'))
@@ -255,12 +281,16 @@ export const makeEditOwnProfile =
       if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
       const keepsEmail = email === undefined || email === '' || email === user.primaryEmail
-      const moved = keepsEmail ? right(false) : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
+      const moved = keepsEmail
+        ? right(false)
+        : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
       if (isLeft(moved)) return moved
       const changed = changedFields(user, changes)
       if (isUnchanged(changed) && !moved.right) return right(user)
       if (!isUnchanged(changed)) await stores.users.update(user.id, changes)
-      await stores.audit.record(auditOfUser(user, 'user.updated', { ...changed, ...(moved.right ? { email: 'changed' } : {}) }))
+      await stores.audit.record(
+        auditOfUser(user, 'user.updated', { ...changed, ...(moved.right ? { email: 'changed' } : {}) }),
+      )
       const edited = await stores.users.byId(user.id)
       return right(edited ?? user)
     })

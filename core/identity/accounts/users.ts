@@ -60,9 +60,12 @@ const languageSpelling = (tag: string): string => {
  * Returns the changes with their language in its conventional spelling. An empty text clears a field. The codec checks
  * lengths.
  */
-export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>(changes: C): Either<Failure<'ProfileInvalid'>, C> => {
+export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>(
+  changes: C,
+): Either<Failure<'ProfileInvalid'>, C> => {
   const { website, language } = changes
-  if (website !== undefined && website !== '' && !webAddress.test(website)) return left(ProfileInvalid('website: must be an http or https address.'))
+  if (website !== undefined && website !== '' && !webAddress.test(website))
+    return left(ProfileInvalid('website: must be an http or https address.'))
   if (language === undefined || language === '') return right(changes)
   if (!languageTag.test(language)) return left(ProfileInvalid('language: must be a language tag, such as en-US.'))
   return right({ ...changes, language: languageSpelling(language) })
@@ -76,11 +79,18 @@ export const CreationTimeRefused = defineFailure(
 )
 
 /** Parses the RFC 3339 creation time of an imported account; undefined if it is absent. */
-const creationTime = (text: string | undefined, now: Date): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
+const creationTime = (
+  text: string | undefined,
+  now: Date,
+): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
   if (text === undefined) return right(undefined)
   const at = parseInstant(text)
   if (at !== undefined && at.getTime() >= 0 && at.getTime() <= now.getTime()) return right(at)
-  return left(CreationTimeRefused('created_at: must be an RFC 3339 date-time since 1970 that is not in the future, such as 2024-05-01T08:00:00Z.'))
+  return left(
+    CreationTimeRefused(
+      'created_at: must be an RFC 3339 date-time since 1970 that is not in the future, such as 2024-05-01T08:00:00Z.',
+    ),
+  )
 }
 
 export const UserNameRefused = defineFailure(
@@ -126,7 +136,10 @@ export type CreateUserFailure =
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
   to,
   subject: 'An account was created for you',
-  paragraphs: [`An administrator created the account ${login} for you.`, 'Ask the administrator for the password, or request a new one by this address.'],
+  paragraphs: [
+    `An administrator created the account ${login} for you.`,
+    'Ask the administrator for the password, or request a new one by this address.',
+  ],
   accountId: id,
 })
 
@@ -149,7 +162,11 @@ export const makeCreateUser =
     const email = parseEmailAddress(input.email, deps.domains)
     if (isLeft(email)) return email
     const fullName = input.fullName ?? ''
-    const password = checkPassword(deps.passwords, input.password, { login: input.login, emails: [email.right.text], fullName })
+    const password = checkPassword(deps.passwords, input.password, {
+      login: input.login,
+      emails: [email.right.text],
+      fullName,
+    })
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
@@ -170,7 +187,10 @@ export const makeCreateUser =
       await removeExpiredEmailClaim(stores, email.right.key, now)
       const added = await stores.emails.insert(id.right, email.right, true, true, now)
       if (isLeft(added)) return added
-      const shown = { is_admin: input.isAdmin ?? false, ...definedFields({ created_at: input.createdAt?.toISOString() }) }
+      const shown = {
+        is_admin: input.isAdmin ?? false,
+        ...definedFields({ created_at: input.createdAt?.toISOString() }),
+      }
       await stores.audit.record(auditOfUser({ id: id.right, login: input.login }, 'user.created', shown))
       if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
       const user = await stores.users.byId(id.right)
@@ -187,7 +207,10 @@ export interface ImportUserInput extends Omit<CreateUserInput, 'createdAt'> {
 /** Like `makeCreateUser`, for a site admin who may also name the creation time of an imported account. */
 export const makeImportUser = (deps: CreateUserDeps) => {
   const create = makeCreateUser(deps)
-  return async (call: Call<User>, input: ImportUserInput): Outcome<CreateUserFailure | Failure<'CreationTimeRefused'>, User> => {
+  return async (
+    call: Call<User>,
+    input: ImportUserInput,
+  ): Outcome<CreateUserFailure | Failure<'CreationTimeRefused'>, User> => {
     const createdAt = creationTime(input.createdAt, deps.clock.now())
     return isLeft(createdAt) ? createdAt : create(call, { ...input, createdAt: createdAt.right })
   }

@@ -6,7 +6,15 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { fullScope } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
-import type { Authenticator, Background, Credential, CredentialStore, IdentitySettings, TokenDigest, TokenGrant } from '../ports.ts'
+import type {
+  Authenticator,
+  Background,
+  Credential,
+  CredentialStore,
+  IdentitySettings,
+  TokenDigest,
+  TokenGrant,
+} from '../ports.ts'
 import { NotAuthenticated, NotPermitted, SudoTargetMissing, SudoTargetNoUser } from '../ports.ts'
 import type { CheckOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
 import { isMarkDue, isSessionAlive, renewedIdleExpiry } from '../sessions/sessions.ts'
@@ -45,7 +53,9 @@ const makeMarkUsed = (background: Background, caches: Caches): MarkUsed => {
 
 export type ImpersonateFailure = Failure<'NotPermitted'> | Failure<'SudoTargetMissing'> | Failure<'SudoTargetNoUser'>
 
-/** Returns the principal of a site admin who acts as another user. The rights are the other user's; the actor is kept. */
+/**
+ * Returns the principal of a site admin who acts as another user. The rights are the other user's; the actor is kept.
+ */
 const makeImpersonate =
   (credentials: CredentialStore) =>
   async (actor: Principal, login: string): Outcome<ImpersonateFailure, Principal> => {
@@ -90,12 +100,16 @@ const makeAuthenticateToken =
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
     if (!hasAccessTokenForm(token, deps.digest)) return left(badToken())
     const hash = deps.digest.digest(token)
-    const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
+    const grant = await (loads === 'profile'
+      ? deps.credentials.tokenWithProfileByHash(hash)
+      : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
     if (grant === undefined || !grant.account.isEnabled) return left(badToken())
     if (grant.expiresAt !== undefined && isPast(grant.expiresAt, now)) return left(expiredToken(grant.expiresAt))
     if (isMarkDue(grant.lastUsedAt, now)) {
-      mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, grant.account.userId, now))
+      mark(`token ${grant.tokenId}`, now, () =>
+        deps.credentials.markTokenUsed(grant.tokenId, grant.account.userId, now),
+      )
     }
     return right(tokenPrincipal(grant))
   }
@@ -110,7 +124,12 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
   scopes: scopeSetOf(grant.scopeWords),
   tokenId: grant.tokenId,
   tokenCreatedAt: grant.createdAt,
-  ...definedFields({ tokenExpiresAt: grant.expiresAt, onlyOrgId: grant.onlyOrgId, onlyClusterId: grant.onlyClusterId, profile: grant.profile }),
+  ...definedFields({
+    tokenExpiresAt: grant.expiresAt,
+    onlyOrgId: grant.onlyOrgId,
+    onlyClusterId: grant.onlyClusterId,
+    profile: grant.profile,
+  }),
 })
 
 /** Returns the profile loaded by authentication, if the route requested it and the credential's query includes it. */
@@ -134,10 +153,20 @@ const makeAuthenticateSession =
     if (grant === undefined || !grant.account.isEnabled || !isSessionAlive(grant, now)) return left(badSession())
     if (isMarkDue(grant.lastSeenAt, now)) {
       const idleExpiresAt = renewedIdleExpiry(deps.settings, grant, now)
-      mark(`session ${grant.sessionId}`, now, () => deps.credentials.markSessionSeen(grant.sessionId, now, idleExpiresAt))
+      mark(`session ${grant.sessionId}`, now, () =>
+        deps.credentials.markSessionSeen(grant.sessionId, now, idleExpiresAt),
+      )
     }
     const { userId, login, isSiteAdmin, mustChangePassword } = grant.account
-    return right({ userId, login, isSiteAdmin, mustChangePassword, method: 'session', scopes: fullScope, sessionId: grant.sessionId })
+    return right({
+      userId,
+      login,
+      isSiteAdmin,
+      mustChangePassword,
+      method: 'session',
+      scopes: fullScope,
+      sessionId: grant.sessionId,
+    })
   }
 
 export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
@@ -145,7 +174,8 @@ export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
   readonly clock: Clock
 }
 
-export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'NotPermitted'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
+export type ProvePasswordFailure =
+  Failure<'NotAuthenticated'> | Failure<'NotPermitted'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
 
 /**
  * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not
@@ -153,18 +183,30 @@ export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'NotPer
  */
 const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed) => {
   const checkCredentials = makeCheckCredentials(deps)
-  return async (credential: Credential & { kind: 'password' }, sourceIp: string): Outcome<ProvePasswordFailure, Principal> => {
+  return async (
+    credential: Credential & { kind: 'password' },
+    sourceIp: string,
+  ): Outcome<ProvePasswordFailure, Principal> => {
     const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
     if (isLeft(checked)) return checked
     const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
     if (!account.isEnabled) return left(accountDisabled(account.userId))
-    const judged = hasSecondFactor ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
+    const judged = hasSecondFactor
+      ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp })
+      : right(undefined)
     if (isLeft(judged)) return judged
     const { userId, login, isSiteAdmin, mustChangePassword } = account
     const now = deps.clock.now()
-    if (isMarkDue(lastLoginAt, now)) mark(`password ${userId}`, now, () => deps.credentials.markPasswordUsed(userId, now))
+    if (isMarkDue(lastLoginAt, now))
+      mark(`password ${userId}`, now, () => deps.credentials.markPasswordUsed(userId, now))
     return right({
-      userId, login, isSiteAdmin, mustChangePassword, method: 'password', scopes: fullScope, provenPhc: secret(phc),
+      userId,
+      login,
+      isSiteAdmin,
+      mustChangePassword,
+      method: 'password',
+      scopes: fullScope,
+      provenPhc: secret(phc),
       ...definedFields({ unspentCode: judged.right, provenSecondFactorRef: secondFactorRef }),
     })
   }
@@ -182,7 +224,8 @@ const makeAuthenticatePasswordAgain = (credentials: CredentialStore) => {
     const { impersonator, ...own } = proven
     const actor = impersonator ?? proven
     const record = await credentials.passwordByKey(actor.login.toLowerCase())
-    if (record === undefined || record.account.userId !== actor.userId || !record.account.isEnabled) return left(credentialOutdated())
+    if (record === undefined || record.account.userId !== actor.userId || !record.account.isEnabled)
+      return left(credentialOutdated())
     const isSame = record.phc === proven.provenPhc?.reveal() && record.secondFactorRef === proven.provenSecondFactorRef
     if (!isSame) return left(credentialOutdated())
     const { userId, login, isSiteAdmin, mustChangePassword } = record.account
@@ -228,7 +271,9 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     },
     async userOfSession(sessionKey) {
       const grant = await deps.credentials.sessionByHash(deps.digest.digest(sessionKey.reveal()))
-      return grant !== undefined && grant.account.isEnabled && isSessionAlive(grant, deps.clock.now()) ? grant.account.userId : undefined
+      return grant !== undefined && grant.account.isEnabled && isSessionAlive(grant, deps.clock.now())
+        ? grant.account.userId
+        : undefined
     },
   }
 }

@@ -12,7 +12,15 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
-import type { Background, CredentialStore, IdentityChanges, IdentityStores, PasswordHasher, PasswordRecord, ProvenStores } from '../ports.ts'
+import type {
+  Background,
+  CredentialStore,
+  IdentityChanges,
+  IdentityStores,
+  PasswordHasher,
+  PasswordRecord,
+  ProvenStores,
+} from '../ports.ts'
 import { NotAuthenticated, NotPermitted, TooManyAttempts } from '../ports.ts'
 import { enrolledRef } from '../second-factor/codes.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
@@ -88,7 +96,8 @@ export const makeNotifyLocked = (deps: NotifyLockedDeps): OnLocked => {
           to: user.primaryEmail,
           subject: 'Sign-in to your account is locked for a while',
           paragraphs: [
-            `There were too many failed attempts for the account ${user.login}: ${whatFailed[kind]}. The last one came at ${deps.clock.now().toISOString()} from ${sourceIp}.`,
+            `There were too many failed attempts for the account ${user.login}: ${whatFailed[kind]}. The ` +
+              `last one came at ${deps.clock.now().toISOString()} from ${sourceIp}.`,
             'New sign-ins are refused for a while; the lock ends by itself. Sessions and access tokens stay valid.',
             kind === 'one-time-code'
               ? 'If this was not you, your password is known to another person: change it.'
@@ -117,7 +126,11 @@ export interface PresentedPassword {
 const maxLoginLength = 254
 
 const refusedSignIn = (userId: UserId | undefined) =>
-  ({ action: 'user.sign_in_refused', objectType: 'user', ...definedFields({ tenantId: userId, objectId: userId }) }) as const
+  ({
+    action: 'user.sign_in_refused',
+    objectType: 'user',
+    ...definedFields({ tenantId: userId, objectId: userId }),
+  }) as const
 
 /**
  * Returns the same failure for an unknown name, a wrong password and a locked account: identical bytes, so that the
@@ -125,13 +138,16 @@ const refusedSignIn = (userId: UserId | undefined) =>
  */
 export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
   NotAuthenticated(
-    'The user name or the password is wrong, or there were too many failed attempts; in that case wait before the next one.',
+    'The user name or the password is wrong, or there were too many failed attempts; in that case wait ' +
+      'before the next one.',
     { about: refusedSignIn(userId) },
   )
 
 /** The password is right, so this discloses nothing to others. */
 export const accountDisabled = (userId: UserId): Failure<'NotPermitted'> =>
-  NotPermitted('This account is inactive, or prohibited from signing in. An administrator can change that.', { about: refusedSignIn(userId) })
+  NotPermitted('This account is inactive, or prohibited from signing in. An administrator can change that.', {
+    about: refusedSignIn(userId),
+  })
 
 /**
  * Checks a name (or verified address) and a password. An unknown name and a locked subject cost the same hash as a
@@ -140,7 +156,9 @@ export const accountDisabled = (userId: UserId): Failure<'NotPermitted'> =>
  */
 export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
   const throttledCheck = makeThrottledCheck(deps)
-  return async (presented: PresentedPassword): Outcome<Failure<'NotAuthenticated'> | Failure<'TooManyAttempts'>, PasswordRecord> => {
+  return async (
+    presented: PresentedPassword,
+  ): Outcome<Failure<'NotAuthenticated'> | Failure<'TooManyAttempts'>, PasswordRecord> => {
     const key = presented.login.toLowerCase()
     const isPlausible = key.length <= maxLoginLength && presented.password.reveal().length <= maxPasswordLength
     const record = isPlausible ? await deps.credentials.passwordByKey(key) : undefined
@@ -170,13 +188,20 @@ export interface ProvenSecrets {
   readonly secondFactorRef: string | undefined
 }
 
-/** Reports whether the password and the second factor are unchanged since they were verified. The user's row is locked. */
-const secretsUnchanged = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
-  (await stores.users.passwordPhc(userId)) === proven.phc.reveal() && enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
+/**
+ * Reports whether the password and the second factor are unchanged since they were verified. The user's row is locked.
+ */
+const secretsUnchanged = async (
+  stores: Pick<IdentityStores, 'users' | 'secondFactors'>,
+  userId: UserId,
+  proven: ProvenSecrets,
+): Promise<boolean> =>
+  (await stores.users.passwordPhc(userId)) === proven.phc.reveal() &&
+  enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
 
 /**
- * Reports whether the caller's credential is in force, as the transaction sees it. Locks nothing: a caller that locks the
- * user's row, shared or not, before it asks sees the result of each change that has ended a password or a session.
+ * Reports whether the caller's credential is in force, as the transaction sees it. Locks nothing: a caller that locks
+ * the user's row, shared or not, before it asks sees the result of each change that has ended a password or a session.
  */
 export const isCredentialInForce = async (
   stores: ProvenStores,
@@ -184,7 +209,11 @@ export const isCredentialInForce = async (
   { userId, impersonator, method, provenPhc, provenSecondFactorRef, tokenId, tokenCreatedAt, sessionId }: Principal,
 ): Promise<boolean> => {
   const actorId = impersonator?.userId ?? userId
-  if (method === 'password') return provenPhc === undefined || secretsUnchanged(stores, actorId, { phc: provenPhc, secondFactorRef: provenSecondFactorRef })
+  if (method === 'password')
+    return (
+      provenPhc === undefined ||
+      secretsUnchanged(stores, actorId, { phc: provenPhc, secondFactorRef: provenSecondFactorRef })
+    )
   if (tokenId !== undefined) return stores.tokens.isInForce(actorId, tokenId, tokenCreatedAt)
   if (sessionId === undefined) return true
   return (await stores.sessions.list(actorId, clock.now())).some(({ id }) => id === sessionId)
@@ -195,8 +224,13 @@ export const isCredentialInForce = async (
  * the credential. Locks the user's row, as a password change does, so that of two concurrent changes one sees the
  * other's result.
  */
-export const credentialStillValid = async (stores: ProvenStores, clock: Clock, principal: Principal): Promise<boolean> =>
-  (await stores.users.lock(principal.impersonator?.userId ?? principal.userId)) !== undefined && isCredentialInForce(stores, clock, principal)
+export const credentialStillValid = async (
+  stores: ProvenStores,
+  clock: Clock,
+  principal: Principal,
+): Promise<boolean> =>
+  (await stores.users.lock(principal.impersonator?.userId ?? principal.userId)) !== undefined &&
+  isCredentialInForce(stores, clock, principal)
 
 /**
  * Locks the caller's row until the transaction ends. Returns the user if the caller's credential, and anything the
@@ -208,9 +242,13 @@ export const lockProvenUser = async (
   { principal }: SignedInCall<never>,
   again?: ProvenSecrets,
 ): Outcome<Failure<'NotAuthenticated'>, User> => {
-  const user = (await credentialStillValid(stores, clock, principal)) ? await stores.users.lock(principal.userId) : undefined
+  const user = (await credentialStillValid(stores, clock, principal))
+    ? await stores.users.lock(principal.userId)
+    : undefined
   if (user === undefined) return left(credentialOutdated())
-  return again === undefined || (await secretsUnchanged(stores, user.id, again)) ? right(user) : left(credentialOutdated())
+  return again === undefined || (await secretsUnchanged(stores, user.id, again))
+    ? right(user)
+    : left(credentialOutdated())
 }
 
 /** The caller is authenticated, but did not supply the password (and code) in this request. */
@@ -235,8 +273,16 @@ export type AuthenticateAgainFailure = Failure<'ProofRequired'> | Failure<'TooMa
 /** Returns the same failure for a proof that is missing, wrong, used, or temporarily locked. */
 const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> =>
   ProofRequired(
-    'Prove in this request that it is you: HTTP Basic with the password and a one-time code, or the keys password and passCode in the body. After too many failed attempts wait before the next one.',
-    { about: { tenantId: principal.userId, objectType: 'user', objectId: principal.userId, objectName: principal.login } },
+    'Prove in this request that it is you: HTTP Basic with the password and a one-time code, or the keys ' +
+      'password and passCode in the body. After too many failed attempts wait before the next one.',
+    {
+      about: {
+        tenantId: principal.userId,
+        objectType: 'user',
+        objectId: principal.userId,
+        objectName: principal.login,
+      },
+    },
   )
 
 /**
@@ -246,20 +292,27 @@ const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> 
  */
 export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
-  return async (call: SignedInCall<never>, proof: Proof): Outcome<AuthenticateAgainFailure, ProvenSecrets | undefined> => {
+  return async (
+    call: SignedInCall<never>,
+    proof: Proof,
+  ): Outcome<AuthenticateAgainFailure, ProvenSecrets | undefined> => {
     const { principal, sourceIp } = call
     if (principal.impersonator !== undefined) return left(required(call))
     if (principal.method === 'password') return right(undefined)
     if (proof.password === undefined) return left(required(call))
     const checked = await checkCredentials({ login: principal.login, password: proof.password, sourceIp })
-    if (isLeft(checked)) return left(checked.left.tag === 'TooManyAttempts' ? (checked.left as Failure<'TooManyAttempts'>) : required(call))
+    if (isLeft(checked))
+      return left(
+        checked.left.tag === 'TooManyAttempts' ? (checked.left as Failure<'TooManyAttempts'>) : required(call),
+      )
     // Another account may have taken the name since the caller was authenticated.
     if (checked.right.account.userId !== principal.userId) return left(required(call))
     const { phc, hasSecondFactor, secondFactorRef } = checked.right
     const proven = { phc: secret(phc), secondFactorRef }
     if (!hasSecondFactor) return right(proven)
     const used = await deps.useOneTimeCode({ userId: principal.userId, code: proof.passCode, sourceIp })
-    if (isLeft(used)) return left(used.left.tag === 'TooManyAttempts' ? (used.left as Failure<'TooManyAttempts'>) : required(call))
+    if (isLeft(used))
+      return left(used.left.tag === 'TooManyAttempts' ? (used.left as Failure<'TooManyAttempts'>) : required(call))
     return right(proven)
   }
 }
@@ -279,9 +332,12 @@ export interface VerifyOwnPasswordDeps extends ThrottledCheckDeps {
 export type VerifyOwnPasswordFailure = Failure<'OwnPasswordWrong'> | Failure<'TooManyAttempts'>
 
 const wrong = (call: SignedInCall): Failure<'OwnPasswordWrong'> =>
-  OwnPasswordWrong('The password is wrong, or there were too many failed attempts; in that case wait before the next one.', {
-    about: { tenantId: call.principal.userId, objectType: 'user', objectId: call.principal.userId },
-  })
+  OwnPasswordWrong(
+    'The password is wrong, or there were too many failed attempts; in that case wait before the next one.',
+    {
+      about: { tenantId: call.principal.userId, objectType: 'user', objectId: call.principal.userId },
+    },
+  )
 
 /**
  * Verifies the password of a signed-in user again, before a change that a stolen session or token must not make.
@@ -300,6 +356,11 @@ export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
       if (isLeft(matches)) return matches
       return right(matches.right ? phc : undefined)
     }
-    return throttledCheck({ kind: 'password', subject: userId, sourceIp: call.sourceIp }, check, () => wrong(call), verify)
+    return throttledCheck(
+      { kind: 'password', subject: userId, sourceIp: call.sourceIp },
+      check,
+      () => wrong(call),
+      verify,
+    )
   }
 }

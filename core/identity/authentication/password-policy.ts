@@ -14,8 +14,13 @@ export const PasswordTooWeak = defineFailure(
 export const PasswordsDiffer = defineFailure('PasswordsDiffer', 'Unprocessable', 'The two new passwords differ.')
 
 /** Reports whether the repetition of a new password, if any, equals it. */
-export const isRetyped = ({ password, retyped }: { readonly password: Secret; readonly retyped?: Secret | undefined }): boolean =>
-  retyped === undefined || retyped.reveal() === password.reveal()
+export const isRetyped = ({
+  password,
+  retyped,
+}: {
+  readonly password: Secret
+  readonly retyped?: Secret | undefined
+}): boolean => retyped === undefined || retyped.reveal() === password.reveal()
 
 export const maxPasswordLength = 256
 
@@ -41,8 +46,18 @@ const lengthSetting = 'MOORAGE_PASSWORD_MIN_LENGTH'
  * Returns the words of a user's context that a guess would start from. Short words are omitted: they would forbid too
  * much.
  */
-const contextWords = ({ fullName = '', ...context }: PasswordContext, siteWords: readonly string[]): readonly string[] =>
-  [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), fullName, ...fullName.split(/\s+/)]
+const contextWords = (
+  { fullName = '', ...context }: PasswordContext,
+  siteWords: readonly string[],
+): readonly string[] =>
+  [
+    productName,
+    ...siteWords,
+    context.login,
+    ...context.emails.flatMap((email) => [email, ...email.split('@')]),
+    fullName,
+    ...fullName.split(/\s+/),
+  ]
     .map((word) => word.toLowerCase())
     .filter((word) => word.length >= 4)
 
@@ -73,21 +88,31 @@ export const checkPassword = (
   const length = [...text].length
   const refused = (message: string): Either<Failure<'PasswordTooWeak'>, Secret> => left(PasswordTooWeak(message))
   if (length < policy.minLength) {
-    return refused(`This password is too short: it has ${length} of at least ${policy.minLength} characters (${lengthSetting}).`)
+    return refused(
+      `This password is too short: it has ${length} of at least ${policy.minLength} characters (${lengthSetting}).`,
+    )
   }
-  if (text.length > maxPasswordLength) return refused(`This password is too long: a password has at most ${maxPasswordLength} characters.`)
+  if (text.length > maxPasswordLength)
+    return refused(`This password is too long: a password has at most ${maxPasswordLength} characters.`)
   const lower = text.toLowerCase()
   if (isRepetition(lower)) return refused('This password repeats itself.')
   if (isRun(lower)) return refused('This password is a run of neighbouring characters.')
-  if (policy.common.includes(lower)) return refused('This password is on the list of common passwords. No setting changes that list.')
+  if (policy.common.includes(lower))
+    return refused('This password is on the list of common passwords. No setting changes that list.')
   if (policy.common.includes(stem(lower))) {
-    return refused('This password contains a common password, and only digits and signs around it. No setting changes the list of common passwords.')
+    return refused(
+      'This password contains a common password, and only digits and signs around it. No setting changes ' +
+        'the list of common passwords.',
+    )
   }
   const resembles = contextWords(context, policy.siteWords?.() ?? []).some((word) => {
     const rest = lower.split(word).join('')
     return rest.length < lower.length && rest.length < policy.minLength / 2
   })
   return resembles
-    ? refused(`This password is too close to the name, the e-mail address or this site: less than half of ${policy.minLength} characters (${lengthSetting}) remain beside it.`)
+    ? refused(
+        'This password is too close to the name, the e-mail address or this site: less than half of ' +
+          `${policy.minLength} characters (${lengthSetting}) remain beside it.`,
+      )
     : right(password)
 }

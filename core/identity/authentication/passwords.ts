@@ -10,7 +10,14 @@ import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import type { AddressClaim, IssueLinkCodeDeps } from '../emails/link-codes.ts'
-import { linkCodeHash, linkCodeInvalid, linkCodeMinutes, linkWithCode, makeIssueLinkCode, makePostConfirmation } from '../emails/link-codes.ts'
+import {
+  linkCodeHash,
+  linkCodeInvalid,
+  linkCodeMinutes,
+  linkWithCode,
+  makeIssueLinkCode,
+  makePostConfirmation,
+} from '../emails/link-codes.ts'
 import type {
   Background,
   CredentialStore,
@@ -44,10 +51,17 @@ export interface SetPasswordInput {
   readonly mustChangePassword?: boolean | undefined
 }
 
-export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+export type SetPasswordFailure =
+  Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
-/** Returns what a password of this user must not resemble: the login, the name, and all addresses, also unconfirmed ones. */
-export const passwordContextOf = async (stores: Pick<IdentityStores, 'emails'>, { id, login, fullName }: Pick<User, 'id' | 'login' | 'fullName'>): Promise<PasswordContext> => ({
+/**
+ * Returns what a password of this user must not resemble: the login, the name, and all addresses, also unconfirmed
+ * ones.
+ */
+export const passwordContextOf = async (
+  stores: Pick<IdentityStores, 'emails'>,
+  { id, login, fullName }: Pick<User, 'id' | 'login' | 'fullName'>,
+): Promise<PasswordContext> => ({
   login,
   emails: (await stores.emails.list(id)).map(({ email }) => email),
   fullName,
@@ -69,7 +83,9 @@ export const makeSetPassword =
       if (!isSet) return left(userMissing())
       await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, deps.clock.now())
       const ended = await stores.sessions.removeAll(user.id, undefined)
-      await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'administrator', sessions_ended: ended }))
+      await stores.audit.record(
+        auditOfUser(user, 'user.password_changed', { by: 'administrator', sessions_ended: ended }),
+      )
       await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'administrator' }))
       return right(undefined)
     })
@@ -85,7 +101,8 @@ export interface ChangeOwnPasswordInput {
   readonly revokesTokens: boolean
 }
 
-export type ChangeOwnPasswordFailure = Failure<'PasswordsDiffer'> | Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+export type ChangeOwnPasswordFailure =
+  Failure<'PasswordsDiffer'> | Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
 /**
  * Replaces the caller's password, ends all sessions except the current one and, if requested, deletes all access
@@ -102,16 +119,27 @@ export const makeChangeOwnPassword =
     if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
     const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
-    if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal()) return left(PasswordTooWeak('The new password must be another one.'))
+    if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal())
+      return left(PasswordTooWeak('The new password must be another one.'))
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
     return deps.unitOfWork.run<ChangeOwnPasswordFailure, void>(call, async (stores) => {
-      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false))) return left(OwnPasswordWrong('The password was replaced by another request.'))
+      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false)))
+        return left(OwnPasswordWrong('The password was replaced by another request.'))
       await stores.linkCodes.closeAll(userId, 'password-reset', undefined, deps.clock.now())
       const sessionsEnded = await stores.sessions.removeAll(userId, sessionId)
       const tokensRemoved = input.revokesTokens ? await stores.tokens.removeAll(userId) : 0
-      await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'user', sessions_ended: sessionsEnded, tokens_removed: tokensRemoved }))
-      await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'user', sourceIp: call.sourceIp }))
+      await stores.audit.record(
+        auditOfUser(user, 'user.password_changed', {
+          by: 'user',
+          sessions_ended: sessionsEnded,
+          tokens_removed: tokensRemoved,
+        }),
+      )
+      await postIfAddressed(
+        stores.mail,
+        passwordChangedMail(user, deps.clock.now(), { kind: 'user', sourceIp: call.sourceIp }),
+      )
       return right(undefined)
     })
   }
@@ -122,10 +150,19 @@ const dayMilliseconds = 24 * 3600 * 1000
  * Reports whether a forgotten password may be reset by mail to this address: it must have been verified for a day. A
  * stolen session or token can add and confirm an address; it must not gain the whole account before the owner, who is
  * notified by mail, can react. Addresses of an account younger than a day need not wait.
+ *
+ * @internal
  */
-export const servesReset = (user: Pick<User, 'createdAt'>, email: Pick<EmailRecord, 'verified' | 'verifiedAt'>, now: Date): boolean => {
+export const servesReset = (
+  user: Pick<User, 'createdAt'>,
+  email: Pick<EmailRecord, 'verified' | 'verifiedAt'>,
+  now: Date,
+): boolean => {
   const dayAgo = now.getTime() - dayMilliseconds
-  return email.verified && (user.createdAt.getTime() > dayAgo || (email.verifiedAt !== undefined && email.verifiedAt.getTime() <= dayAgo))
+  return (
+    email.verified &&
+    (user.createdAt.getTime() > dayAgo || (email.verifiedAt !== undefined && email.verifiedAt.getTime() <= dayAgo))
+  )
 }
 
 export interface AskPasswordResetDeps extends IssueLinkCodeDeps {
@@ -182,7 +219,8 @@ const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string
       subject: 'Set a new password',
       paragraphs: [
         `A new password was requested for the account ${login} from the address ${call.sourceIp}.`,
-        `The link and the code are valid for ${linkCodeMinutes['password-reset']} minutes, once. The code is: ${code.right.reveal()}`,
+        `The link and the code are valid for ${linkCodeMinutes['password-reset']} minutes, once. The code ` +
+          `is: ${code.right.reveal()}`,
         'If this was not you, ignore this mail: your password does not change.',
       ],
       action: { label: 'Set a new password', url: linkWithCode(deps.settings.baseUrl(), 'reset-password', code.right) },
@@ -205,7 +243,9 @@ const waitingFor = async (stores: IdentityChanges, key: string): Promise<Address
 }
 
 const confirmAgain = async (deps: AskPasswordResetDeps, call: Call, { key }: EmailAddress): Promise<void> => {
-  const waiting = await deps.unitOfWork.run<never, boolean>(call, async (stores) => right((await waitingFor(stores, key)) !== undefined))
+  const waiting = await deps.unitOfWork.run<never, boolean>(call, async (stores) =>
+    right((await waitingFor(stores, key)) !== undefined),
+  )
   if (isLeft(waiting) || !waiting.right) return
   if ((await deps.allowances.take('password-reset', call.sourceIp)) !== undefined) return
   const postConfirmation = makePostConfirmation(deps)
@@ -267,23 +307,36 @@ const prove = async ({ stores, digest, clock }: ResetPasswordDeps, code: string)
   const found = await stores.linkCodes.find('password-reset', hash.right, clock.now())
   const user = found && (await stores.users.byId(found.userId))
   if (found === undefined || user === undefined || !user.isActive || user.prohibitLogin) return undefined
-  return (await hasVerified(stores, user.id, found.emailKey)) ? { hash: hash.right, user, emailKey: found.emailKey } : undefined
+  return (await hasVerified(stores, user.id, found.emailKey))
+    ? { hash: hash.right, user, emailKey: found.emailKey }
+    : undefined
 }
 
 const hasVerified = async (stores: Pick<IdentityStores, 'emails'>, userId: UserId, key: string): Promise<boolean> =>
   (await stores.emails.list(userId)).some((own) => own.verified && own.email.toLowerCase() === key)
 
-const replace = (deps: ResetPasswordDeps, call: Call, { user, hash, emailKey }: Proven, phc: string): Outcome<Failure<'LinkCodeInvalid'>, void> =>
+const replace = (
+  deps: ResetPasswordDeps,
+  call: Call,
+  { user, hash, emailKey }: Proven,
+  phc: string,
+): Outcome<Failure<'LinkCodeInvalid'>, void> =>
   deps.unitOfWork.run<Failure<'LinkCodeInvalid'>, void>(call, async (stores) => {
     const now = deps.clock.now()
     const current = await stores.users.lock(user.id)
     // The user may have removed the address while the password was hashed.
-    const isAllowed = current !== undefined && current.isActive && !current.prohibitLogin && (await hasVerified(stores, user.id, emailKey))
+    const isAllowed =
+      current !== undefined &&
+      current.isActive &&
+      !current.prohibitLogin &&
+      (await hasVerified(stores, user.id, emailKey))
     if (!isAllowed || !(await stores.linkCodes.use('password-reset', hash, now))) return left(linkCodeInvalid())
     await stores.users.replacePassword(user.id, phc, undefined, false)
     await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
     const sessionsEnded = await stores.sessions.removeAll(user.id, undefined)
-    await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'reset', sessions_ended: sessionsEnded }))
+    await stores.audit.record(
+      auditOfUser(user, 'user.password_changed', { by: 'reset', sessions_ended: sessionsEnded }),
+    )
     await stores.mail.post(passwordChangedMail(current, now, { kind: 'reset', sourceIp: call.sourceIp }))
     return right(undefined)
   })

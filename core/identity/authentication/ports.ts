@@ -72,10 +72,19 @@ export interface AttemptCounters {
  * addresses, by the user who names them. Checks whether an account has an address, by user and by source IP address.
  */
 export type AllowanceKind =
-  | 'sign-up' | 'sign-up-notice' | 'password-reset' | 'invitation' | 'invitation-address' | 'invitation-mailbox' | 'email-confirmation'
-  | 'address-check' | 'address-check-network'
+  | 'sign-up'
+  | 'sign-up-notice'
+  | 'password-reset'
+  | 'invitation'
+  | 'invitation-address'
+  | 'invitation-mailbox'
+  | 'email-confirmation'
+  | 'address-check'
+  | 'address-check-network'
 
-/** Counts in the shared store, across instances. If it does not respond, counts in this process, with half the limits. */
+/**
+ * Counts in the shared store, across instances. If it does not respond, counts in this process, with half the limits.
+ */
 export interface Allowances {
   /** Takes one. Returns the seconds to wait if none is left. */
   take(kind: AllowanceKind, subject: string): Promise<number | undefined>

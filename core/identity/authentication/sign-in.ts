@@ -75,7 +75,9 @@ export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<
 
 const prohibited = (): Failure<'SignInProhibited'> =>
   SignInProhibited(
-    'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an administrator.',
+    'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never ' +
+      'confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an ' +
+      'administrator.',
   )
 
 /**
@@ -85,17 +87,27 @@ const prohibited = (): Failure<'SignInProhibited'> =>
 const makeSignInBy = (deps: SignInDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
 
-  const authenticateOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {
+  const authenticateOnce = async <F extends Failure>(
+    call: Call,
+    input: SignInInput,
+    secondStep: SecondStep<F>,
+  ): Outcome<SignInFailure | F, PasswordRecord> => {
     const checked = await checkCredentials({ login: input.login, password: input.password, sourceIp: call.sourceIp })
     if (isLeft(checked)) {
-      return checked.left.tag === 'NotAuthenticated' ? left(refusedAs(checked.left)) : left(checked.left as Failure<'TooManyAttempts'>)
+      return checked.left.tag === 'NotAuthenticated'
+        ? left(refusedAs(checked.left))
+        : left(checked.left as Failure<'TooManyAttempts'>)
     }
     if (!checked.right.account.isEnabled) return left(prohibited())
     const second = await secondStep(checked.right)
     return isLeft(second) ? second : checked
   }
 
-  return async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, SignedIn> => {
+  return async <F extends Failure>(
+    call: Call,
+    input: SignInInput,
+    secondStep: SecondStep<F>,
+  ): Outcome<SignInFailure | F, SignedIn> => {
     // Another sign-in may have rehashed the password; a second check decides.
     for (let attempts = 2; attempts > 0; attempts--) {
       const proven = await authenticateOnce(call, input, secondStep)
@@ -109,10 +121,14 @@ const makeSignInBy = (deps: SignInDeps) => {
 }
 
 /** Returns the same message and audit data as a refused Basic header, with this route's own status. */
-const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, definedFields({ about }))
+const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> =>
+  SignInRefused(message, definedFields({ about }))
 
 /** Returns undefined for a user who must change the password first. */
-const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>
+const passFor = async (
+  deps: SignInDeps,
+  { account: { userId, login, mustChangePassword } }: PasswordRecord,
+): Promise<Secret | undefined> =>
   mustChangePassword ? undefined : deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds)
 
 /** Returns the new hash of a password whose old hash uses weaker parameters than the current ones. */
@@ -133,23 +149,28 @@ const open = async (
   const key = newSessionKey(deps.entropy)
   const cookie = { series: newSeries(deps.entropy), secret: newRememberSecret(deps.entropy) }
   const remembers = input.remember && deps.settings.rememberSeconds > 0
-  return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(call, async (stores) => {
-    // A password change locks the user and ends the sessions: no session may be created after it with the old
-    // password.
-    const refused = await changedSince(stores, record)
-    if (refused !== undefined) return left(refused)
-    const now = deps.clock.now()
-    const old = call.principal
-    if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
-    const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
-    const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
-    await stores.users.markLoggedIn(account.userId, now)
-    if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
-    const shown = { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor }
-    await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
-    const kept = remembers ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds } : undefined
-    return right({ sessionKey: secret(key), remembered: kept })
-  })
+  return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(
+    call,
+    async (stores) => {
+      // A password change locks the user and ends the sessions: no session may be created after it with the old
+      // password.
+      const refused = await changedSince(stores, record)
+      if (refused !== undefined) return left(refused)
+      const now = deps.clock.now()
+      const old = call.principal
+      if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
+      const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
+      const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
+      await stores.users.markLoggedIn(account.userId, now)
+      if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
+      const shown = { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor }
+      await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
+      const kept = remembers
+        ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds }
+        : undefined
+      return right({ sessionKey: secret(key), remembered: kept })
+    },
+  )
 }
 
 /** Locks the user and compares the account with what was verified. */
@@ -158,13 +179,20 @@ const changedSince = async (
   { account, phc, secondFactorRef }: PasswordRecord,
 ): Promise<Failure<'SignInProhibited'> | Failure<'AccountChanged'> | undefined> => {
   const user = await stores.users.lock(account.userId)
-  if (user === undefined || (await stores.users.passwordPhc(account.userId)) !== phc) return AccountChanged('The password was replaced.')
+  if (user === undefined || (await stores.users.passwordPhc(account.userId)) !== phc)
+    return AccountChanged('The password was replaced.')
   if (!user.isActive || user.prohibitLogin) return prohibited()
   const isSame = enrolledRef(await stores.secondFactors.find(account.userId)) === secondFactorRef
   return isSame ? undefined : AccountChanged('The second factor was changed.')
 }
 
-const remember = async (stores: IdentityChanges, deps: SignInDeps, call: Call, { account }: PasswordRecord, cookie: RememberCookie) => {
+const remember = async (
+  stores: IdentityChanges,
+  deps: SignInDeps,
+  call: Call,
+  { account }: PasswordRecord,
+  cookie: RememberCookie,
+) => {
   const createdAt = deps.clock.now()
   const expiresAt = laterBySeconds(createdAt, deps.settings.rememberSeconds)
   const id = await stores.rememberedLogins.insert({
@@ -185,7 +213,14 @@ export const makeSignIn = (deps: SignInDeps) => {
   return (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, SignedIn> =>
     signIn<Failure<'SecondFactorNeeded'>>(call, input, async ({ hasSecondFactor }) =>
       hasSecondFactor
-        ? left(SecondFactorNeeded('This account has a second factor, so a password alone does not sign in: use POST /user/signin/twofa. A program gets an access token, which needs no code, by one request: POST /users/{username}/tokens with the password in HTTP Basic and a one-time code in the header X-OTP.'))
+        ? left(
+            SecondFactorNeeded(
+              'This account has a second factor, so a password alone does not sign in: use POST ' +
+                '/user/signin/twofa. A program gets an access token, which needs no code, by one request: ' +
+                'POST /users/{username}/tokens with the password in HTTP Basic and a one-time code in the ' +
+                'header X-OTP.',
+            ),
+          )
         : right(undefined),
     )
 }
@@ -201,14 +236,21 @@ export interface SignInWithCodeInput extends SignInInput {
  */
 export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode: UseOneTimeCode }) => {
   const signIn = makeSignInBy(deps)
-  return (call: Call, input: SignInWithCodeInput): Outcome<SignInFailure | Failure<'OneTimeCodeRequired'>, SignedIn> => {
+  return (
+    call: Call,
+    input: SignInWithCodeInput,
+  ): Outcome<SignInFailure | Failure<'OneTimeCodeRequired'>, SignedIn> => {
     // A second attempt within one sign-in must not require a second code: the first is used up.
     let provenFor: UserId | undefined
-    return signIn<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>>(call, input, async ({ account: { userId }, hasSecondFactor }) => {
-      if (!hasSecondFactor || provenFor === userId) return right(undefined)
-      const used = await deps.useOneTimeCode({ userId, code: input.code, sourceIp: call.sourceIp })
-      if (!isLeft(used)) provenFor = userId
-      return used
-    })
+    return signIn<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>>(
+      call,
+      input,
+      async ({ account: { userId }, hasSecondFactor }) => {
+        if (!hasSecondFactor || provenFor === userId) return right(undefined)
+        const used = await deps.useOneTimeCode({ userId, code: input.code, sourceIp: call.sourceIp })
+        if (!isLeft(used)) provenFor = userId
+        return used
+      },
+    )
   }
 }

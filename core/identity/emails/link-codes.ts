@@ -39,10 +39,13 @@ const codeLength = 32
 const codeForm = /^[0-9A-Za-z]{32}$/
 
 /** The lifetime of each kind of code, in minutes. */
-export const linkCodeMinutes: Readonly<Record<LinkCodeKind, number>> = { 'email-confirmation': 180, 'password-reset': 30 }
+export const linkCodeMinutes: Readonly<Record<LinkCodeKind, number>> = {
+  'email-confirmation': 180,
+  'password-reset': 30,
+}
 
 /** The maximum number of codes of all kinds sent to one address within an hour, regardless of who requests them. */
-export const mailsPerHour = 5
+const mailsPerHour = 5
 const hourSeconds = 3600
 /** A row counts toward the limit for an hour; it is kept for a day to allow diagnosis. */
 export const keepLinkCodesSeconds = 24 * hourSeconds
@@ -50,6 +53,8 @@ export const keepLinkCodesSeconds = 24 * hourSeconds
 /**
  * Returns when the next code may be sent to an address; undefined if one may be sent now. `sent` holds the times within
  * the last hour, oldest first.
+ *
+ * @internal
  */
 export const nextMailAt = (sent: readonly Date[]): Date | undefined => {
   const oldestThatCounts = sent.at(-mailsPerHour)
@@ -68,12 +73,20 @@ export interface IssueLinkCodeDeps {
  */
 export const makeIssueLinkCode =
   (deps: IssueLinkCodeDeps) =>
-  async (stores: Pick<IdentityStores, 'linkCodes'>, kind: LinkCodeKind, { userId, emailKey }: LinkCode): Outcome<Failure<'TooManyMails'>, Secret> => {
+  async (
+    stores: Pick<IdentityStores, 'linkCodes'>,
+    kind: LinkCodeKind,
+    { userId, emailKey }: LinkCode,
+  ): Outcome<Failure<'TooManyMails'>, Secret> => {
     const now = deps.clock.now()
     const nextAt = nextMailAt(await stores.linkCodes.sentSince(emailKey, laterBySeconds(now, -hourSeconds)))
     if (nextAt !== undefined) {
       const retryAfterSeconds = Math.max(1, Math.ceil((nextAt.getTime() - now.getTime()) / 1000))
-      return left(TooManyMails('Too many mails were sent to this address within the last hour; wait and try again.', { retryAfterSeconds }))
+      return left(
+        TooManyMails('Too many mails were sent to this address within the last hour; wait and try again.', {
+          retryAfterSeconds,
+        }),
+      )
     }
     await stores.linkCodes.closeAll(userId, kind, kind === 'password-reset' ? undefined : emailKey, now)
     const code = randomBase62(deps.entropy, codeLength)
@@ -105,7 +118,10 @@ export interface AddressClaim {
 /** Posts the mail that asks to confirm an address, within the surrounding transaction. */
 export const makePostConfirmation = (deps: PostConfirmationDeps) => {
   const issue = makeIssueLinkCode(deps)
-  return async (stores: IdentityChanges, { userId, login, email }: AddressClaim): Outcome<Failure<'TooManyMails'>, void> => {
+  return async (
+    stores: IdentityChanges,
+    { userId, login, email }: AddressClaim,
+  ): Outcome<Failure<'TooManyMails'>, void> => {
     const code = await issue(stores, 'email-confirmation', { userId, emailKey: email.toLowerCase() })
     if (isLeft(code)) return code
     await stores.mail.post({
@@ -113,7 +129,8 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
       subject: 'Confirm your e-mail address',
       paragraphs: [
         `This address was added to the account ${login}. Confirm that it is yours.`,
-        `The link and the code are valid for ${linkCodeMinutes['email-confirmation'] / 60} hours, once. The code is: ${code.right.reveal()}`,
+        `The link and the code are valid for ${linkCodeMinutes['email-confirmation'] / 60} hours, once. ` +
+          `The code is: ${code.right.reveal()}`,
         'If this was not you, ignore this mail: without the confirmation the address cannot be used.',
       ],
       action: { label: 'Confirm the address', url: linkWithCode(deps.settings.baseUrl(), 'confirm-email', code.right) },
@@ -127,10 +144,17 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
  * Reports whether a user may have this many more mails sent to unconfirmed addresses. Without a limit, adding and
  * removing an address repeatedly would send mail to strangers.
  */
-export const mayPostConfirmations = async (allowances: Allowances, userId: UserId, count: number): Outcome<Failure<'TooManyMails'>, void> => {
+export const mayPostConfirmations = async (
+  allowances: Allowances,
+  userId: UserId,
+  count: number,
+): Outcome<Failure<'TooManyMails'>, void> => {
   for (let n = 0; n < count; n++) {
     const retryAfterSeconds = await allowances.take('email-confirmation', String(userId))
-    if (retryAfterSeconds !== undefined) return left(TooManyMails('You sent too many mails to new addresses today; wait and try again.', { retryAfterSeconds }))
+    if (retryAfterSeconds !== undefined)
+      return left(
+        TooManyMails('You sent too many mails to new addresses today; wait and try again.', { retryAfterSeconds }),
+      )
   }
   return right(undefined)
 }
@@ -164,7 +188,11 @@ export const makeConfirmEmail = (deps: ConfirmEmailDeps) => {
   const judge = makeThrottledCheck(deps)
   return async (call: Call, code: string): Outcome<ConfirmFailure, void> => {
     const attempt = { kind: 'reset-code', subject: code.slice(0, 64), sourceIp: call.sourceIp } as const
-    const confirmed = await judge<Failure<'TooManyAttempts'>, Failure<'LinkCodeInvalid'>, true>(attempt, () => confirm(deps, call, code), linkCodeInvalid)
+    const confirmed = await judge<Failure<'TooManyAttempts'>, Failure<'LinkCodeInvalid'>, true>(
+      attempt,
+      () => confirm(deps, call, code),
+      linkCodeInvalid,
+    )
     return isLeft(confirmed) ? confirmed : right(undefined)
   }
 }
@@ -181,7 +209,8 @@ const confirm = async (deps: ConfirmEmailDeps, call: Call, code: string): Outcom
     if (!isUsed || !(await stores.emails.verify(user.id, found.emailKey, now))) return left(linkCodeInvalid())
     const isPrimary = user.primaryEmail.toLowerCase() === found.emailKey
     const isAwaited = isPrimary && (await stores.accountLife.confirm(user.id))
-    if (!isPrimary) await postIfAddressed(stores.mail, emailConfirmedMail(user, found.emailKey, { at: now, sourceIp: call.sourceIp }))
+    if (!isPrimary)
+      await postIfAddressed(stores.mail, emailConfirmedMail(user, found.emailKey, { at: now, sourceIp: call.sourceIp }))
     await stores.audit.record(auditOfUser(user, 'email.confirmed', { activated: isAwaited }))
     return right(true)
   })

@@ -34,7 +34,8 @@ export const movePrimaryEmail = async (
   chosen: EmailRecord,
   { at, sourceIp }: MailOccasion,
 ): Outcome<Failure<'EmailNotVerified'>, boolean> => {
-  if (!chosen.verified) return left(EmailNotVerified('Confirm this address first: only a verified address can be the primary one.'))
+  if (!chosen.verified)
+    return left(EmailNotVerified('Confirm this address first: only a verified address can be the primary one.'))
   if (chosen.isPrimary) return right(false)
   await stores.emails.makePrimary(user.id, chosen.id)
   await postIfAddressed(stores.mail, primaryEmailChangedMail(user, user.primaryEmail, at, { kind: 'user', sourceIp }))
@@ -99,7 +100,11 @@ export interface AddOwnEmailsDeps extends ChangeOwnEmailsDeps, PostConfirmationD
   readonly allowances: Allowances
 }
 
-const parseAll = (texts: readonly string[], domains: DomainNames, field: 'email' | 'emails'): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
+const parseAll = (
+  texts: readonly string[],
+  domains: DomainNames,
+  field: 'email' | 'emails',
+): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
   const byKey = new Map<string, EmailAddress>()
   for (const text of texts) {
     const email = parseEmailAddress(text, domains, field)
@@ -132,7 +137,12 @@ const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall<n
   return user
 }
 
-export type AddEmailsFailure = Failure<'EmailInvalid'> | Failure<'EmailTaken'> | Failure<'EmailDomainRefused'> | Failure<'TooManyEmails'> | Failure<'TooManyMails'>
+export type AddEmailsFailure =
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailTaken'>
+  | Failure<'EmailDomainRefused'>
+  | Failure<'TooManyEmails'>
+  | Failure<'TooManyMails'>
 
 const tooMany = (): Failure<'TooManyEmails'> => TooManyEmails(`An account has at most ${maxEmails} e-mail addresses.`)
 
@@ -143,7 +153,8 @@ const checkAdded = async (
   emails: readonly EmailAddress[],
 ): Outcome<AddEmailsFailure, void> => {
   const rules = await stores.siteRules.read()
-  if (!principal.isSiteAdmin && !emails.every((email) => isDomainAllowed(rules, email))) return left(emailDomainRefused(rules))
+  if (!principal.isSiteAdmin && !emails.every((email) => isDomainAllowed(rules, email)))
+    return left(emailDomainRefused(rules))
   const own = await stores.emails.list(principal.userId)
   return own.length + emails.length <= maxEmails ? right(undefined) : left(tooMany())
 }
@@ -151,7 +162,10 @@ const checkAdded = async (
 /** See `makeAddOwnEmails`. `field` is the name of the addresses in failures. */
 const makeAddEmails = (deps: AddOwnEmailsDeps, field: 'email' | 'emails') => {
   const postConfirmation = makePostConfirmation(deps)
-  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
+  return async (
+    call: SignedInCall<readonly EmailRecord[]>,
+    texts: readonly string[],
+  ): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
     const emails = parseAll(texts, deps.domains, field)
     if (isLeft(emails)) return emails
     if (emails.right.length > maxEmails) return left(tooMany())
@@ -168,7 +182,14 @@ const makeAddEmails = (deps: AddOwnEmailsDeps, field: 'email' | 'emails') => {
         if (isLeft(added)) return added
         await postConfirmation(stores, { userId, login, email: email.text })
       }
-      await recordChange(stores, call, user, 'added', emails.right.map(({ text }) => text), deps.clock.now())
+      await recordChange(
+        stores,
+        call,
+        user,
+        'added',
+        emails.right.map(({ text }) => text),
+        deps.clock.now(),
+      )
       return right(await stores.emails.list(userId))
     })
   }
@@ -192,11 +213,24 @@ export const makeRemoveOwnEmails =
     return deps.unitOfWork.run<RemoveFailure, void>(call, async (stores) => {
       const user = await lockCaller(stores, call)
       const own = await stores.emails.list(user.id)
-      const found = emails.right.flatMap((email) => own.find((record) => record.email.toLowerCase() === email.key) ?? [])
+      const found = emails.right.flatMap(
+        (email) => own.find((record) => record.email.toLowerCase() === email.key) ?? [],
+      )
       if (found.length < emails.right.length) return left(EmailMissing('The e-mail address does not exist.'))
-      if (found.some((record) => record.isPrimary)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
-      await stores.emails.remove(user.id, found.map(({ id }) => id))
-      await recordChange(stores, call, user, 'removed', found.map(({ email }) => email), deps.clock.now())
+      if (found.some((record) => record.isPrimary))
+        return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
+      await stores.emails.remove(
+        user.id,
+        found.map(({ id }) => id),
+      )
+      await recordChange(
+        stores,
+        call,
+        user,
+        'removed',
+        found.map(({ email }) => email),
+        deps.clock.now(),
+      )
       return right(undefined)
     })
   }
@@ -239,17 +273,25 @@ const makeChoosePrimaryEmail =
 /** Sends the confirmation mail of an address of the caller again. The older code becomes invalid. */
 const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
-  return async (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsVerified'> | Failure<'TooManyMails'>, void> => {
+  return async (
+    call: SignedInCall,
+    emailId: number,
+  ): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsVerified'> | Failure<'TooManyMails'>, void> => {
     // Counted outside the transaction, therefore before it.
     const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, 1)
     if (isLeft(allowed)) return allowed
-    return onOwnEmail<Failure<'EmailIsVerified'> | Failure<'TooManyMails'>>(deps, call, emailId, async (stores, user, { email, verified }) => {
-      if (verified) return left(EmailIsVerified('This address is already confirmed.'))
-      const posted = await postConfirmation(stores, { userId: user.id, login: user.login, email })
-      if (isLeft(posted)) return posted
-      await stores.audit.record(auditOfUser(user, 'email.confirmation_asked'))
-      return right(undefined)
-    })
+    return onOwnEmail<Failure<'EmailIsVerified'> | Failure<'TooManyMails'>>(
+      deps,
+      call,
+      emailId,
+      async (stores, user, { email, verified }) => {
+        if (verified) return left(EmailIsVerified('This address is already confirmed.'))
+        const posted = await postConfirmation(stores, { userId: user.id, login: user.login, email })
+        if (isLeft(posted)) return posted
+        await stores.audit.record(auditOfUser(user, 'email.confirmation_asked'))
+        return right(undefined)
+      },
+    )
   }
 }
 
@@ -269,7 +311,8 @@ export type OwnEmailChange =
   | { readonly kind: 'add'; readonly email: string }
   | { readonly kind: 'make-primary' | 'resend-confirmation'; readonly id: number }
 
-export type ChangeOwnEmailFailure = AddEmailsFailure | Failure<'EmailMissing'> | Failure<'EmailNotVerified'> | Failure<'EmailIsVerified'>
+export type ChangeOwnEmailFailure =
+  AddEmailsFailure | Failure<'EmailMissing'> | Failure<'EmailNotVerified'> | Failure<'EmailIsVerified'>
 
 /** Adds one address of the caller, makes one the primary one, or sends its confirmation mail again. */
 export const makeChangeOwnEmail = (deps: AddOwnEmailsDeps) => {

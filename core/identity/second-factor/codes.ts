@@ -15,10 +15,16 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const codeLength = 24
 const groupLength = 4
 
-/** Returns a code in its displayed form: six groups of four. 32 divides 256, so each letter is equally likely. */
+/**
+ * Returns a code in its displayed form: six groups of four. 32 divides 256, so each letter is equally likely.
+ *
+ * @internal
+ */
 export const makeRecoveryCode = (entropy: Entropy): string => {
   const letters = [...entropy.bytes(codeLength)].map((byte) => alphabet.charAt(byte % alphabet.length)).join('')
-  return Array.from({ length: codeLength / groupLength }, (_, i) => letters.slice(i * groupLength, (i + 1) * groupLength)).join('-')
+  return Array.from({ length: codeLength / groupLength }, (_, i) =>
+    letters.slice(i * groupLength, (i + 1) * groupLength),
+  ).join('-')
 }
 
 /**
@@ -27,7 +33,9 @@ export const makeRecoveryCode = (entropy: Entropy): string => {
  */
 export const recoveryCodeKey = (typed: string): Either<'malformed', string> => {
   const key = typed.toLowerCase().replaceAll(/[\s-]/g, '')
-  return key.length === codeLength && [...key].every((letter) => alphabet.includes(letter)) ? right(key) : left('malformed')
+  return key.length === codeLength && [...key].every((letter) => alphabet.includes(letter))
+    ? right(key)
+    : left('malformed')
 }
 
 /** Returns the stored digest of a generated code. */
@@ -59,7 +67,8 @@ export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMis
 export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined
 
 /** Returns the unique reference of an enrolled second factor; undefined if none is enrolled. */
-export const enrolledRef = (record: SecondFactorRecord | undefined): string | undefined => (isEnrolled(record) ? record?.ref : undefined)
+export const enrolledRef = (record: SecondFactorRecord | undefined): string | undefined =>
+  isEnrolled(record) ? record?.ref : undefined
 
 export const makeRecoveryCodes = (entropy: Entropy): readonly string[] =>
   Array.from({ length: recoveryCodeCount }, () => makeRecoveryCode(entropy))
@@ -74,7 +83,12 @@ export interface SealedSeeds {
   open(record: Pick<SecondFactorRecord, 'sealedSeed' | 'userId' | 'ref'>): Promise<Secret>
 }
 
-const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'two_factors', column: 'sealed_seed', tenantId: userId, rowRef: ref })
+const placeOf = (userId: UserId, ref: string): SealedPlace => ({
+  table: 'two_factors',
+  column: 'sealed_seed',
+  tenantId: userId,
+  rowRef: ref,
+})
 
 export const makeSealedSeeds = (box: SecretBox): SealedSeeds => ({
   seal: (seed, userId, ref) => box.seal(seed, placeOf(userId, ref)),

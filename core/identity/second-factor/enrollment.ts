@@ -11,7 +11,13 @@ import { userMissing } from '../accounts/users.ts'
 import { auditOfUser } from '../audit.ts'
 import type { AuthenticateAgainDeps, AuthenticateAgainFailure, Proof } from '../authentication/credentials.ts'
 import { lockProvenUser, makeAuthenticateAgain } from '../authentication/credentials.ts'
-import { disabledMail, enrolledMail, postIfAddressed, recoveryCodesReplacedMail, resetByAdminMail } from '../emails/account-mail.ts'
+import {
+  disabledMail,
+  enrolledMail,
+  postIfAddressed,
+  recoveryCodesReplacedMail,
+  resetByAdminMail,
+} from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import type { User } from '../types.ts'
 import {
@@ -49,10 +55,15 @@ export type OfferSecondFactorFailure = Failure<'SecondFactorEnrolled'> | Failure
 /**
  * Returns the name of this site for authenticator apps: the host, without characters that would end a label (a port,
  * the colons of IPv6).
+ *
+ * @internal
  */
 export const issuerOf = (baseUrl: string): string => {
   const authority = baseUrl.replace(/^[a-z]+:\/\//, '').replace(/\/.*$/, '')
-  const host = authority.replace(/:\d+$/, '').replaceAll(/[^\w.-]+/g, ' ').trim()
+  const host = authority
+    .replace(/:\d+$/, '')
+    .replaceAll(/[^\w.-]+/g, ' ')
+    .trim()
   return `Moorage (${host})`
 }
 
@@ -100,13 +111,17 @@ const wrong = (): Failure<'OneTimeCodeWrong'> =>
  */
 export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
   const checkFirstCode = makeCheckFirstCode({ ...deps, seeds: makeSealedSeeds(deps.secretBox) })
-  return async (call: SignedInCall<readonly Secret[]>, code: string): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
+  return async (
+    call: SignedInCall<readonly Secret[]>,
+    code: string,
+  ): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
     const { userId, sessionId } = call.principal
     const offered = await deps.stores.secondFactors.find(userId)
     if (offered === undefined) return left(wrong())
     if (isEnrolled(offered)) return left(alreadyEnrolled())
     const step = await checkFirstCode(offered, code, call.sourceIp)
-    if (isLeft(step)) return left(step.left.tag === 'OneTimeCodeRequired' ? wrong() : (step.left as Failure<'TooManyAttempts'>))
+    if (isLeft(step))
+      return left(step.left.tag === 'OneTimeCodeRequired' ? wrong() : (step.left as Failure<'TooManyAttempts'>))
     const codes = makeRecoveryCodes(deps.entropy)
     const hashes = codes.map((one) => recoveryCodeHash(deps.digest, one))
     return deps.unitOfWork.run<EnrollSecondFactorFailure, readonly Secret[]>(call, async (stores) => {
@@ -119,7 +134,9 @@ export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
       }
       await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
       const ended = await stores.sessions.removeAll(userId, sessionId)
-      await stores.audit.record(auditOfUser(user, 'second_factor.enrolled', { recovery_codes: codes.length, sessions_ended: ended }))
+      await stores.audit.record(
+        auditOfUser(user, 'second_factor.enrolled', { recovery_codes: codes.length, sessions_ended: ended }),
+      )
       await postIfAddressed(stores.mail, enrolledMail(user, { at: now, sourceIp: call.sourceIp }))
       return right(codes.map(secret))
     })
@@ -133,12 +150,16 @@ export interface ReplaceRecoveryCodesDeps extends AuthenticateAgainDeps {
   readonly clock: Clock
 }
 
-export type ReplaceRecoveryCodesFailure = AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+export type ReplaceRecoveryCodesFailure =
+  AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
 /** Invalidates all recovery codes and returns new ones, once. */
 export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
   const authenticateAgain = makeAuthenticateAgain(deps)
-  return async (call: SignedInCall<readonly Secret[]>, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
+  return async (
+    call: SignedInCall<readonly Secret[]>,
+    proof: Proof,
+  ): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
     const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId } = call.principal
@@ -151,7 +172,9 @@ export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
       if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
       const now = deps.clock.now()
       await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
-      await stores.audit.record(auditOfUser(user, 'second_factor.recovery_codes_replaced', { recovery_codes: codes.length }))
+      await stores.audit.record(
+        auditOfUser(user, 'second_factor.recovery_codes_replaced', { recovery_codes: codes.length }),
+      )
       await postIfAddressed(stores.mail, recoveryCodesReplacedMail(user, { at: now, sourceIp: call.sourceIp }))
       return right(codes.map(secret))
     })
@@ -163,7 +186,8 @@ export interface DisableSecondFactorDeps extends AuthenticateAgainDeps {
   readonly clock: Clock
 }
 
-export type DisableSecondFactorFailure = AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+export type DisableSecondFactorFailure =
+  AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
 /** Removes the caller's second factor and recovery codes and ends all sessions except the current one. */
 export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
@@ -194,7 +218,10 @@ export const OwnSecondFactor = defineFailure(
 )
 
 /** Returns why the caller may not reset this account's second factor; undefined if there is no reason. */
-export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
+export const ownSecondFactorRefusal = (
+  { principal }: Call<never>,
+  userId: UserId,
+): Failure<'OwnSecondFactor'> | undefined =>
   userId === principal?.userId || userId === principal?.impersonator?.userId
     ? OwnSecondFactor('Your own second factor must be removed in your security settings.')
     : undefined
@@ -205,13 +232,18 @@ export interface ResetSecondFactorDeps {
   readonly clock: Clock
 }
 
-export type ResetSecondFactorFailure = Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
+export type ResetSecondFactorFailure =
+  Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
 
 /**
  * Removes seed and codes, ends all sessions and notifies the user. The surrounding transaction must hold the lock on
  * the user's row.
  */
-export const resetSecondFactorOf = async (stores: IdentityChanges, user: User, now: Date): Outcome<Failure<'SecondFactorMissing'>, void> => {
+export const resetSecondFactorOf = async (
+  stores: IdentityChanges,
+  user: User,
+  now: Date,
+): Outcome<Failure<'SecondFactorMissing'>, void> => {
   if (!isEnrolled(await stores.secondFactors.find(user.id))) return left(notEnrolled())
   await stores.secondFactors.remove(user.id)
   const ended = await stores.sessions.removeAll(user.id, undefined)

@@ -61,9 +61,12 @@ export const makeUseRecoveryCode =
     if (isLeft(key) || user === undefined) return false
     const now = deps.clock.now()
     const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(callOf(user, sourceIp), async (stores) => {
-      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('The code is wrong.'))
+      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now)))
+        return left(CodeNotTaken('The code is wrong.'))
       const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
-      await stores.audit.record(auditOfUser(user, 'second_factor.recovery_code_used', { recovery_codes_left: codesLeft }))
+      await stores.audit.record(
+        auditOfUser(user, 'second_factor.recovery_code_used', { recovery_codes_left: codesLeft }),
+      )
       await postIfAddressed(stores.mail, recoveryCodeUsedMail(user, { at: now, sourceIp }, codesLeft))
       return right(undefined)
     })
@@ -85,7 +88,10 @@ export type UseOneTimeCodeFailure = Failure<'OneTimeCodeRequired'> | Failure<'To
 
 const required = (userId: UserId): Failure<'OneTimeCodeRequired'> =>
   OneTimeCodeRequired(
-    'This account has a second factor: send a current, unused code, in the header X-OTP where the password travels in HTTP Basic. A program gets an access token, which needs no code, by one request: POST /users/{username}/tokens with HTTP Basic and X-OTP. After too many failed attempts wait before the next one.',
+    'This account has a second factor: send a current, unused code, in the header X-OTP where the password ' +
+      'travels in HTTP Basic. A program gets an access token, which needs no code, by one request: POST ' +
+      '/users/{username}/tokens with HTTP Basic and X-OTP. After too many failed attempts wait before the ' +
+      'next one.',
     { about: { tenantId: userId, objectType: 'user', objectId: userId } },
   )
 
@@ -95,7 +101,9 @@ const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '')
 const isOfAuthenticator = (code: string): boolean => /^\d{6}$/.test(code)
 
 const stepOf = async (deps: CheckCodeDeps, record: SecondFactorRecord, code: string): Promise<number | undefined> =>
-  isOfAuthenticator(code) ? deps.oneTimePasswords.stepOf(await deps.seeds.open(record), code, deps.clock.now()) : undefined
+  isOfAuthenticator(code)
+    ? deps.oneTimePasswords.stepOf(await deps.seeds.open(record), code, deps.clock.now())
+    : undefined
 
 const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<boolean> => {
   const record = await deps.secondFactors.find(userId)
@@ -113,8 +121,13 @@ export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => 
   return async ({ userId, code: typed, sourceIp }) => {
     const code = withoutBlanks(typed ?? '')
     if (code === '') return left(required(userId))
-    const use = () => (isOfAuthenticator(code) ? useStep(deps, userId, code) : deps.useRecoveryCode({ userId, code, sourceIp }))
-    const used = await throttledCheck(attemptOf(userId, sourceIp), async () => right((await use()) ? true : undefined), () => required(userId))
+    const use = () =>
+      isOfAuthenticator(code) ? useStep(deps, userId, code) : deps.useRecoveryCode({ userId, code, sourceIp })
+    const used = await throttledCheck(
+      attemptOf(userId, sourceIp),
+      async () => right((await use()) ? true : undefined),
+      () => required(userId),
+    )
     return isLeft(used) ? used : right(undefined)
   }
 }
@@ -127,9 +140,14 @@ const unusedStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string
   return step === undefined || step <= (record.lastStep ?? 0) ? undefined : { secondFactorRef: record.ref, step }
 }
 
-const unusedRecoveryCode = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<UnspentCode | undefined> => {
+const unusedRecoveryCode = async (
+  deps: UseOneTimeCodeDeps,
+  userId: UserId,
+  code: string,
+): Promise<UnspentCode | undefined> => {
   const key = recoveryCodeKey(code)
-  if (isLeft(key) || !(await deps.secondFactors.hasRecoveryCode(userId, deps.digest.digest(key.right)))) return undefined
+  if (isLeft(key) || !(await deps.secondFactors.hasRecoveryCode(userId, deps.digest.digest(key.right))))
+    return undefined
   return { recoveryCode: secret(code) }
 }
 
@@ -140,7 +158,11 @@ export const makeCheckOneTimeCode = (deps: UseOneTimeCodeDeps): CheckOneTimeCode
     const code = withoutBlanks(typed ?? '')
     if (code === '') return left(required(userId))
     const find = isOfAuthenticator(code) ? unusedStep : unusedRecoveryCode
-    return throttledCheck(attemptOf(userId, sourceIp), async () => right(await find(deps, userId, code)), () => required(userId))
+    return throttledCheck(
+      attemptOf(userId, sourceIp),
+      async () => right(await find(deps, userId, code)),
+      () => required(userId),
+    )
   }
 }
 
@@ -162,5 +184,9 @@ export const makeSpendOneTimeCode =
 export const makeCheckFirstCode = (deps: CheckCodeDeps) => {
   const throttledCheck = makeThrottledCheck(deps)
   return (record: SecondFactorRecord, code: string, sourceIp: string): Outcome<UseOneTimeCodeFailure, number> =>
-    throttledCheck(attemptOf(record.userId, sourceIp), async () => right(await stepOf(deps, record, withoutBlanks(code))), () => required(record.userId))
+    throttledCheck(
+      attemptOf(record.userId, sourceIp),
+      async () => right(await stepOf(deps, record, withoutBlanks(code))),
+      () => required(record.userId),
+    )
 }

@@ -20,7 +20,9 @@ export interface SecondFactorRecord {
 /** Second factors and recovery codes. Each method is limited to one user. */
 export interface SecondFactorStore {
   find(userId: UserId): Promise<SecondFactorRecord | undefined>
-  /** Stores a seed that waits for its first code, and replaces one that waits. Returns false if the user is enrolled. */
+  /**
+   * Stores a seed that waits for its first code, and replaces one that waits. Returns false if the user is enrolled.
+   */
   offer(userId: UserId, sealedSeed: Uint8Array, ref: string, at: Date): Promise<boolean>
   /** Enrolls the offered seed `ref`, with its first code used. Returns false if it is not the one that waits. */
   enroll(userId: UserId, ref: string, step: number, at: Date): Promise<boolean>
@@ -40,7 +42,9 @@ export interface SecondFactorStore {
   countRecoveryCodes(userId: UserId): Promise<number>
 }
 
-/** Time-based one-time passwords: RFC 6238, SHA-1, 6 digits, 30 seconds, the parameters of common authenticator apps. */
+/**
+ * Time-based one-time passwords: RFC 6238, SHA-1, 6 digits, 30 seconds, the parameters of common authenticator apps.
+ */
 export interface OneTimePasswords {
   /** Returns 160 random bits in base32. */
   newSeed(): Secret
@@ -64,20 +68,28 @@ export interface PresentedCode {
  * Failures: OneTimeCodeRequired (missing, wrong, old or used, or the account is locked after too many), TooManyAttempts
  * (this address).
  */
-export type UseOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
+export type UseOneTimeCode = (
+  presented: PresentedCode,
+) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
 export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCode')
 
 /**
  * Judges a code as `UseOneTimeCode` does and counts a wrong one, but does not use up a correct one: it remains correct
  * until `SpendOneTimeCode` is called. For requests that may be refused for reasons other than their caller.
  */
-export type CheckOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
+export type CheckOneTimeCode = (
+  presented: PresentedCode,
+) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
 
 /**
  * Uses up a code that was judged correct. Returns true once for each. Failure: OneTimeCodeRequired, if a concurrent
  * request has used it.
  */
-export type SpendOneTimeCode = (userId: UserId, code: UnspentCode, sourceIp: string) => Outcome<Failure<'OneTimeCodeRequired'>, void>
+export type SpendOneTimeCode = (
+  userId: UserId,
+  code: UnspentCode,
+  sourceIp: string,
+) => Outcome<Failure<'OneTimeCodeRequired'>, void>
 
 /** Encodes a text as a QR code. */
 export interface QrCodes {

@@ -19,7 +19,7 @@ const maxSessionsPerUser = 20
 /** The minimum interval between updates of `last used` and `last seen`: they are marks, not a log. */
 const markEverySeconds = 60
 /** Tabs that load concurrently send one secret several times. For this many seconds, repeats do not count as theft. */
-export const rotationGraceSeconds = 30
+const rotationGraceSeconds = 30
 
 export interface SessionTimes {
   readonly idleExpiresAt: Date
@@ -28,7 +28,11 @@ export interface SessionTimes {
 
 const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b)
 
-/** Returns the lifetime of a session that starts now. A session of a remembered login ends no later than the login. */
+/**
+ * Returns the lifetime of a session that starts now. A session of a remembered login ends no later than the login.
+ *
+ * @internal
+ */
 export const newSessionTimes = (settings: IdentitySettings, now: Date, atMostUntil?: Date): SessionTimes => {
   const whole = laterBySeconds(now, settings.sessionSeconds)
   const expiresAt = atMostUntil === undefined ? whole : earlier(whole, atMostUntil)
@@ -58,13 +62,17 @@ export type SecretVerdict = 'rotate' | 'further' | 'stolen'
  * theft for requests that arrive with the first secret a moment late.
  */
 export const checkRememberSecret = (login: RememberedLogin, presentedHash: Uint8Array, now: Date): SecretVerdict => {
-  const isFresh = login.rotatedAt !== undefined && now.getTime() - login.rotatedAt.getTime() <= rotationGraceSeconds * 1000
+  const isFresh =
+    login.rotatedAt !== undefined && now.getTime() - login.rotatedAt.getTime() <= rotationGraceSeconds * 1000
   if (isSameHash(login.secretHash, presentedHash)) return isFresh ? 'further' : 'rotate'
-  return isFresh && login.previousHash !== undefined && isSameHash(login.previousHash, presentedHash) ? 'further' : 'stolen'
+  return isFresh && login.previousHash !== undefined && isSameHash(login.previousHash, presentedHash)
+    ? 'further'
+    : 'stolen'
 }
 
 /** Compares digests. Its running time reveals nothing that would help to find a secret. */
-const isSameHash = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
+const isSameHash = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i])
 
 /** 43 base62 characters are slightly more than 256 bits. */
 const sessionKeyLength = 43
@@ -111,7 +119,9 @@ interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
-/** Ends the session that the call came with, and its remembered login. A call with another credential changes nothing. */
+/**
+ * Ends the session that the call came with, and its remembered login. A call with another credential changes nothing.
+ */
 export const makeSignOut =
   (deps: Deps) =>
   async (call: SignedInCall): Outcome<never, void> => {
@@ -124,14 +134,18 @@ export const makeSignOut =
     })
   }
 
-/** Ends all of the caller's sessions and remembered logins except the current one, and returns the remaining sessions. */
+/**
+ * Ends all of the caller's sessions and remembered logins except the current one, and returns the remaining sessions.
+ */
 export const makeRevokeOtherSessions =
   (deps: Deps & { readonly clock: Clock }) =>
   async (call: SignedInCall<readonly SessionRecord[]>): Outcome<never, readonly SessionRecord[]> =>
     deps.unitOfWork.run<never, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login, sessionId } = call.principal
       await stores.users.lock(userId)
-      const ended = await (sessionId === undefined ? stores.sessions.removeAll(userId, undefined) : stores.sessions.removeOthers(userId, sessionId))
+      const ended = await (sessionId === undefined
+        ? stores.sessions.removeAll(userId, undefined)
+        : stores.sessions.removeOthers(userId, sessionId))
       await stores.audit.record(auditOfUser({ id: userId, login }, 'session.others_revoked', { sessions_ended: ended }))
       return right(await stores.sessions.list(userId, deps.clock.now()))
     })
@@ -154,7 +168,10 @@ export const makeEndUserSessions =
 /** Ends one of the caller's sessions, with its remembered login, and returns the remaining sessions. */
 export const makeRevokeSession =
   (deps: Deps & { readonly clock: Clock }) =>
-  async (call: SignedInCall<readonly SessionRecord[]>, id: SessionId): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
+  async (
+    call: SignedInCall<readonly SessionRecord[]>,
+    id: SessionId,
+  ): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
     deps.unitOfWork.run<Failure<'SessionMissing'>, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login } = call.principal
       if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('The session does not exist.'))
@@ -171,13 +188,15 @@ export interface DropOverSessionsDeps {
 }
 
 /** Removes remembered logins and sessions that ended at least a week ago, in batches. Returns the number removed. */
-export const makeDropOverSessions = (deps: DropOverSessionsDeps) => async (signal: AbortSignal): Promise<number> => {
-  const before = laterByDays(deps.clock.now(), -keepOverSessionsDays)
-  let dropped = 0
-  while (!signal.aborted) {
-    const some = await deps.stores.sessions.purge(before)
-    if (some === 0) break
-    dropped += some
+export const makeDropOverSessions =
+  (deps: DropOverSessionsDeps) =>
+  async (signal: AbortSignal): Promise<number> => {
+    const before = laterByDays(deps.clock.now(), -keepOverSessionsDays)
+    let dropped = 0
+    while (!signal.aborted) {
+      const some = await deps.stores.sessions.purge(before)
+      if (some === 0) break
+      dropped += some
+    }
+    return dropped
   }
-  return dropped
-}

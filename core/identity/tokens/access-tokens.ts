@@ -79,7 +79,10 @@ const shown = ({ scopeWords, expiresAt, onlyOrgId, onlyOrgName }: AccessTokenRec
 })
 
 /** A token created with a token grants no more, and expires no later, than that one. */
-const grantedScopes = (principal: Principal | undefined, asked: readonly string[] | undefined): Either<CreateTokenFailure, readonly string[]> => {
+const grantedScopes = (
+  principal: Principal | undefined,
+  asked: readonly string[] | undefined,
+): Either<CreateTokenFailure, readonly string[]> => {
   if (principal === undefined || principal.method !== 'token') return parseScopeWords(asked)
   const words = asked === undefined ? right(wordsOfScope(principal.scopes)) : parseScopeWords(asked)
   if (isLeft(words)) return words
@@ -87,8 +90,13 @@ const grantedScopes = (principal: Principal | undefined, asked: readonly string[
   return scopeCovers(principal.scopes, wanted) ? words : left(ScopeExceeded(exceeds('make', principal.scopes, wanted)))
 }
 
-const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined, now: Date): Either<CreateTokenFailure, Date | undefined> => {
-  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(TokenExpiryInvalid('The expiry must be in the future.'))
+const grantedExpiry = (
+  principal: Principal | undefined,
+  asked: Date | undefined,
+  now: Date,
+): Either<CreateTokenFailure, Date | undefined> => {
+  if (asked !== undefined && asked.getTime() <= now.getTime())
+    return left(TokenExpiryInvalid('The expiry must be in the future.'))
   const bound = principal?.tokenExpiresAt
   if (bound === undefined) return right(asked)
   if (asked !== undefined && asked.getTime() > bound.getTime()) {
@@ -112,7 +120,12 @@ const grantedReach = async (
   if (asked === undefined) return right({ onlyOrgId: held })
   const found = await stores.holdings.organizationOf(owner.userId, asked)
   return found === undefined || (held !== undefined && held !== found.id)
-    ? left(TokenOrgInvalid('org: a token can be confined only to an organization of which its owner is a member, and that the token that asks for it reaches.'))
+    ? left(
+        TokenOrgInvalid(
+          'org: a token can be confined only to an organization of which its owner is a member, and that ' +
+            'the token that asks for it reaches.',
+        ),
+      )
     : right({ onlyOrgId: found.id, onlyOrgName: found.name })
 }
 
@@ -122,7 +135,10 @@ const grantedReach = async (
  */
 export const makeCreateToken =
   (deps: CreateTokenDeps) =>
-  async (call: Call<CreatedToken>, { owner, ...input }: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
+  async (
+    call: Call<CreatedToken>,
+    { owner, ...input }: CreateTokenInput,
+  ): Outcome<CreateTokenFailure, CreatedToken> => {
     const name = input.name.trim()
     if (name === '') return left(TokenNameInvalid('A token must have a name.'))
     const now = deps.clock.now()
@@ -140,11 +156,17 @@ export const makeCreateToken =
       expiresAt: expiresAt.right,
     }
     return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
-      if (call.principal !== undefined && !(await credentialStillValid(stores, deps.clock, call.principal))) return left(credentialOutdated())
+      if (call.principal !== undefined && !(await credentialStillValid(stores, deps.clock, call.principal)))
+        return left(credentialOutdated())
       const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
       if (isLeft(reach)) return reach
       const { onlyOrgId } = reach.right
-      const id = await stores.tokens.insert({ ...facts, onlyOrgId, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
+      const id = await stores.tokens.insert({
+        ...facts,
+        onlyOrgId,
+        hash: deps.digest.digest(value),
+        createdBy: call.principal?.userId,
+      })
       if (isLeft(id)) return id
       const record = { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }
       await stores.audit.record(auditOfToken(record, 'token.created', shown(record)))
@@ -159,7 +181,11 @@ interface Deps {
 }
 
 /** Deletes a token of the caller, and records it. Returns false if the caller has no such token. */
-const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall<never>, id: TokenId): Promise<boolean> => {
+const removeOwn = async (
+  stores: IdentityChanges,
+  { principal: { userId } }: SignedInCall<never>,
+  id: TokenId,
+): Promise<boolean> => {
   const name = await stores.tokens.remove(userId, id)
   if (name === undefined) return false
   await stores.audit.record(auditOfToken({ id, userId, name }, 'token.deleted'))
@@ -168,7 +194,9 @@ const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: Sig
 
 const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('The token does not exist.')
 
-/** Deletes the tokens of the caller among the ids and returns their number. The next request with one of them is 401. */
+/**
+ * Deletes the tokens of the caller among the ids and returns their number. The next request with one of them is 401.
+ */
 export const makeDeleteTokens =
   (deps: Deps) =>
   async (call: SignedInCall<number>, ids: readonly TokenId[]): Outcome<never, number> =>
@@ -202,13 +230,18 @@ export const makeDeleteNamedToken =
 export type RotateTokenFailure = Failure<'NotAuthenticated'> | Failure<'AccessTokenMissing'> | Failure<'ScopeExceeded'>
 
 const couldHaveMade = ({ method, scopes, onlyOrgId }: Principal, token: AccessTokenRecord): boolean =>
-  method !== 'token' || (scopeCovers(scopes, scopeSetOf(token.scopeWords)) && (onlyOrgId === undefined || onlyOrgId === token.onlyOrgId))
+  method !== 'token' ||
+  (scopeCovers(scopes, scopeSetOf(token.scopeWords)) && (onlyOrgId === undefined || onlyOrgId === token.onlyOrgId))
 
 /**
  * Returns the expiry after another lifetime of the same length, from `from`. It is limited by that of the requesting
  * token.
  */
-const renewedExpiry = ({ tokenExpiresAt: bound }: Principal, { createdAt, expiresAt }: AccessTokenRecord, from: Date): Date | undefined => {
+const renewedExpiry = (
+  { tokenExpiresAt: bound }: Principal,
+  { createdAt, expiresAt }: AccessTokenRecord,
+  from: Date,
+): Date | undefined => {
   if (expiresAt === undefined) return bound
   const wanted = new Date(from.getTime() + expiresAt.getTime() - createdAt.getTime())
   return bound !== undefined && bound.getTime() < wanted.getTime() ? bound : wanted
@@ -226,10 +259,15 @@ export const makeRotateToken =
       if (!(await credentialStillValid(stores, deps.clock, principal))) return left(credentialOutdated())
       const token = await stores.tokens.lock(principal.userId, id)
       if (token === undefined) return left(AccessTokenMissing('The token does not exist.'))
-      if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
+      if (!couldHaveMade(principal, token))
+        return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
-      const value = makeAccessToken(deps.entropy, deps.digest, token.onlyClusterId === undefined ? 'account' : 'cluster')
+      const value = makeAccessToken(
+        deps.entropy,
+        deps.digest,
+        token.onlyClusterId === undefined ? 'account' : 'cluster',
+      )
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
       const record = { ...token, ...life, lastUsedAt: undefined }
@@ -238,8 +276,8 @@ export const makeRotateToken =
     })
 
 /**
- * What a token is for. Releases before the one that confines tokens to a cluster do not know the second prefix: an instance of theirs that
- * still runs during an upgrade refuses the token instead of ignoring its limit.
+ * What a token is for. Releases before the one that confines tokens to a cluster do not know the second prefix: an
+ * instance of theirs that still runs during an upgrade refuses the token instead of ignoring its limit.
  */
 type TokenKind = 'account' | 'cluster'
 const prefixes: Readonly<Record<TokenKind, string>> = { account: 'moor_', cluster: 'moorc_' }

@@ -42,7 +42,12 @@ const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
 ]
 
 /** Makes room for one more token: removes expired ones, then the oldest. */
-const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: SignedInCall, cluster: TokenCluster, now: Date): Promise<void> => {
+const makeRoom = async (
+  { tokens, audit }: IdentityChanges,
+  { principal }: SignedInCall,
+  cluster: TokenCluster,
+  now: Date,
+): Promise<void> => {
   const all = await tokens.ofCluster(principal.userId, cluster.id)
   const living = all.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > now.getTime())
   const beyond = new Set(living.slice(0, Math.max(0, living.length - mostOfOneCluster + 1)))
@@ -57,7 +62,12 @@ const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: Signe
  * transaction.
  */
 export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
-  const expiryOf = ({ tokenExpiresAt }: Principal, { maxTokenLifeDays }: TokenCluster, asked: number | undefined, now: Date): Date => {
+  const expiryOf = (
+    { tokenExpiresAt }: Principal,
+    { maxTokenLifeDays }: TokenCluster,
+    asked: number | undefined,
+    now: Date,
+  ): Date => {
     const life = Math.min(deps.lifeSeconds, asked ?? Infinity) * 1000
     const allowed = maxTokenLifeDays === 0 ? life : Math.min(life, maxTokenLifeDays * dayMilliseconds)
     return new Date(Math.min(now.getTime() + allowed, tokenExpiresAt?.getTime() ?? Infinity))
@@ -67,7 +77,8 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
     async issue(call, cluster, lifeSeconds) {
       const { principal } = call
       const { userId, onlyOrgId } = principal
-      if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
+      if (principal.impersonator !== undefined)
+        return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
       const now = deps.clock.now()
       const value = makeAccessToken(deps.entropy, deps.digest, 'cluster')
       const lastEight = lastEightOf(value)
@@ -90,12 +101,18 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
         await makeRoom(stores, call, cluster, now)
         const id = await stores.tokens.insert(row)
         if (isLeft(id)) throw new Error('two random tokens have the same end')
-        const facts = { scopes: row.scopeWords, expires_at: expiresAt.toISOString(), cluster: `${cluster.ownerName}/${cluster.name}` }
+        const facts = {
+          scopes: row.scopeWords,
+          expires_at: expiresAt.toISOString(),
+          cluster: `${cluster.ownerName}/${cluster.name}`,
+        }
         await stores.audit.record(auditOfToken({ id: id.right, ...row }, 'token.created', facts))
         if (cluster.ownerId !== userId) {
           // The owner of the cluster must see who obtained access.
           const { scopes, expires_at } = facts
-          await stores.audit.record(auditOfCluster(cluster, 'cluster.token_created', { token: row.name, scopes, expires_at }))
+          await stores.audit.record(
+            auditOfCluster(cluster, 'cluster.token_created', { token: row.name, scopes, expires_at }),
+          )
         }
         return right({ value: secret(value), expiresAt })
       })
@@ -105,7 +122,15 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
 
 type Refusal = Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>
 
-const workCategories: readonly ScopeCategory[] = ['organization', 'authz', 'cluster', 'contract', 'billing', 'marketplace', 'misc']
+const workCategories: readonly ScopeCategory[] = [
+  'organization',
+  'authz',
+  'cluster',
+  'contract',
+  'billing',
+  'marketplace',
+  'misc',
+]
 
 /**
  * The most that a token of such an account may grant. It may read its own profile but not change it, so that the
@@ -131,7 +156,9 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   const held = maker.scopes
   if (asked === undefined) {
     const words = wordsOfScope(meet(held))
-    return words.length === 0 ? left(ConfinedTokenExceeds('Your token carries no scope that such a token could have.')) : right(words)
+    return words.length === 0
+      ? left(ConfinedTokenExceeds('Your token carries no scope that such a token could have.'))
+      : right(words)
   }
   const words = parseScopeWords(asked)
   if (isLeft(words)) {
@@ -140,13 +167,18 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   }
   const wanted = scopeSetOf(words.right)
   if (!scopeCovers(ceiling, wanted)) {
-    return left(ConfinedTokenRefused(`A token of such an account carries no more than these scopes: ${wordsOfScope(ceiling).join(', ')}.`))
+    return left(
+      ConfinedTokenRefused(
+        `A token of such an account carries no more than these scopes: ${wordsOfScope(ceiling).join(', ')}.`,
+      ),
+    )
   }
   return scopeCovers(held, wanted) ? words : left(ConfinedTokenExceeds(exceeds('make', held, wanted)))
 }
 
 const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Either<Refusal, Date | undefined> => {
-  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry must be in the future.'))
+  if (asked !== undefined && asked.getTime() <= now.getTime())
+    return left(ConfinedTokenRefused('The expiry must be in the future.'))
   const bound = maker.tokenExpiresAt
   if (bound !== undefined && asked !== undefined && asked.getTime() > bound.getTime()) {
     return left(ConfinedTokenExceeds('A token cannot make a token that lives longer than itself.'))
@@ -203,7 +235,11 @@ export const makeIssueCustomToken =
     const now = clock.now()
     const byLife = now.getTime() + longestMilliseconds
     const expiresAt = new Date(tokenExpiresAt === undefined ? byLife : Math.min(byLife, tokenExpiresAt.getTime()))
-    const signed = await issuer.issue({ userId, login: user.login, fullName: user.fullName, email: user.primaryEmail }, now, expiresAt)
+    const signed = await issuer.issue(
+      { userId, login: user.login, fullName: user.fullName, email: user.primaryEmail },
+      now,
+      expiresAt,
+    )
     if (isLeft(signed)) return signed
     return unitOfWork.run<never, Secret>(call, async ({ audit }) => {
       await audit.record(auditOfUser(user, 'user.custom_token_issued'))

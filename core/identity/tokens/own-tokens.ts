@@ -31,7 +31,10 @@ export interface ListOwnTokensInput {
 /** Lists the caller's tokens in the order of their creation. */
 export const makeListOwnTokens =
   ({ stores }: { readonly stores: Pick<IdentityStores, 'tokens'> }) =>
-  async (call: SignedInCall, { login, page }: ListOwnTokensInput): Outcome<Failure<'NotYourTokens'>, Page<AccessTokenRecord>> => {
+  async (
+    call: SignedInCall,
+    { login, page }: ListOwnTokensInput,
+  ): Outcome<Failure<'NotYourTokens'>, Page<AccessTokenRecord>> => {
     const refused = refusal(call, login)
     return refused === undefined ? right(await stores.tokens.list(call.principal.userId, page)) : left(refused)
   }
@@ -55,7 +58,8 @@ export const makeCreateOwnToken = (deps: CreateTokenDeps) => {
     const refused = refusal(call, login)
     if (refused !== undefined) return left(refused)
     const expiresAt = text === undefined ? undefined : parseInstant(text)
-    if (text !== undefined && expiresAt === undefined) return left(TokenExpiryInvalid('expires_at: must be an RFC 3339 date-time.'))
+    if (text !== undefined && expiresAt === undefined)
+      return left(TokenExpiryInvalid('expires_at: must be an RFC 3339 date-time.'))
     return create(call, { ...input, owner: call.principal, expiresAt })
   }
 }
@@ -75,8 +79,13 @@ export const makeCreateTokenUntil = (deps: CreateTokenDeps) => {
     call: SignedInCall<CreatedToken>,
     { expiresAtSeconds: seconds, ...input }: CreateTokenUntilInput,
   ): Outcome<CreateTokenFailure, CreatedToken> => {
-    if (seconds < 0 || seconds > maxUnixSeconds) return left(TokenExpiryInvalid('expTime: must be a time in Unix seconds.'))
-    return create(call, { ...input, owner: call.principal, expiresAt: seconds === 0 ? undefined : new Date(seconds * 1000) })
+    if (seconds < 0 || seconds > maxUnixSeconds)
+      return left(TokenExpiryInvalid('expTime: must be a time in Unix seconds.'))
+    return create(call, {
+      ...input,
+      owner: call.principal,
+      expiresAt: seconds === 0 ? undefined : new Date(seconds * 1000),
+    })
   }
 }
 

@@ -32,7 +32,11 @@ export interface ClusterTokens {
    * Failures: NotAuthenticated (the caller's credential is no longer in force), NotPermitted (a site admin acts as the
    * user).
    */
-  issue(call: SignedInCall, cluster: TokenCluster, lifeSeconds: number | undefined): Outcome<Failure<'NotAuthenticated' | 'NotPermitted'>, ClusterToken>
+  issue(
+    call: SignedInCall,
+    cluster: TokenCluster,
+    lifeSeconds: number | undefined,
+  ): Outcome<Failure<'NotAuthenticated' | 'NotPermitted'>, ClusterToken>
 }
 export const ClusterTokensToken = token<ClusterTokens>('identity.ClusterTokens')
 
@@ -64,7 +68,10 @@ export interface ConfinedTokens {
     maker: Principal,
     owner: { readonly userId: UserId; readonly onlyOrgId: OrgId },
     input: ConfinedTokenInput,
-  ): Either<Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>, { readonly row: NewAccessToken; readonly value: Secret }>
+  ): Either<
+    Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>,
+    { readonly row: NewAccessToken; readonly value: Secret }
+  >
 }
 export const ConfinedTokensToken = token<ConfinedTokens>('identity.ConfinedTokens')
 

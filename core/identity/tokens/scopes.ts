@@ -27,7 +27,8 @@ const knownWords: ReadonlySet<string> = new Set([
 /** Returns the words without duplicates and without `read:x` beside `write:x`, in a fixed order. */
 const canonical = (words: readonly string[]): readonly string[] =>
   [...knownWords].filter(
-    (word) => words.includes(word) && !(word.startsWith('read:') && words.includes(`write:${word.slice('read:'.length)}`)),
+    (word) =>
+      words.includes(word) && !(word.startsWith('read:') && words.includes(`write:${word.slice('read:'.length)}`)),
   )
 
 /** Parses the scopes of a request. Absent means everything; an empty list is an error. */
@@ -39,7 +40,11 @@ export const parseScopeWords = (
   const unknown = words.filter((word) => !knownWords.has(word))
   if (unknown.length > 0) {
     const named = unknown.slice(0, 20).map((word) => word.slice(0, 64))
-    return left(ScopeUnknown(`scopes: There is no scope ${named.map((word) => `"${word}"`).join(', ')}.`, { errors: named.map((word) => `scopes: ${word}`) }))
+    return left(
+      ScopeUnknown(`scopes: There is no scope ${named.map((word) => `"${word}"`).join(', ')}.`, {
+        errors: named.map((word) => `scopes: ${word}`),
+      }),
+    )
   }
   return right(canonical(words))
 }
@@ -79,7 +84,9 @@ export const wordsOfScope = (scope: ScopeSet): readonly string[] =>
 
 /** Returns the words of `asked` that `held` does not cover. */
 const wordsBeyond = (held: ScopeSet, asked: ScopeSet): readonly string[] => [
-  ...wordsOfScope(asked).filter((word) => word !== 'public-only' && !scopeCovers({ ...held, publicOnly: false }, scopeSetOf([word]))),
+  ...wordsOfScope(asked).filter(
+    (word) => word !== 'public-only' && !scopeCovers({ ...held, publicOnly: false }, scopeSetOf([word])),
+  ),
   // A token limited to public objects cannot create a token for all objects.
   ...(held.publicOnly && !asked.publicOnly ? ['a scope without public-only'] : []),
 ]

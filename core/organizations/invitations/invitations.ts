@@ -12,14 +12,28 @@ import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization } from '../audit.ts'
-import { AlreadyMember, InvitationForAnother, InvitationGone, InvitationMissing, InvitationRefused, TooManyInvitations } from '../failures.ts'
+import {
+  AlreadyMember,
+  InvitationForAnother,
+  InvitationGone,
+  InvitationMissing,
+  InvitationRefused,
+  TooManyInvitations,
+} from '../failures.ts'
 import { levelOfRole, levelOfTeam, mayGive, mustBeProven, mustHold } from '../members/member-rules.ts'
 import { addToRole } from '../members/memberships.ts'
 import type { OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import { permissionsOfTeam, withLockedOrganization } from '../teams/team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
-import type { AddressReader, Invitation, InvitationId, InvitationStore, InvitationTokens, InvitedAddress } from './ports.ts'
+import type {
+  AddressReader,
+  Invitation,
+  InvitationId,
+  InvitationStore,
+  InvitationTokens,
+  InvitedAddress,
+} from './ports.ts'
 
 const invitationDays = 7
 const maxPendingInvitations = 100
@@ -56,7 +70,11 @@ const mayInvite = async (
     if (isLeft(mayAdd)) return mayAdd
   }
   const ofRole = await stores.teams.findByPermission(organization.id, levelOfRole(role))
-  const byRole = mayGive(rights, levelOfRole(role), ofRole === undefined ? [] : await permissionsOfTeam(stores.teams, ofRole))
+  const byRole = mayGive(
+    rights,
+    levelOfRole(role),
+    ofRole === undefined ? [] : await permissionsOfTeam(stores.teams, ofRole),
+  )
   if (isLeft(byRole)) return byRole
   for (const team of teams) {
     const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
@@ -81,7 +99,14 @@ export interface InviteMemberInput {
   readonly teamIds: readonly TeamId[]
 }
 
-type InviteMemberFailure = Failure<'NotAuthenticated' | 'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights' | 'OrganizationMissing' | 'TooManyInvitations'>
+type InviteMemberFailure = Failure<
+  | 'NotAuthenticated'
+  | 'InvitationRefused'
+  | 'AlreadyMember'
+  | 'BeyondOwnRights'
+  | 'OrganizationMissing'
+  | 'TooManyInvitations'
+>
 
 /**
  * Invites the user of an e-mail address. The response, and the work, are the same whether an account has that address
@@ -89,11 +114,15 @@ type InviteMemberFailure = Failure<'NotAuthenticated' | 'InvitationRefused' | 'A
  */
 export const makeInviteMember =
   (deps: InviteMemberDeps) =>
-  async (call: SignedInCall<Invitation>, { orgId: id, ...input }: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
+  async (
+    call: SignedInCall<Invitation>,
+    { orgId: id, ...input }: InviteMemberInput,
+  ): Outcome<InviteMemberFailure, Invitation> => {
     const address = deps.addresses.read(input.email)
     if (address === undefined) return left(InvitationRefused('email: must be an e-mail address.'))
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
-    if (teamIds.length > maxTeamsOfInvitation) return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
+    if (teamIds.length > maxTeamsOfInvitation)
+      return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
     const allowed = await mayMail(deps.allowances, call, id, address)
     if (isLeft(allowed)) return allowed
     return withLockedOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
@@ -117,7 +146,10 @@ export const makeInviteMember =
         createdAt,
         expiresAt: laterByDays(createdAt, invitationDays),
       }
-      const invitationId = await stores.invitations.put({ ...facts, hash: deps.invitationTokens.digest(token.reveal()) })
+      const invitationId = await stores.invitations.put({
+        ...facts,
+        hash: deps.invitationTokens.digest(token.reveal()),
+      })
       await stores.mail.post(invitationMail(organization, call.principal.login, facts, linkTo(deps.baseUrl(), token)))
       const shown = { invitation: invitationId, email: address.text, role: input.role, teams: teamIds }
       await stores.audit.record(auditOfOrganization(organization, 'organization.member_invited', shown))
@@ -152,7 +184,9 @@ const hasRoom = async (
   const member = await stores.invitations.memberWithAddress(organization.id, key)
   const count = await stores.invitations.countPending(organization.id, key, now)
   if (count >= maxPendingInvitations) {
-    return left(InvitationRefused(`The organization has ${maxPendingInvitations} pending invitations. Withdraw some first.`))
+    return left(
+      InvitationRefused(`The organization has ${maxPendingInvitations} pending invitations. Withdraw some first.`),
+    )
   }
   const isTold = member !== undefined && (member.showsAddress || call.principal.isSiteAdmin)
   return isTold ? left(AlreadyMember('A member of the organization has this address.')) : right(undefined)
@@ -169,8 +203,10 @@ const invitationMail = (
   to: address.text,
   subject: `Invitation to the organization ${organization.name}`,
   paragraphs: [
-    `${inviter} invites you to become ${role === 'member' ? 'a member' : `an ${role}`} of the organization ${organization.name}.`,
-    `Sign in with an account that has this address confirmed, then accept. The link works once, until ${expiresAt.toISOString()}.`,
+    `${inviter} invites you to become ${role === 'member' ? 'a member' : `an ${role}`} of the organization ` +
+      `${organization.name}.`,
+    'Sign in with an account that has this address confirmed, then accept. The link works once, until ' +
+      `${expiresAt.toISOString()}.`,
     'If you did not expect this, do nothing: without you nothing happens.',
   ],
   action: { label: 'Accept the invitation', url },
@@ -188,7 +224,12 @@ export const makeWithdrawInvitation =
       if (found === undefined || !(await invitations.remove(orgId, id))) {
         return left(InvitationMissing('The invitation does not exist in the organization.'))
       }
-      await audit.record(auditOfOrganization({ id: orgId }, 'organization.invitation_withdrawn', { invitation: id, email: found.address.text }))
+      await audit.record(
+        auditOfOrganization({ id: orgId }, 'organization.invitation_withdrawn', {
+          invitation: id,
+          email: found.address.text,
+        }),
+      )
       return right(undefined)
     })
 
@@ -205,18 +246,34 @@ const reaches = ({ onlyOrgId, scopes }: Principal, invitation: Invitation): bool
  * Failures: InvitationGone, InvitationForAnother.
  */
 const findOwnInvitation = async (
-  deps: { readonly invitations: InvitationStore; readonly invitationTokens: Pick<InvitationTokens, 'digest'>; readonly clock: Clock },
+  deps: {
+    readonly invitations: InvitationStore
+    readonly invitationTokens: Pick<InvitationTokens, 'digest'>
+    readonly clock: Clock
+  },
   { principal }: SignedInCall,
   token: string,
-): Outcome<Failure<'InvitationGone' | 'InvitationForAnother'>, { readonly invitation: Invitation; readonly hash: Uint8Array }> => {
+): Outcome<
+  Failure<'InvitationGone' | 'InvitationForAnother'>,
+  { readonly invitation: Invitation; readonly hash: Uint8Array }
+> => {
   const hash = deps.invitationTokens.digest(token)
   const invitation = await deps.invitations.findByHash(hash)
-  if (invitation === undefined || invitation.expiresAt.getTime() <= deps.clock.now().getTime() || !reaches(principal, invitation)) {
+  if (
+    invitation === undefined ||
+    invitation.expiresAt.getTime() <= deps.clock.now().getTime() ||
+    !reaches(principal, invitation)
+  ) {
     return left(invitationGone())
   }
   return (await deps.invitations.holdsAddress(principal.userId, invitation.address.key))
     ? right({ invitation, hash })
-    : left(InvitationForAnother('This invitation was sent to an address that your account has not confirmed. Sign in with the account that has it, or add and confirm it.'))
+    : left(
+        InvitationForAnother(
+          'This invitation was sent to an address that your account has not confirmed. Sign in with the ' +
+            'account that has it, or add and confirm it.',
+        ),
+      )
 }
 
 export interface ShownInvitation {
@@ -232,7 +289,10 @@ export const makeShowInvitation =
     readonly organizations: OrganizationStore
     readonly clock: Clock
   }) =>
-  async (call: SignedInCall, token: string): Outcome<Failure<'InvitationGone' | 'InvitationForAnother'>, ShownInvitation> => {
+  async (
+    call: SignedInCall,
+    token: string,
+  ): Outcome<Failure<'InvitationGone' | 'InvitationForAnother'>, ShownInvitation> => {
     const found = await findOwnInvitation(deps, call, token)
     if (isLeft(found)) return found
     const { invitation } = found.right
@@ -254,7 +314,9 @@ export const makeAcceptInvitation =
       if (isLeft(found)) return found
       const { invitation, hash } = found.right
       const { orgId } = invitation
-      const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
+      const organization = (await stores.organizations.lock(orgId))
+        ? await stores.organizations.findById(orgId)
+        : undefined
       const now = deps.clock.now()
       if (organization === undefined || !(await stores.invitations.take(hash, now))) return left(invitationGone())
       const { userId } = call.principal
@@ -270,7 +332,11 @@ export const makeAcceptInvitation =
     })
 
 /** Returns what the inviter holds now, in an organization that the transaction has locked. */
-const rightsOfInviter = async (stores: OrganizationStores, catalogue: PermissionLevels, { inviterId, orgId }: Invitation): Promise<Rights> => {
+const rightsOfInviter = async (
+  stores: OrganizationStores,
+  catalogue: PermissionLevels,
+  { inviterId, orgId }: Invitation,
+): Promise<Rights> => {
   const held = await stores.rights.of(orgId, inviterId)
   return held === undefined ? noRights : rightsOf(held.isSiteAdmin, held.context, catalogue)
 }

@@ -43,12 +43,17 @@ export interface InvitationStore {
   /** Replaces the organization's invitation to the same address; the earlier token becomes invalid. */
   put(invitation: NewInvitation): Promise<InvitationId>
   remove(orgId: OrgId, id: InvitationId): Promise<boolean>
-  /** Consumes the invitation with one conditional delete. Returns true once per token, and never at or after its expiry. */
+  /**
+   * Consumes the invitation with one conditional delete. Returns true once per token, and never at or after its expiry.
+   */
   take(hash: Uint8Array, now: Date): Promise<boolean>
   /** Deletes at most `limit` expired invitations and returns their number. */
   removeExpired(now: Date, limit: number): Promise<number>
   /** Returns the member of the organization with this confirmed address, and whether the member shows it to others. */
-  memberWithAddress(orgId: OrgId, key: string): Promise<{ readonly userId: UserId; readonly showsAddress: boolean } | undefined>
+  memberWithAddress(
+    orgId: OrgId,
+    key: string,
+  ): Promise<{ readonly userId: UserId; readonly showsAddress: boolean } | undefined>
   /** Reports whether the user has the address and has confirmed it. */
   holdsAddress(userId: UserId, key: string): Promise<boolean>
 }

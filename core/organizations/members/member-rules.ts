@@ -26,14 +26,16 @@ const noUser = 0 as UserId
  * Returns the user's id, whatever the user's state, or an id that no user has. A question about a missing user thus
  * costs the same queries as one about a hidden user, and gets the same answer.
  */
-export const userIdOf = (account: AccountSummary | undefined): UserId => (account?.kind === 'user' ? (account.id as UserId) : noUser)
+export const userIdOf = (account: AccountSummary | undefined): UserId =>
+  account?.kind === 'user' ? (account.id as UserId) : noUser
 
 /** Reports whether the caller may learn that the user exists, not counting organizations that they share. */
 export const isShown = (call: SignedInCall, account: AccountSummary | undefined): boolean => {
   const id = userIdOf(account)
   if (account?.seenAs === undefined) return false
   const { userId, isSiteAdmin, publicOnly, onlyOrgId } = viewerOf(call)
-  const viewer = publicOnly || onlyOrgId !== undefined ? { userId: undefined, isSiteAdmin: false } : { userId, isSiteAdmin }
+  const viewer =
+    publicOnly || onlyOrgId !== undefined ? { userId: undefined, isSiteAdmin: false } : { userId, isSiteAdmin }
   return call.principal.userId === id || maySee(viewer, { id, ...account.seenAs })
 }
 
@@ -55,7 +57,11 @@ export const findNewMember = async (
   if (account === undefined) return left(MemberMissing('The user does not exist.'))
   if (account.kind !== 'user') return left(AccountNotEligible('An organization cannot be a member.'))
   const id = account.id as UserId
-  const isSeen = account.seenAs?.visibility !== 'private' || caller.isSiteAdmin || caller.userId === id || (await memberships.find(orgId, id)) !== undefined
+  const isSeen =
+    account.seenAs?.visibility !== 'private' ||
+    caller.isSiteAdmin ||
+    caller.userId === id ||
+    (await memberships.find(orgId, id)) !== undefined
   if (!isSeen) return left(MemberMissing('The user does not exist.'))
   return account.isActive
     ? right({ id, name: account.name })
@@ -66,7 +72,11 @@ export const findNewMember = async (
 export const levelOfTeam = (permission: TeamPermission): Level => (permission === 'custom' ? 'none' : permission)
 
 /** Checks that the caller gives no more than the caller holds: a level, and permissions of roles. */
-export const mayGive = (rights: Rights, level: Level, permissions: Iterable<PermissionRef>): Either<Failure<'BeyondOwnRights'>, void> => {
+export const mayGive = (
+  rights: Rights,
+  level: Level,
+  permissions: Iterable<PermissionRef>,
+): Either<Failure<'BeyondOwnRights'>, void> => {
   const excess = excessOf(rights, level, permissions)
   if (excess.level !== undefined) {
     return left(BeyondOwnRights(`Your own level is "${rights.level}", so you cannot give the level "${excess.level}".`))
@@ -87,7 +97,10 @@ export const mayChange = (rights: Rights, level: Level): Either<Failure<'BeyondO
     : left(BeyondOwnRights(`The level "${level}" is not below yours, so only owners may change it.`))
 
 /** Fails if the credential of the request has ended while the request ran: what the change makes would outlive it. */
-export const mustBeProven = async ({ callers }: Pick<OrganizationStores, 'callers'>, principal: Principal): Outcome<Failure<'NotAuthenticated'>, void> =>
+export const mustBeProven = async (
+  { callers }: Pick<OrganizationStores, 'callers'>,
+  principal: Principal,
+): Outcome<Failure<'NotAuthenticated'>, void> =>
   (await callers.isStillProven(principal))
     ? right(undefined)
     : left(NotAuthenticated('The credential was replaced or revoked during the request. Send the current one.'))

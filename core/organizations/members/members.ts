@@ -10,7 +10,14 @@ import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization, auditOfToken } from '../audit.ts'
-import { BeyondOwnRights, LastOwner, MemberMissing, MembershipActionUnknown, OrganizationMissing, OrganizationTokenMissing } from '../failures.ts'
+import {
+  BeyondOwnRights,
+  LastOwner,
+  MemberMissing,
+  MembershipActionUnknown,
+  OrganizationMissing,
+  OrganizationTokenMissing,
+} from '../failures.ts'
 import type { FoundOrganization } from '../organizations/organizations.ts'
 import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
@@ -59,7 +66,9 @@ const entryRefusalIn = async (
   { principal }: SignedInCall,
   id: OrgId,
 ): Promise<EntryRefusal | undefined> =>
-  principal.isSiteAdmin ? undefined : entryRefusal(principal, (await memberships.find(id, principal.userId))?.entry, clock.now())
+  principal.isSiteAdmin
+    ? undefined
+    : entryRefusal(principal, (await memberships.find(id, principal.userId))?.entry, clock.now())
 
 export interface SetMemberVisibilityInput {
   readonly orgId: OrgId
@@ -72,22 +81,32 @@ type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 
 /** Shows a membership to everyone or hides it from outsiders. Each member may set their own; owners may set any. */
 export const makeSetMemberVisibility =
   (deps: MemberChangeDeps) =>
-  (call: SignedInCall, { orgId: id, member: ref, isPublic }: SetMemberVisibilityInput): Outcome<SetMemberVisibilityFailure, void> =>
-    withLockedOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
-      const barred = await entryRefusalIn(stores, deps.clock, call, id)
-      if (barred !== undefined) return left(barred)
-      const userId = userIdOf(await findAccount(stores.memberships, ref))
-      if (userId !== call.principal.userId && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
-      const membership = await stores.memberships.find(id, userId)
-      if (membership === undefined) return left(MemberMissing('The user is not a member of this organization.'))
-      if (membership.isPublic === isPublic) return right(undefined)
-      await stores.memberships.setPublic(id, userId, isPublic)
-      const action = isPublic ? 'organization.member_published' : 'organization.member_concealed'
-      await stores.audit.record(auditOfOrganization(organization, action, { user: userId }))
-      return right(undefined)
-    })
+  (
+    call: SignedInCall,
+    { orgId: id, member: ref, isPublic }: SetMemberVisibilityInput,
+  ): Outcome<SetMemberVisibilityFailure, void> =>
+    withLockedOrganization<SetMemberVisibilityFailure, void>(
+      deps,
+      call,
+      id,
+      async ({ stores, organization, rights }) => {
+        const barred = await entryRefusalIn(stores, deps.clock, call, id)
+        if (barred !== undefined) return left(barred)
+        const userId = userIdOf(await findAccount(stores.memberships, ref))
+        if (userId !== call.principal.userId && !rights.isOwner)
+          return left(BeyondOwnRights('Only owners decide this for other members.'))
+        const membership = await stores.memberships.find(id, userId)
+        if (membership === undefined) return left(MemberMissing('The user is not a member of this organization.'))
+        if (membership.isPublic === isPublic) return right(undefined)
+        await stores.memberships.setPublic(id, userId, isPublic)
+        const action = isPublic ? 'organization.member_published' : 'organization.member_concealed'
+        await stores.audit.record(auditOfOrganization(organization, action, { user: userId }))
+        return right(undefined)
+      },
+    )
 
-type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+type RemoveMemberFailure =
+  Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
 /**
  * Removes a member from the organization and all of its teams. A member may always leave, whatever the organization
@@ -95,7 +114,10 @@ type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Organi
  */
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
-  (call: SignedInCall, { orgId: id, member: ref }: { readonly orgId: OrgId; readonly member: UserRef }): Outcome<RemoveMemberFailure, void> =>
+  (
+    call: SignedInCall,
+    { orgId: id, member: ref }: { readonly orgId: OrgId; readonly member: UserRef },
+  ): Outcome<RemoveMemberFailure, void> =>
     withLockedOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
@@ -113,15 +135,21 @@ export const makeRemoveMember =
       if (held.level === 'owner') {
         const owners = await stores.teams.findByPermission(id, 'owner')
         if (owners !== undefined && !(await stores.teams.staysLedWithout(owners.id, userId))) {
-          return left(LastOwner('An organization must have at least one active owner. Make another member an owner first.'))
+          return left(
+            LastOwner('An organization must have at least one active owner. Make another member an owner first.'),
+          )
         }
       }
       await stores.memberships.remove(id, userId)
-      await stores.audit.record(auditOfOrganization(organization, 'organization.member_removed', { user: userId, login: account?.name ?? '' }))
+      await stores.audit.record(
+        auditOfOrganization(organization, 'organization.member_removed', { user: userId, login: account?.name ?? '' }),
+      )
       return right(undefined)
     })
 
-type ActOnMemberFailure = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+type ActOnMemberFailure =
+  | Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'>
+  | EntryRefusal
 
 export interface MemberAction {
   readonly orgId: OrgId
@@ -164,7 +192,9 @@ export const makeRevokeOrganizationToken =
       if (found === undefined || !(await tokens.remove(orgId, id))) {
         return left(OrganizationTokenMissing('The token does not exist in the organization.'))
       }
-      await audit.record(auditOfToken({ id, name: found.name, orgId }, 'organization.token_revoked', { user: found.userId }))
+      await audit.record(
+        auditOfToken({ id, name: found.name, orgId }, 'organization.token_revoked', { user: found.userId }),
+      )
       return right(undefined)
     })
 
@@ -188,9 +218,14 @@ export interface CheckMemberInput {
 type SeeMembersFailure = Failure<'OrganizationMissing'> | EntryRefusal
 
 /** Returns the page of users for a page of ids. */
-export const usersOf = async (users: Pick<UserStore, 'byIds'>, page: Page<UserId>): Promise<Page<User>> => ({ ...page, items: await users.byIds(page.items) })
+export const usersOf = async (users: Pick<UserStore, 'byIds'>, page: Page<UserId>): Promise<Page<User>> => ({
+  ...page,
+  items: await users.byIds(page.items),
+})
 
-/** The same failure for a user who does not exist: a member can list the members, but not find out which accounts exist. */
+/**
+ * The same failure for a user who does not exist: a member can list the members, but not find out which accounts exist.
+ */
 const notMember = () => left(MemberMissing('The user is not a member of this organization.'))
 
 /** Lists the members of an organization, by login. Outsiders see the public members only. */
@@ -207,23 +242,32 @@ export const makeListMembers = (deps: MemberViewDeps) => {
 }
 
 /** An outsider may ask for public members only. */
-export type MemberCheck = { readonly kind: 'member' } | { readonly kind: 'outsider'; readonly organization: Organization }
+export type MemberCheck =
+  { readonly kind: 'member' } | { readonly kind: 'outsider'; readonly organization: Organization }
 
 /** Checks whether a user is a member, for members of the organization and site admins. */
 export const makeCheckMember = (deps: Omit<MemberViewDeps, 'users'>) => {
   const find = makeFindOrganization(deps)
-  return async (call: SignedInCall, { orgName, login }: CheckMemberInput): Outcome<SeeMembersFailure | Failure<'MemberMissing'>, MemberCheck> => {
+  return async (
+    call: SignedInCall,
+    { orgName, login }: CheckMemberInput,
+  ): Outcome<SeeMembersFailure | Failure<'MemberMissing'>, MemberCheck> => {
     const found = await find(call, { name: orgName, formerNames: 'missing' })
     if (isLeft(found)) return found
     const { organization, viewer, isMember, barred } = found.right
     if (barred !== undefined) return left(barred)
     if (!isMember && !viewer.isSiteAdmin) return right({ kind: 'outsider', organization })
     const userId = userIdOf(await deps.memberships.findAccount(login))
-    return (await deps.memberships.find(organization.id, userId)) === undefined ? notMember() : right({ kind: 'member' })
+    return (await deps.memberships.find(organization.id, userId)) === undefined
+      ? notMember()
+      : right({ kind: 'member' })
   }
 }
 
-/** Finds an organization for its public members. Members whom a private organization refuses do not see its private data. */
+/**
+ * Finds an organization for its public members. Members whom a private organization refuses do not see its private
+ * data.
+ */
 const makeFindSeen = (deps: Omit<MemberViewDeps, 'users'>) => {
   const find = makeFindOrganization(deps)
   return async (call: Call, name: string): Outcome<SeeMembersFailure, FoundOrganization> => {
@@ -247,7 +291,10 @@ export const makeListPublicMembers = (deps: MemberViewDeps) => {
 /** Checks whether a user is a public member. */
 export const makeCheckPublicMember = (deps: Omit<MemberViewDeps, 'users'>) => {
   const find = makeFindSeen(deps)
-  return async (call: Call, { orgName, login }: CheckMemberInput): Outcome<SeeMembersFailure | Failure<'MemberMissing'>, void> => {
+  return async (
+    call: Call,
+    { orgName, login }: CheckMemberInput,
+  ): Outcome<SeeMembersFailure | Failure<'MemberMissing'>, void> => {
     const found = await find(call, orgName)
     if (isLeft(found)) return found
     const userId = userIdOf(await deps.memberships.findAccount(login))
@@ -259,7 +306,10 @@ export const makeCheckPublicMember = (deps: Omit<MemberViewDeps, 'users'>) => {
 /** Returns a member of an organization, for the other members. */
 export const makeGetMember =
   (deps: Pick<MemberViewDeps, 'memberships' | 'users'>) =>
-  async (_call: SignedInCall, { orgId, login }: { readonly orgId: OrgId; readonly login: string }): Outcome<Failure<'MemberMissing'>, User> => {
+  async (
+    _call: SignedInCall,
+    { orgId, login }: { readonly orgId: OrgId; readonly login: string },
+  ): Outcome<Failure<'MemberMissing'>, User> => {
     const userId = userIdOf(await deps.memberships.findAccount(login))
     const isMember = (await deps.memberships.find(orgId, userId)) !== undefined
     const user = isMember ? await deps.users.byId(userId) : undefined

@@ -67,7 +67,9 @@ const teamForRole = async (
     createdAt: at,
   })
   if (isLeft(inserted)) {
-    return left(TeamNameTaken(`No team gives the level "${permission}", and the name "${name}" is taken by another team.`))
+    return left(
+      TeamNameTaken(`No team gives the level "${permission}", and the name "${name}" is taken by another team.`),
+    )
   }
   const team = await stores.teams.findById(inserted.right)
   if (team === undefined) throw new Error('The team that was just inserted is not there.')
@@ -87,12 +89,7 @@ export interface SetMembershipInput {
 }
 
 type SetMembershipFailure = Failure<
-  | 'MemberMissing'
-  | 'AccountNotEligible'
-  | 'BeyondOwnRights'
-  | 'OrganizationMissing'
-  | 'LastOwner'
-  | 'TeamNameTaken'
+  'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner' | 'TeamNameTaken'
 >
 
 /**
@@ -102,7 +99,10 @@ type SetMembershipFailure = Failure<
  */
 export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
-  async (call: SignedInCall<SettledMembership>, { orgId: id, login, role }: SetMembershipInput): Outcome<SetMembershipFailure, SettledMembership> => {
+  async (
+    call: SignedInCall<SettledMembership>,
+    { orgId: id, login, role }: SetMembershipInput,
+  ): Outcome<SetMembershipFailure, SettledMembership> => {
     const user = await deps.users.byLogin(login)
     return withLockedOrganization<SetMembershipFailure, SettledMembership>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
@@ -120,7 +120,9 @@ export const makeSetMembership =
       const lowered = await leaveTeamsAbove(held, teams, userId, levelOfRole(role), isSelf)
       if (isLeft(lowered)) return lowered
       if (entered.right || lowered.right > 0) {
-        await stores.audit.record(auditOfOrganization(organization, 'organization.membership_set', { user: userId, login: name, role }))
+        await stores.audit.record(
+          auditOfOrganization(organization, 'organization.membership_set', { user: userId, login: name, role }),
+        )
       }
       return right({ user, organization, role })
     })

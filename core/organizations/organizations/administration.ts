@@ -7,14 +7,24 @@ import { AccountNotEligible, MemberMissing } from '../failures.ts'
 import { asUser } from '../members/member-rules.ts'
 import type { MembershipStore, OrganizationStore } from '../ports.ts'
 import type { Organization } from '../types.ts'
-import type { CreateOrganizationDeps, CreateOrganizationFailure, ListOrganizationsOfUserInput } from './organizations.ts'
+import type {
+  CreateOrganizationDeps,
+  CreateOrganizationFailure,
+  ListOrganizationsOfUserInput,
+} from './organizations.ts'
 import { makeCreateOrganization } from './organizations.ts'
 import type { ProfileInput } from './organization-rules.ts'
 
 /** Lists all organizations of a user, for a site admin. */
 export const makeListAllOrganizationsOfUser =
-  (deps: { readonly memberships: Pick<MembershipStore, 'findAccount'>; readonly organizations: Pick<OrganizationStore, 'listOfUser'> }) =>
-  async (_call: SignedInCall, { login, page }: ListOrganizationsOfUserInput): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
+  (deps: {
+    readonly memberships: Pick<MembershipStore, 'findAccount'>
+    readonly organizations: Pick<OrganizationStore, 'listOfUser'>
+  }) =>
+  async (
+    _call: SignedInCall,
+    { login, page }: ListOrganizationsOfUserInput,
+  ): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
     const id = asUser(await deps.memberships.findAccount(login))
     return isLeft(id) ? id : right(await deps.organizations.listOfUser(id.right, page))
   }
@@ -27,7 +37,9 @@ export interface CreateOrganizationForUserInput {
 }
 
 /** Creates an organization for another user, who becomes its owner. For a site admin. */
-export const makeCreateOrganizationForUser = (deps: CreateOrganizationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'> }) => {
+export const makeCreateOrganizationForUser = (
+  deps: CreateOrganizationDeps & { readonly memberships: Pick<MembershipStore, 'findAccount'> },
+) => {
   const create = makeCreateOrganization(deps)
   return async (
     call: SignedInCall<Organization>,

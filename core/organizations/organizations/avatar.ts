@@ -40,14 +40,17 @@ export const makeSetOrganizationAvatar =
     if (sent === undefined) return left(PictureRefused('The picture must be sent as `image` or `avatar`.'))
     const picture = await deps.pictures.square(sent, side)
     if (isLeft(picture)) return picture
-    return deps.unitOfWork.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {
-      const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
-      if (organization === undefined) return left(missing())
-      const digest = deps.contentDigest.of(picture.right)
-      await avatars.put(id, digest, picture.right, deps.clock.now())
-      await audit.record(auditOfOrganization(organization, 'organization.avatar_changed'))
-      return right({ ...organization, avatarDigest: digest })
-    })
+    return deps.unitOfWork.run<Failure<'OrganizationMissing'>, Organization>(
+      call,
+      async ({ organizations, avatars, audit }) => {
+        const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
+        if (organization === undefined) return left(missing())
+        const digest = deps.contentDigest.of(picture.right)
+        await avatars.put(id, digest, picture.right, deps.clock.now())
+        await audit.record(auditOfOrganization(organization, 'organization.avatar_changed'))
+        return right({ ...organization, avatarDigest: digest })
+      },
+    )
   }
 
 /** Removes an organization's picture. Does nothing if there is none. */

@@ -28,14 +28,25 @@ export const parseOrganizationName = (text: string): Either<Failure<'Organizatio
 export const parseTeamName = (text: string): Either<Failure<'TeamNameRefused'>, string> => {
   if (text.length > maxTeamNameLength || !teamNamePattern.test(text)) {
     return left(
-      TeamNameRefused(`A team name has 1 to ${maxTeamNameLength} letters, digits, "-", "_" or ".", a letter or digit first.`),
+      TeamNameRefused(
+        `A team name has 1 to ${maxTeamNameLength} letters, digits, "-", "_" or ".", a letter or digit first.`,
+      ),
     )
   }
-  return reservedTeamNames.has(teamNameKey(text)) ? left(TeamNameRefused(`The team name "${text}" is reserved.`)) : right(text)
+  return reservedTeamNames.has(teamNameKey(text))
+    ? left(TeamNameRefused(`The team name "${text}" is reserved.`))
+    : right(text)
 }
 
 /** The maximum lengths, in UTF-16 units. */
-export const profileLimits = { fullName: 100, email: 254, description: 255, website: 255, location: 50, fleetEndpoint: 255 } as const
+export const profileLimits = {
+  fullName: 100,
+  email: 254,
+  description: 255,
+  website: 255,
+  location: 50,
+  fleetEndpoint: 255,
+} as const
 
 /** The requested changes. An absent field is unchanged, an empty text clears it, an empty visibility is no change. */
 export interface ProfileInput extends Partial<Omit<OrganizationProfile, 'visibility'>> {
@@ -73,10 +84,12 @@ const problemsOf = (input: ProfileInput, orgType: number): readonly string[] => 
   const problems: string[] = []
   for (const field of textFields) {
     const text = input[field]
-    if (text !== undefined && text.length > profileLimits[field]) problems.push(`${field} has more than ${profileLimits[field]} characters.`)
+    if (text !== undefined && text.length > profileLimits[field])
+      problems.push(`${field} has more than ${profileLimits[field]} characters.`)
   }
   if (input.website && !webAddress.test(input.website)) problems.push('website: must be an http or https address.')
-  if (input.fleetEndpoint && !webAddress.test(input.fleetEndpoint)) problems.push('fleetManagementClusterEndPoint: must be an http or https address.')
+  if (input.fleetEndpoint && !webAddress.test(input.fleetEndpoint))
+    problems.push('fleetManagementClusterEndPoint: must be an http or https address.')
   if (input.email && !mailAddress.test(input.email)) problems.push('email: must be an e-mail address.')
   const typeProblem = orgTypeProblem(input.orgType, orgType)
   if (typeProblem !== undefined) problems.push(typeProblem)
@@ -96,7 +109,9 @@ export const parseProfile = (
 ): Either<Failure<'OrganizationFieldRefused'>, Partial<OrganizationProfile>> => {
   const problems = problemsOf(input, orgType)
   if (problems.length > 0) return left(OrganizationFieldRefused(problems.join(' '), { errors: problems }))
-  const texts = Object.fromEntries(textFields.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]))
+  const texts = Object.fromEntries(
+    textFields.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]),
+  )
   return right({ ...texts, ...(input.visibility ? { visibility: input.visibility } : {}) })
 }
 

@@ -54,17 +54,24 @@ export interface CreateOrganizationDeps {
   readonly clock: Clock
 }
 
-/** Creates an organization with its three teams, and the caller (or `ownerId`) as the only member of Owners, atomically. */
+/**
+ * Creates an organization with its three teams, and the caller (or `ownerId`) as the only member of Owners, atomically.
+ */
 export const makeCreateOrganization =
   (deps: CreateOrganizationDeps) =>
-  async (call: SignedInCall<Organization>, input: CreateOrganizationInput): Outcome<CreateOrganizationFailure, Organization> => {
+  async (
+    call: SignedInCall<Organization>,
+    input: CreateOrganizationInput,
+  ): Outcome<CreateOrganizationFailure, Organization> => {
     const name = parseOrganizationName(input.name)
     if (isLeft(name)) return name
     const profile = parseProfile(input, ordinaryOrgType)
     if (isLeft(profile)) return profile
     const { principal } = call
     if (principal.onlyOrgId !== undefined) {
-      return left(OrganizationCreationDenied('This token is confined to one organization, so it cannot create another.'))
+      return left(
+        OrganizationCreationDenied('This token is confined to one organization, so it cannot create another.'),
+      )
     }
     return deps.unitOfWork.run<CreateOrganizationFailure, Organization>(call, async (stores) => {
       if (!principal.isSiteAdmin && !(await stores.organizations.mayCreate(principal.userId))) {
@@ -121,12 +128,17 @@ export interface FindOrganizationInput {
  */
 export const makeFindOrganization =
   (deps: { readonly organizations: OrganizationStore; readonly memberships: MembershipStore; readonly clock: Clock }) =>
-  async (call: Call, { name, formerNames }: FindOrganizationInput): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
+  async (
+    call: Call,
+    { name, formerNames }: FindOrganizationInput,
+  ): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
     const current = await deps.organizations.findByName(name)
-    const organization = current ?? (formerNames === 'found' ? await deps.organizations.findByFormerName(name) : undefined)
+    const organization =
+      current ?? (formerNames === 'found' ? await deps.organizations.findByFormerName(name) : undefined)
     if (organization !== undefined) {
       const viewer = viewerIn(viewerOf(call), organization.id)
-      const membership = viewer.userId === undefined ? undefined : await deps.memberships.find(organization.id, viewer.userId)
+      const membership =
+        viewer.userId === undefined ? undefined : await deps.memberships.find(organization.id, viewer.userId)
       const isMember = membership !== undefined
       if (canSee(viewer, organization, isMember)) {
         const isHeld = isMember && !viewer.isSiteAdmin && call.principal !== undefined
@@ -159,7 +171,8 @@ export const makeListOwnOrganizations =
   (deps: Stores) =>
   async (call: SignedInCall, page: PageRequest): Outcome<never, Page<Organization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    if (onlyOrgId !== undefined) return right(page.page > 1 ? { items: [], total: 1 } : await confined(deps, onlyOrgId, userId))
+    if (onlyOrgId !== undefined)
+      return right(page.page > 1 ? { items: [], total: 1 } : await confined(deps, onlyOrgId, userId))
     return right(
       scopes.publicOnly
         ? await deps.organizations.listOfUserSeenBy(userId, undefined, ['public'], page)
@@ -178,7 +191,10 @@ export interface ListOrganizationsOfUserInput {
  */
 export const makeListOrganizationsOfUser =
   (deps: Stores) =>
-  async (call: SignedInCall, { login, page }: ListOrganizationsOfUserInput): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
+  async (
+    call: SignedInCall,
+    { login, page }: ListOrganizationsOfUserInput,
+  ): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
     const account = await deps.memberships.findAccount(login)
     const userId = userIdOf(account)
     const viewer = viewerOf(call)
@@ -188,7 +204,12 @@ export const makeListOrganizationsOfUser =
     }
     const asMember = isUnlimited ? viewer.userId : undefined
     const isSeen = isShown(call, account)
-    const listed = await deps.organizations.listOfUserSeenBy(userId, asMember, isSeen ? visibleWithoutMembership(viewer) : [], page)
+    const listed = await deps.organizations.listOfUserSeenBy(
+      userId,
+      asMember,
+      isSeen ? visibleWithoutMembership(viewer) : [],
+      page,
+    )
     return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`The user "${login}" does not exist.`))
   }
 
@@ -215,7 +236,10 @@ const organizationChanged = () => OrganizationChanged('The organization was chan
 /** Changes only the fields that are given and differ. */
 export const makeEditOrganization =
   (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
-  (call: SignedInCall<Organization>, { id, change, expectedVersion }: EditOrganizationInput): Outcome<EditOrganizationFailure, Organization> =>
+  (
+    call: SignedInCall<Organization>,
+    { id, change, expectedVersion }: EditOrganizationInput,
+  ): Outcome<EditOrganizationFailure, Organization> =>
     deps.unitOfWork.run<EditOrganizationFailure, Organization>(call, async ({ organizations, audit }) => {
       const before = await organizations.findById(id)
       if (before === undefined) return left(organizationMissing())
@@ -238,7 +262,10 @@ type RenameOrganizationFailure = Failure<'OrganizationNameRefused' | 'Organizati
 /** Renames an organization. The old name redirects to it until another account takes it. */
 export const makeRenameOrganization =
   (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
-  async (call: SignedInCall, { id, name: newName }: { readonly id: OrgId; readonly name: string }): Outcome<RenameOrganizationFailure, void> => {
+  async (
+    call: SignedInCall,
+    { id, name: newName }: { readonly id: OrgId; readonly name: string },
+  ): Outcome<RenameOrganizationFailure, void> => {
     const name = parseOrganizationName(newName)
     if (isLeft(name)) return name
     return deps.unitOfWork.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
@@ -274,11 +301,15 @@ export const makeDeleteOrphanedOrganization =
   (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void> =>
     deps.unitOfWork.run<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void>(call, async (stores) => {
       const isThere = await stores.organizations.lock(id)
-      if (isThere && !(await stores.organizations.isOrphaned(id))) return left(OrganizationHasOwner('This organization has an owner.'))
+      if (isThere && !(await stores.organizations.isOrphaned(id)))
+        return left(OrganizationHasOwner('This organization has an owner.'))
       return deleteWithin(stores, id)
     })
 
-const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: OrgId): Outcome<DeleteOrganizationFailure, void> => {
+const deleteWithin = async (
+  { organizations, audit }: OrganizationStores,
+  id: OrgId,
+): Outcome<DeleteOrganizationFailure, void> => {
   const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
   if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
   const blocking = await organizations.blockingObjects(id, namedObjects)

@@ -10,7 +10,14 @@ import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfOrganization } from '../audit.ts'
 import { OrganizationMissing, PolicyChanged, PolicyRefused } from '../failures.ts'
-import type { OrganizationStores, DueNotice, OrganizationPolicy, PolicyContent, PolicyStore, SecondFactorNotice } from '../ports.ts'
+import type {
+  OrganizationStores,
+  DueNotice,
+  OrganizationPolicy,
+  PolicyContent,
+  PolicyStore,
+  SecondFactorNotice,
+} from '../ports.ts'
 
 export const maxGraceDays = 90
 export const maxTokenLifeDays = 3650
@@ -38,7 +45,8 @@ export interface ChangePolicyInput {
 
 type ChangePolicyFailure = Failure<'PolicyRefused' | 'PolicyChanged' | 'OrganizationMissing'>
 
-const isWithin = (value: number | undefined, max: number): boolean => value === undefined || (Number.isInteger(value) && value >= 0 && value <= max)
+const isWithin = (value: number | undefined, max: number): boolean =>
+  value === undefined || (Number.isInteger(value) && value >= 0 && value <= max)
 
 const checked = (input: PolicyInput): Either<Failure<'PolicyRefused'>, void> => {
   if (!isWithin(input.graceDays, maxGraceDays)) return left(PolicyRefused(`The grace is 0 to ${maxGraceDays} days.`))
@@ -64,7 +72,9 @@ const changedPolicy = (before: PolicyContent, input: PolicyInput, now: Date): Po
 }
 
 const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
-  a.secondFactorFrom?.getTime() === b.secondFactorFrom?.getTime() && a.graceDays === b.graceDays && a.maxTokenLifeDays === b.maxTokenLifeDays
+  a.secondFactorFrom?.getTime() === b.secondFactorFrom?.getTime() &&
+  a.graceDays === b.graceDays &&
+  a.maxTokenLifeDays === b.maxTokenLifeDays
 
 /**
  * Changes what an organization requires of its members. A caller who requires a second factor, or changes its start,
@@ -81,12 +91,18 @@ export const makeChangePolicy =
     return deps.unitOfWork.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
       const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
       const before = organization === undefined ? undefined : await stores.policies.find(id)
-      if (organization === undefined || before === undefined) return left(OrganizationMissing('The organization does not exist.'))
+      if (organization === undefined || before === undefined)
+        return left(OrganizationMissing('The organization does not exist.'))
       if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
       const after = changedPolicy(before, change, deps.clock.now())
-      const isNewDemand = after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()
+      const isNewDemand =
+        after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()
       if (isNewDemand && !(await stores.policies.hasSecondFactor(call.principal.userId))) {
-        return left(PolicyRefused('Enrol a second factor for your own account first: otherwise you lose access to the organization.'))
+        return left(
+          PolicyRefused(
+            'Enrol a second factor for your own account first: otherwise you lose access to the organization.',
+          ),
+        )
       }
       if (isSame(before, after)) return right(before)
       if (!(await stores.policies.replace(id, after, before.version))) return left(changedSince())
@@ -115,7 +131,11 @@ const batch = 100
  * runs.
  */
 export const makeNotifySecondFactor =
-  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores>; readonly clock: Clock; readonly baseUrl: () => string }) =>
+  (deps: {
+    readonly unitOfWork: UnitOfWork<OrganizationStores>
+    readonly clock: Clock
+    readonly baseUrl: () => string
+  }) =>
   async (call: Call): Promise<number> => {
     const nearBefore = laterByDays(deps.clock.now(), nearDays)
     const told = await deps.unitOfWork.run<never, number>(call, async ({ policies, mail }) => {
@@ -138,7 +158,9 @@ const noticeMail = (due: DueNotice, now: Date, baseUrl: string): Mail => {
     subject: `The organization ${due.orgName} requires a second factor`,
     paragraphs: [
       `Your account ${due.login} has no second factor. The organization ${due.orgName} ${
-        isOn ? 'admits only members who have one.' : `admits only members who have one from ${due.secondFactorFrom.toISOString()} on.`
+        isOn
+          ? 'admits only members who have one.'
+          : `admits only members who have one from ${due.secondFactorFrom.toISOString()} on.`
       }`,
       'Enrol one in the security settings of your account: any app for one-time codes will do.',
     ],

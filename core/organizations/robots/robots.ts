@@ -27,7 +27,12 @@ const maxTeamsOfRobot = 50
 const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =>
   text.length <= maxRobotNameLength && accountNamePattern.test(text)
     ? right(text.toLowerCase())
-    : left(RobotRefused(`A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" or "." between them.`))
+    : left(
+        RobotRefused(
+          `A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" ` +
+            'or "." between them.',
+        ),
+      )
 
 /** Reads teams for a robot. Refuses foreign teams and the team Owners, which is for people. */
 const readRobotTeams = async (
@@ -47,7 +52,10 @@ const readRobotTeams = async (
 }
 
 /** Checks that a caller who puts a robot into teams, or creates a token for it, holds all that these teams give. */
-const checkRobotRights = async ({ stores, rights }: LockedOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
+const checkRobotRights = async (
+  { stores, rights }: LockedOrganization,
+  teams: readonly Team[],
+): Outcome<Failure<'BeyondOwnRights'>, void> => {
   for (const team of teams) {
     const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
     if (isLeft(given)) return given
@@ -55,7 +63,8 @@ const checkRobotRights = async ({ stores, rights }: LockedOrganization, teams: r
   return right(undefined)
 }
 
-const robotMissing = (): Failure<'RobotMissing'> => RobotMissing('The robot account does not exist in the organization.')
+const robotMissing = (): Failure<'RobotMissing'> =>
+  RobotMissing('The robot account does not exist in the organization.')
 
 export interface RobotRef {
   readonly orgId: OrgId
@@ -97,7 +106,13 @@ export const makeCreateRobot =
         return left(RobotRefused(`An organization has at most ${maxRobots} robot accounts.`))
       }
       const createdAt = deps.clock.now()
-      const inserted = await stores.robots.insert({ orgId, orgName: organization.name, name: name.right, description: input.description, createdAt })
+      const inserted = await stores.robots.insert({
+        orgId,
+        orgName: organization.name,
+        name: name.right,
+        description: input.description,
+        createdAt,
+      })
       if (isLeft(inserted)) return inserted
       for (const team of teams.right) await stores.teams.addMember(team, inserted.right, createdAt)
       const robot = await stores.robots.find(orgId, inserted.right)
@@ -120,7 +135,9 @@ export interface EditRobotInput extends RobotRef {
   readonly expectedVersion: number | undefined
 }
 
-type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'BeyondOwnRights' | 'OrganizationMissing'>
+type EditRobotFailure = Failure<
+  'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'BeyondOwnRights' | 'OrganizationMissing'
+>
 
 /**
  * Changes a robot account. To add it to teams or to activate it, the caller must hold all that its teams give
@@ -128,7 +145,10 @@ type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged'
  */
 export const makeEditRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall<Robot>, { orgId, id, change, expectedVersion }: EditRobotInput): Outcome<EditRobotFailure, Robot> =>
+  (
+    call: SignedInCall<Robot>,
+    { orgId, id, change, expectedVersion }: EditRobotInput,
+  ): Outcome<EditRobotFailure, Robot> =>
     withLockedOrganization<EditRobotFailure, Robot>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
@@ -146,7 +166,9 @@ export const makeEditRobot =
       const after = await stores.robots.find(orgId, id)
       if (after === undefined) throw new Error('The robot account that was just changed is not there.')
       const fields = [...Object.keys(changed), ...(moved.right ? ['teamIds'] : [])]
-      await stores.audit.record(auditOfRobot(after, 'robot.changed', { fields, active: after.isActive, teams: after.teamIds }))
+      await stores.audit.record(
+        auditOfRobot(after, 'robot.changed', { fields, active: after.isActive, teams: after.teamIds }),
+      )
       return right(after)
     })
 
@@ -217,7 +239,10 @@ export interface CreatedRobotToken {
  */
 export const makeCreateRobotToken =
   (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
-  async (call: SignedInCall<CreatedRobotToken>, { orgId, robotId, ...input }: CreateRobotTokenInput): Outcome<RobotTokenFailure, CreatedRobotToken> => {
+  async (
+    call: SignedInCall<CreatedRobotToken>,
+    { orgId, robotId, ...input }: CreateRobotTokenInput,
+  ): Outcome<RobotTokenFailure, CreatedRobotToken> => {
     const expiresAt = input.expiresAt === undefined ? undefined : parseInstant(input.expiresAt)
     if (input.expiresAt !== undefined && expiresAt === undefined) {
       return left(ConfinedTokenRefused('expires_at: must be an RFC 3339 date-time.'))
@@ -234,7 +259,11 @@ export const makeCreateRobotToken =
       if (isLeft(teams)) return teams
       const given = await checkRobotRights(held, teams.right)
       if (isLeft(given)) return given
-      const prepared = deps.confinedTokens.prepare(call.principal, { userId: robotId, onlyOrgId: orgId }, { ...input, expiresAt })
+      const prepared = deps.confinedTokens.prepare(
+        call.principal,
+        { userId: robotId, onlyOrgId: orgId },
+        { ...input, expiresAt },
+      )
       if (isLeft(prepared)) return prepared
       const { row, value } = prepared.right
       const fits = await fitsPolicy(held, row)
@@ -272,10 +301,16 @@ export const makeDeleteRobotToken =
     call: SignedInCall,
     { orgId, robotId, id }: DeleteRobotTokenInput,
   ): Outcome<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void> =>
-    withLockedOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(deps, call, orgId, async ({ stores }) => {
-      const robot = await stores.robots.find(orgId, robotId)
-      const name = robot === undefined ? undefined : await stores.accessTokens.remove(robotId, id)
-      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The token of the robot account does not exist.'))
-      await stores.audit.record(auditOfToken({ id, name, orgId }, 'robot.token_revoked', { robot: robot.login }))
-      return right(undefined)
-    })
+    withLockedOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(
+      deps,
+      call,
+      orgId,
+      async ({ stores }) => {
+        const robot = await stores.robots.find(orgId, robotId)
+        const name = robot === undefined ? undefined : await stores.accessTokens.remove(robotId, id)
+        if (robot === undefined || name === undefined)
+          return left(RobotTokenMissing('The token of the robot account does not exist.'))
+        await stores.audit.record(auditOfToken({ id, name, orgId }, 'robot.token_revoked', { robot: robot.login }))
+        return right(undefined)
+      },
+    )

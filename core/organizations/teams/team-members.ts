@@ -9,7 +9,15 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import { auditOfTeam } from '../audit.ts'
 import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
 import type { UserRef } from '../members/member-rules.ts'
-import { findAccount, findNewMember, userIdOf, levelOfTeam, mayChange, mayGive, mustHold } from '../members/member-rules.ts'
+import {
+  findAccount,
+  findNewMember,
+  userIdOf,
+  levelOfTeam,
+  mayChange,
+  mayGive,
+  mustHold,
+} from '../members/member-rules.ts'
 import { usersOf } from '../members/members.ts'
 import type { MembershipStore, TeamStore } from '../ports.ts'
 import type { TeamChangeDeps } from './team-rules.ts'
@@ -18,7 +26,10 @@ import { withLockedTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
 /** Lists the members of a team, by login. */
 export const makeListTeamMembers =
   (deps: { readonly teams: Pick<TeamStore, 'listMembers'>; readonly users: Pick<UserStore, 'byIds'> }) =>
-  async (_call: SignedInCall, { teamId, page }: { readonly teamId: TeamId; readonly page: PageRequest }): Outcome<never, Page<User>> =>
+  async (
+    _call: SignedInCall,
+    { teamId, page }: { readonly teamId: TeamId; readonly page: PageRequest },
+  ): Outcome<never, Page<User>> =>
     right(await usersOf(deps.users, await deps.teams.listMembers(teamId, page)))
 
 /** Returns a member of a team. The failure is the same for a user who does not exist. */
@@ -28,7 +39,10 @@ export const makeGetTeamMember =
     readonly memberships: Pick<MembershipStore, 'findAccount'>
     readonly users: Pick<UserStore, 'byId'>
   }) =>
-  async (_call: SignedInCall, { teamId, login }: { readonly teamId: TeamId; readonly login: string }): Outcome<Failure<'MemberMissing'>, User> => {
+  async (
+    _call: SignedInCall,
+    { teamId, login }: { readonly teamId: TeamId; readonly login: string },
+  ): Outcome<Failure<'MemberMissing'>, User> => {
     const userId = userIdOf(await deps.memberships.findAccount(login))
     const user = (await deps.teams.hasMember(teamId, userId)) ? await deps.users.byId(userId) : undefined
     return user === undefined ? left(notInTeam()) : right(user)
@@ -43,14 +57,19 @@ export interface AddTeamMemberInput {
   readonly whenMember: 'done' | 'refused'
 }
 
-type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
+type AddTeamMemberFailure = Failure<
+  'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'
+>
 
 /**
  * Adds a user to a team, and so to its organization. The caller must hold all that the team gives.
  */
 export const makeAddTeamMember =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall, { teamId: id, user: ref, whenMember }: AddTeamMemberInput): Outcome<AddTeamMemberFailure, void> =>
+  (
+    call: SignedInCall,
+    { teamId: id, user: ref, whenMember }: AddTeamMemberInput,
+  ): Outcome<AddTeamMemberFailure, void> =>
     withLockedTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const isAllowed = mustHold(rights, 'add team members')
       if (isLeft(isAllowed)) return isAllowed
@@ -60,7 +79,9 @@ export const makeAddTeamMember =
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
       if (await stores.teams.hasMember(id, userId)) {
-        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is already a member of this team.'))
+        return whenMember === 'done'
+          ? right(undefined)
+          : left(AlreadyTeamMember('The user is already a member of this team.'))
       }
       const at = deps.clock.now()
       if ((await stores.memberships.find(team.orgId, userId)) === undefined) {
@@ -79,7 +100,10 @@ type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Te
  */
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall, { teamId: id, user: ref }: { readonly teamId: TeamId; readonly user: UserRef }): Outcome<RemoveTeamMemberFailure, void> =>
+  (
+    call: SignedInCall,
+    { teamId: id, user: ref }: { readonly teamId: TeamId; readonly user: UserRef },
+  ): Outcome<RemoveTeamMemberFailure, void> =>
     withLockedTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)

@@ -8,7 +8,15 @@ import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { PermissionLevels, Rights } from '../../kernel/rights.ts'
 import { rightsOfSubject, subjectIn } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { LastOwner, OrganizationMissing, OwnersTeamFixed, TeamLevelRefused, TeamMissing, TeamRolesRefused, TeamTypeUnknown } from '../failures.ts'
+import {
+  LastOwner,
+  OrganizationMissing,
+  OwnersTeamFixed,
+  TeamLevelRefused,
+  TeamMissing,
+  TeamRolesRefused,
+  TeamTypeUnknown,
+} from '../failures.ts'
 import type { OrganizationStores, TeamStore } from '../ports.ts'
 import type { Organization, Team, TeamPermission } from '../types.ts'
 import { teamTypes } from '../types.ts'
@@ -25,7 +33,9 @@ export const parseTeamType = (type: string): Either<Failure<'TeamTypeUnknown'>, 
 
 /** Parses a team's permission. `owner` is reserved for the team Owners. */
 export const parseNewPermission = (permission: TeamPermission): Either<Failure<'TeamLevelRefused'>, TeamPermission> =>
-  permission === 'owner' ? left(TeamLevelRefused('Only the team Owners has the permission "owner".')) : right(permission)
+  permission === 'owner'
+    ? left(TeamLevelRefused('Only the team Owners has the permission "owner".'))
+    : right(permission)
 
 /** Checks a change to the team Owners: only its description and roles may change. */
 export const guardOwnersTeam = (
@@ -41,7 +51,9 @@ export const guardOwnersTeam = (
     : right(undefined)
 }
 
-/** Returns the permissions of the roles. Refuses more roles than a team may have, and any role of another organization. */
+/**
+ * Returns the permissions of the roles. Refuses more roles than a team may have, and any role of another organization.
+ */
 export const readRoles = async (
   teams: TeamStore,
   orgId: OrgId,
@@ -67,11 +79,15 @@ export const permissionsOfTeam = async (
 }
 
 /**
- * Returns the permission that is wished for a team; undefined if it is that of the team, or not given. Answers show a custom team as `read`
- * and `isCustom`, so both mean custom, and `read` alone is that of a client which knows no custom teams.
+ * Returns the permission that is wished for a team; undefined if it is that of the team, or not given. Answers show a
+ * custom team as `read` and `isCustom`, so both mean custom, and `read` alone is that of a client which knows no custom
+ * teams.
  */
 export const wishedPermission = (
-  { permission, isCustom }: { readonly permission?: TeamPermission | undefined; readonly isCustom?: boolean | undefined },
+  {
+    permission,
+    isCustom,
+  }: { readonly permission?: TeamPermission | undefined; readonly isCustom?: boolean | undefined },
   current: TeamPermission | undefined,
 ): Either<Failure<'TeamLevelRefused'>, TeamPermission | undefined> => {
   if (isCustom === true) {

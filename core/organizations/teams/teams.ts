@@ -17,7 +17,17 @@ import { parseTeamName } from '../organizations/organization-rules.ts'
 import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
-import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn, wishedPermission } from './team-rules.ts'
+import {
+  defaultTeamType,
+  guardOwnersTeam,
+  withLockedTeam,
+  isOwnersTeam,
+  parseNewPermission,
+  parseTeamType,
+  readRoles,
+  rightsIn,
+  wishedPermission,
+} from './team-rules.ts'
 
 export interface CreateTeamInput {
   readonly orgId: OrgId
@@ -48,7 +58,10 @@ export const makeCreateTeam =
     readonly catalogue: PermissionLevels
     readonly clock: Clock
   }) =>
-  async (call: SignedInCall<TeamInOrganization>, { orgId, ...input }: CreateTeamInput): Outcome<CreateTeamFailure, TeamInOrganization> => {
+  async (
+    call: SignedInCall<TeamInOrganization>,
+    { orgId, ...input }: CreateTeamInput,
+  ): Outcome<CreateTeamFailure, TeamInOrganization> => {
     const name = parseTeamName(input.name)
     if (isLeft(name)) return name
     const type = parseTeamType(input.type ?? defaultTeamType)
@@ -56,10 +69,14 @@ export const makeCreateTeam =
     const roleIds = [...new Set(input.roleIds)]
     const wished = wishedPermission(input, undefined)
     if (isLeft(wished)) return wished
-    const permission = parseNewPermission(wished.right ?? (roleIds.length > 0 && input.isCustom !== false ? 'custom' : 'read'))
+    const permission = parseNewPermission(
+      wished.right ?? (roleIds.length > 0 && input.isCustom !== false ? 'custom' : 'read'),
+    )
     if (isLeft(permission)) return permission
     return deps.unitOfWork.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
-      const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
+      const organization = (await stores.organizations.lock(orgId))
+        ? await stores.organizations.findById(orgId)
+        : undefined
       if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       const rights = await rightsIn(stores, deps.catalogue, call.principal, orgId)
       const isAllowed = mustHold(rights, 'create teams')
@@ -125,7 +142,10 @@ export interface SearchTeamsInput {
 /** Searches teams. Owners and site admins search all teams, others their own. */
 export const makeSearchTeams =
   (deps: Pick<Stores, 'teams'>) =>
-  async (call: SignedInCall, { orgId, level, page, ...query }: SearchTeamsInput): Outcome<never, Page<TeamInOrganization>> => {
+  async (
+    call: SignedInCall,
+    { orgId, level, page, ...query }: SearchTeamsInput,
+  ): Outcome<never, Page<TeamInOrganization>> => {
     const { userId, isSiteAdmin } = call.principal
     const seesAll = isSiteAdmin || level === 'owner'
     return right(await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page))
@@ -145,7 +165,10 @@ export interface TeamEdit {
   readonly name?: string
   readonly description?: string
   readonly permission?: TeamPermission
-  /** Whether the team has only the permissions of its roles. Without it, `read` does not change the permission of a custom team. */
+  /**
+   * Whether the team has only the permissions of its roles. Without it, `read` does not change the permission of a
+   * custom team.
+   */
   readonly isCustom?: boolean
   readonly type?: string
   readonly roleIds?: readonly RoleId[]
@@ -160,13 +183,15 @@ export interface EditTeamInput {
 
 type TeamFormFailure = Failure<'TeamNameRefused' | 'TeamTypeUnknown' | 'TeamLevelRefused' | 'OwnersTeamFixed'>
 type EditTeamFailure =
-  | TeamFormFailure
-  | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
+  TeamFormFailure | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
 
 /** Changes a team below the caller into one that gives no more than the caller holds. */
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall<TeamInOrganization>, { id, change: input, expectedVersion }: EditTeamInput): Outcome<EditTeamFailure, TeamInOrganization> =>
+  (
+    call: SignedInCall<TeamInOrganization>,
+    { id, change: input, expectedVersion }: EditTeamInput,
+  ): Outcome<EditTeamFailure, TeamInOrganization> =>
     withLockedTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
       const { stores, team, organization } = held
       const changes = readChanges(held, input)
@@ -202,7 +227,8 @@ const readChanges = ({ team }: LockedTeam, input: TeamEdit): Either<TeamFormFail
   if (isLeft(parsedName)) return parsedName
   const parsedType = type === undefined ? right(type) : parseTeamType(type)
   if (isLeft(parsedType)) return parsedType
-  const parsedPermission = permission === undefined || isOwnersTeam(team) ? right(permission) : parseNewPermission(permission)
+  const parsedPermission =
+    permission === undefined || isOwnersTeam(team) ? right(permission) : parseNewPermission(permission)
   if (isLeft(parsedPermission)) return parsedPermission
   return right({
     ...definedFields({ name, description, permission, type }),
@@ -224,7 +250,9 @@ const judge = async (
   if (isLeft(below)) return below
   const roles = await readRoles(stores.teams, team.orgId, roleIds ?? [])
   if (isLeft(roles)) return roles
-  const attached = [...roles.right].filter(([id]) => !team.roleIds.includes(id)).flatMap(([, permissions]) => permissions)
+  const attached = [...roles.right]
+    .filter(([id]) => !team.roleIds.includes(id))
+    .flatMap(([, permissions]) => permissions)
   return mayGive(rights, levelOfTeam(changes.permission ?? 'none'), attached)
 }
 

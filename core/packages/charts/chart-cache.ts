@@ -27,12 +27,16 @@ export interface ChartCacheLimits {
   /** Charts larger than this are not cached. */
   readonly maxChartBytes: number
   /**
-   * Maximum age of an entry. Until then a chart stays visible after it was replaced in its repository or the caller lost the
-   * right to fetch it.
+   * Maximum age of an entry. Until then a chart stays visible after it was replaced in its repository or the caller
+   * lost the right to fetch it.
    */
   readonly keepMs: number
 }
-export const chartCacheLimits: ChartCacheLimits = { maxBytes: 64 * 1024 * 1024, maxChartBytes: 16 * 1024 * 1024, keepMs: 60_000 }
+export const chartCacheLimits: ChartCacheLimits = {
+  maxBytes: 64 * 1024 * 1024,
+  maxChartBytes: 16 * 1024 * 1024,
+  keepMs: 60_000,
+}
 
 interface Kept {
   readonly fetched: FetchedChart
@@ -41,11 +45,21 @@ interface Kept {
 }
 
 /**
- * Entries are not shared between callers with different rights: a source in a cluster is read with the rights of one cluster
- * user, a named repository with the credentials of one account.
+ * Entries are not shared between callers with different rights: a source in a cluster is read with the rights of one
+ * cluster user, a named repository with the credentials of one account.
  */
 const keyOf = ({ name, version, source }: ChartRef, { cluster, userId }: ChartReader): string =>
-  toWireJson([cluster.ownerId, cluster.id, userId, source.apiGroup, source.kind, source.namespace, source.name, name, version])
+  toWireJson([
+    cluster.ownerId,
+    cluster.id,
+    userId,
+    source.apiGroup,
+    source.kind,
+    source.namespace,
+    source.name,
+    name,
+    version,
+  ])
 
 /** Returns the memory that a chart uses. Its parsed forms count as a second copy. */
 const sizeOf = ({ files, subcharts }: Chart): number => {
@@ -103,9 +117,16 @@ export interface ReadChartDeps {
 export type OpenReaderFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
 
 /** Opens the cluster of a grant, for charts that are fetched as the caller. */
-export const openReader = async ({ memberClusters }: Pick<ReadChartDeps, 'memberClusters'>, call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenReaderFailure, ChartReader> => {
+export const openReader = async (
+  { memberClusters }: Pick<ReadChartDeps, 'memberClusters'>,
+  call: SignedInCall<never>,
+  grant: AccessGrant,
+): Outcome<OpenReaderFailure, ChartReader> => {
   const { userId } = call.principal
-  return pipe(await memberClusters.open(call, grant), map((cluster) => ({ cluster, userId })))
+  return pipe(
+    await memberClusters.open(call, grant),
+    map((cluster) => ({ cluster, userId })),
+  )
 }
 
 export interface ReadChartInput {
@@ -116,10 +137,16 @@ export interface ReadChartInput {
 export type ReadChartFailure = OpenReaderFailure | ChartFailure
 
 /** Opens a chart as the caller. */
-export const readChart = async (deps: ReadChartDeps, call: SignedInCall<never>, { grant, ref }: ReadChartInput): Outcome<ReadChartFailure, FetchedChart> => {
+export const readChart = async (
+  deps: ReadChartDeps,
+  call: SignedInCall<never>,
+  { grant, ref }: ReadChartInput,
+): Outcome<ReadChartFailure, FetchedChart> => {
   const reader = await openReader(deps, call, grant)
   return isLeft(reader) ? reader : deps.open(ref, reader.right, call.signal)
 }
 
 /** Returns a source that opens charts for one reader. */
-export const sourceFor = (open: OpenChart, reader: ChartReader): ChartSource => ({ fetch: (ref, _from, signal) => open(ref, reader, signal) })
+export const sourceFor = (open: OpenChart, reader: ChartReader): ChartSource => ({
+  fetch: (ref, _from, signal) => open(ref, reader, signal),
+})

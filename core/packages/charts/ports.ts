@@ -10,13 +10,19 @@ export const ChartMissing = defineFailure(
   'NotFound',
   'The chart or its version does not exist at the source.',
 )
-/** The source kind, its address or its credentials are not supported, or no server responds at the address; the message gives the reason. */
+/**
+ * The source kind, its address or its credentials are not supported, or no server responds at the address; the message
+ * gives the reason.
+ */
 export const ChartSourceRefused = defineFailure(
   'ChartSourceRefused',
   'Unprocessable',
   'The source of the chart is not valid, or not one that this service may connect to.',
 )
-/** The source timed out or did not respond as a repository does. The caller chose the source, so this is not an error of this service. */
+/**
+ * The source timed out or did not respond as a repository does. The caller chose the source, so this is not an error of
+ * this service.
+ */
 export const ChartSourceUnreachable = defineFailure(
   'ChartSourceUnreachable',
   'Unprocessable',
@@ -71,13 +77,19 @@ export interface FetchedChart {
   readonly size: number
 }
 
-/** Fetches charts. Sizes are limited, addresses are guarded, and archives are checked; they are never unpacked to disk. */
+/**
+ * Fetches charts. Sizes are limited, addresses are guarded, and archives are checked; they are never unpacked to disk.
+ */
 export interface ChartSource {
   /**
-   * @param from `cluster` holds the Flux objects that a source of kind `HelmRepository` names and is read as the caller;
-   * `tenantId` is the account whose named repositories `ChartRepository` sources refer to.
+   * @param from `cluster` holds the Flux objects that a source of kind `HelmRepository` names and is read as the
+   * caller; `tenantId` is the account whose named repositories `ChartRepository` sources refer to.
    */
-  fetch(ref: ChartRef, from: { readonly cluster: MemberCluster | undefined; readonly tenantId: number }, signal: AbortSignal): Outcome<ChartFailure, FetchedChart>
+  fetch(
+    ref: ChartRef,
+    from: { readonly cluster: MemberCluster | undefined; readonly tenantId: number },
+    signal: AbortSignal,
+  ): Outcome<ChartFailure, FetchedChart>
 }
 export const ChartSourceToken = token<ChartSource>('packages.ChartSource')
 
@@ -94,22 +106,22 @@ export interface SchemaChart {
 /** Packs checked charts for helm. */
 export interface ChartTools {
   /**
-   * Returns a `.tgz` that contains only these files under the chart's name, with these annotations added to `Chart.yaml`. The
-   * output is deterministic.
+   * Returns a `.tgz` that contains only these files under the chart's name, with these annotations added to
+   * `Chart.yaml`. The output is deterministic.
    */
   pack(chart: Chart, changes?: { readonly annotations?: Readonly<Record<string, string>> }): Promise<Uint8Array>
   /**
-   * Returns a `.tgz` with the `values.schema.json` of the chart and of each subchart and what decides about their values, without
-   * templates: helm checks values against it. Undefined if there is no schema. ValuesRefused: an enabled chart has a schema that
-   * refers outside of itself, which helm would fetch.
+   * Returns a `.tgz` with the `values.schema.json` of the chart and of each subchart and what decides about their
+   * values, without templates: helm checks values against it. Undefined if there is no schema. ValuesRefused: an
+   * enabled chart has a schema that refers outside of itself, which helm would fetch.
    */
   packSchemas(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, SchemaChart | undefined>
 }
 export const ChartToolsToken = token<ChartTools>('packages.ChartTools')
 
 /**
- * YAML and JSON of charts and of their renderings, as in YamlText. Long texts are parsed in the background, so that other
- * requests do not wait.
+ * YAML and JSON of charts and of their renderings, as in YamlText. Long texts are parsed in the background, so that
+ * other requests do not wait.
  */
 export interface ChartTexts {
   /** Returns all non-empty documents. */

@@ -15,7 +15,9 @@ const maxIndex = 65_536
 /** Maximum nesting of names, as in Helm. */
 const maxLevels = 30
 
-/** `texts`: every value is a string (`--set-string`). `typed`: true, false, null and integers are recognised (`--set`). */
+/**
+ * `texts`: every value is a string (`--set-string`). `typed`: true, false, null and integers are recognised (`--set`).
+ */
 export type SetMode = 'typed' | 'texts'
 
 interface Word {
@@ -116,8 +118,8 @@ const pathFrom = (line: string, from: number): Either<string, Read<readonly Path
 }
 
 /**
- * Parses one `--set` line into its assignments, in order: `a.b=c`, `list[0].x=1`, `args={one,two}`, several separated by
- * commas; a backslash escapes the next character. Left describes the error and does not contain the value.
+ * Parses one `--set` line into its assignments, in order: `a.b=c`, `list[0].x=1`, `args={one,two}`, several separated
+ * by commas; a backslash escapes the next character. Left describes the error and does not contain the value.
  */
 export const parseSet = (line: string, mode: SetMode): Either<string, readonly Assignment[]> => {
   const assignments: Assignment[] = []
@@ -152,7 +154,13 @@ const writableList = (touched: Touched, base: Json | undefined): Json[] => {
   return copy
 }
 
-const assigned = (touched: Touched, base: Json | undefined, path: readonly PathStep[], at: number, value: Json): Json => {
+const assigned = (
+  touched: Touched,
+  base: Json | undefined,
+  path: readonly PathStep[],
+  at: number,
+  value: Json,
+): Json => {
   const step = path[at]
   if (step === undefined) return value
   if ('key' in step) {
@@ -172,7 +180,10 @@ const assigned = (touched: Touched, base: Json | undefined, path: readonly PathS
 /** Applies the assignments to the values in order. Anything on a path that is not a map or list is replaced by one. */
 export const assignAll = (base: FreeObject, assignments: readonly Assignment[]): FreeObject => {
   const touched: Touched = new WeakSet()
-  return assignments.reduce<FreeObject>((values, { path, value }) => asTable(assigned(touched, values, path, 0, value)) ?? {}, base)
+  return assignments.reduce<FreeObject>(
+    (values, { path, value }) => asTable(assigned(touched, values, path, 0, value)) ?? {},
+    base,
+  )
 }
 
 /** Returns the number of list elements that the assignments may create. */

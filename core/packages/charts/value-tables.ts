@@ -3,9 +3,12 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 
 /** Returns a map of values, or undefined for any other value. */
 export const asTable = (value: Json | undefined): FreeObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Number) ? (value as FreeObject) : undefined
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Number)
+    ? (value as FreeObject)
+    : undefined
 
-const fromEntries = (entries: readonly (readonly [string, Json])[]): FreeObject => Object.fromEntries(entries) as FreeObject
+const fromEntries = (entries: readonly (readonly [string, Json])[]): FreeObject =>
+  Object.fromEntries(entries) as FreeObject
 
 /** Returns the entries whose value is not undefined. */
 export const entriesOf = (table: FreeObject): readonly (readonly [string, Json])[] =>
@@ -14,8 +17,8 @@ export const entriesOf = (table: FreeObject): readonly (readonly [string, Json])
 const has = (table: FreeObject, key: string): boolean => Object.hasOwn(table, key) && table[key] !== undefined
 
 /**
- * Merges values as Helm does: maps key by key, all other values are replaced. `null` is kept, because it removes a default.
- * Keys keep the order of the base; new keys follow.
+ * Merges values as Helm does: maps key by key, all other values are replaced. `null` is kept, because it removes a
+ * default. Keys keep the order of the base; new keys follow.
  */
 export const mergeTables = (base: FreeObject, over: FreeObject): FreeObject =>
   fromEntries([
@@ -28,8 +31,8 @@ export const mergeTables = (base: FreeObject, over: FreeObject): FreeObject =>
   ])
 
 /**
- * Converts a complete set of values for a helm that merges the chart's defaults below it. Each default that is missing from
- * the set is added with its value in `fallback` (a subchart's own default), or else as `null`, which removes it.
+ * Converts a complete set of values for a helm that merges the chart's defaults below it. Each default that is missing
+ * from the set is added with its value in `fallback` (a subchart's own default), or else as `null`, which removes it.
  */
 export const overDefaults = (defaults: FreeObject, complete: FreeObject, fallback: FreeObject = {}): FreeObject =>
   fromEntries([
@@ -41,7 +44,10 @@ export const overDefaults = (defaults: FreeObject, complete: FreeObject, fallbac
     }),
     ...entriesOf(defaults)
       .filter(([key]) => !has(complete, key))
-      .map(([key, value]): readonly [string, Json] => [key, has(fallback, key) ? broughtOver(value, fallback[key] ?? null) : null]),
+      .map(([key, value]): readonly [string, Json] => [
+        key,
+        has(fallback, key) ? broughtOver(value, fallback[key] ?? null) : null,
+      ]),
   ])
 
 /** Returns a subchart's own default where its parent sets more at the same path. */
@@ -66,7 +72,10 @@ export const leafPaths = (table: FreeObject, names: readonly string[] = []): rea
   })
 }
 
-/** Returns only the parts of a table at the given paths. A path that leads through another value than a table takes that value. */
+/**
+ * Returns only the parts of a table at the given paths. A path that leads through another value than a table takes that
+ * value.
+ */
 export const partsAt = (table: FreeObject, paths: readonly PartPath[], depth = 0): FreeObject => {
   if (paths.some(({ names, isWhole }) => isWhole && names.length === depth)) return table
   const byKey = new Map<string, PartPath[]>()
@@ -98,7 +107,10 @@ export const repeatedDefaults = (config: FreeObject, defaults: FreeObject, next:
   const own: string[] = []
   const compare = (given: FreeObject, before: FreeObject, after: FreeObject | undefined, path: string): void => {
     for (const [key, value] of entriesOf(given)) {
-      const [was, will] = [has(before, key) ? before[key] : undefined, after !== undefined && has(after, key) ? after[key] : undefined]
+      const [was, will] = [
+        has(before, key) ? before[key] : undefined,
+        after !== undefined && has(after, key) ? after[key] : undefined,
+      ]
       const at = path === '' ? key : `${path}.${key}`
       const [below, belowBefore] = [asTable(value), asTable(was)]
       if (below !== undefined && belowBefore !== undefined && entriesOf(belowBefore).length > 0) {
@@ -125,7 +137,10 @@ export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
   if (a instanceof Number || b instanceof Number) return Object.is(a.valueOf(), b.valueOf())
   if (Array.isArray(a) !== Array.isArray(b)) return false
   const [left, right] = [entriesOf(a as FreeObject), entriesOf(b as FreeObject)]
-  return left.length === right.length && left.every(([key, value], at) => key === right[at]?.[0] && isSame(value, right[at][1]))
+  return (
+    left.length === right.length &&
+    left.every(([key, value], at) => key === right[at]?.[0] && isSame(value, right[at][1]))
+  )
 }
 
 /** Appends a key to a JSON pointer: `/a~1b/c`. */
@@ -140,7 +155,9 @@ const isSameValue = (one: Json | undefined, other: Json): boolean => {
   const [a, b] = [asTable(one), asTable(other)]
   if (a === undefined || b === undefined) return false
   const [ours, theirs] = [entriesOf(a), entriesOf(b)]
-  return ours.length === theirs.length && theirs.every(([key, value]) => Object.hasOwn(a, key) && isSameValue(a[key], value))
+  return (
+    ours.length === theirs.length && theirs.every(([key, value]) => Object.hasOwn(a, key) && isSameValue(a[key], value))
+  )
 }
 
 /**

@@ -45,7 +45,10 @@ export const saysValues = ({ replaceValues, ...others }: ValuesSpec): boolean =>
   replaceValues !== undefined || Object.values(others).some((part) => part !== undefined && part.length > 0)
 
 /** Reads a file of values. Several documents are merged, as Helm does. */
-export const readTable = async (texts: Pick<ChartTexts, 'parseAll'>, bytes: Uint8Array): Outcome<Failure<'TextUnreadable'>, FreeObject> => {
+export const readTable = async (
+  texts: Pick<ChartTexts, 'parseAll'>,
+  bytes: Uint8Array,
+): Outcome<Failure<'TextUnreadable'>, FreeObject> => {
   const parsed = await texts.parseAll(bytes)
   if (isLeft(parsed)) return parsed
   let table: FreeObject = {}
@@ -62,17 +65,26 @@ const tableOf = async (readers: ValueReaders, field: string, bytes: Uint8Array):
   return isLeft(table) ? left(refused(field, table.left.message.replace(/\.$/, ''))) : table
 }
 
-/** Maximum number of list elements that all lines of one field may create: a short line can address the last element of nested lists. */
+/**
+ * Maximum number of list elements that all lines of one field may create: a short line can address the last element of
+ * nested lists.
+ */
 const mostListPlaces = 262_144
 
-const setLines = (lines: readonly string[] | undefined, field: string, mode: SetMode): Composed<readonly Assignment[]> => {
+const setLines = (
+  lines: readonly string[] | undefined,
+  field: string,
+  mode: SetMode,
+): Composed<readonly Assignment[]> => {
   const all: Assignment[] = []
   for (const [index, line] of (lines ?? []).entries()) {
     const parsed = parseSet(line, mode)
     if (isLeft(parsed)) return left(refused(`${field}.${index}`, parsed.left))
     for (const assignment of parsed.right) all.push(assignment)
   }
-  return listPlaces(all) > mostListPlaces ? left(refused(field, 'its indexes make lists that are too long')) : right(all)
+  return listPlaces(all) > mostListPlaces
+    ? left(refused(field, 'its indexes make lists that are too long'))
+    : right(all)
 }
 
 /** Splits a dotted path. */
@@ -83,7 +95,8 @@ const pairsOf = (pairs: readonly KeyValue[] | undefined): Composed<readonly Assi
   const all: Assignment[] = []
   for (const [index, { key, value }] of (pairs ?? []).entries()) {
     const parts = partsOf(key)
-    if (parts.length === 0 || parts.length > 30) return left(refused(`kv_pairs.${index}.K`, 'must be a path of 1 to 30 names'))
+    if (parts.length === 0 || parts.length > 30)
+      return left(refused(`kv_pairs.${index}.K`, 'must be a path of 1 to 30 names'))
     all.push({ path: parts.map((part) => ({ key: part })), value: plainJson(value) })
   }
   return right(all)
@@ -114,7 +127,11 @@ const overridden = async (readers: ValueReaders, base: FreeObject, spec: ValuesS
     values = mergeTables(values, table.right)
     for (const path of leafPaths(table.right)) paths.push(path)
   }
-  for (const read of [setLines(spec.values, 'values', 'typed'), setLines(spec.stringValues, 'stringValues', 'texts'), pairsOf(spec.kvPairs)]) {
+  for (const read of [
+    setLines(spec.values, 'values', 'typed'),
+    setLines(spec.stringValues, 'stringValues', 'texts'),
+    pairsOf(spec.kvPairs),
+  ]) {
     if (isLeft(read)) return read
     values = assignAll(values, read.right)
     for (const assignment of read.right) paths.push(setPath(assignment))
@@ -122,7 +139,11 @@ const overridden = async (readers: ValueReaders, base: FreeObject, spec: ValuesS
   return right({ values, paths })
 }
 
-const baseOf = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, file: string | undefined): Composing<FreeObject> => {
+const baseOf = async (
+  readers: ValueReaders,
+  chart: Pick<Chart, 'values' | 'files'>,
+  file: string | undefined,
+): Composing<FreeObject> => {
   if (file === undefined || isDefaultFile(file)) return right(chart.values)
   const bytes = chart.files.get(file)
   if (bytes === undefined) return left(refused('valuesFile', `the chart has no file ${file}`))
@@ -137,7 +158,10 @@ export interface ComposedValues {
 
 /** Returns the path of a JSON pointer. */
 const pointerPath = (pointer: string): PartPath => ({
-  names: pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+  names: pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
   isWhole: true,
 })
 
@@ -145,18 +169,25 @@ const pointerPath = (pointer: string): PartPath => ({
 const patchedPaths = (patch: readonly Json[]): readonly PartPath[] =>
   patch.map(asTable).flatMap((step) => {
     if (step === undefined || step.op === 'test') return []
-    return [step.path, ...(step.op === 'move' ? [step.from] : [])].filter((pointer) => typeof pointer === 'string').map(pointerPath)
+    return [step.path, ...(step.op === 'move' ? [step.from] : [])]
+      .filter((pointer) => typeof pointer === 'string')
+      .map(pointerPath)
   })
 
 const isDefaultFile = (file: string | undefined): boolean => file === undefined || file === '' || file === 'values.yaml'
 
 /**
- * Returns the complete set of values: `replaceValues` unchanged; else the patched base; else the base merged with all other
- * fields in the order of ValuesSpec. All of `replaceValues` and of a `valuesFile` other than `values.yaml` is set by the caller.
- * Left names the field and never a value.
+ * Returns the complete set of values: `replaceValues` unchanged; else the patched base; else the base merged with all
+ * other fields in the order of ValuesSpec. All of `replaceValues` and of a `valuesFile` other than `values.yaml` is set
+ * by the caller. Left names the field and never a value.
  */
-export const composeValues = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, spec: ValuesSpec): Composing<ComposedValues> => {
-  if (spec.replaceValues !== undefined) return right({ complete: asTable(plainJson(spec.replaceValues)) ?? {}, paths: undefined })
+export const composeValues = async (
+  readers: ValueReaders,
+  chart: Pick<Chart, 'values' | 'files'>,
+  spec: ValuesSpec,
+): Composing<ComposedValues> => {
+  if (spec.replaceValues !== undefined)
+    return right({ complete: asTable(plainJson(spec.replaceValues)) ?? {}, paths: undefined })
   const base = await baseOf(readers, chart, spec.valuesFile)
   if (isLeft(base)) return base
   const isPart = isDefaultFile(spec.valuesFile)
@@ -186,9 +217,13 @@ export const checkValuesSpec = async (readers: ValueReaders, spec: ValuesSpec): 
 
 /** Returns a chart's subcharts with the keys of their values. */
 const subchartKeys = (chart: Chart): readonly (readonly [string, Chart])[] => {
-  const declared = (Array.isArray(chart.metadata.dependencies) ? (chart.metadata.dependencies as readonly Json[]) : []).map(asTable)
+  const declared = (
+    Array.isArray(chart.metadata.dependencies) ? (chart.metadata.dependencies as readonly Json[]) : []
+  ).map(asTable)
   return chart.subcharts.flatMap((sub): readonly (readonly [string, Chart])[] => {
-    const aliases = declared.filter((entry) => entry?.name === sub.name).map((entry) => (typeof entry?.alias === 'string' && entry.alias !== '' ? entry.alias : sub.name))
+    const aliases = declared
+      .filter((entry) => entry?.name === sub.name)
+      .map((entry) => (typeof entry?.alias === 'string' && entry.alias !== '' ? entry.alias : sub.name))
     return (aliases.length === 0 ? [sub.name] : [...new Set(aliases)]).map((key) => [key, sub])
   })
 }
@@ -198,15 +233,17 @@ const subchartDefaults = (chart: Chart): FreeObject =>
   Object.fromEntries(subchartKeys(chart).map(([key, sub]) => [key, mergeTables(subchartDefaults(sub), sub.values)]))
 
 /**
- * Returns a complete set of values in the form that helm needs. Helm always merges the chart's own defaults below: defaults
- * that are missing from the set are removed by `null`, except that a subchart's own default at that path is kept, as if the
- * chart had set nothing.
+ * Returns a complete set of values in the form that helm needs. Helm always merges the chart's own defaults below:
+ * defaults that are missing from the set are removed by `null`, except that a subchart's own default at that path is
+ * kept, as if the chart had set nothing.
  */
-export const exactValues = (chart: Chart, complete: FreeObject): FreeObject => overDefaults(chart.values, complete, subchartDefaults(chart))
+export const exactValues = (chart: Chart, complete: FreeObject): FreeObject =>
+  overDefaults(chart.values, complete, subchartDefaults(chart))
 
 /**
- * Returns what the caller set, in the form that helm stores and merges over the defaults of a chart. Over those of this chart it
- * gives the complete set; a later version of the chart contributes its own defaults to the rest. A list is set as a whole.
+ * Returns what the caller set, in the form that helm stores and merges over the defaults of a chart. Over those of this
+ * chart it gives the complete set; a later version of the chart contributes its own defaults to the rest. A list is set
+ * as a whole.
  */
 export const storedValues = (chart: Chart, { complete, paths }: ComposedValues): FreeObject => {
   const exact = exactValues(chart, complete)

@@ -34,16 +34,30 @@ const itemsOf = (json: unknown, key: string): readonly FreeObject[] => {
   return Array.isArray(items) ? (items as readonly Json[]).filter(isObject) : []
 }
 
-const toResource = (item: FreeObject): ApiResource => ({ plural: ownText(item, 'name'), kind: ownText(item, 'kind'), isNamespaced: own(item, 'namespaced') === true })
+const toResource = (item: FreeObject): ApiResource => ({
+  plural: ownText(item, 'name'),
+  kind: ownText(item, 'kind'),
+  isNamespaced: own(item, 'namespaced') === true,
+})
 
 /** Returns the versions of a group, the preferred one first; empty if the cluster does not serve the group. */
-const versionsOf = async (cluster: MemberCluster, group: string, signal: AbortSignal): Outcome<MemberFailure, readonly string[]> => {
+const versionsOf = async (
+  cluster: MemberCluster,
+  group: string,
+  signal: AbortSignal,
+): Outcome<MemberFailure, readonly string[]> => {
   if (group === '') return right(['v1'])
   const answer = await cluster.request({ method: 'GET', target: `/apis/${group}` }, signal)
   if (isLeft(answer)) return answer
   if (answer.right.status !== 200) return right([])
-  const preferred = isObject(answer.right.json as Json) ? ownText(ownObject(answer.right.json as FreeObject, 'preferredVersion'), 'version') : ''
-  return right([...new Set([preferred, ...itemsOf(answer.right.json, 'versions').map((item) => ownText(item, 'version'))])].filter((version) => version !== ''))
+  const preferred = isObject(answer.right.json as Json)
+    ? ownText(ownObject(answer.right.json as FreeObject, 'preferredVersion'), 'version')
+    : ''
+  return right(
+    [...new Set([preferred, ...itemsOf(answer.right.json, 'versions').map((item) => ownText(item, 'version'))])].filter(
+      (version) => version !== '',
+    ),
+  )
 }
 
 const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
@@ -52,7 +66,13 @@ const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
     if (!safeApiVersion.test(apiVersion)) return right([])
     const answer = await cluster.request({ method: 'GET', target: apiRootOf(apiVersion), limitBytes: maxBytes }, signal)
     if (isLeft(answer)) return answer
-    return right(answer.right.status === 200 ? itemsOf(answer.right.json, 'resources').map(toResource).filter(({ plural }) => safePlural.test(plural)) : [])
+    return right(
+      answer.right.status === 200
+        ? itemsOf(answer.right.json, 'resources')
+            .map(toResource)
+            .filter(({ plural }) => safePlural.test(plural))
+        : [],
+    )
   }
   return (apiVersion) => getOrMake(asked, apiVersion, () => ask(apiVersion))
 }
@@ -61,7 +81,11 @@ const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
 export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): ApiResources => {
   const lists = makeLists(cluster, signal)
   return {
-    ofKind: async (apiVersion, kind) => pipe(await lists(apiVersion), map((list) => list.find((resource) => resource.kind === kind))),
+    ofKind: async (apiVersion, kind) =>
+      pipe(
+        await lists(apiVersion),
+        map((list) => list.find((resource) => resource.kind === kind)),
+      ),
     complete: async (resource) => {
       const { group, name, kind } = resource
       const versions = resource.version === '' ? await versionsOf(cluster, group, signal) : right([resource.version])
@@ -70,7 +94,14 @@ export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): A
         const list = await lists(apiVersionOf({ group, version }))
         if (isLeft(list)) return list
         const found = list.right.find((each) => (name === '' ? each.kind === kind : each.plural === name))
-        if (found !== undefined) return right({ group, version, name: found.plural, kind: found.kind, scope: found.isNamespaced ? 'Namespaced' : 'Cluster' })
+        if (found !== undefined)
+          return right({
+            group,
+            version,
+            name: found.plural,
+            kind: found.kind,
+            scope: found.isNamespaced ? 'Namespaced' : 'Cluster',
+          })
       }
       return right(resource)
     },
@@ -80,15 +111,29 @@ export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): A
 const safeName = /^[A-Za-z0-9][A-Za-z0-9:._-]{0,252}$/
 const safeNamespace = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Returns the path of one object, or of the collection if no name is given; undefined for names that no object can have. */
-export const objectPath = (apiVersion: string, resource: ApiResource, namespace: string, name?: string): string | undefined => {
-  if (!safeApiVersion.test(apiVersion) || !safeNamespace.test(namespace) || (name !== undefined && !safeName.test(name))) return undefined
+/**
+ * Returns the path of one object, or of the collection if no name is given; undefined for names that no object can
+ * have.
+ */
+export const objectPath = (
+  apiVersion: string,
+  resource: ApiResource,
+  namespace: string,
+  name?: string,
+): string | undefined => {
+  if (
+    !safeApiVersion.test(apiVersion) ||
+    !safeNamespace.test(namespace) ||
+    (name !== undefined && !safeName.test(name))
+  )
+    return undefined
   const inNamespace = resource.isNamespaced ? `/namespaces/${namespace}` : ''
   return `${apiRootOf(apiVersion)}${inNamespace}/${resource.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
 }
 
 /** `apps/v1` or `v1`. */
-export const apiVersionOf = ({ group, version }: { readonly group: string; readonly version: string }): string => (group === '' ? version : `${group}/${version}`)
+export const apiVersionOf = ({ group, version }: { readonly group: string; readonly version: string }): string =>
+  group === '' ? version : `${group}/${version}`
 
 /** Cluster-scoped kinds of Kubernetes itself, as `group/Kind`. */
 const clusterKinds: ReadonlySet<string> = new Set([
@@ -115,7 +160,10 @@ const clusterKinds: ReadonlySet<string> = new Set([
 ])
 
 /** Reports whether a kind is cluster-scoped: by the built-in list, or by `metadata.resource` of its editor. */
-export const isClusterScoped = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }, ofEditor: FreeObject): boolean => {
+export const isClusterScoped = (
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  ofEditor: FreeObject,
+): boolean => {
   const { group } = groupVersionOf(apiVersion)
   const isEdited = ownText(ofEditor, 'kind') === kind && ownText(ofEditor, 'group') === group
   return clusterKinds.has(`${group}/${kind}`) || (isEdited && ownText(ofEditor, 'scope') === 'Cluster')

@@ -31,23 +31,29 @@ const declaredKeys = (chart: Chart, annotation: string): readonly string[] =>
 const unfit = (chart: Chart, what: string): Either<Failure<'EditorUnfit'>, never> =>
   left(EditorUnfit(`The chart ${chart.name} ${chart.version} cannot serve as an editor: ${what}.`))
 
-/** Returns the resource that an editor chart declares in its annotation, `{"group", "version", "resource"}`; undefined for other charts. */
+/**
+ * Returns the resource that an editor chart declares in its annotation, `{"group", "version", "resource"}`; undefined
+ * for other charts.
+ */
 export const editedResourceOf = (metadata: FreeObject): Pick<ResourceId, 'group' | 'name'> | undefined => {
   try {
     const named = JSON.parse(ownText(ownObject(metadata, 'annotations'), editorAnnotation)) as Json
-    return isObject(named) && ownText(named, 'resource') !== '' ? { group: ownText(named, 'group'), name: ownText(named, 'resource') } : undefined
+    return isObject(named) && ownText(named, 'resource') !== ''
+      ? { group: ownText(named, 'group'), name: ownText(named, 'resource') }
+      : undefined
   } catch {
     return undefined
   }
 }
 
-/** Reads the values and annotations of an editor chart. Failure: EditorUnfit. */
+/** Reads the values and annotations of an editor chart. Failure: EditorUnfit. @internal */
 export const readEditorChart = (chart: Chart): Either<Failure<'EditorUnfit'>, EditorChart> => {
   const resource = own(ownObject(chart.values, 'metadata'), 'resource')
   if (!isObject(resource)) return unfit(chart, 'its values have no metadata.resource')
   const defaults = new Map<string, FreeObject>()
   for (const [key, value] of Object.entries(ownObject(chart.values, 'resources'))) {
-    if (!isObject(value) || ownText(value, 'apiVersion') === '' || ownText(value, 'kind') === '') return unfit(chart, `resources.${key} of its values names no apiVersion and kind`)
+    if (!isObject(value) || ownText(value, 'apiVersion') === '' || ownText(value, 'kind') === '')
+      return unfit(chart, `resources.${key} of its values names no apiVersion and kind`)
     defaults.set(key, value)
   }
   const declared = declaredKeys(chart, resourceKeysAnnotation)
@@ -90,36 +96,79 @@ export interface OpenChartsDeps {
 /** Finds the editor. A missing version or plural of the resource is filled in from the cluster's API. */
 export const makeOpenEditor =
   ({ editorCatalog }: Pick<OpenChartsDeps, 'editorCatalog'>) =>
-  async (cluster: MemberCluster, subject: EditorSubject, signal: AbortSignal): Outcome<MemberFailure | Failure<'EditorMissing'>, OpenedEditor> => {
+  async (
+    cluster: MemberCluster,
+    subject: EditorSubject,
+    signal: AbortSignal,
+  ): Outcome<MemberFailure | Failure<'EditorMissing'>, OpenedEditor> => {
     const resources = makeApiResources(cluster, signal)
     const { version, name } = subject.resource
-    const resource = version !== '' && name !== '' ? right(subject.resource) : await resources.complete(subject.resource)
+    const resource =
+      version !== '' && name !== '' ? right(subject.resource) : await resources.complete(subject.resource)
     if (isLeft(resource)) return resource
-    if (resource.right.version === '' || resource.right.name === '') return left(EditorMissing('There is no editor for it: the cluster does not serve that resource, and the request does not say its version and plural.'))
+    if (resource.right.version === '' || resource.right.name === '')
+      return left(
+        EditorMissing(
+          'There is no editor for it: the cluster does not serve that resource, and the request does not ' +
+            'say its version and plural.',
+        ),
+      )
     const completed = { ...subject, resource: resource.right }
-    return pipe(await editorCatalog.find(cluster, resource.right, signal), map((editor) => ({ subject: completed, editor, resources })))
+    return pipe(
+      await editorCatalog.find(cluster, resource.right, signal),
+      map((editor) => ({ subject: completed, editor, resources })),
+    )
   }
 
-const nameOf = ({ resource }: ResourceEditor): string => `${resource.name}${resource.group === '' ? '' : `.${resource.group}`}`
+const nameOf = ({ resource }: ResourceEditor): string =>
+  `${resource.name}${resource.group === '' ? '' : `.${resource.group}`}`
 
-const fetchFor = async (deps: OpenChartsDeps, cluster: MemberCluster, ref: ChartRef, signal: AbortSignal): Outcome<ChartFailure, Chart> =>
+const fetchFor = async (
+  deps: OpenChartsDeps,
+  cluster: MemberCluster,
+  ref: ChartRef,
+  signal: AbortSignal,
+): Outcome<ChartFailure, Chart> =>
   pipe(
-    await deps.chartSource.fetch({ ...ref, source: completedSource(ref.source) }, { cluster, tenantId: cluster.ownerId }, signal),
+    await deps.chartSource.fetch(
+      { ...ref, source: completedSource(ref.source) },
+      { cluster, tenantId: cluster.ownerId },
+      signal,
+    ),
     map(({ chart }) => chart),
   )
 
 /** Fetches the chart that turns options into a model. Failures: EditorMissing if the editor has none, ChartFailure. */
-export const fetchOptionsChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, Chart> =>
-  editor.options === undefined ? left(EditorMissing(`The editor of ${nameOf(editor)} has no options chart.`)) : fetchFor(deps, cluster, editor.options, signal)
+export const fetchOptionsChart = async (
+  deps: OpenChartsDeps,
+  cluster: MemberCluster,
+  { editor }: OpenedEditor,
+  signal: AbortSignal,
+): Outcome<OpenFailure, Chart> =>
+  editor.options === undefined
+    ? left(EditorMissing(`The editor of ${nameOf(editor)} has no options chart.`))
+    : fetchFor(deps, cluster, editor.options, signal)
 
-/** Fetches the chart that turns a model into objects, with its metadata. Failures: EditorMissing, EditorUnfit, ChartFailure. */
-export const fetchEditorChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, OpenedChart> => {
+/**
+ * Fetches the chart that turns a model into objects, with its metadata. Failures: EditorMissing, EditorUnfit,
+ * ChartFailure.
+ */
+export const fetchEditorChart = async (
+  deps: OpenChartsDeps,
+  cluster: MemberCluster,
+  { editor }: OpenedEditor,
+  signal: AbortSignal,
+): Outcome<OpenFailure, OpenedChart> => {
   if (editor.editor === undefined) return left(EditorMissing(`The editor of ${nameOf(editor)} has no editor chart.`))
   const chart = await fetchFor(deps, cluster, editor.editor, signal)
   if (isLeft(chart)) return chart
   const edited = editedResourceOf(chart.right.metadata)
-  if (edited?.group !== editor.resource.group || edited.name !== editor.resource.name) return unfit(chart.right, `its annotation meta.x-helm.dev/editor does not name ${nameOf(editor)}`)
-  return pipe(readEditorChart(chart.right), map((facts) => ({ chart: chart.right, facts })))
+  if (edited?.group !== editor.resource.group || edited.name !== editor.resource.name)
+    return unfit(chart.right, `its annotation meta.x-helm.dev/editor does not name ${nameOf(editor)}`)
+  return pipe(
+    readEditorChart(chart.right),
+    map((facts) => ({ chart: chart.right, facts })),
+  )
 }
 
 export interface RenderChartDeps {
@@ -129,10 +178,19 @@ export interface RenderChartDeps {
 }
 export type RenderFailure = HelmFailure | Failure<'ValuesRefused'>
 
-/** Renders a chart with exactly these values and without its defaults. `lookup` reads the cluster as the caller; nothing is written. */
+/**
+ * Renders a chart with exactly these values and without its defaults. `lookup` reads the cluster as the caller; nothing
+ * is written.
+ */
 export const makeRenderChart =
   ({ helm, chartTools, driverOf }: RenderChartDeps) =>
-  async (cluster: MemberCluster, release: ReleaseKey, chart: Chart, values: FreeObject, signal: AbortSignal): Outcome<RenderFailure, HelmRendering> => {
+  async (
+    cluster: MemberCluster,
+    release: ReleaseKey,
+    chart: Chart,
+    values: FreeObject,
+    signal: AbortSignal,
+  ): Outcome<RenderFailure, HelmRendering> => {
     const bare = withoutDefaults(chart)
     const target = { cluster, driver: await driverOf(cluster), tenantId: cluster.ownerId }
     const work: HelmWork = { target, release, flags: { dryRun: 'server' } }
@@ -161,8 +219,20 @@ interface Rule {
 
 const resourceRules: readonly Rule[] = [
   { at: 'metadata.resource.group', key: 'group', pattern: group, max: 253, what: 'an API group' },
-  { at: 'metadata.resource.version', key: 'version', pattern: version, max: 20, what: 'a version of an API group, like v1' },
-  { at: 'metadata.resource.name', key: 'name', pattern: plural, max: 63, what: 'the plural of a resource, in lower-case letters' },
+  {
+    at: 'metadata.resource.version',
+    key: 'version',
+    pattern: version,
+    max: 20,
+    what: 'a version of an API group, like v1',
+  },
+  {
+    at: 'metadata.resource.name',
+    key: 'name',
+    pattern: plural,
+    max: 63,
+    what: 'the plural of a resource, in lower-case letters',
+  },
   { at: 'metadata.resource.kind', key: 'kind', pattern: kind, max: 63, what: 'a kind' },
   { at: 'metadata.resource.scope', key: 'scope', pattern: scope, max: 10, what: 'Namespaced or Cluster' },
 ]
@@ -176,13 +246,21 @@ const readTexts = (object: FreeObject, rules: readonly Rule[], problems: string[
   new Map(
     rules.map((rule) => {
       const value = own(object, rule.key) ?? ''
-      const isFine = typeof value === 'string' && value.length <= rule.max && (value === '' ? rule.isNeeded !== true : rule.pattern.test(value))
+      const isFine =
+        typeof value === 'string' &&
+        value.length <= rule.max &&
+        (value === '' ? rule.isNeeded !== true : rule.pattern.test(value))
       if (!isFine) problems.push(`${rule.at}: ${rule.what} is expected`)
       return [rule.key, typeof value === 'string' ? value : '']
     }),
   )
 
-const readPart = (metadata: FreeObject, key: string, rules: readonly Rule[], problems: string[]): ReadonlyMap<string, string> => {
+const readPart = (
+  metadata: FreeObject,
+  key: string,
+  rules: readonly Rule[],
+  problems: string[],
+): ReadonlyMap<string, string> => {
   const part = own(metadata, key)
   if (isObject(part)) return readTexts(part, rules, problems)
   problems.push(`metadata.${key}: an object is expected`)
@@ -190,20 +268,33 @@ const readPart = (metadata: FreeObject, key: string, rules: readonly Rule[], pro
 }
 
 /**
- * Returns the subject of a model, of options or of a request: `metadata.resource` and `metadata.release`. The resource must
- * have a plural or a kind, and the release a name; the namespace defaults to `default`. Failure: ModelRefused.
+ * Returns the subject of a model, of options or of a request: `metadata.resource` and `metadata.release`. The resource
+ * must have a plural or a kind, and the release a name; the namespace defaults to `default`. Failure: ModelRefused.
  */
 export const readSubject = (model: FreeObject): Either<Failure<'ModelRefused'>, EditorSubject> => {
   const metadata = own(model, 'metadata')
-  if (!isObject(metadata)) return left(ModelRefused('The body is not valid: metadata: an object is expected.', { errors: ['metadata: an object is expected'] }))
+  if (!isObject(metadata))
+    return left(
+      ModelRefused('The body is not valid: metadata: an object is expected.', {
+        errors: ['metadata: an object is expected'],
+      }),
+    )
   const problems: string[] = []
   const resource = readPart(metadata, 'resource', resourceRules, problems)
   const release = readPart(metadata, 'release', releaseRules, problems)
   const text = (texts: ReadonlyMap<string, string>, key: string): string => texts.get(key) ?? ''
-  if (problems.length === 0 && text(resource, 'name') === '' && text(resource, 'kind') === '') problems.push('metadata.resource: the name (plural) or the kind is needed')
-  if (problems.length > 0) return left(ModelRefused(`The body is not valid: ${problems.join('; ')}.`, { errors: problems }))
+  if (problems.length === 0 && text(resource, 'name') === '' && text(resource, 'kind') === '')
+    problems.push('metadata.resource: the name (plural) or the kind is needed')
+  if (problems.length > 0)
+    return left(ModelRefused(`The body is not valid: ${problems.join('; ')}.`, { errors: problems }))
   return right({
-    resource: { group: coreless(text(resource, 'group')), version: text(resource, 'version'), name: text(resource, 'name'), kind: text(resource, 'kind'), scope: text(resource, 'scope') },
+    resource: {
+      group: coreless(text(resource, 'group')),
+      version: text(resource, 'version'),
+      name: text(resource, 'name'),
+      kind: text(resource, 'kind'),
+      scope: text(resource, 'scope'),
+    },
     release: { name: text(release, 'name'), namespace: text(release, 'namespace') || 'default' },
   })
 }
@@ -212,4 +303,5 @@ export const readSubject = (model: FreeObject): Either<Failure<'ModelRefused'>, 
 const coreless = (name: string): string => (name === 'core' ? '' : name)
 
 /** Feature sets name their objects freely; the release's name is not part of the names. */
-export const isFeatureSet = ({ group: of, name }: Pick<ResourceId, 'group' | 'name'>): boolean => of === 'ui.k8s.appscode.com' && name === 'featuresets'
+export const isFeatureSet = ({ group: of, name }: Pick<ResourceId, 'group' | 'name'>): boolean =>
+  of === 'ui.k8s.appscode.com' && name === 'featuresets'

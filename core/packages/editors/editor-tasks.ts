@@ -42,7 +42,13 @@ const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
   return edited?.group === resource.group && (resource.name === '' || edited.name === resource.name)
 }
 
-const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: OpenedCluster, subject: EditorSubject, { newest }: ReleaseState, signal: AbortSignal): Promise<DeletionRefusal | undefined> => {
+const judgeDeletion = async (
+  deps: DeleteEditorDeps,
+  { cluster, driver }: OpenedCluster,
+  subject: EditorSubject,
+  { newest }: ReleaseState,
+  signal: AbortSignal,
+): Promise<DeletionRefusal | undefined> => {
   const { name, namespace } = subject.release
   if (newest === undefined) return ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`)
   const release = await deps.releases.read(cluster, driver, newest, signal)
@@ -62,14 +68,27 @@ export interface DeleteEditorInput {
 /** Accepts the removal of what an editor installed, including its history. */
 export const makeDeleteEditor =
   (deps: DeleteEditorDeps) =>
-  async (call: SignedInCall<SubmittedTask>, { grant, about, responseId }: DeleteEditorInput): Outcome<DeleteFailure, SubmittedTask> => {
+  async (
+    call: SignedInCall<SubmittedTask>,
+    { grant, about, responseId }: DeleteEditorInput,
+  ): Outcome<DeleteFailure, SubmittedTask> => {
     const subject = readSubject(about)
     if (isLeft(subject)) return subject
     const opened = await openCluster(deps, call, grant)
     if (isLeft(opened)) return opened
     const { release } = subject.right
-    const operation = { kind: deletionKind, verb: 'uninstall', title: 'Remove', release, input: { flags: {} }, isDryRun: false, responseId } as const
-    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeDeletion(deps, opened.right, subject.right, standing, call.signal))
+    const operation = {
+      kind: deletionKind,
+      verb: 'uninstall',
+      title: 'Remove',
+      release,
+      input: { flags: {} },
+      isDryRun: false,
+      responseId,
+    } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) =>
+      judgeDeletion(deps, opened.right, subject.right, standing, call.signal),
+    )
   }
 
 export const deleteEditorKind = (deps: UninstallTaskDeps): TaskHandler => removalKind(deletionKind, deps)
@@ -98,24 +117,36 @@ export interface ResolveModelDeps extends LoadModelDeps {
 }
 export type ApplyModelDeps = ResolveModelDeps & SubmitReleaseDeps & { readonly helm: Pick<HelmRunner, 'version'> }
 export type ResolveFailure = LoadModelFailure | Failure<'PatchRefused'>
-type ApplicationRefusal = ResolveFailure | FillFailure | Failure<'HelmMissing'> | Failure<'ReleasePending'> | Failure<'ReleaseNameTaken'>
+type ApplicationRefusal =
+  ResolveFailure | FillFailure | Failure<'HelmMissing'> | Failure<'ReleasePending'> | Failure<'ReleaseNameTaken'>
 export type ApplyFailure = SubmitReleaseFailure | ApplicationRefusal
 
 /**
- * Returns the complete model to apply. A patch is applied to the current model; a `remove` of a missing path is ignored.
- * Fails if the caller cannot read the whole model, because the unreadable part would be removed.
+ * Returns the complete model to apply. A patch is applied to the current model; a `remove` of a missing path is
+ * ignored. Fails if the caller cannot read the whole model, because the unreadable part would be removed.
  */
 const makeResolveModel = (deps: ResolveModelDeps) => {
   const load = makeLoadModel(deps)
-  return async (cluster: MemberCluster, { model, patch }: ModelChange, signal: AbortSignal): Outcome<ResolveFailure, FreeObject> => {
+  return async (
+    cluster: MemberCluster,
+    { model, patch }: ModelChange,
+    signal: AbortSignal,
+  ): Outcome<ResolveFailure, FreeObject> => {
     if (patch === undefined) return right(model)
     const loaded = await load(cluster, model, signal)
     if (isLeft(loaded)) return loaded
     const hidden = loaded.right.missing.find(({ reason }) => reason === 'forbidden')
-    if (hidden !== undefined) return left(ObjectRefused(`The cluster does not let you read ${hidden.kind} ${hidden.name}, which a patch would have to keep. Send the whole model instead.`))
+    if (hidden !== undefined)
+      return left(
+        ObjectRefused(
+          `The cluster does not let you read ${hidden.kind} ${hidden.name}, which a patch would have to ` +
+            'keep. Send the whole model instead.',
+        ),
+      )
     const patched = deps.patches.apply(loaded.right.model, patch, { tolerateMissing: true })
     if (isLeft(patched)) return patched
-    if (!isObject(patched.right)) return left(ModelRefused('The patch leaves no model.', { errors: ['patch: leaves no model'] }))
+    if (!isObject(patched.right))
+      return left(ModelRefused('The patch leaves no model.', { errors: ['patch: leaves no model'] }))
     return right({ ...patched.right, metadata: own(model, 'metadata') })
   }
 }
@@ -133,28 +164,50 @@ const inputOf = ({ model, patch, installCrds, wait, timeoutSeconds }: ApplyReque
   },
 })
 
-const resourceWord = ({ resource }: EditorSubject): string => `${resource.name || resource.kind}${resource.group === '' ? '' : `.${resource.group}`}`
+const resourceWord = ({ resource }: EditorSubject): string =>
+  `${resource.name || resource.kind}${resource.group === '' ? '' : `.${resource.group}`}`
 
-/** Accepts a model, or a patch of one, for installation. It is validated now against the editor's chart and applied by a task. */
+/**
+ * Accepts a model, or a patch of one, for installation. It is validated now against the editor's chart and applied by a
+ * task.
+ */
 export const makeApplyModel = (deps: ApplyModelDeps) => {
   const resolve = makeResolveModel(deps)
   const fill = makeFillModel(deps)
-  /** Rejects a release that another chart installed: an upgrade with the editor's chart would remove that chart's objects. */
-  const judgeFormer = async (place: OpenedCluster, subject: EditorSubject, { newest }: ReleaseState, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+  /**
+   * Rejects a release that another chart installed: an upgrade with the editor's chart would remove that chart's
+   * objects.
+   */
+  const judgeFormer = async (
+    place: OpenedCluster,
+    subject: EditorSubject,
+    { newest }: ReleaseState,
+    signal: AbortSignal,
+  ): Promise<ApplicationRefusal | undefined> => {
     const { name, namespace } = subject.release
     if (newest === undefined || newest.status === 'uninstalled') return undefined
     if (isPending(newest)) return pendingElsewhere(subject.release, newest)
     const former = await deps.releases.read(place.cluster, place.driver, newest, signal)
     if (isLeft(former)) return former.left.tag === 'ReleaseMissing' ? undefined : former.left
-    return isMadeBy(subject, former.right) ? undefined : ReleaseNameTaken(`The release ${name} in the namespace ${namespace} was not made by this editor: choose another name.`)
+    return isMadeBy(subject, former.right)
+      ? undefined
+      : ReleaseNameTaken(
+          `The release ${name} in the namespace ${namespace} was not made by this editor: choose another name.`,
+        )
   }
-  const judgeApplication = async (place: OpenedCluster, request: ApplyRequest, standing: ReleaseState, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+  const judgeApplication = async (
+    place: OpenedCluster,
+    request: ApplyRequest,
+    standing: ReleaseState,
+    signal: AbortSignal,
+  ): Promise<ApplicationRefusal | undefined> => {
     const { cluster } = place
     const model = await resolve(cluster, request, signal)
     if (isLeft(model)) return model.left
     const filled = await fill(cluster, model.right, signal, true)
     if (isLeft(filled)) return filled.left
-    if ((await deps.helm.version()) === undefined) return HelmMissing('This service has no usable helm; the operator must run moorage doctor.')
+    if ((await deps.helm.version()) === undefined)
+      return HelmMissing('This service has no usable helm; the operator must run moorage doctor.')
     return judgeFormer(place, filled.right.opened.subject, standing, signal)
   }
   return async (call: SignedInCall<SubmittedTask>, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
@@ -172,7 +225,9 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
       isDryRun: false,
       responseId: request.responseId,
     } as const
-    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeApplication(opened.right, request, standing, call.signal))
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) =>
+      judgeApplication(opened.right, request, standing, call.signal),
+    )
   }
 }
 
@@ -184,9 +239,15 @@ interface ApplyInput extends ModelChange {
   readonly flags: HelmFlags
 }
 
-/** Reports whether the namespace is known to be missing. Only then is it created, because an attempt needs a right that few users have. */
+/**
+ * Reports whether the namespace is known to be missing. Only then is it created, because an attempt needs a right that
+ * few users have.
+ */
 const lacksNamespace = async (cluster: MemberCluster, namespace: string, signal: AbortSignal): Promise<boolean> => {
-  const answer = await cluster.request({ method: 'GET', target: `/api/v1/namespaces/${encodeURIComponent(namespace)}` }, signal)
+  const answer = await cluster.request(
+    { method: 'GET', target: `/api/v1/namespaces/${encodeURIComponent(namespace)}` },
+    signal,
+  )
   return !isLeft(answer) && answer.right.status === 404
 }
 
@@ -200,7 +261,11 @@ const makePrepare = (deps: ApplyEditorTaskDeps) => {
       if (isLeft(filled)) return filled
       const { opened, chart, values } = filled.right
       const keys = Object.keys(values.resources as FreeObject)
-      step.say(`${opened.editor.origin === 'cluster' ? "The cluster's editor" : 'The built-in editor'} with the chart ${chart.chart.name} ${chart.chart.version}; resources: ${keys.join(', ') || 'none'}`, { data: { resources: keys } })
+      step.say(
+        `${opened.editor.origin === 'cluster' ? "The cluster's editor" : 'The built-in editor'} with the ` +
+          `chart ${chart.chart.name} ${chart.chart.version}; resources: ${keys.join(', ') || 'none'}`,
+        { data: { resources: keys } },
+      )
       return filled
     })
 }

@@ -10,15 +10,19 @@ import { EditorUnfit } from './ports.ts'
 import type { MissingObject, ResourceFile } from './types.ts'
 
 /**
- * Words that keys of editor models write in capitals after the first word. They are part of the interface: a key made by
- * other rules does not match any key in a chart's values.
+ * Words that keys of editor models write in capitals after the first word. They are part of the interface: a key made
+ * by other rules does not match any key in a chart's values.
  */
 const acronyms: ReadonlySet<string> = new Set(
   (
-    'ACK ACL ADSL AES ANSI API ARP ATM BGP BSS CCITT CHAP CIDR CIR CLI CMOS CPE CPU CRC CRT CSMA DCE DEC DES DHCP DMI DNS DRAM DSL ' +
-    'DSLAM DTE EHA EIA EIGRP EOF ESS FCC FCS FDDI FTP GBIC GEPOF HDLC HTML HTTP HTTPS IANA ICMP ID IDF IDS IEEE IETF IMAP IP IPS ' +
-    'ISDN ISP JSON JWT LACP LAN LAPB LAPF LLC MAC MC MDF MIB MPLS MTU NAC NAT NBMA NIC NRZ NRZI NVRAM OIDC OK OSI OSPF OUI PAP PAT ' +
-    'PC PCM PDU PIM POP3 POTS PPP PPTP PTT PVST RAM RARP RCP RFC RIP RLL ROM RSTP RTP SDLC SFD SFP SLARP SLIP SMTP SNA SNAP SNMP ' +
+    'ACK ACL ADSL AES ANSI API ARP ATM BGP BSS CCITT CHAP CIDR CIR CLI CMOS CPE CPU CRC CRT CSMA DCE DEC ' +
+    'DES DHCP DMI DNS DRAM DSL ' +
+    'DSLAM DTE EHA EIA EIGRP EOF ESS FCC FCS FDDI FTP GBIC GEPOF HDLC HTML HTTP HTTPS IANA ICMP ID IDF IDS ' +
+    'IEEE IETF IMAP IP IPS ' +
+    'ISDN ISP JSON JWT LACP LAN LAPB LAPF LLC MAC MC MDF MIB MPLS MTU NAC NAT NBMA NIC NRZ NRZI NVRAM OIDC ' +
+    'OK OSI OSPF OUI PAP PAT ' +
+    'PC PCM PDU PIM POP3 POTS PPP PPTP PTT PVST RAM RARP RCP RFC RIP RLL ROM RSTP RTP SDLC SFD SFP SLARP ' +
+    'SLIP SMTP SNA SNAP SNMP ' +
     'SOF SQL SRAM SSH SSID STP SYN TDM TFTP TIA TOFU UDP URI URL USB UTF8 UTP UUID VC VLAN VLSM VPN W3C WAN WEP WPA WWW'
   ).split(' '),
 )
@@ -37,7 +41,9 @@ const asWord = (text: string): string => {
   return acronyms.has(upper) ? upper : trimmed
 }
 
-/** Splits at separators and before a capital letter that does not follow another one; acronyms are returned in capitals. */
+/**
+ * Splits at separators and before a capital letter that does not follow another one; acronyms are returned in capitals.
+ */
 const wordsOf = (whole: string): readonly string[] => {
   const text = whole.trim().slice(0, maxLength)
   const words: string[] = []
@@ -54,24 +60,26 @@ const wordsOf = (whole: string): readonly string[] => {
   }
   words.push(asWord(word))
   const only = asWord(text)
-  return acronyms.has(only) ? [only] : words.map((part) => part.replace(letterOrDigit, '')).filter((part) => part !== '')
+  return acronyms.has(only)
+    ? [only]
+    : words.map((part) => part.replace(letterOrDigit, '')).filter((part) => part !== '')
 }
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
-/** `kubedb_com` is `kubedbCom`, `MongoDB` is `mongoDB`, `API` is `api`. */
+/** `kubedb_com` is `kubedbCom`, `MongoDB` is `mongoDB`, `API` is `api`. @internal */
 export const camelCase = (text: string): string => {
   const [first = '', ...rest] = wordsOf(text)
   return first.toLowerCase() + rest.map(capitalised).join('')
 }
 
-/** `kubedb_com` is `KubedbCom`. */
+/** `kubedb_com` is `KubedbCom`. @internal */
 export const pascalCase = (text: string): string => capitalised(camelCase(text))
 
-/** `MongoDB` is `mongo_db`, `-my-config` is `my_config`. */
+/** `MongoDB` is `mongo_db`, `-my-config` is `my_config`. @internal */
 export const snakeCase = (text: string): string => wordsOf(text).join('_').toLowerCase()
 
-/** `my_config` is `my-config`. */
+/** `my_config` is `my-config`. @internal */
 export const dashCase = (text: string): string => wordsOf(text).join('-').toLowerCase()
 
 /** The parts of a key or file name. */
@@ -83,7 +91,12 @@ export interface NamedResource {
 }
 
 const groupWord = (apiVersion: string): string =>
-  pascalCase(groupVersionOf(apiVersion).group.replace(/\.k8s\.io$/, '').replace(/\.kubernetes\.io$/, '').replaceAll('.', '_'))
+  pascalCase(
+    groupVersionOf(apiVersion)
+      .group.replace(/\.k8s\.io$/, '')
+      .replace(/\.kubernetes\.io$/, '')
+      .replaceAll('.', '_'),
+  )
 
 const behind = (name: string, prefix: string): string => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
 
@@ -98,7 +111,10 @@ export const resourceKey = ({ apiVersion, kind, name }: NamedResource, releaseNa
   return suffix === '' ? key : `${key}_${suffix}`
 }
 
-/** Returns the part of a key after the kind, as it appears in a name: `config` of `secret_config`; empty if there is none. */
+/**
+ * Returns the part of a key after the kind, as it appears in a name: `config` of `secret_config`; empty if there is
+ * none.
+ */
 export const nameSuffixOf = (key: string): string => {
   const at = key.indexOf('_')
   return at === -1 ? '' : dashCase(key.slice(at + 1))
@@ -122,15 +138,18 @@ const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
 }
 
 /**
- * Returns unique file names without extension, in the order of the objects: the kind alone if it is unique, else with the
- * name's suffix, else also with the group, and finally with a number.
+ * Returns unique file names without extension, in the order of the objects: the kind alone if it is unique, else with
+ * the name's suffix, else also with the group, and finally with a number.
+ *
+ * @internal
  */
 export const resourceFilenames = (resources: readonly NamedResource[], releaseName: string): readonly string[] => {
   const choices = resources.map((resource) => candidates(resource, releaseName))
   const counts = [0, 1, 2].map((length) => tally(choices.map((choice) => choice[length] ?? '')))
   const taken = new Set<string>()
   return choices.map((choice) => {
-    const free = choice.find((word, length) => (counts[length]?.get(word) ?? 0) === 1 && !taken.has(word)) ?? choice[2] ?? ''
+    const free =
+      choice.find((word, length) => (counts[length]?.get(word) ?? 0) === 1 && !taken.has(word)) ?? choice[2] ?? ''
     let name = free
     for (let number = 2; taken.has(name); number++) name = `${free}_${number}`
     taken.add(name)
@@ -143,26 +162,42 @@ const hasEvent = (hook: FreeObject, event: string): boolean => {
   return Array.isArray(events) && events.includes(event)
 }
 
-const hookText = (hook: FreeObject): string => `---\n# Source: ${ownText(hook, 'path')}\n${ownText(hook, 'manifest').trim()}\n`
-const hooksOf = ({ hooks }: HelmRendering, event: string): string => hooks.filter((hook) => hasEvent(hook, event)).map(hookText).join('')
+const hookText = (hook: FreeObject): string =>
+  `---\n# Source: ${ownText(hook, 'path')}\n${ownText(hook, 'manifest').trim()}\n`
+const hooksOf = ({ hooks }: HelmRendering, event: string): string =>
+  hooks
+    .filter((hook) => hasEvent(hook, event))
+    .map(hookText)
+    .join('')
 
-/** Returns everything that an installation creates, in order: hooks before, manifests, hooks after. Each follows a `# Source:` comment. */
+/**
+ * Returns everything that an installation creates, in order: hooks before, manifests, hooks after. Each follows a `#
+ * Source:` comment.
+ */
 export const renderedText = (rendering: HelmRendering): string => {
   const manifest = rendering.manifest.trim()
-  return hooksOf(rendering, 'pre-install') + (manifest === '' ? '' : `${manifest.startsWith('---') ? '' : '---\n'}${manifest}\n`) + hooksOf(rendering, 'post-install')
+  return (
+    hooksOf(rendering, 'pre-install') +
+    (manifest === '' ? '' : `${manifest.startsWith('---') ? '' : '---\n'}${manifest}\n`) +
+    hooksOf(rendering, 'post-install')
+  )
 }
 
 /** Maximum number of objects of one installation. */
 export const maxObjects = 2000
 
 /**
- * Returns the objects of a manifest, in order; list items are separate objects. Failure: EditorUnfit if an object has no
- * name or there are too many.
+ * Returns the objects of a manifest, in order; list items are separate objects. Failure: EditorUnfit if an object has
+ * no name or there are too many.
  */
-export const parseManifest = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Outcome<Failure<'EditorUnfit'>, readonly ManifestObject[]> => {
+export const parseManifest = async (
+  texts: Pick<ChartTexts, 'parseAll'>,
+  text: string,
+): Outcome<Failure<'EditorUnfit'>, readonly ManifestObject[]> => {
   const objects = await objectsOf(texts, text)
   if (isLeft(objects)) return left(EditorUnfit(`The chart renders what cannot be read: ${objects.left.message}`))
-  if (objects.right.length > maxObjects) return left(EditorUnfit(`The chart renders ${objects.right.length} objects; at most ${maxObjects} are taken.`))
+  if (objects.right.length > maxObjects)
+    return left(EditorUnfit(`The chart renders ${objects.right.length} objects; at most ${maxObjects} are taken.`))
   const isWhole = objects.right.every(({ apiVersion, name }) => apiVersion !== '' && name !== '')
   return isWhole ? objects : left(EditorUnfit('The chart renders an object without apiVersion or metadata.name.'))
 }
@@ -174,10 +209,15 @@ export interface ObjectPrinter {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-const byKind = (a: ManifestObject, b: ManifestObject): number => compare(a.apiVersion, b.apiVersion) || compare(a.kind, b.kind) || compare(a.name, b.name)
+const byKind = (a: ManifestObject, b: ManifestObject): number =>
+  compare(a.apiVersion, b.apiVersion) || compare(a.kind, b.kind) || compare(a.name, b.name)
 
 /** Returns one file per object, named by apiVersion, kind and name. */
-export const resourceFiles = async (objects: readonly ManifestObject[], releaseName: string, printer: ObjectPrinter): Promise<readonly ResourceFile[]> => {
+export const resourceFiles = async (
+  objects: readonly ManifestObject[],
+  releaseName: string,
+  printer: ObjectPrinter,
+): Promise<readonly ResourceFile[]> => {
   const sorted = [...objects].sort(byKind)
   const filenames = resourceFilenames(sorted, releaseName)
   const files: ResourceFile[] = []
@@ -198,12 +238,19 @@ export const crdFilesOf = (chart: Chart): readonly { readonly path: string; read
     .sort((a, b) => compare(a.path, b.path))
 
 /** Returns one file per CRD, named after its source file, with a number if that file contains several. */
-export const crdFiles = async (files: readonly { readonly path: string; readonly objects: readonly ManifestObject[] }[], printer: ObjectPrinter): Promise<readonly ResourceFile[]> => {
+export const crdFiles = async (
+  files: readonly { readonly path: string; readonly objects: readonly ManifestObject[] }[],
+  printer: ObjectPrinter,
+): Promise<readonly ResourceFile[]> => {
   const printed: ResourceFile[] = []
   for (const { path, objects } of files) {
     const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]+$/, '')
     for (const [index, { body }] of objects.entries()) {
-      printed.push({ filename: `${stem}${index === 0 ? '' : `_${index + 1}`}.${printer.ending}`, key: undefined, data: await printer.print(body) })
+      printed.push({
+        filename: `${stem}${index === 0 ? '' : `_${index + 1}`}.${printer.ending}`,
+        key: undefined,
+        data: await printer.print(body),
+      })
     }
   }
   return printed
@@ -211,10 +258,17 @@ export const crdFiles = async (files: readonly { readonly path: string; readonly
 
 /** Returns the reason why an object is missing from a text, as one comment line. */
 const missingLine = ({ apiVersion, kind, namespace, name, reason }: MissingObject): string =>
-  `# ${reason === 'forbidden' ? 'Not shown to you' : 'Not in the cluster'}: ${apiVersion} ${kind} ${namespace}/${name}`.replace(/[^\x20-\x7e]/g, '?') + '\n'
+  `# ${reason === 'forbidden' ? 'Not shown to you' : 'Not in the cluster'}: ${apiVersion} ${kind} ${namespace}/${name}`.replace(
+    /[^\x20-\x7e]/g,
+    '?',
+  ) + '\n'
 
 /** Returns objects as one multi-document YAML text, preceded by comments on missing objects. */
-export const documentsText = async (objects: readonly ManifestObject[], missing: readonly MissingObject[], texts: Pick<ChartTexts, 'print'>): Promise<string> => {
+export const documentsText = async (
+  objects: readonly ManifestObject[],
+  missing: readonly MissingObject[],
+  texts: Pick<ChartTexts, 'print'>,
+): Promise<string> => {
   const parts = missing.map(missingLine)
   for (const { body } of objects) parts.push(`---\n${await texts.print(body)}`)
   return parts.join('')

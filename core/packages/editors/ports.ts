@@ -12,7 +12,10 @@ export const EditorUnfit = defineFailure(
   'Unprocessable',
   'The chart of the editor renders objects that are not accepted.',
 )
-/** The options or the model are malformed, or contain something that the editor does not support; `errors` has one line per problem. */
+/**
+ * The options or the model are malformed, or contain something that the editor does not support; `errors` has one line
+ * per problem.
+ */
 export const ModelRefused = defineFailure('ModelRefused', 'Unprocessable', 'The model does not fit the editor.')
 /** The caller cannot read an object that the operation needs. */
 export const ObjectRefused = defineFailure(
@@ -24,10 +27,15 @@ export const ObjectRefused = defineFailure(
 /** Finds the editor of a resource. */
 export interface EditorCatalog {
   /**
-   * Returns the ResourceEditor of the cluster, read as the caller and completed from the built-in one; the built-in one if the
-   * cluster has none or does not show it. Makes one request. `resource` has version and plural. Failures: EditorMissing.
+   * Returns the ResourceEditor of the cluster, read as the caller and completed from the built-in one; the built-in one
+   * if the cluster has none or does not show it. Makes one request. `resource` has version and plural. Failures:
+   * EditorMissing.
    */
-  find(cluster: MemberCluster, resource: ResourceId, signal: AbortSignal): Outcome<Failure<'EditorMissing'> | MemberFailure, ResourceEditor>
+  find(
+    cluster: MemberCluster,
+    resource: ResourceId,
+    signal: AbortSignal,
+  ): Outcome<Failure<'EditorMissing'> | MemberFailure, ResourceEditor>
 }
 export const EditorCatalogToken = token<EditorCatalog>('packages.EditorCatalog')
 

@@ -55,7 +55,11 @@ const byResource = <A extends { readonly kind: string }>(all: readonly A[]): Rea
 const recordPrefix = 'sh.helm.release.v1.'
 
 const textsIn = (value: Json | undefined): readonly string[] =>
-  Array.isArray(value) ? (value as readonly Json[]).filter((each) => typeof each === 'string') : typeof value === 'string' ? value.split(',') : []
+  Array.isArray(value)
+    ? (value as readonly Json[]).filter((each) => typeof each === 'string')
+    : typeof value === 'string'
+      ? value.split(',')
+      : []
 
 /** Reads a hook from a record (`name`, `kind`, `events`) or from its manifest (annotations). */
 export const plannedHook = (hook: FreeObject): PlannedHook => {
@@ -79,8 +83,10 @@ const doneWord = (method: string, status: number): string => {
 const isRefused = (method: string, status: number): boolean => status >= 400 && !(method === 'DELETE' && status === 404)
 
 /**
- * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a call
- * is matched to the next planned object of its resource.
+ * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a
+ * call is matched to the next planned object of its resource.
+ *
+ * @internal
  */
 export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Date) => {
   const { home, driver } = plan
@@ -107,13 +113,18 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     if (method !== 'POST') return undefined
     const isBefore = touched.size === 0
     const isDone = (objectsOf.get(object.resource) ?? []).every((each) => touched.has(each))
-    return fits.find((each) => !begun.has(each) && (isBefore ? each.events.some((event) => event.startsWith('pre-')) : isDone))
+    return fits.find(
+      (each) => !begun.has(each) && (isBefore ? each.events.some((event) => event.startsWith('pre-')) : isDone),
+    )
   }
 
   const objectOf = (object: HelmObject): ManifestObject | undefined => {
     const fits = objectsOf.get(object.resource) ?? []
     if (object.name === undefined) return fits.find((each) => !touched.has(each))
-    return fits.find((each) => each.name === object.name && (object.namespace === undefined || (each.namespace || home) === object.namespace))
+    return fits.find(
+      (each) =>
+        each.name === object.name && (object.namespace === undefined || (each.namespace || home) === object.namespace),
+    )
   }
 
   const sayObject = (method: string, status: number, object: HelmObject): void => {
@@ -121,16 +132,28 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     if (planned !== undefined && !isRefused(method, status)) touched.add(planned)
     lines += 1
     if (lines > maxLines) return
-    const label = planned === undefined ? `${object.resource}${object.name === undefined ? '' : ` ${object.name}`}` : labelOf(planned, home)
+    const label =
+      planned === undefined
+        ? `${object.resource}${object.name === undefined ? '' : ` ${object.name}`}`
+        : labelOf(planned, home)
     objects ??= progress.step(plan.isRemoval === true ? 'Remove the objects' : 'Apply the objects')
-    const data = { resource: object.resource, method, status, ...definedFields({ kind: planned?.kind, name: planned?.name }) }
+    const data = {
+      resource: object.resource,
+      method,
+      status,
+      ...definedFields({ kind: planned?.kind, name: planned?.name }),
+    }
     if (isRefused(method, status)) objects.say(`${label}: the cluster answered ${status}`, { level: 'warning', data })
     else objects.say(`${label} ${doneWord(method, status)}`, { data })
     if (lines === maxLines) objects.say('Further objects are not listed.')
   }
 
   const isRecord = (object: HelmObject, method: string): boolean => {
-    if ((object.group !== '' && object.group !== 'core') || object.resource !== (driver === 'Secret' ? 'secrets' : 'configmaps')) return false
+    if (
+      (object.group !== '' && object.group !== 'core') ||
+      object.resource !== (driver === 'Secret' ? 'secrets' : 'configmaps')
+    )
+      return false
     if (object.name !== undefined) return object.name.startsWith(recordPrefix)
     if (method !== 'POST' || isRecorded || object.namespace !== home) return false
     isRecorded = true
@@ -151,7 +174,9 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     endHook(true)
     begun.add(planned)
     const step = progress.step(`Hook ${planned.kind} ${planned.name}`)
-    step.say(`Started; weight ${planned.weight}`, { data: { kind: planned.kind, name: planned.name, weight: planned.weight } })
+    step.say(`Started; weight ${planned.weight}`, {
+      data: { kind: planned.kind, name: planned.name, weight: planned.weight },
+    })
     hook = { step, label: `Hook ${planned.name}`, since: now() }
   }
 
@@ -166,7 +191,12 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     end: (isOk: boolean): void => {
       endHook(isOk)
       if (isOk) objects?.done()
-      else objects?.failed(plan.isRemoval === true ? 'Not everything was removed.' : 'Not everything was applied, or did not become ready.')
+      else
+        objects?.failed(
+          plan.isRemoval === true
+            ? 'Not everything was removed.'
+            : 'Not everything was applied, or did not become ready.',
+        )
     },
   }
 }
@@ -197,16 +227,29 @@ export interface ReadinessWatch {
   readonly isApplying: () => boolean
 }
 
-const lookAt = async (watch: ReadinessWatch, object: ManifestObject, signal: AbortSignal): Promise<Unready | undefined> => {
+const lookAt = async (
+  watch: ReadinessWatch,
+  object: ManifestObject,
+  signal: AbortSignal,
+): Promise<Unready | undefined> => {
   const live = await askObject(watch.cluster, pathOf(object, watch.home), signal)
   const own = readinessOf(object.kind, live)
   if (own.isReady) return undefined
   const namespace = object.namespace || watch.home
-  const more = live === undefined ? undefined : hasPods(object.kind) ? await podReason(watch.cluster, namespace, live, signal) : await ownWarning(watch.cluster, namespace, object.name, signal)
+  const more =
+    live === undefined
+      ? undefined
+      : hasPods(object.kind)
+        ? await podReason(watch.cluster, namespace, live, signal)
+        : await ownWarning(watch.cluster, namespace, object.name, signal)
   return { label: labelOf(object, watch.home), reason: watch.redact(more ?? own.reason).slice(0, 300) }
 }
 
-const lookAtAll = async (watch: ReadinessWatch, watched: readonly ManifestObject[], signal: AbortSignal): Promise<readonly Unready[]> => {
+const lookAtAll = async (
+  watch: ReadinessWatch,
+  watched: readonly ManifestObject[],
+  signal: AbortSignal,
+): Promise<readonly Unready[]> => {
   const found: (Unready | undefined)[] = []
   for (const object of watched) found.push(await lookAt(watch, object, signal))
   return found.filter((each) => each !== undefined)
@@ -219,13 +262,20 @@ const listed = (unready: readonly Unready[]): string => {
 }
 
 const say = (step: TaskStep, total: number, unready: readonly Unready[]): void => {
-  const data = { ready: total - unready.length, total, unready: unready.slice(0, maxNamed).map(({ label, reason }) => ({ object: label, reason })) }
-  step.say(`${total - unready.length} of ${total} ready${unready.length === 0 ? '' : `; waiting for ${listed(unready)}`}`, { data })
+  const data = {
+    ready: total - unready.length,
+    total,
+    unready: unready.slice(0, maxNamed).map(({ label, reason }) => ({ object: label, reason })),
+  }
+  step.say(
+    `${total - unready.length} of ${total} ready${unready.length === 0 ? '' : `; waiting for ${listed(unready)}`}`,
+    { data },
+  )
 }
 
 /**
- * Checks every five seconds, as the caller, which objects are ready and what the others wait for. Reports changes, and an
- * unchanged state every half minute. Objects that the caller cannot read count as not created.
+ * Checks every five seconds, as the caller, which objects are ready and what the others wait for. Reports changes, and
+ * an unchanged state every half minute. Objects that the caller cannot read count as not created.
  */
 const watchReadiness = (watch: ReadinessWatch) => {
   const watched = watch.objects.filter(({ kind }) => takesAWhile(kind)).slice(0, maxWatched)
@@ -262,12 +312,15 @@ const watchReadiness = (watch: ReadinessWatch) => {
       else step?.failed('Not everything became ready.')
     },
     /**
-     * Returns in one line what was not ready at the last check; with `looksAgain`, checks now if there was no check yet.
-     * Undefined if everything was ready, or helm never got that far.
+     * Returns in one line what was not ready at the last check; with `looksAgain`, checks now if there was no check
+     * yet. Undefined if everything was ready, or helm never got that far.
      */
     async unready(looksAgain: boolean): Promise<string | undefined> {
       if (!watch.isApplying()) return undefined
-      const found = lastUnready.length > 0 || !looksAgain ? lastUnready : await lookAtAll(watch, watched, AbortSignal.timeout(readinessPatienceMilliseconds))
+      const found =
+        lastUnready.length > 0 || !looksAgain
+          ? lastUnready
+          : await lookAtAll(watch, watched, AbortSignal.timeout(readinessPatienceMilliseconds))
       return found.length === 0 ? undefined : `Not ready: ${listed(found)}.`
     },
   }
@@ -290,12 +343,27 @@ const hookLogs = async (about: {
   // These lines may explain why the task was aborted, so they are read even then.
   const signal = AbortSignal.timeout(logPatienceMilliseconds)
   const namespace = queryValue(home)
-  const pods = await askItems(cluster, `/api/v1/namespaces/${namespace}/pods?labelSelector=${queryValue(`job-name=${name}`)}&limit=3`, signal)
+  const pods = await askItems(
+    cluster,
+    `/api/v1/namespaces/${namespace}/pods?labelSelector=${queryValue(`job-name=${name}`)}&limit=3`,
+    signal,
+  )
   for (const pod of pods) {
     const podName = String(asTable(pod.metadata)?.name ?? '')
-    const log = await cluster.request({ method: 'GET', target: `/api/v1/namespaces/${namespace}/pods/${queryValue(podName)}/log?tailLines=${tailLines}`, limitBytes: 64 * 1024 }, signal)
+    const log = await cluster.request(
+      {
+        method: 'GET',
+        target: `/api/v1/namespaces/${namespace}/pods/${queryValue(podName)}/log?tailLines=${tailLines}`,
+        limitBytes: 64 * 1024,
+      },
+      signal,
+    )
     if (isLeft(log) || log.right.status !== 200 || log.right.text.trim() === '') continue
-    const lines = log.right.text.trimEnd().split('\n').slice(-tailLines).map((line) => redact(line).slice(0, 200))
+    const lines = log.right.text
+      .trimEnd()
+      .split('\n')
+      .slice(-tailLines)
+      .map((line) => redact(line).slice(0, 200))
     progress.say(`Last lines of pod ${podName}:\n${lines.join('\n')}`, { level: 'error' })
   }
 }
@@ -303,7 +371,13 @@ const hookLogs = async (about: {
 /** What a failure may name: the objects of the release and its hooks. */
 const namesIn = ({ objects, hooks, home }: HelmPlan): readonly string[] => [
   home,
-  ...objects.flatMap(({ apiVersion, kind, name, namespace }) => [apiVersion, apiVersion.split('/')[0] ?? '', kind, name, namespace]),
+  ...objects.flatMap(({ apiVersion, kind, name, namespace }) => [
+    apiVersion,
+    apiVersion.split('/')[0] ?? '',
+    kind,
+    name,
+    namespace,
+  ]),
   ...hooks.flatMap(({ kind, name }) => [kind, name]),
 ]
 
@@ -338,7 +412,17 @@ export const runHelmWithProgress = async <A>(
   // The cluster is not read for an actor who may no longer see it.
   const maySee = (): boolean => run.signal.reason !== 'rights-lost'
   const isApplying = (): boolean => maySee() && follower.isApplying()
-  const watch = about.waits ? watchReadiness({ cluster, objects: plan.objects, home: plan.home, progress, pause: deps.pause, redact: (text) => about.redactSecrets(text, names), isApplying }) : undefined
+  const watch = about.waits
+    ? watchReadiness({
+        cluster,
+        objects: plan.objects,
+        home: plan.home,
+        progress,
+        pause: deps.pause,
+        redact: (text) => about.redactSecrets(text, names),
+        isApplying,
+      })
+    : undefined
   let isOk = false
   try {
     const done = await operate(follower.onEvent)

@@ -23,7 +23,8 @@ export const groupVersionOf = (apiVersion: string): { readonly group: string; re
 }
 
 /** `/apis/apps/v1` or `/api/v1`. */
-export const apiRootOf = (apiVersion: string): string => (apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`)
+export const apiRootOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
 
 /** One object of a manifest. */
 export interface ManifestObject {
@@ -43,11 +44,24 @@ const objectOf = (value: Json): readonly ManifestObject[] => {
   const kind = textOf(body.kind)
   if (kind.endsWith('List') && Array.isArray(body.items)) return (body.items as readonly Json[]).flatMap(objectOf)
   const metadata = asTable(body.metadata) ?? {}
-  return kind === '' ? [] : [{ apiVersion: textOf(body.apiVersion), kind, namespace: textOf(metadata.namespace), name: textOf(metadata.name), body }]
+  return kind === ''
+    ? []
+    : [
+        {
+          apiVersion: textOf(body.apiVersion),
+          kind,
+          namespace: textOf(metadata.namespace),
+          name: textOf(metadata.name),
+          body,
+        },
+      ]
 }
 
 /** Returns the objects of a manifest, in order; lists are split into their items. */
-export const objectsOf = async (texts: Pick<ChartTexts, 'parseAll'>, manifest: string): Outcome<Failure<'TextUnreadable'>, readonly ManifestObject[]> => {
+export const objectsOf = async (
+  texts: Pick<ChartTexts, 'parseAll'>,
+  manifest: string,
+): Outcome<Failure<'TextUnreadable'>, readonly ManifestObject[]> => {
   const documents = await texts.parseAll(new TextEncoder().encode(manifest))
   return isLeft(documents) ? documents : right(documents.right.flatMap(objectOf))
 }
@@ -60,7 +74,9 @@ export const labelOf = (object: Pick<ManifestObject, 'kind' | 'namespace' | 'nam
 export const countOf = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
 /** Returns counts by kind as text, `ConfigMap 2, Deployment 1`, and as numbers. */
-export const countByKind = (objects: readonly ManifestObject[]): { readonly text: string; readonly counts: Readonly<Record<string, number>> } => {
+export const countByKind = (
+  objects: readonly ManifestObject[],
+): { readonly text: string; readonly counts: Readonly<Record<string, number>> } => {
   const counts = new Map<string, number>()
   for (const { kind } of objects) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -71,19 +87,32 @@ export const countByKind = (objects: readonly ManifestObject[]): { readonly text
 const limitBytes = 4 * 1024 * 1024
 
 /** Sends a GET to the cluster as the caller; returns undefined unless the response is an object with status 200. */
-export const askObject = async (cluster: MemberCluster, target: string, signal: AbortSignal): Promise<FreeObject | undefined> => {
+export const askObject = async (
+  cluster: MemberCluster,
+  target: string,
+  signal: AbortSignal,
+): Promise<FreeObject | undefined> => {
   const answer = await cluster.request({ method: 'GET', target, limitBytes }, signal)
   return isLeft(answer) || answer.right.status !== 200 ? undefined : asTable(answer.right.json as Json)
 }
 
 /** Returns the `items` of a list; empty if it cannot be read. */
-export const askItems = async (cluster: MemberCluster, target: string, signal: AbortSignal): Promise<readonly FreeObject[]> => {
+export const askItems = async (
+  cluster: MemberCluster,
+  target: string,
+  signal: AbortSignal,
+): Promise<readonly FreeObject[]> => {
   const list = await askObject(cluster, target, signal)
-  return Array.isArray(list?.items) ? (list.items as readonly Json[]).map(asTable).filter((item) => item !== undefined) : []
+  return Array.isArray(list?.items)
+    ? (list.items as readonly Json[]).map(asTable).filter((item) => item !== undefined)
+    : []
 }
 
 /** Returns the path of an object of a built-in namespaced kind. */
-export const pathOf = (object: Pick<ManifestObject, 'apiVersion' | 'kind' | 'namespace' | 'name'>, home: string): string =>
+export const pathOf = (
+  object: Pick<ManifestObject, 'apiVersion' | 'kind' | 'namespace' | 'name'>,
+  home: string,
+): string =>
   `${apiRootOf(object.apiVersion)}/namespaces/${encodeURIComponent(object.namespace || home)}/${pluralOf(object.kind)}/${encodeURIComponent(object.name)}`
 
 /** Encodes a query value. */
@@ -98,8 +127,10 @@ export interface Readiness {
 
 const ready: Readiness = { isReady: true, reason: '' }
 const waits = (reason: string): Readiness => ({ isReady: false, reason })
-const numberAt = (table: FreeObject | undefined, key: string, absent = 0): number => (typeof table?.[key] === 'number' ? table[key] : absent)
-const textAt = (table: FreeObject | undefined, key: string): string => (typeof table?.[key] === 'string' ? table[key] : '')
+const numberAt = (table: FreeObject | undefined, key: string, absent = 0): number =>
+  typeof table?.[key] === 'number' ? table[key] : absent
+const textAt = (table: FreeObject | undefined, key: string): string =>
+  typeof table?.[key] === 'string' ? table[key] : ''
 const tablesOf = (value: Json | undefined): readonly FreeObject[] =>
   Array.isArray(value) ? (value as readonly Json[]).map(asTable).filter((each) => each !== undefined) : []
 
@@ -134,9 +165,11 @@ const podReadiness = (pod: FreeObject): Readiness => {
   for (const container of containers) {
     const state = asTable(container.state)
     const waiting = asTable(state?.waiting)
-    if (waiting !== undefined && textAt(waiting, 'reason') !== 'PodInitializing') return waits(`container ${textAt(container, 'name')}: ${said(waiting)}`)
+    if (waiting !== undefined && textAt(waiting, 'reason') !== 'PodInitializing')
+      return waits(`container ${textAt(container, 'name')}: ${said(waiting)}`)
     const ended = asTable(state?.terminated)
-    if (ended !== undefined && numberAt(ended, 'exitCode') !== 0) return waits(`container ${textAt(container, 'name')}: ${said(ended)} (exit code ${numberAt(ended, 'exitCode')})`)
+    if (ended !== undefined && numberAt(ended, 'exitCode') !== 0)
+      return waits(`container ${textAt(container, 'name')}: ${said(ended)} (exit code ${numberAt(ended, 'exitCode')})`)
   }
   const scheduled = conditionOf(pod, 'PodScheduled')
   if (scheduled?.status === 'False') return waits(said(scheduled))
@@ -145,7 +178,9 @@ const podReadiness = (pod: FreeObject): Readiness => {
 
 const serviceReadiness = (live: FreeObject): Readiness => {
   if (textAt(asTable(live.spec), 'type') !== 'LoadBalancer') return ready
-  return tablesOf(asTable(asTable(live.status)?.loadBalancer)?.ingress).length > 0 ? ready : waits('the load balancer has no address yet')
+  return tablesOf(asTable(asTable(live.status)?.loadBalancer)?.ingress).length > 0
+    ? ready
+    : waits('the load balancer has no address yet')
 }
 
 const judges: Readonly<Record<string, (live: FreeObject) => Readiness>> = {
@@ -153,9 +188,13 @@ const judges: Readonly<Record<string, (live: FreeObject) => Readiness>> = {
   StatefulSet: (live) => counted(live, replicas(live), 'readyReplicas'),
   ReplicaSet: (live) => counted(live, replicas(live), 'readyReplicas'),
   ReplicationController: (live) => counted(live, replicas(live), 'readyReplicas'),
-  DaemonSet: (live) => counted(live, numberAt(asTable(live.status), 'desiredNumberScheduled'), 'numberReady', 'updatedNumberScheduled'),
+  DaemonSet: (live) =>
+    counted(live, numberAt(asTable(live.status), 'desiredNumberScheduled'), 'numberReady', 'updatedNumberScheduled'),
   Pod: podReadiness,
-  PersistentVolumeClaim: (live) => (textAt(asTable(live.status), 'phase') === 'Bound' ? ready : waits(textAt(asTable(live.status), 'phase') || 'not bound')),
+  PersistentVolumeClaim: (live) =>
+    textAt(asTable(live.status), 'phase') === 'Bound'
+      ? ready
+      : waits(textAt(asTable(live.status), 'phase') || 'not bound'),
   Service: serviceReadiness,
 }
 
@@ -163,7 +202,8 @@ const judges: Readonly<Record<string, (live: FreeObject) => Readiness>> = {
 export const takesAWhile = (kind: string): boolean => Object.hasOwn(judges, kind)
 
 /** Reports whether a kind's readiness is that of the pods that it selects. */
-export const hasPods = (kind: string): boolean => ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController', 'DaemonSet'].includes(kind)
+export const hasPods = (kind: string): boolean =>
+  ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController', 'DaemonSet'].includes(kind)
 
 /** Returns the readiness of a live object from its own fields; undefined means that the object does not exist. */
 export const readinessOf = (kind: string, live: FreeObject | undefined): Readiness => {
@@ -175,15 +215,24 @@ const selectorPart = (expression: FreeObject): string | undefined => {
   const key = textAt(expression, 'key')
   const values = (Array.isArray(expression.values) ? (expression.values as readonly Json[]) : []).join(',')
   switch (expression.operator) {
-    case 'In': return `${key} in (${values})`
-    case 'NotIn': return `${key} notin (${values})`
-    case 'Exists': return key
-    case 'DoesNotExist': return `!${key}`
-    default: return undefined
+    case 'In':
+      return `${key} in (${values})`
+    case 'NotIn':
+      return `${key} notin (${values})`
+    case 'Exists':
+      return key
+    case 'DoesNotExist':
+      return `!${key}`
+    default:
+      return undefined
   }
 }
 
-/** Returns the label selector of a workload's pods in query form; undefined if it has none, or an empty one. */
+/**
+ * Returns the label selector of a workload's pods in query form; undefined if it has none, or an empty one.
+ *
+ * @internal
+ */
 export const podSelectorOf = (workload: FreeObject): string | undefined => {
   const selector = asTable(asTable(workload.spec)?.selector)
   if (selector === undefined) return undefined
@@ -199,24 +248,44 @@ const nameOf = (object: FreeObject): string => String(asTable(object.metadata)?.
 const timeOf = (event: FreeObject): string => String(event.lastTimestamp ?? event.eventTime ?? '')
 
 /** Returns the latest warning about an object, as `reason: message`. */
-const warningAbout = async (cluster: MemberCluster, namespace: string, name: string, signal: AbortSignal): Promise<string | undefined> => {
+const warningAbout = async (
+  cluster: MemberCluster,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   const about = queryValue(`involvedObject.name=${name},type=Warning`)
-  const events = await askItems(cluster, `/api/v1/namespaces/${queryValue(namespace)}/events?fieldSelector=${about}&limit=50`, signal)
+  const events = await askItems(
+    cluster,
+    `/api/v1/namespaces/${queryValue(namespace)}/events?fieldSelector=${about}&limit=50`,
+    signal,
+  )
   const latest = [...events].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1))[0]
   return latest === undefined ? undefined : `${String(latest.reason ?? '')}: ${String(latest.message ?? '')}`
 }
 
 /** Reports whether a reason is uninformative by itself, so that an event should be added. */
-const isVague = (reason: string): boolean => /^(?:container .*: (?:ContainerCreating|PodInitializing)$|Pending$|ContainersNotReady|not started)/.test(reason)
+const isVague = (reason: string): boolean =>
+  /^(?:container .*: (?:ContainerCreating|PodInitializing)$|Pending$|ContainersNotReady|not started)/.test(reason)
 
 /**
- * Returns why a workload's pods are not ready: the first unready pod, with its containers, conditions and latest warning.
- * Undefined if no pod gives a reason. Read as the caller; undefined as well if the caller cannot read the pods.
+ * Returns why a workload's pods are not ready: the first unready pod, with its containers, conditions and latest
+ * warning. Undefined if no pod gives a reason. Read as the caller; undefined as well if the caller cannot read the
+ * pods.
  */
-export const podReason = async (cluster: MemberCluster, namespace: string, workload: FreeObject, signal: AbortSignal): Promise<string | undefined> => {
+export const podReason = async (
+  cluster: MemberCluster,
+  namespace: string,
+  workload: FreeObject,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   const selector = podSelectorOf(workload)
   if (selector === undefined) return undefined
-  const pods = await askItems(cluster, `/api/v1/namespaces/${queryValue(namespace)}/pods?labelSelector=${queryValue(selector)}&limit=20`, signal)
+  const pods = await askItems(
+    cluster,
+    `/api/v1/namespaces/${queryValue(namespace)}/pods?labelSelector=${queryValue(selector)}&limit=20`,
+    signal,
+  )
   for (const pod of pods) {
     const { isReady, reason } = podReadiness(pod)
     if (isReady) continue
@@ -246,9 +315,16 @@ export const recreatePods = async (
     const selector = podSelectorOf(object.body)
     const namespace = queryValue(object.namespace || release.namespace)
     if (selector === undefined) continue
-    for (const pod of await askItems(cluster, `/api/v1/namespaces/${namespace}/pods?labelSelector=${queryValue(selector)}`, run.signal)) {
+    for (const pod of await askItems(
+      cluster,
+      `/api/v1/namespaces/${namespace}/pods?labelSelector=${queryValue(selector)}`,
+      run.signal,
+    )) {
       const name = String(asTable(pod.metadata)?.name ?? '')
-      const answer = await cluster.request({ method: 'DELETE', target: `/api/v1/namespaces/${namespace}/pods/${queryValue(name)}` }, run.signal)
+      const answer = await cluster.request(
+        { method: 'DELETE', target: `/api/v1/namespaces/${namespace}/pods/${queryValue(name)}` },
+        run.signal,
+      )
       if (!isLeft(answer) && (answer.right.status < 300 || answer.right.status === 404)) deleted += 1
       else step.say(`Pod ${name} could not be deleted`, { level: 'warning' })
     }

@@ -48,7 +48,9 @@ const keyOf = (object: ManifestObject, home: string): string => {
 const hidden = (data: FreeObject | undefined, other: FreeObject | undefined, mark: string): FreeObject | undefined =>
   data === undefined
     ? undefined
-    : Object.fromEntries(entriesOf(data).map(([key, value]) => [key, other?.[key] === value ? '(hidden)' : `(hidden, ${mark})`]))
+    : Object.fromEntries(
+        entriesOf(data).map(([key, value]) => [key, other?.[key] === value ? '(hidden)' : `(hidden, ${mark})`]),
+      )
 
 const shownBody = (object: ManifestObject, other: ManifestObject | undefined, mark: 'old' | 'new'): FreeObject => {
   if (object.kind !== 'Secret') return object.body
@@ -60,7 +62,11 @@ const shownBody = (object: ManifestObject, other: ManifestObject | undefined, ma
 
 const isKept = (object: ManifestObject): boolean => {
   const annotations = asTable(asTable(object.body.metadata)?.annotations)
-  return String(annotations?.['helm.sh/resource-policy'] ?? '').trim().toLowerCase() === 'keep'
+  return (
+    String(annotations?.['helm.sh/resource-policy'] ?? '')
+      .trim()
+      .toLowerCase() === 'keep'
+  )
 }
 
 export interface DiffTools {
@@ -92,13 +98,24 @@ export const diffManifests = async (
   let total = 0
   let left = 0
 
-  const text = async (object: ManifestObject | undefined, other: ManifestObject | undefined, mark: 'old' | 'new'): Promise<string> =>
-    object === undefined ? '' : redact(await chartTexts.print(shownBody(object, other, mark)))
+  const text = async (
+    object: ManifestObject | undefined,
+    other: ManifestObject | undefined,
+    mark: 'old' | 'new',
+  ): Promise<string> => (object === undefined ? '' : redact(await chartTexts.print(shownBody(object, other, mark))))
 
-  const add = async (object: ManifestObject, change: ObjectChange, old: ManifestObject | undefined, fresh: ManifestObject | undefined): Promise<void> => {
+  const add = async (
+    object: ManifestObject,
+    change: ObjectChange,
+    old: ManifestObject | undefined,
+    fresh: ManifestObject | undefined,
+  ): Promise<void> => {
     counts[change] += 1
     if (objects.length >= maxObjects || total >= maxOfAll) return void (left += 1)
-    const diff = change === 'kept' ? '' : cutLines(await textDiff.lines(await text(old, fresh, 'old'), await text(fresh, old, 'new')))
+    const diff =
+      change === 'kept'
+        ? ''
+        : cutLines(await textDiff.lines(await text(old, fresh, 'old'), await text(fresh, old, 'new')))
     total += diff.length
     objects.push({ object: labelOf(object, home), change, diff })
   }
@@ -112,7 +129,11 @@ export const diffManifests = async (
   for (const [key, old] of before) {
     if (!after.has(key)) await add(old, isKept(old) ? 'kept' : 'removed', old, undefined)
   }
-  return { ...counts, objects, ...(left === 0 ? {} : { cut: `${left} more objects differ; their lines are left out for length` }) }
+  return {
+    ...counts,
+    objects,
+    ...(left === 0 ? {} : { cut: `${left} more objects differ; their lines are left out for length` }),
+  }
 }
 
 /** `2 added, 1 changed, 0 removed, 0 kept by policy, 4 unchanged`. */
@@ -144,7 +165,10 @@ export const compareManifests = async (
 const maxAsked = 50
 
 /** Returns the CRDs under `crds/` of a chart and its subcharts. */
-export const chartCrds = async (texts: Pick<ChartTexts, 'parseAll'>, chart: Chart): Promise<readonly ManifestObject[]> => {
+export const chartCrds = async (
+  texts: Pick<ChartTexts, 'parseAll'>,
+  chart: Chart,
+): Promise<readonly ManifestObject[]> => {
   const found: ManifestObject[] = []
   for (const [path, bytes] of chart.files) {
     if (!/^crds\/.+\.(?:ya?ml|json)$/.test(path)) continue
@@ -155,16 +179,28 @@ export const chartCrds = async (texts: Pick<ChartTexts, 'parseAll'>, chart: Char
   return found
 }
 
-/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. */
+/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. @internal */
 export const isContained = (wanted: Json | undefined, live: Json | undefined): boolean => {
-  if (Array.isArray(wanted)) return Array.isArray(live) && wanted.length === live.length && wanted.every((item, index) => isContained(item as Json, live[index] as Json))
+  if (Array.isArray(wanted))
+    return (
+      Array.isArray(live) &&
+      wanted.length === live.length &&
+      wanted.every((item, index) => isContained(item as Json, live[index] as Json))
+    )
   const table = asTable(wanted)
   if (table === undefined) return wanted === live || String(wanted) === String(live)
   const there = asTable(live)
-  return there !== undefined && entriesOf(table).every(([key, value]) => isContained(value, there[key]) || isEmpty(value))
+  return (
+    there !== undefined && entriesOf(table).every(([key, value]) => isContained(value, there[key]) || isEmpty(value))
+  )
 }
 
-const isEmpty = (value: Json): boolean => value === null || value === '' || value === false || (Array.isArray(value) && value.length === 0) || (asTable(value) !== undefined && entriesOf(value as FreeObject).length === 0)
+const isEmpty = (value: Json): boolean =>
+  value === null ||
+  value === '' ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0) ||
+  (asTable(value) !== undefined && entriesOf(value as FreeObject).length === 0)
 
 export interface CrdStanding {
   /** Not on the cluster. */
@@ -173,12 +209,23 @@ export interface CrdStanding {
   readonly differing: readonly string[]
 }
 
-/** Compares the chart's CRDs with those on the cluster. For a caller who cannot read them, reports only whether they are missing. */
-export const compareCrds = async (cluster: MemberCluster, crds: readonly ManifestObject[], signal: AbortSignal): Promise<CrdStanding> => {
+/**
+ * Compares the chart's CRDs with those on the cluster. For a caller who cannot read them, reports only whether they are
+ * missing.
+ */
+export const compareCrds = async (
+  cluster: MemberCluster,
+  crds: readonly ManifestObject[],
+  signal: AbortSignal,
+): Promise<CrdStanding> => {
   const missing: string[] = []
   const differing: string[] = []
   for (const crd of crds.slice(0, maxAsked)) {
-    const live = await askObject(cluster, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${encodeURIComponent(crd.name)}`, signal)
+    const live = await askObject(
+      cluster,
+      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${encodeURIComponent(crd.name)}`,
+      signal,
+    )
     if (live === undefined) missing.push(crd.name)
     else if (!isContained(crd.body.spec, live.spec)) differing.push(crd.name)
   }

@@ -27,7 +27,10 @@ export const ReleaseOptionsRefused = defineFailure(
 
 /** Compares texts by lines. Long texts are compared in the background, so that other requests do not wait. */
 export interface TextDiff {
-  /** Returns the changed lines with some context, each prefixed with `+`, `-` or a space; hunks begin with `@@`. Empty if the texts are equal. */
+  /**
+   * Returns the changed lines with some context, each prefixed with `+`, `-` or a space; hunks begin with `@@`. Empty
+   * if the texts are equal.
+   */
   lines(from: string, to: string): Promise<string>
 }
 export const TextDiffToken = token<TextDiff>('packages.TextDiff')
@@ -83,7 +86,10 @@ export interface HelmChart {
   readonly values: FreeObject | undefined
 }
 
-/** Flags, in the words of the interface; each adapter maps them to those of its helm version. Absent means false, or helm's default. */
+/**
+ * Flags, in the words of the interface; each adapter maps them to those of its helm version. Absent means false, or
+ * helm's default.
+ */
 export interface HelmFlags {
   readonly createNamespace?: boolean
   readonly disableHooks?: boolean
@@ -116,7 +122,14 @@ export interface HelmFlags {
 /** An event during helm's work: observed in its API calls, or, as a hint only, in its output. */
 export type HelmEvent =
   /** One completed call by helm that changes the cluster. `target` excludes the query. */
-  | { readonly kind: 'call'; readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; readonly target: string; readonly status: number; readonly object: HelmObject | undefined; readonly isDryRun: boolean }
+  | {
+      readonly kind: 'call'
+      readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+      readonly target: string
+      readonly status: number
+      readonly object: HelmObject | undefined
+      readonly isDryRun: boolean
+    }
   /** A cleaned line of helm's debug output; do not parse it for control flow. */
   | { readonly kind: 'line'; readonly text: string }
 
@@ -158,20 +171,27 @@ export interface HelmRendering {
 }
 
 /**
- * The helm program, one process per operation. Cancellation and service shutdown end install and upgrade by SIGTERM, which
- * helm records as failed; rollback and uninstall are allowed to finish. SIGKILL is used for renders, and for processes that
- * exceed their grace period.
+ * The helm program, one process per operation. Cancellation and service shutdown end install and upgrade by SIGTERM,
+ * which helm records as failed; rollback and uninstall are allowed to finish. SIGKILL is used for renders, and for
+ * processes that exceed their grace period.
  */
 export interface HelmRunner {
   /** Undefined if there is no usable binary. Determined once and cached. */
   version(): Promise<HelmVersion | undefined>
-  /** Runs `helm template`: nothing is written; `lookup` and capabilities read the cluster unless `dryRun` is `client`. */
+  /**
+   * Runs `helm template`: nothing is written; `lookup` and capabilities read the cluster unless `dryRun` is `client`.
+   */
   template(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   /**
-   * Runs helm's own check of values against the schemas of a chart of `packSchemas`, without a cluster. ValuesRefused has a line
-   * for each problem, `path: what`, with the texts of helm, but no value.
+   * Runs helm's own check of values against the schemas of a chart of `packSchemas`, without a cluster. ValuesRefused
+   * has a line for each problem, `path: what`, with the texts of helm, but no value.
    */
-  checkValues(work: HelmWork, chart: SchemaChart, values: FreeObject, signal: AbortSignal): Outcome<HelmFailure | Failure<'ValuesRefused'>, void>
+  checkValues(
+    work: HelmWork,
+    chart: SchemaChart,
+    values: FreeObject,
+    signal: AbortSignal,
+  ): Outcome<HelmFailure | Failure<'ValuesRefused'>, void>
   install(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   upgrade(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   /** `revision` 0 is the previous one. */

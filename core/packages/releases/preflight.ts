@@ -22,12 +22,19 @@ interface Question {
 }
 
 /** Returns the plurals of the kinds that the release needs, from the cluster's discovery; unknown kinds are omitted. */
-const questionsOf = async (cluster: MemberCluster, objects: readonly ManifestObject[], home: string, signal: AbortSignal): Promise<readonly Question[]> => {
+const questionsOf = async (
+  cluster: MemberCluster,
+  objects: readonly ManifestObject[],
+  home: string,
+  signal: AbortSignal,
+): Promise<readonly Question[]> => {
   const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion)
   const asked = new Map<string, Question>()
   for (const [apiVersion, needed] of [...byVersion].slice(0, maxAsked)) {
     const list = await askObject(cluster, apiRootOf(apiVersion), signal)
-    const served = (Array.isArray(list?.resources) ? (list.resources as readonly Json[]) : []).map(asTable).filter((each) => each !== undefined && !String(each.name).includes('/'))
+    const served = (Array.isArray(list?.resources) ? (list.resources as readonly Json[]) : [])
+      .map(asTable)
+      .filter((each) => each !== undefined && !String(each.name).includes('/'))
     const byKind = new Map(served.toReversed().map((each) => [each?.kind, each]))
     for (const { kind, namespace: own } of needed) {
       const found = byKind.get(kind)
@@ -40,7 +47,12 @@ const questionsOf = async (cluster: MemberCluster, objects: readonly ManifestObj
   return [...asked.values()].slice(0, maxAsked)
 }
 
-const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: Question, verb: string, signal: AbortSignal): Promise<boolean> => {
+const isDenied = async (
+  cluster: MemberCluster,
+  { group, resource, namespace }: Question,
+  verb: string,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const resourceAttributes = { group, resource, verb, ...(namespace === '' ? {} : { namespace }) }
   const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }
   const answer = await cluster.request(
@@ -57,8 +69,8 @@ const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: 
 }
 
 /**
- * Returns the rights that the release needs and the caller lacks, one line each. If the cluster does not answer, the right
- * is assumed; helm will fail if it is missing.
+ * Returns the rights that the release needs and the caller lacks, one line each. If the cluster does not answer, the
+ * right is assumed; helm will fail if it is missing.
  */
 export const missingRights = async (
   cluster: MemberCluster,
@@ -69,7 +81,10 @@ export const missingRights = async (
   const lines: string[] = []
   for (const question of await questionsOf(cluster, objects, home, signal)) {
     if (await isDenied(cluster, question, verb, signal)) {
-      lines.push(`${verb} ${question.resource}${question.group === '' ? '' : `.${question.group}`}${question.namespace === '' ? ' (for the whole cluster)' : ` in the namespace ${question.namespace}`}`)
+      lines.push(
+        `${verb} ` +
+          `${question.resource}${question.group === '' ? '' : `.${question.group}`}${question.namespace === '' ? ' (for the whole cluster)' : ` in the namespace ${question.namespace}`}`,
+      )
     }
   }
   return lines
@@ -92,7 +107,10 @@ export const bigFiles = (chart: Chart): string =>
 
 /** Checks values against the schemas of a chart and of each enabled subchart, as the helm that installs it does. */
 export const checkValues = async (
-  { helm, chartTools }: { readonly helm: Pick<HelmRunner, 'checkValues'>; readonly chartTools: Pick<ChartTools, 'packSchemas'> },
+  {
+    helm,
+    chartTools,
+  }: { readonly helm: Pick<HelmRunner, 'checkValues'>; readonly chartTools: Pick<ChartTools, 'packSchemas'> },
   work: HelmWork,
   { chart, values }: { readonly chart: Chart; readonly values: FreeObject },
   signal: AbortSignal,

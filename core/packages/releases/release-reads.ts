@@ -26,16 +26,34 @@ const mostNamed = 10
  * Returns the stored revisions of one release, oldest first, at least one. Without a namespace it searches all of them,
  * which needs the right to list in all namespaces. Failures besides those of reading: ReleaseMissing, ReleaseAmbiguous.
  */
-export const makeFindRelease = ({ releases }: { readonly releases: Pick<ReleaseStore, 'index'> }) =>
-  async (cluster: MemberCluster, driver: StorageDriver, { name, namespace = '' }: ReleaseQuestion, signal: AbortSignal): Outcome<FindFailure, readonly ReleaseRecordRef[]> => {
+export const makeFindRelease =
+  ({ releases }: { readonly releases: Pick<ReleaseStore, 'index'> }) =>
+  async (
+    cluster: MemberCluster,
+    driver: StorageDriver,
+    { name, namespace = '' }: ReleaseQuestion,
+    signal: AbortSignal,
+  ): Outcome<FindFailure, readonly ReleaseRecordRef[]> => {
     const found = await releases.index(cluster, driver, namespace === '' ? { name } : { name, namespace }, signal)
     if (isLeft(found)) return found
     const namespaces = [...new Set(found.right.map((ref) => ref.namespace))].sort()
     const [only, ...others] = namespaces
-    if (only === undefined) return left(ReleaseMissing(namespace === '' ? `There is no release ${name}.` : `There is no release ${name} in the namespace ${namespace}.`))
+    if (only === undefined)
+      return left(
+        ReleaseMissing(
+          namespace === ''
+            ? `There is no release ${name}.`
+            : `There is no release ${name} in the namespace ${namespace}.`,
+        ),
+      )
     if (others.length > 0) {
       const named = namespaces.slice(0, mostNamed).join(', ') + (namespaces.length > mostNamed ? ', …' : '')
-      return left(ReleaseAmbiguous(`There are releases ${name} in ${namespaces.length} namespaces: say which one is meant by the parameter namespace (${named}).`))
+      return left(
+        ReleaseAmbiguous(
+          `There are releases ${name} in ${namespaces.length} namespaces: say which one is meant by the ` +
+            `parameter namespace (${named}).`,
+        ),
+      )
     }
     return right([...found.right].sort((a, b) => a.version - b.version))
   }
@@ -83,18 +101,34 @@ const orders: ReadonlyMap<string, ReleaseOrder> = new Map([
   ['bydatedesc', 'date-desc'],
 ])
 
-/** Returns the requested order; `byDate` and `sortReverse` override `sort`, as Helm's flags do. */
-export const orderOf = ({ sort = '', byDate, sortReverse }: ReleaseListOptions): Either<Failure<'ListOptionRefused'>, ReleaseOrder> => {
+/** Returns the requested order; `byDate` and `sortReverse` override `sort`, as Helm's flags do. @internal */
+export const orderOf = ({
+  sort = '',
+  byDate,
+  sortReverse,
+}: ReleaseListOptions): Either<Failure<'ListOptionRefused'>, ReleaseOrder> => {
   const named = orders.get(String(sort).toLowerCase())
-  if (named === undefined) return left(ListOptionRefused("The option sort is one of name, name-desc, date, date-desc, or 1 (name descending), 2 (date ascending), 3 (date descending)."))
+  if (named === undefined)
+    return left(
+      ListOptionRefused(
+        'The option sort is one of name, name-desc, date, date-desc, or 1 (name descending), 2 (date ' +
+          'ascending), 3 (date descending).',
+      ),
+    )
   if (byDate === true) return right(sortReverse === true ? 'date-desc' : 'date')
   return right(sortReverse === true ? 'name-desc' : named)
 }
 
-/** Returns the statuses to show: the requested ones, else deployed and failed; `all` means every known status. */
+/**
+ * Returns the statuses to show: the requested ones, else deployed and failed; `all` means every known status.
+ *
+ * @internal
+ */
 export const shownStatuses = (options: ReleaseListOptions): ReadonlySet<ReleaseStatus> => {
   if (options.all === true) return new Set(releaseStatuses.filter((status) => status !== 'unknown'))
-  const single = (['deployed', 'uninstalled', 'uninstalling', 'failed', 'superseded'] as const).filter((status) => options[status] === true)
+  const single = (['deployed', 'uninstalled', 'uninstalling', 'failed', 'superseded'] as const).filter(
+    (status) => options[status] === true,
+  )
   const pending = options.pending === true ? (['pending-install', 'pending-upgrade', 'pending-rollback'] as const) : []
   const named = [...single, ...pending]
   return new Set<ReleaseStatus>(named.length === 0 ? ['deployed', 'failed'] : named)
@@ -113,11 +147,14 @@ const newestOf = (refs: readonly ReleaseRecordRef[]): readonly ReleaseRecordRef[
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-const byName = (a: ReleaseRecordRef, b: ReleaseRecordRef): number => byText(a.name, b.name) || byText(a.namespace, b.namespace) || a.version - b.version
+const byName = (a: ReleaseRecordRef, b: ReleaseRecordRef): number =>
+  byText(a.name, b.name) || byText(a.namespace, b.namespace) || a.version - b.version
 
 /**
  * Returns the records of these names that a list shows, by name. The newest revision is determined before filtering by
  * status, as in `helm list`.
+ *
+ * @internal
  */
 export const selectRecords = (
   refs: readonly ReleaseRecordRef[],
@@ -131,21 +168,29 @@ export const selectRecords = (
   return candidates.filter(({ status }) => statuses.has(status)).sort(byName)
 }
 
-/** Returns when a release was last deployed, in whole seconds since the epoch; undefined if the record has no date. */
+/**
+ * Returns when a release was last deployed, in whole seconds since the epoch; undefined if the record has no date.
+ *
+ * @internal
+ */
 export const lastDeployedSeconds = ({ info }: Pick<ReleaseHeader, 'info'>): number | undefined => {
   const text = info['last_deployed']
   const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000)
 }
 
-/** Sorts by date, oldest first; releases of the same second keep their order. Releases without a date come first. */
+/**
+ * Sorts by date, oldest first; releases of the same second keep their order. Releases without a date come first.
+ *
+ * @internal
+ */
 export const sortByDate = <H extends Pick<ReleaseHeader, 'info'>>(headers: readonly H[]): readonly H[] =>
   headers
     .map((header) => ({ header, at: lastDeployedSeconds(header) ?? Number.MIN_SAFE_INTEGER }))
     .sort((a, b) => a.at - b.at)
     .map(({ header }) => header)
 
-/** Returns the part of a list that `offset` and `limit` select. */
+/** Returns the part of a list that `offset` and `limit` select. @internal */
 export const sliceOf = <A>(items: readonly A[], { offset = 0, limit = 0 }: ReleaseListOptions): readonly A[] =>
   items.slice(offset, limit > 0 ? offset + limit : undefined)
 
@@ -216,15 +261,26 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     return isLeft(cluster) ? cluster : right({ cluster: cluster.right, driver: await deps.driverOf(cluster.right) })
   }
 
-  const wholeOnes = async ({ cluster, driver }: Opened, refs: readonly ReleaseRecordRef[], signal: AbortSignal): Outcome<RecordFailure, readonly Release[]> => {
+  const wholeOnes = async (
+    { cluster, driver }: Opened,
+    refs: readonly ReleaseRecordRef[],
+    signal: AbortSignal,
+  ): Outcome<RecordFailure, readonly Release[]> => {
     const found: Release[] = []
     let room = mostChars
     for (let at = 0; at < refs.length; at += readAtOnce) {
-      const read = await Promise.all(refs.slice(at, at + readAtOnce).map((ref) => deps.releases.read(cluster, driver, ref, signal)))
+      const read = await Promise.all(
+        refs.slice(at, at + readAtOnce).map((ref) => deps.releases.read(cluster, driver, ref, signal)),
+      )
       for (const one of read) {
         if (!isLeft(one)) {
           room -= charsOf(one.right as unknown as Json)
-          if (room < 0) return left(RecordUnreadable('The releases are larger together than one answer can be. Ask for fewer, or without `full`.'))
+          if (room < 0)
+            return left(
+              RecordUnreadable(
+                'The releases are larger together than one answer can be. Ask for fewer, or without `full`.',
+              ),
+            )
           found.push(one.right)
         }
         // As for headers: records that no longer exist, or only have the labels of a record, are skipped.
@@ -234,14 +290,23 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     return right(found)
   }
 
-  const rowsOf = (opened: Opened, refs: readonly ReleaseRecordRef[], isFull: boolean, signal: AbortSignal): Outcome<RecordFailure, ReleaseRows> =>
+  const rowsOf = (
+    opened: Opened,
+    refs: readonly ReleaseRecordRef[],
+    isFull: boolean,
+    signal: AbortSignal,
+  ): Outcome<RecordFailure, ReleaseRows> =>
     isFull ? wholeOnes(opened, refs, signal) : deps.releases.headers(opened.cluster, opened.driver, refs, signal)
 
   /** Lists releases as `helm list` does: filter, newest revisions, statuses, order, offset and limit. */
-  const list = async (call: SignedInCall<never>, { grant, options, isFull }: ListReleasesInput): Outcome<OpenFailure | RecordFailure | ListRefusal, ReleaseRows> => {
+  const list = async (
+    call: SignedInCall<never>,
+    { grant, options, isFull }: ListReleasesInput,
+  ): Outcome<OpenFailure | RecordFailure | ListRefusal, ReleaseRows> => {
     const order = orderOf(options)
     if (isLeft(order)) return order
-    const filter = options.filter === undefined || options.filter === '' ? right(everyName) : deps.patterns.compile(options.filter)
+    const filter =
+      options.filter === undefined || options.filter === '' ? right(everyName) : deps.patterns.compile(options.filter)
     if (isLeft(filter)) return filter
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened
@@ -252,23 +317,32 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     const wanted = await filter.right(new Set(index.right.map(({ name }) => name)))
     const selected = selectRecords(index.right, options, wanted)
     const byName = order.right === 'name-desc' ? [...selected].reverse() : selected
-    if (order.right === 'name' || order.right === 'name-desc') return rowsOf(opened.right, sliceOf(byName, options), isFull, call.signal)
+    if (order.right === 'name' || order.right === 'name-desc')
+      return rowsOf(opened.right, sliceOf(byName, options), isFull, call.signal)
     const dated = await datedRefs(opened.right, selected, call.signal)
     if (isLeft(dated)) return dated
     const ordered = order.right === 'date' ? dated.right : [...dated.right].reverse()
     return rowsOf(opened.right, sliceOf(ordered, options), isFull, call.signal)
   }
 
-  const datedRefs = async ({ cluster, driver }: Opened, refs: readonly ReleaseRecordRef[], signal: AbortSignal): Outcome<RecordFailure, readonly ReleaseRecordRef[]> => {
+  const datedRefs = async (
+    { cluster, driver }: Opened,
+    refs: readonly ReleaseRecordRef[],
+    signal: AbortSignal,
+  ): Outcome<RecordFailure, readonly ReleaseRecordRef[]> => {
     const headers = await deps.releases.headers(cluster, driver, refs, signal)
     if (isLeft(headers)) return headers
-    const keyOf = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string => `${key.namespace}/${key.name}/${key.version}`
+    const keyOf = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string =>
+      `${key.namespace}/${key.name}/${key.version}`
     const byKey = new Map(refs.map((ref) => [keyOf(ref), ref]))
     return right(sortByDate(headers.right).flatMap((header) => byKey.get(keyOf(header)) ?? []))
   }
 
   /** Returns the newest `max` stored revisions of one release, oldest first. */
-  const history = async (call: SignedInCall<never>, { grant, release, max = usualHistory, isFull }: ReleaseHistoryInput): Outcome<OpenFailure | FindFailure, ReleaseRows> => {
+  const history = async (
+    call: SignedInCall<never>,
+    { grant, release, max = usualHistory, isFull }: ReleaseHistoryInput,
+  ): Outcome<OpenFailure | FindFailure, ReleaseRows> => {
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened
     const refs = await find(opened.right.cluster, opened.right.driver, release, call.signal)
@@ -277,7 +351,10 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   }
 
   /** Returns one whole revision; the newest one if the version is absent, 0 or negative. */
-  const content = async (call: SignedInCall<never>, { grant, release, version }: ReleaseContentInput): Outcome<OpenFailure | FindFailure, Release> => {
+  const content = async (
+    call: SignedInCall<never>,
+    { grant, release, version }: ReleaseContentInput,
+  ): Outcome<OpenFailure | FindFailure, Release> => {
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened
     const refs = await find(opened.right.cluster, opened.right.driver, release, call.signal)

@@ -29,28 +29,41 @@ export interface ReleaseState {
   readonly all: readonly ReleaseRecordRef[]
 }
 
+/** @internal */
 export const standingOf = (records: readonly ReleaseRecordRef[]): ReleaseState => {
   const all = [...records].sort((a, b) => b.version - a.version)
   return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
 }
 
 /** Reads the labels of one release's records as the caller. */
-export const readStanding = async (releases: Pick<ReleaseStore, 'index'>, place: RecordPlace, signal: AbortSignal): Outcome<RecordFailure, ReleaseState> => {
-  const refs = await releases.index(place.cluster, place.driver, { namespace: place.release.namespace, name: place.release.name }, signal)
+export const readStanding = async (
+  releases: Pick<ReleaseStore, 'index'>,
+  place: RecordPlace,
+  signal: AbortSignal,
+): Outcome<RecordFailure, ReleaseState> => {
+  const refs = await releases.index(
+    place.cluster,
+    place.driver,
+    { namespace: place.release.namespace, name: place.release.name },
+    signal,
+  )
   return isLeft(refs) ? refs : right(standingOf(refs.right))
 }
 
 /** Reports whether a helm process works on the revision, or died during its work. */
-export const isPending = (record: ReleaseRecordRef | undefined): boolean => record?.status.startsWith('pending-') === true
+export const isPending = (record: ReleaseRecordRef | undefined): boolean =>
+  record?.status.startsWith('pending-') === true
 
 /** Returns the failure for a revision on which another helm process works or died. */
 export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef): Failure<'ReleasePending'> =>
   ReleasePending(
-    `Revision ${newest.version} of ${name} is ${newest.status}, and no task of this service works on it: another helm is at work, or one died. ` +
-      `Wait for it. When it is dead, ${newest.version > 1 ? 'roll back to an earlier revision, or uninstall' : 'uninstall'}.`,
+    `Revision ${newest.version} of ${name} is ${newest.status}, and no task of this service works on it: ` +
+      'another helm is at work, or one died. ' +
+      'Wait for it. When it is dead, ' +
+      `${newest.version > 1 ? 'roll back to an earlier revision, or uninstall' : 'uninstall'}.`,
   )
 
-/** Returns one sentence on the deployed revision and the newest one. */
+/** Returns one sentence on the deployed revision and the newest one. @internal */
 export const describeStanding = ({ newest, live }: ReleaseState): string => {
   if (newest === undefined) return 'No revision is recorded.'
   const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
@@ -67,11 +80,15 @@ const patienceMilliseconds = 20_000
 /** Helm often fails because the cluster is briefly unreachable, so reads are retried. */
 const pausesMilliseconds = [500, 1000, 2000, 4000, 8000]
 
-/** Description written to a revision whose helm process died. */
+/** Description written to a revision whose helm process died. @internal */
 export const interruptedDescription = 'Interrupted: what worked on this revision ended before it was done.'
 
 /** Retries with increasing pauses while the cluster is unreachable. */
-const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortSignal, ask: () => Promise<Either<F, A>>): Outcome<F, A> => {
+const untilReached = async <F extends Failure, A>(
+  pause: Pause,
+  patience: AbortSignal,
+  ask: () => Promise<Either<F, A>>,
+): Outcome<F, A> => {
   let answer = await ask()
   for (const milliseconds of pausesMilliseconds) {
     if (!isLeft(answer) || answer.left.tag !== 'ClusterUnreachable') return answer
@@ -83,16 +100,22 @@ const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortS
 }
 
 /**
- * Returns the current state of a release. A pending revision newer than `beforeRevision`, up to `lastOfOurs`, has no helm
- * process any more and is amended to failed, so that the next operation can start.
+ * Returns the current state of a release. A pending revision newer than `beforeRevision`, up to `lastOfOurs`, has no
+ * helm process any more and is amended to failed, so that the next operation can start.
  */
-const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, ReleaseState> => {
+const settle = async (
+  { releases, pause }: SettleDeps,
+  place: RecordPlace,
+  beforeRevision: number,
+  lastOfOurs = Number.MAX_SAFE_INTEGER,
+): Outcome<RecordFailure, ReleaseState> => {
   const patience = AbortSignal.timeout(patienceMilliseconds)
   const read = (): Outcome<RecordFailure, ReleaseState> => readStanding(releases, place, patience)
   const found = await untilReached(pause, patience, read)
   if (isLeft(found)) return found
   const { newest } = found.right
-  if (newest === undefined || !isPending(newest) || newest.version <= beforeRevision || newest.version > lastOfOurs) return found
+  if (newest === undefined || !isPending(newest) || newest.version <= beforeRevision || newest.version > lastOfOurs)
+    return found
   const change = { status: 'failed', description: interruptedDescription } as const
   await untilReached(pause, patience, () => releases.amend(place.cluster, place.driver, newest, change, patience))
   // Read again after any result: the amendment may have succeeded with its response lost.
@@ -111,12 +134,23 @@ export interface LostOperation {
 
 const judgeUninstall = (lost: LostOperation, standing: ReleaseState): TaskEnd => {
   const { newest } = standing
-  if (newest === undefined) return { state: 'succeeded', message: 'The release is uninstalled, and its history removed.' }
-  if (newest.status === 'uninstalled' && lost.keepsHistory) return { state: 'succeeded', message: 'The release is uninstalled; its history was kept.' }
+  if (newest === undefined)
+    return { state: 'succeeded', message: 'The release is uninstalled, and its history removed.' }
+  if (newest.status === 'uninstalled' && lost.keepsHistory)
+    return { state: 'succeeded', message: 'The release is uninstalled; its history was kept.' }
   if (newest.status === 'uninstalling' || newest.status === 'uninstalled') {
-    return { state: 'failed', message: `A part of the release is gone; its record says ${newest.status}. Uninstall it again to remove the rest.`, error: workerDied }
+    return {
+      state: 'failed',
+      message:
+        `A part of the release is gone; its record says ${newest.status}. Uninstall it again to remove the ` + 'rest.',
+      error: workerDied,
+    }
   }
-  return { state: 'failed', message: `${describeStanding(standing)} Its objects were not removed; hooks before the deletion may have run.`, error: workerDied }
+  return {
+    state: 'failed',
+    message: `${describeStanding(standing)} Its objects were not removed; hooks before the deletion may have run.`,
+    error: workerDied,
+  }
 }
 
 /** Determines the result of an operation from its records. Pure: pending records must be settled before. */
@@ -128,29 +162,47 @@ const judgeLost = (lost: LostOperation, standing: ReleaseState): TaskEnd => {
     const made = lost.verb === 'rollback' ? '' : ' Only a namespace and definitions of the chart may have been created.'
     return { state: 'failed', message: `No new revision was recorded. ${live}${made}`, error: workerDied }
   }
-  if (newest.status === 'deployed') return { state: 'succeeded', message: `Revision ${newest.version} was recorded as deployed before the worker died.` }
-  if (isPending(newest)) return { state: 'unknown', message: `Revision ${newest.version} is ${newest.status}, and its record could not be changed. Roll back or uninstall.`, error: workerDied }
+  if (newest.status === 'deployed')
+    return {
+      state: 'succeeded',
+      message: `Revision ${newest.version} was recorded as deployed before the worker died.`,
+    }
+  if (isPending(newest))
+    return {
+      state: 'unknown',
+      message:
+        `Revision ${newest.version} is ${newest.status}, and its record could not be changed. Roll back or ` +
+        'uninstall.',
+      error: workerDied,
+    }
   return { state: 'failed', message: `${live} Roll back, or try again.`, error: workerDied }
 }
 
-const revisionsOf = ({ newest, live }: ReleaseState): FreeObject => definedFields({ revision: newest?.version, status: newest?.status, live: live?.version })
+const revisionsOf = ({ newest, live }: ReleaseState): FreeObject =>
+  definedFields({ revision: newest?.version, status: newest?.status, live: live?.version })
 
 /**
- * Ends a task whose worker died, without repeating its work: reads the records, sets a revision that the dead helm process
- * left pending to failed, and reports the state. May be repeated.
+ * Ends a task whose worker died, without repeating its work: reads the records, sets a revision that the dead helm
+ * process left pending to failed, and reports the state. May be repeated.
  */
-export const makeRecoverRelease = (deps: SettleDeps) =>
+export const makeRecoverRelease =
+  (deps: SettleDeps) =>
   async (place: RecordPlace, lost: LostOperation): Promise<TaskEnd> => {
     const settled = await settle(deps, place, lost.beforeRevision)
     if (isLeft(settled)) return unknowable(settled.left.message)
     const end = judgeLost(lost, settled.right)
-    return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revisionsOf(settled.right) } }
+    return {
+      ...end,
+      result: { release: place.release.name, namespace: place.release.namespace, ...revisionsOf(settled.right) },
+    }
   }
 
 /** Returns the end of a task whose worker died and whose result cannot be determined. */
 export const unknowable = (why: string): TaskEnd => ({
   state: 'unknown',
-  message: `What became of the release could not be found out: ${why} Look at its revisions; one that is pending can be rolled back or uninstalled.`,
+  message:
+    `What became of the release could not be found out: ${why} Look at its revisions; one that is pending ` +
+    'can be rolled back or uninstalled.',
   error: workerDied,
 })
 
@@ -164,15 +216,21 @@ export interface HelmAftermath extends RecordPlace {
 
 const undone = ({ verb, wasAtomic, before }: HelmAftermath, after: ReleaseState): string => {
   if (!wasAtomic) return ''
-  if (verb === 'install' && after.newest === undefined) return ' What had been installed was uninstalled again; a namespace and definitions of the chart may stay.'
+  if (verb === 'install' && after.newest === undefined)
+    return ' What had been installed was uninstalled again; a namespace and definitions of the chart may stay.'
   const attempt = (before.newest?.version ?? 0) + 1
-  return verb === 'upgrade' && after.live !== undefined && after.live.version > attempt ? ' The upgrade was rolled back.' : ''
+  return verb === 'upgrade' && after.live !== undefined && after.live.version > attempt
+    ? ' The upgrade was rolled back.'
+    : ''
 }
 
 const reached = (about: HelmAftermath, after: ReleaseState): string => {
-  const isUnrecorded = after.newest?.version === about.before.newest?.version && after.newest?.status === about.before.newest?.status
+  const isUnrecorded =
+    after.newest?.version === about.before.newest?.version && after.newest?.status === about.before.newest?.status
   if (!isUnrecorded) return ''
-  return about.verb === 'install' ? ' Nothing was recorded; a namespace and definitions of the chart may have been created.' : ' Nothing new was recorded.'
+  return about.verb === 'install'
+    ? ' Nothing was recorded; a namespace and definitions of the chart may have been created.'
+    : ' Nothing new was recorded.'
 }
 
 const resultOf = ({ release, driver }: HelmAftermath, standing: ReleaseState): FreeObject => ({
@@ -182,25 +240,48 @@ const resultOf = ({ release, driver }: HelmAftermath, standing: ReleaseState): F
   ...revisionsOf(standing),
 })
 
-const doneWords: Readonly<Record<HelmVerb, string>> = { install: 'is installed', upgrade: 'is upgraded', rollback: 'is rolled back', uninstall: 'is uninstalled' }
+const doneWords: Readonly<Record<HelmVerb, string>> = {
+  install: 'is installed',
+  upgrade: 'is upgraded',
+  rollback: 'is rolled back',
+  uninstall: 'is uninstalled',
+}
 
 const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after: ReleaseState | undefined): TaskEnd => {
-  const late = run.signal.reason === 'cancelled' || run.signal.reason === 'rights-lost' ? ' It had gone too far to be stopped.' : ''
+  const late =
+    run.signal.reason === 'cancelled' || run.signal.reason === 'rights-lost'
+      ? ' It had gone too far to be stopped.'
+      : ''
   const isGone = about.verb === 'uninstall' && after?.newest === undefined
-  const revision = after?.newest === undefined ? '' : ` Revision ${after.newest.version} is recorded as ${after.newest.status}.`
+  const revision =
+    after?.newest === undefined ? '' : ` Revision ${after.newest.version} is recorded as ${after.newest.status}.`
   const history = isGone && after !== undefined ? ' Its history was removed.' : ''
-  const result = after === undefined ? { release: about.release.name, namespace: about.release.namespace } : resultOf(about, after)
-  return { state: 'succeeded', message: `Release ${about.release.name} ${doneWords[about.verb]}.${revision}${history}${late}`, result }
+  const result =
+    after === undefined ? { release: about.release.name, namespace: about.release.namespace } : resultOf(about, after)
+  return {
+    state: 'succeeded',
+    message: `Release ${about.release.name} ${doneWords[about.verb]}.${revision}${history}${late}`,
+    result,
+  }
 }
 
 /** For a release that its actor may no longer see, only the actor's own changes are reported. */
-const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAftermath, settled: Either<RecordFailure, ReleaseState>): TaskEnd => {
+const endOfLostRights = (
+  run: Pick<TaskRun, 'signal'>,
+  { verb, release }: HelmAftermath,
+  settled: Either<RecordFailure, ReleaseState>,
+): TaskEnd => {
   const isLeftPending = isLeft(settled) || isPending(settled.right.newest)
-  const revision = isLeftPending ? 'A revision may be left pending; then roll back or uninstall.' : 'No revision was left pending.'
-  const rest = verb === 'uninstall' ? 'A part of the release may be gone; uninstalling it again removes the rest.' : revision
+  const revision = isLeftPending
+    ? 'A revision may be left pending; then roll back or uninstall.'
+    : 'No revision was left pending.'
+  const rest =
+    verb === 'uninstall' ? 'A part of the release may be gone; uninstalling it again removes the rest.' : revision
   return {
     state: 'failed',
-    message: `Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. ${rest}`,
+    message:
+      'Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the ' +
+      `state of the release is not shown. ${rest}`,
     error: whyStoppedBy(run),
     result: { release: release.name, namespace: release.namespace },
   }
@@ -212,7 +293,10 @@ const takenOver: TaskEnd = { state: 'unknown', message: 'Another process has tak
 /** Helm's messages when another helm process works on the release or created the revision first. */
 const isOthers = /another operation \(.*\) is in progress|sh\.helm\.release\.v1\.\S+ already exists/
 
-/** Returns the newest revision that this helm process may have left pending. A revision of another, running helm process must not be amended. */
+/**
+ * Returns the newest revision that this helm process may have left pending. A revision of another, running helm process
+ * must not be amended.
+ */
 const lastOfOurs = ({ before, wasAtomic }: HelmAftermath, failure: HelmFailure | undefined): number => {
   const { version = 0 } = before.newest ?? {}
   const hasBegun = failure?.tag === 'HelmStopped' || (failure?.tag === 'HelmRefused' && !isOthers.test(failure.message))
@@ -220,10 +304,19 @@ const lastOfOurs = ({ before, wasAtomic }: HelmAftermath, failure: HelmFailure |
 }
 
 /** An upgrade with `install` counts as an install if there is no record. */
-const asWasDone = (about: HelmAftermath): HelmAftermath => (about.verb === 'upgrade' && about.before.newest === undefined ? { ...about, verb: 'install' } : about)
+const asWasDone = (about: HelmAftermath): HelmAftermath =>
+  about.verb === 'upgrade' && about.before.newest === undefined ? { ...about, verb: 'install' } : about
 
-/** Returns the end of a task after helm has ended: the root cause first, then what was rolled back and which revision is deployed. */
-export const helmResult = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>, asked: HelmAftermath, failure: HelmFailure | undefined): Promise<TaskEnd> => {
+/**
+ * Returns the end of a task after helm has ended: the root cause first, then what was rolled back and which revision is
+ * deployed.
+ */
+export const helmResult = async (
+  deps: SettleDeps,
+  run: Pick<TaskRun, 'signal'>,
+  asked: HelmAftermath,
+  failure: HelmFailure | undefined,
+): Promise<TaskEnd> => {
   if (run.signal.aborted && run.signal.reason === 'lease-lost') return takenOver
   const about = asWasDone(asked)
   const mayTell = run.signal.reason !== 'rights-lost'
@@ -231,13 +324,19 @@ export const helmResult = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>,
   if (failure === undefined) return endOfSuccess(run, about, isLeft(settled) || !mayTell ? undefined : settled.right)
   if (!mayTell) return endOfLostRights(run, about, settled)
   const error = wordsOf(failure)
-  if (isLeft(settled)) return { state: 'failed', message: `How the release stands could not be read: ${settled.left.message}`, error }
+  if (isLeft(settled))
+    return { state: 'failed', message: `How the release stands could not be read: ${settled.left.message}`, error }
   const after = settled.right
   const message = `${describeStanding(after)}${undone(about, after) || reached(about, after)}`
   const result = resultOf(about, after)
   if (failure.tag === 'HelmStopped' && run.signal.aborted) {
     const isAsked = run.signal.reason === 'cancelled'
-    return { state: isAsked ? 'cancelled' : 'failed', message: `${isAsked ? 'Stopped as asked' : 'Stopped, for the service stops'}. ${message}`, error, result }
+    return {
+      state: isAsked ? 'cancelled' : 'failed',
+      message: `${isAsked ? 'Stopped as asked' : 'Stopped, for the service stops'}. ${message}`,
+      error,
+      result,
+    }
   }
   return { state: 'failed', message, error, result }
 }

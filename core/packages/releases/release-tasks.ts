@@ -23,10 +23,19 @@ const labelPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 /** Validates names by the rules of Helm and Kubernetes. The failure names the field of the request. */
 export const checkReleaseKey = ({ name, namespace }: ReleaseKey): Either<Failure<'ReleaseOptionsRefused'>, void> => {
   if (name.length > 53 || !namePattern.test(name)) {
-    return left(ReleaseOptionsRefused("releaseName: must be at most 53 characters of a-z, 0-9, '-' and '.', a letter or digit first and last in each part."))
+    return left(
+      ReleaseOptionsRefused(
+        "releaseName: must be at most 53 characters of a-z, 0-9, '-' and '.', a letter or digit first and " +
+          'last in each part.',
+      ),
+    )
   }
   if (!labelPattern.test(namespace)) {
-    return left(ReleaseOptionsRefused("namespace: must be at most 63 characters of a-z, 0-9 and '-', a letter or digit first and last."))
+    return left(
+      ReleaseOptionsRefused(
+        "namespace: must be at most 63 characters of a-z, 0-9 and '-', a letter or digit first and last.",
+      ),
+    )
   }
   return right(undefined)
 }
@@ -48,12 +57,19 @@ export interface OpenedCluster {
   readonly driver: StorageDriver
 }
 
-export const openCluster = async (deps: Pick<SubmitReleaseDeps, 'memberClusters' | 'driverOf'>, call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenFailure, OpenedCluster> => {
+export const openCluster = async (
+  deps: Pick<SubmitReleaseDeps, 'memberClusters' | 'driverOf'>,
+  call: SignedInCall<never>,
+  grant: AccessGrant,
+): Outcome<OpenFailure, OpenedCluster> => {
   const cluster = await deps.memberClusters.open(call, grant)
   return isLeft(cluster) ? cluster : right({ cluster: cluster.right, driver: await deps.driverOf(cluster.right) })
 }
 
-/** Returns the release of a request. It may not exist yet if the upgrade may install it; its namespace is then `default` unless given. */
+/**
+ * Returns the release of a request. It may not exist yet if the upgrade may install it; its namespace is then `default`
+ * unless given.
+ */
 export const resolveRelease = async (
   deps: Pick<SubmitReleaseDeps, 'releases'>,
   call: SignedInCall<never>,
@@ -67,7 +83,12 @@ export const resolveRelease = async (
   return found.left.tag === 'ReleaseMissing' && mayBeNew ? right({ name, namespace: 'default' }) : found
 }
 
-const titles: Readonly<Record<HelmVerb, string>> = { install: 'Install', upgrade: 'Upgrade', rollback: 'Roll back', uninstall: 'Uninstall' }
+const titles: Readonly<Record<HelmVerb, string>> = {
+  install: 'Install',
+  upgrade: 'Upgrade',
+  rollback: 'Roll back',
+  uninstall: 'Uninstall',
+}
 
 /** The parameters of a release operation. `input` is stored beside the cluster and the release in the task's input. */
 export interface ReleaseOperation {
@@ -87,7 +108,9 @@ const workOf = (operation: ReleaseOperation): ClusterWork => {
   const { kind, release, verb, isDryRun, responseId } = operation
   return {
     kind,
-    title: `${operation.title ?? titles[verb]} release ${release.name} in namespace ${release.namespace}${isDryRun ? ' (dry run)' : ''}`,
+    title:
+      `${operation.title ?? titles[verb]} release ${release.name} in namespace ` +
+      `${release.namespace}${isDryRun ? ' (dry run)' : ''}`,
     about: { namespace: release.namespace, release: release.name, verb },
     lock: isDryRun ? undefined : `${release.namespace}/${release.name}`,
     input: { release: { ...release }, ...operation.input },
@@ -96,9 +119,9 @@ const workOf = (operation: ReleaseOperation): ClusterWork => {
 }
 
 /**
- * Accepts an operation on a release. A repeated request returns the first response; an operation that another task blocks is
- * rejected; then the records are checked as the caller. The newest revision at that time is stored with the task, for
- * recovery.
+ * Accepts an operation on a release. A repeated request returns the first response; an operation that another task
+ * blocks is rejected; then the records are checked as the caller. The newest revision at that time is stored with the
+ * task, for recovery.
  */
 export const submitReleaseTask = async <F extends Failure>(
   deps: Pick<SubmitReleaseDeps, 'releases' | 'clusterTasks'>,
@@ -128,7 +151,8 @@ export const makeRecoverReleaseTask = (
   const recover = makeRecoverRelease(deps)
   return async (run: TaskRun): Promise<TaskEnd> => {
     const flags = (run.input.flags ?? {}) as HelmFlags
-    if (flags.dryRun !== undefined) return { state: 'failed', message: 'Nothing was changed: it was a dry run.', error: workerDied }
+    if (flags.dryRun !== undefined)
+      return { state: 'failed', message: 'Nothing was changed: it was a dry run.', error: workerDied }
     return deps.clusterTasks.recover(run, {
       unknowable,
       find: async ({ cluster }) => {

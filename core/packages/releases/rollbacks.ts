@@ -23,7 +23,10 @@ import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
 
-export type RollbackFlags = Pick<HelmFlags, 'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'>
+export type RollbackFlags = Pick<
+  HelmFlags,
+  'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'
+>
 
 export interface RollbackTaskDeps {
   readonly clusterTasks: ClusterTasks
@@ -49,16 +52,31 @@ interface Planned extends RecordPlace {
   readonly description: string | undefined
 }
 
-const tryRollback = async (deps: RollbackTaskDeps, run: TaskRun, { cluster, driver, release, before, target }: Planned): Promise<TaskEnd> => {
+const tryRollback = async (
+  deps: RollbackTaskDeps,
+  run: TaskRun,
+  { cluster, driver, release, before, target }: Planned,
+): Promise<TaskEnd> => {
   const ref = before.live ?? before.newest
-  const read = ref === undefined ? left<Failure>(ReleaseMissing('No revision is live.')) : await deps.releases.read(cluster, driver, ref, run.signal)
+  const read =
+    ref === undefined
+      ? left<Failure>(ReleaseMissing('No revision is live.'))
+      : await deps.releases.read(cluster, driver, ref, run.signal)
   if (isLeft(read)) return failedBeforeChange(run, read.left)
   const redact = redactSecrets(read.right.config, target.config)
-  const compared = await compareManifests(deps, read.right.manifest, target.manifest, { home: release.namespace, redact })
+  const compared = await compareManifests(deps, read.right.manifest, target.manifest, {
+    home: release.namespace,
+    redact,
+  })
   if (isLeft(compared)) return failedBeforeChange(run, compared.left)
   const { text, diff } = compared.right
   return succeeded(`Dry run, nothing was changed: going back to revision ${target.version} means ${text}.`, {
-    release: release.name, namespace: release.namespace, dryRun: true, revision: read.right.version, target: target.version, diff,
+    release: release.name,
+    namespace: release.namespace,
+    dryRun: true,
+    revision: read.right.version,
+    target: target.version,
+    diff,
   })
 }
 
@@ -68,7 +86,8 @@ const describe = async (deps: RollbackTaskDeps, run: TaskRun, place: Planned): P
   const newest = isLeft(after) ? undefined : after.right.newest
   if (description === undefined || newest === undefined || newest.version <= (before.newest?.version ?? 0)) return
   const amended = await deps.releases.amend(cluster, driver, newest, { description }, run.signal)
-  if (isLeft(amended)) run.progress.say(`The description could not be written: ${amended.left.message}`, { level: 'warning' })
+  if (isLeft(amended))
+    run.progress.say(`The description could not be written: ${amended.left.message}`, { level: 'warning' })
 }
 
 const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Promise<TaskEnd> => {
@@ -84,31 +103,46 @@ const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Pr
     redactSecrets: redactSecrets(target.config),
   }
   const done = await runHelmWithProgress(deps, run, about, (onEvent) =>
-    deps.helm.rollback({ target: { cluster, driver, tenantId: cluster.ownerId }, release, flags, onEvent }, target.version, run.signal),
+    deps.helm.rollback(
+      { target: { cluster, driver, tenantId: cluster.ownerId }, release, flags, onEvent },
+      target.version,
+      run.signal,
+    ),
   )
   if (!isLeft(done) && flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, plan, objects)
-  if (!isLeft(done) && run.signal.reason !== 'lease-lost' && run.signal.reason !== 'rights-lost') await describe(deps, run, plan)
-  return helmResult(deps, run, { cluster, driver, release, verb: 'rollback', before, wasAtomic: false }, isLeft(done) ? done.left : undefined)
+  if (!isLeft(done) && run.signal.reason !== 'lease-lost' && run.signal.reason !== 'rights-lost')
+    await describe(deps, run, plan)
+  return helmResult(
+    deps,
+    run,
+    { cluster, driver, release, verb: 'rollback', before, wasAtomic: false },
+    isLeft(done) ? done.left : undefined,
+  )
 }
 
 /** The work of a task that rolls a release back, or reports what that would change. */
-const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Promise<TaskEnd> =>
-  deps.clusterTasks.run(asked, async (run, { cluster }) => {
-    const place = { cluster, driver: await deps.driverOf(cluster), release: releaseIn(run) }
-    const before = await readStanding(deps.releases, place, run.signal)
-    if (isLeft(before)) return failedBeforeChange(run, before.left)
-    const ref = targetOf(before.right, Number(run.input.revision ?? 0))
-    if (ref === undefined) return failedBeforeChange(run, ReleaseMissing('The revision to go back to is not kept any more.'))
-    const target = await deps.releases.read(cluster, place.driver, ref, run.signal)
-    if (isLeft(target)) return failedBeforeChange(run, target.left)
-    const flags = (run.input.flags ?? {}) as RollbackFlags
-    const description = typeof run.input.description === 'string' ? run.input.description : undefined
-    const plan: Planned = { ...place, before: before.right, target: target.right, flags, description }
-    run.progress.say(`Back to revision ${ref.version}, from ${before.right.newest?.version ?? 0}`, { data: { target: ref.version } })
-    if (flags.dryRun !== undefined) return tryRollback(deps, run, plan)
-    if (run.signal.aborted) return cancelledBeforeChange(run)
-    return rollBack(deps, run, plan)
-  })
+const makeRunRollback =
+  (deps: RollbackTaskDeps) =>
+  (asked: TaskRun): Promise<TaskEnd> =>
+    deps.clusterTasks.run(asked, async (run, { cluster }) => {
+      const place = { cluster, driver: await deps.driverOf(cluster), release: releaseIn(run) }
+      const before = await readStanding(deps.releases, place, run.signal)
+      if (isLeft(before)) return failedBeforeChange(run, before.left)
+      const ref = targetOf(before.right, Number(run.input.revision ?? 0))
+      if (ref === undefined)
+        return failedBeforeChange(run, ReleaseMissing('The revision to go back to is not kept any more.'))
+      const target = await deps.releases.read(cluster, place.driver, ref, run.signal)
+      if (isLeft(target)) return failedBeforeChange(run, target.left)
+      const flags = (run.input.flags ?? {}) as RollbackFlags
+      const description = typeof run.input.description === 'string' ? run.input.description : undefined
+      const plan: Planned = { ...place, before: before.right, target: target.right, flags, description }
+      run.progress.say(`Back to revision ${ref.version}, from ${before.right.newest?.version ?? 0}`, {
+        data: { target: ref.version },
+      })
+      if (flags.dryRun !== undefined) return tryRollback(deps, run, plan)
+      if (run.signal.aborted) return cancelledBeforeChange(run)
+      return rollBack(deps, run, plan)
+    })
 
 export interface RollbackRequest extends ReleaseQuestion {
   readonly grant: AccessGrant
@@ -121,24 +155,47 @@ export interface RollbackRequest extends ReleaseQuestion {
 
 const kind = 'packages.rollbackRelease'
 
-const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: ReleaseState): Failure<'ReleaseMissing'> | undefined => {
+const judge = (
+  { name, namespace }: ReleaseKey,
+  revision: number,
+  standing: ReleaseState,
+): Failure<'ReleaseMissing'> | undefined => {
   if (standing.newest === undefined) return ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`)
   if (targetOf(standing, revision) !== undefined) return undefined
   const kept = standing.all.map(({ version }) => version).join(', ')
-  return ReleaseMissing(`There is no revision ${revision === 0 ? `before ${standing.newest.version}` : revision} of ${name} to go back to; kept are ${kept}.`)
+  return ReleaseMissing(
+    `There is no revision ${revision === 0 ? `before ${standing.newest.version}` : revision} of ${name} to ` +
+      `go back to; kept are ${kept}.`,
+  )
 }
 
-/** Accepts a rollback. A release that a dead helm process left pending can be rolled back; one that an unfinished task works on cannot. */
-export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall<SubmittedTask>, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+/**
+ * Accepts a rollback. A release that a dead helm process left pending can be rolled back; one that an unfinished task
+ * works on cannot.
+ */
+export const makeRollbackRelease =
+  (deps: SubmitReleaseDeps) =>
+  async (
+    call: SignedInCall<SubmittedTask>,
+    request: RollbackRequest,
+  ): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const { grant, revision, flags, description, responseId } = request
     const opened = await openCluster(deps, call, grant)
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release
     const input = { revision, flags, ...definedFields({ description }) } as FreeObject
-    const operation = { kind, verb: 'rollback', release: release.right, input, isDryRun: flags.dryRun !== undefined, responseId } as const
-    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
+    const operation = {
+      kind,
+      verb: 'rollback',
+      release: release.right,
+      input,
+      isDryRun: flags.dryRun !== undefined,
+      responseId,
+    } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) =>
+      judge(release.right, revision, standing),
+    )
   }
 
 export const rollbackReleaseKind = (deps: RollbackTaskDeps): TaskHandler => ({

@@ -23,43 +23,61 @@ const drivers: ReadonlyMap<string, StorageDriver> = new Map([
 ])
 
 /**
- * Returns the driver of that name, in any case, singular or plural; the default for an empty name. Drivers that keep records
- * in memory or in an SQL database are not supported, because the member cluster does not contain such records.
+ * Returns the driver of that name, in any case, singular or plural; the default for an empty name. Drivers that keep
+ * records in memory or in an SQL database are not supported, because the member cluster does not contain such records.
  */
 const driverNamed = (name: string): Either<Failure<'DriverRefused'>, StorageDriver> => {
   const driver = drivers.get(name.toLowerCase())
-  return driver === undefined ? left(DriverRefused('The driver is Secret or ConfigMap; no other keeps releases in the cluster.')) : right(driver)
+  return driver === undefined
+    ? left(DriverRefused('The driver is Secret or ConfigMap; no other keeps releases in the cluster.'))
+    : right(driver)
 }
 
-export const makeStorageDriverOf = ({ drivers: store }: { readonly drivers: Pick<DriverConfigurationStore, 'find'> }): StorageDriverOf =>
-  async ({ ownerId, uid }) => (await store.find(ownerId, uid))?.driver ?? usualDriver
+export const makeStorageDriverOf =
+  ({ drivers: store }: { readonly drivers: Pick<DriverConfigurationStore, 'find'> }): StorageDriverOf =>
+  async ({ ownerId, uid }) =>
+    (await store.find(ownerId, uid))?.driver ?? usualDriver
 
-const auditOf = defineAudit('cluster', ['package_driver.set'], ({ id, name, ownerId }: Cluster) => ({ objectId: id, objectName: name, tenantId: ownerId }))
+const auditOf = defineAudit('cluster', ['package_driver.set'], ({ id, name, ownerId }: Cluster) => ({
+  objectId: id,
+  objectName: name,
+  tenantId: ownerId,
+}))
 
 const epoch = new Date(0)
 
 /** Returns the default configuration, with id 0. */
 const usualOf = ({ ownerId, uid }: Pick<Cluster, 'ownerId' | 'uid'>): DriverConfiguration => ({
-  id: 0, userId: ownerId, clusterUid: uid, driver: usualDriver, createdAt: epoch, updatedAt: epoch,
+  id: 0,
+  userId: ownerId,
+  clusterUid: uid,
+  driver: usualDriver,
+  createdAt: epoch,
+  updatedAt: epoch,
 })
 
 interface ClusterRecords {
   readonly clusterRecords: Pick<ClusterStore, 'get'>
 }
 
-const clusterOf = async ({ clusterRecords }: ClusterRecords, id: ClusterId): Outcome<Failure<'ClusterMissing'>, Cluster> => {
+const clusterOf = async (
+  { clusterRecords }: ClusterRecords,
+  id: ClusterId,
+): Outcome<Failure<'ClusterMissing'>, Cluster> => {
   const cluster = await clusterRecords.get(id)
   return cluster === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(cluster)
 }
 
 /** Returns the default configuration of a cluster. */
-export const makeGetDefaultDriver = (deps: ClusterRecords) =>
+export const makeGetDefaultDriver =
+  (deps: ClusterRecords) =>
   async (_call: SignedInCall, id: ClusterId): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
     return pipe(await clusterOf(deps, id), map(usualOf))
   }
 
 /** Returns the configuration of a cluster, or the default one until a driver is set. */
-export const makeGetDriver = (deps: ClusterRecords & { readonly drivers: Pick<DriverConfigurationStore, 'find'> }) =>
+export const makeGetDriver =
+  (deps: ClusterRecords & { readonly drivers: Pick<DriverConfigurationStore, 'find'> }) =>
   async (_call: SignedInCall, id: ClusterId): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
     const cluster = await clusterOf(deps, id)
     if (isLeft(cluster)) return cluster
@@ -78,8 +96,12 @@ export interface SetDriverDeps extends ClusterRecords {
 }
 
 /** Sets the driver of a cluster. Releases are not moved between drivers. */
-export const makeSetDriver = (deps: SetDriverDeps) =>
-  async (call: SignedInCall<DriverConfiguration>, input: SetDriverInput): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> => {
+export const makeSetDriver =
+  (deps: SetDriverDeps) =>
+  async (
+    call: SignedInCall<DriverConfiguration>,
+    input: SetDriverInput,
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> => {
     const driver = driverNamed(input.driver)
     if (isLeft(driver)) return driver
     const cluster = await clusterOf(deps, input.id)

@@ -45,21 +45,34 @@ const keptByPolicy = (objects: readonly ManifestObject[], home: string): readonl
     .filter(({ body }) => asTable(asTable(body.metadata)?.annotations)?.['helm.sh/resource-policy'] === 'keep')
     .map((object) => labelOf(object, home))
 
-/** Uninstalls a release within a task. The caller must have opened the cluster as the task's actor and must hold the release's lock. */
-const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
+/**
+ * Uninstalls a release within a task. The caller must have opened the cluster as the task's actor and must hold the
+ * release's lock.
+ */
+const makeRemoveRelease =
+  (deps: RemoveReleaseDeps) =>
   async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
     const { cluster, driver, release, tenantId, flags } = removal
     const before = await readStanding(deps.releases, removal, run.signal)
     if (isLeft(before)) return failedBeforeChange(run, before.left)
     const { newest } = before.right
-    if (newest === undefined) return failedBeforeChange(run, ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
+    if (newest === undefined)
+      return failedBeforeChange(
+        run,
+        ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`),
+      )
     const read = await deps.releases.read(cluster, driver, newest, run.signal)
     // Without a readable record fewer details are reported, but helm may still be able to uninstall.
     const record: Release | undefined = isLeft(read) ? undefined : read.right
     const parsed = await objectsOf(deps.chartTexts, record?.manifest ?? '')
     const objects = isLeft(parsed) ? [] : parsed.right
     const kept = keptByPolicy(objects, release.namespace)
-    if (kept.length > 0) run.progress.say(`As their policy says, ${kept.length === 1 ? 'one object stays' : `${kept.length} objects stay`}: ${kept.slice(0, 20).join(', ')}`, { data: { kept: kept.length } })
+    if (kept.length > 0)
+      run.progress.say(
+        `As their policy says, ${kept.length === 1 ? 'one object stays' : `${kept.length} objects stay`}: ` +
+          `${kept.slice(0, 20).join(', ')}`,
+        { data: { kept: kept.length } },
+      )
     if (run.signal.aborted) return cancelledBeforeChange(run)
     const hooks = (record?.hooks ?? []).map(plannedHook)
     const about = {
@@ -70,8 +83,15 @@ const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
       redactAll: redactAll(record?.config),
       redactSecrets: redactSecrets(record?.config),
     }
-    const done = await runHelmWithProgress(deps, run, about, (onEvent) => deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal))
-    return helmResult(deps, run, { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false }, isLeft(done) ? done.left : undefined)
+    const done = await runHelmWithProgress(deps, run, about, (onEvent) =>
+      deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal),
+    )
+    return helmResult(
+      deps,
+      run,
+      { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false },
+      isLeft(done) ? done.left : undefined,
+    )
   }
 
 export interface UninstallRequest extends ReleaseQuestion {
@@ -82,16 +102,30 @@ export interface UninstallRequest extends ReleaseQuestion {
 
 const kind = 'packages.uninstallRelease'
 
-/** Accepts an uninstall. A release that a dead helm process left pending can be uninstalled; one that an unfinished task works on cannot. */
-export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall<SubmittedTask>, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+/**
+ * Accepts an uninstall. A release that a dead helm process left pending can be uninstalled; one that an unfinished task
+ * works on cannot.
+ */
+export const makeUninstallRelease =
+  (deps: SubmitReleaseDeps) =>
+  async (
+    call: SignedInCall<SubmittedTask>,
+    request: UninstallRequest,
+  ): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const opened = await openCluster(deps, call, request.grant)
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release
     const { name, namespace } = release.right
     const input = { flags: request.flags } as FreeObject
-    const operation = { kind, verb: 'uninstall', release: release.right, input, isDryRun: false, responseId: request.responseId } as const
+    const operation = {
+      kind,
+      verb: 'uninstall',
+      release: release.right,
+      input,
+      isDryRun: false,
+      responseId: request.responseId,
+    } as const
     return submitReleaseTask(deps, call, opened.right, operation, ({ newest }) =>
       newest === undefined ? ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`) : undefined,
     )

@@ -6,7 +6,15 @@ import { completedSource } from '../types.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { ChartRef, SourceRef } from '../types.ts'
 import { descriptorOf, givenDescriptor, humanised } from './descriptors.ts'
-import type { BundleOptionView, ChartCard, Feature, PackageCard, PackageDescriptor, VersionedRef, VersionOption } from './types.ts'
+import type {
+  BundleOptionView,
+  ChartCard,
+  Feature,
+  PackageCard,
+  PackageDescriptor,
+  VersionedRef,
+  VersionOption,
+} from './types.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** API groups of bundles: the current one and a former one. */
@@ -50,7 +58,10 @@ export interface Bundle {
   readonly packages: readonly BundlePackage[]
 }
 
-/** The position of a value, with the list of problems. An invalid value is recorded as a problem and replaced by an empty one. */
+/**
+ * The position of a value, with the list of problems. An invalid value is recorded as a problem and replaced by an
+ * empty one.
+ */
 interface Place {
   readonly at: string
   readonly problems: string[]
@@ -67,12 +78,16 @@ const isAbsent = (value: Json | undefined): value is undefined | null => value =
 const table: Read<FreeObject> = (value, place) => asTable(value) ?? note(place, 'a map is expected', {})
 
 const text: Read<string> = (value, place) =>
-  typeof value === 'string' && value.length <= maxText && value.isWellFormed() && !value.includes('\0') ? value : note(place, 'a text is expected', '')
+  typeof value === 'string' && value.length <= maxText && value.isWellFormed() && !value.includes('\0')
+    ? value
+    : note(place, 'a text is expected', '')
 const name: Read<string> = (value, place) => (value === '' ? note(place, 'a text is expected', '') : text(value, place))
 const looseText: Read<string> = (value, place) => (isAbsent(value) ? '' : text(value, place))
 /** A version is often written without quotes. */
-const version: Read<string> = (value, place) => (typeof value === 'number' || typeof value === 'bigint' ? String(value) : name(value, place))
-const flag: Read<boolean> = (value, place) => (isAbsent(value) ? false : typeof value === 'boolean' ? value : note(place, 'true or false is expected', false))
+const version: Read<string> = (value, place) =>
+  typeof value === 'number' || typeof value === 'bigint' ? String(value) : name(value, place)
+const flag: Read<boolean> = (value, place) =>
+  isAbsent(value) ? false : typeof value === 'boolean' ? value : note(place, 'true or false is expected', false)
 
 const list =
   <A>(item: Read<A>, max: number, min = 0): Read<readonly A[]> =>
@@ -96,16 +111,25 @@ const features = list<Feature>((value, place) => {
 
 /** Reads a source: `sourceRef`, or the address that older bundles have. */
 const sourceOf = (given: FreeObject, place: Place): SourceRef => {
-  if (isAbsent(given['sourceRef']) && !isAbsent(given['url'])) return completedSource({ kind: 'Legacy', name: at(name, given, 'url', place) })
+  if (isAbsent(given['sourceRef']) && !isAbsent(given['url']))
+    return completedSource({ kind: 'Legacy', name: at(name, given, 'url', place) })
   const ref = at(table, given, 'sourceRef', place)
   const inside = below(place, 'sourceRef')
   const part = (key: string): string => at(looseText, ref, key, inside)
-  return completedSource({ apiGroup: part('apiGroup'), kind: part('kind'), namespace: part('namespace'), name: at(name, ref, 'name', inside) })
+  return completedSource({
+    apiGroup: part('apiGroup'),
+    kind: part('kind'),
+    namespace: part('namespace'),
+    name: at(name, ref, 'name', inside),
+  })
 }
 
 const versionOf: Read<BundleVersion> = (value, place) => {
   const given = table(value, place)
-  const [valuesFile, licenseKeyPath] = [at(looseText, given, 'valuesFile', place), at(looseText, given, 'licenseKeyPath', place)]
+  const [valuesFile, licenseKeyPath] = [
+    at(looseText, given, 'valuesFile', place),
+    at(looseText, given, 'licenseKeyPath', place),
+  ]
   return {
     version: at(version, given, 'version', place),
     ...(at(flag, given, 'selected', place) ? { selected: true } : {}),
@@ -132,7 +156,11 @@ const chartOf: Read<BundleChart> = (value, place) => {
 
 const bundleRef: Read<ChartRef> = (value, place) => {
   const given = table(value, place)
-  return { name: at(name, given, 'name', place), version: isAbsent(given['version']) ? '' : at(version, given, 'version', place), source: sourceOf(given, place) }
+  return {
+    name: at(name, given, 'name', place),
+    version: isAbsent(given['version']) ? '' : at(version, given, 'version', place),
+    source: sourceOf(given, place),
+  }
 }
 
 const packageOf = (value: Json | undefined, place: Place): BundlePackage | undefined => {
@@ -143,7 +171,11 @@ const packageOf = (value: Json | undefined, place: Place): BundlePackage | undef
   if (kinds[0] === 'bundle') return { kind: 'bundle', bundle: at(bundleRef, given, 'bundle', place) }
   const choice = at(table, given, 'oneOf', place)
   const inside = below(place, 'oneOf')
-  return { kind: 'oneOf', description: at(looseText, choice, 'description', inside), bundles: at(list(bundleRef, maxChoices, 1), choice, 'bundles', inside) }
+  return {
+    kind: 'oneOf',
+    description: at(looseText, choice, 'description', inside),
+    bundles: at(list(bundleRef, maxChoices, 1), choice, 'bundles', inside),
+  }
 }
 
 /** Reports whether an object is a bundle. */
@@ -152,7 +184,7 @@ const isBundle = (object: Json): boolean => {
   return kind === 'Bundle' && typeof apiVersion === 'string' && bundleGroups.has(apiVersion.split('/')[0] ?? '')
 }
 
-/** Reads the object of kind `Bundle`. Left gives the positions of invalid values. */
+/** Reads the object of kind `Bundle`. Left gives the positions of invalid values. @internal */
 export const readBundle = (object: FreeObject): Either<string, Bundle> => {
   const problems: string[] = []
   const root: Place = { at: 'spec', problems }
@@ -181,10 +213,15 @@ export const firstBundle = (objects: readonly Json[]): Either<string, Bundle | u
 }
 
 /** Returns the reference to a resolved chart, as used on the wire. */
-export const versionedRef = ({ ref }: Pick<FetchedChart, 'ref'>): VersionedRef => ({ name: ref.name, version: ref.version, sourceRef: ref.source })
+export const versionedRef = ({ ref }: Pick<FetchedChart, 'ref'>): VersionedRef => ({
+  name: ref.name,
+  version: ref.version,
+  sourceRef: ref.source,
+})
 
 /** Returns the version that describes a card: the selected one, else the first. */
-export const shownVersion = (chart: BundleChart): string => (chart.versions.find(({ selected }) => selected === true) ?? chart.versions[0])?.version ?? ''
+export const shownVersion = (chart: BundleChart): string =>
+  (chart.versions.find(({ selected }) => selected === true) ?? chart.versions[0])?.version ?? ''
 
 const optionOf = ({ version, selected, valuesFile, valuesPatch }: BundleVersion): VersionOption => ({
   version,
@@ -196,8 +233,8 @@ const optionsOf = (versions: readonly BundleVersion[]): readonly VersionOption[]
   versions.length === 1 ? versions.map((each) => ({ ...optionOf(each), selected: true })) : versions.map(optionOf)
 
 /**
- * Returns the card of a chart in a bundle. Only packages that the requested bundle names itself can be required; those of a
- * nested bundle depend on the choice of that bundle.
+ * Returns the card of a chart in a bundle. Only packages that the requested bundle names itself can be required; those
+ * of a nested bundle depend on the choice of that bundle.
  * @param level 0 in the requested bundle, 1 in those that it names, and so on.
  */
 export const chartCard = (bundle: Bundle, chart: BundleChart, shown: FetchedChart, level: number): ChartCard => {
@@ -215,12 +252,20 @@ export const chartCard = (bundle: Bundle, chart: BundleChart, shown: FetchedChar
   }
 }
 
-/** Returns the view of a bundle, with the cards of its packages in order. Its chart describes it; the bundle may fill in what the chart omits. */
-export const bundleOptionView = (fetched: FetchedChart, bundle: Bundle, packages: readonly PackageCard[]): BundleOptionView => ({
+/**
+ * Returns the view of a bundle, with the cards of its packages in order. Its chart describes it; the bundle may fill in
+ * what the chart omits.
+ */
+export const bundleOptionView = (
+  fetched: FetchedChart,
+  bundle: Bundle,
+  packages: readonly PackageCard[],
+): BundleOptionView => ({
   ...bundle.descriptor,
   ...descriptorOf(fetched.chart.metadata),
   ...versionedRef(fetched),
-  displayName: bundle.displayName === '' ? humanised(bundle.name === '' ? fetched.ref.name : bundle.name) : bundle.displayName,
+  displayName:
+    bundle.displayName === '' ? humanised(bundle.name === '' ? fetched.ref.name : bundle.name) : bundle.displayName,
   ...(bundle.features.length === 0 ? {} : { features: bundle.features }),
   packages,
 })
@@ -239,5 +284,10 @@ export const singleChartView = (fetched: FetchedChart): BundleOptionView => {
     required: true,
     selected: true,
   }
-  return { ...descriptor, ...versionedRef(fetched), displayName: humanised(fetched.ref.name), packages: [{ chart: card }] }
+  return {
+    ...descriptor,
+    ...versionedRef(fetched),
+    displayName: humanised(fetched.ref.name),
+    packages: [{ chart: card }],
+  }
 }

@@ -11,7 +11,8 @@ const maxItems = 50
 const textOf = (value: Json | undefined, max = maxText): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= max && value.isWellFormed() ? value : undefined
 
-const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]).slice(0, maxItems) : [])
+const listOf = (value: Json | undefined): readonly Json[] =>
+  Array.isArray(value) ? (value as readonly Json[]).slice(0, maxItems) : []
 
 /** Returns an address if it is a plain web address: no `javascript:`, no `data:`. */
 const webAddress = (value: Json | undefined): string | undefined => {
@@ -37,7 +38,11 @@ export const pictureTypeOf = (name: string): string | undefined => {
   return extension !== undefined && Object.hasOwn(iconTypes, extension) ? iconTypes[extension] : undefined
 }
 
-/** Returns a picture by its address, which is never fetched: the type comes from a `data:` URI or from the extension. */
+/**
+ * Returns a picture by its address, which is never fetched: the type comes from a `data:` URI or from the extension.
+ *
+ * @internal
+ */
 export const iconOf = (value: Json | undefined): Icon | undefined => {
   const text = textOf(value, maxIcon)
   if (text === undefined) return undefined
@@ -62,7 +67,10 @@ const contactOf = (value: Json): readonly Contact[] => {
 }
 
 const linksOf = (metadata: FreeObject): readonly Link[] =>
-  [{ description: 'website', at: metadata['home'] }, ...listOf(metadata['sources']).map((at) => ({ description: 'source', at }))].flatMap(({ description, at }) => {
+  [
+    { description: 'website', at: metadata['home'] },
+    ...listOf(metadata['sources']).map((at) => ({ description: 'source', at })),
+  ].flatMap(({ description, at }) => {
     const url = webAddress(at)
     return url === undefined ? [] : [{ description, url }]
   })
@@ -70,14 +78,20 @@ const linksOf = (metadata: FreeObject): readonly Link[] =>
 const orNothing = <K extends string, A>(key: K, items: readonly A[]): { readonly [key in K]?: readonly A[] } =>
   (items.length === 0 ? {} : { [key]: items }) as { readonly [key in K]?: readonly A[] }
 
-/** Returns the description in Chart.yaml. Addresses that are not web addresses, and values of the wrong type, are omitted. */
+/**
+ * Returns the description in Chart.yaml. Addresses that are not web addresses, and values of the wrong type, are
+ * omitted.
+ */
 export const descriptorOf = (metadata: FreeObject): PackageDescriptor => {
   const [type, description] = [textOf(metadata['type'], 64), textOf(metadata['description'])]
   return {
     ...definedFields({ type, description }),
     ...orNothing('icons', iconsOf(metadata)),
     ...orNothing('maintainers', listOf(metadata['maintainers']).flatMap(contactOf)),
-    ...orNothing('keywords', listOf(metadata['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
+    ...orNothing(
+      'keywords',
+      listOf(metadata['keywords']).flatMap((word) => textOf(word, 256) ?? []),
+    ),
     ...orNothing('links', linksOf(metadata)),
   }
 }
@@ -104,7 +118,10 @@ export const givenDescriptor = (spec: FreeObject): PackageDescriptor => {
     ...definedFields({ type, description }),
     ...orNothing('icons', listOf(spec['icons']).flatMap(givenIcon)),
     ...orNothing('maintainers', listOf(spec['maintainers']).flatMap(contactOf)),
-    ...orNothing('keywords', listOf(spec['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
+    ...orNothing(
+      'keywords',
+      listOf(spec['keywords']).flatMap((word) => textOf(word, 256) ?? []),
+    ),
     ...orNothing('links', listOf(spec['links']).flatMap(givenLink)),
     ...definedFields({ notes }),
   }

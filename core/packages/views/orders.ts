@@ -7,7 +7,14 @@ import type { Entropy } from '../../kernel/secret.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { ChartReader, OpenChart, OpenReaderFailure, ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/chart-cache.ts'
+import type {
+  ChartReader,
+  OpenChart,
+  OpenReaderFailure,
+  ReadChartDeps,
+  ReadChartFailure,
+  ReadChartInput,
+} from '../charts/chart-cache.ts'
 import { openReader, readChart } from '../charts/chart-cache.ts'
 import { atATime } from '../../kernel/concurrency.ts'
 import type { Chart, ChartFailure, ChartTexts, ChartTools, FetchedChart } from '../charts/ports.ts'
@@ -17,21 +24,34 @@ import type { ChartRef } from '../types.ts'
 import type { Bundle, BundlePackage } from './bundles.ts'
 import { bundleOptionView, chartCard, firstBundle, looksLikeBundle, shownVersion, singleChartView } from './bundles.ts'
 import type { GivenBundle } from './selections.ts'
-import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection, parseGivenBundle } from './selections.ts'
+import {
+  bundleSelections,
+  choicesOf,
+  maxBundleLevels,
+  maxBundles,
+  packageSelection,
+  parseGivenBundle,
+} from './selections.ts'
 import type { BundleOptionView, ChartSelection, Order, PackageCard } from './types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 export type BundleFailure = HelmFailure | Failure<'ChartRefused'>
 
 /** Returns the bundle of a chart; undefined if the chart is not a bundle. */
-export type FindBundle = (fetched: FetchedChart, reader: ChartReader, signal: AbortSignal) => Outcome<BundleFailure, Bundle | undefined>
+export type FindBundle = (
+  fetched: FetchedChart,
+  reader: ChartReader,
+  signal: AbortSignal,
+) => Outcome<BundleFailure, Bundle | undefined>
 
 /** In bytes; a bundle is a list of names, and longer templates are not parsed. */
 const maxTemplate = 256 * 1024
 
 const bundleTemplates = (chart: Chart): readonly string[] =>
   [...chart.files]
-    .filter(([path, bytes]) => path.startsWith('templates/') && !path.endsWith('/NOTES.txt') && bytes.length <= maxTemplate)
+    .filter(
+      ([path, bytes]) => path.startsWith('templates/') && !path.endsWith('/NOTES.txt') && bytes.length <= maxTemplate,
+    )
     .map(([, bytes]) => new TextDecoder().decode(bytes))
     .filter(looksLikeBundle)
 
@@ -39,8 +59,8 @@ const bundleTemplates = (chart: Chart): readonly string[] =>
 const bundleTexts = (manifest: string): readonly string[] => manifest.split(/^---[ \t\r]*$/m).filter(looksLikeBundle)
 
 /**
- * Searches a chart's own templates for a bundle. A chart is rendered only if its templates look like a bundle and are not
- * plain YAML; the values are the chart's defaults, the capabilities those of the cluster.
+ * Searches a chart's own templates for a bundle. A chart is rendered only if its templates look like a bundle and are
+ * not plain YAML; the values are the chart's defaults, the capabilities those of the cluster.
  */
 export const makeFindBundle = (deps: {
   readonly texts: Pick<ChartTexts, 'parseAll'>
@@ -48,7 +68,8 @@ export const makeFindBundle = (deps: {
   readonly helm: Pick<HelmRunner, 'template'>
 }): FindBundle => {
   const read = async ({ ref }: FetchedChart, sources: readonly string[]): ReturnType<FindBundle> => {
-    const unreadable = (why: string) => left(ChartRefused(`The bundle of the chart ${ref.name} ${ref.version} cannot be read: ${why}`))
+    const unreadable = (why: string) =>
+      left(ChartRefused(`The bundle of the chart ${ref.name} ${ref.version} cannot be read: ${why}`))
     const objects: Json[] = []
     for (const source of sources) {
       const parsed = await deps.texts.parseAll(new TextEncoder().encode(source))
@@ -68,7 +89,11 @@ export const makeFindBundle = (deps: {
       release: { namespace: 'default', name: 'bundle' },
       flags: { disableHooks: true },
     }
-    const rendered = await deps.helm.template(work, { archive: await deps.tools.pack(fetched.chart), values: undefined }, signal)
+    const rendered = await deps.helm.template(
+      work,
+      { archive: await deps.tools.pack(fetched.chart), values: undefined },
+      signal,
+    )
     return isLeft(rendered) ? rendered : read(fetched, bundleTexts(rendered.right.manifest))
   }
 }
@@ -95,7 +120,8 @@ interface Expansion {
   bundles: number
 }
 
-const keyOf = ({ name, version, source }: ChartRef): string => toWireJson([source.apiGroup, source.kind, source.namespace, source.name, name, version])
+const keyOf = ({ name, version, source }: ChartRef): string =>
+  toWireJson([source.apiGroup, source.kind, source.namespace, source.name, name, version])
 const called = ({ ref }: FetchedChart): string => `${ref.name} ${ref.version}`
 
 /** Attributes a failure to the bundle's author: a missing chart there is not the caller's error. */
@@ -104,30 +130,53 @@ const named = (owner: FetchedChart, ref: ChartRef, failure: ViewFailure): ViewFa
   return failure.tag === 'ChartMissing' ? ChartRefused(message) : { ...failure, message }
 }
 
-/** Expands bundles, including nested ones, with limits on depth, number and time; a bundle that contains itself is rejected. */
+/**
+ * Expands bundles, including nested ones, with limits on depth, number and time; a bundle that contains itself is
+ * rejected.
+ */
 const makeExpand = ({ open, find }: ViewDeps) => {
   const openNamed = async (owner: FetchedChart, ref: ChartRef, expansion: Expansion): Viewed<FetchedChart> => {
     expansion.charts += 1
-    if (expansion.charts > maxCharts) return left(ChartRefused(`A view may show ${maxCharts} charts; the bundle names more.`))
+    if (expansion.charts > maxCharts)
+      return left(ChartRefused(`A view may show ${maxCharts} charts; the bundle names more.`))
     const opened = await open(ref, expansion.reader, expansion.signal)
     return isLeft(opened) ? left(named(owner, ref, opened.left)) : opened
   }
 
-  const openBundle = async (owner: FetchedChart, ref: ChartRef, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
+  const openBundle = async (
+    owner: FetchedChart,
+    ref: ChartRef,
+    trail: readonly string[],
+    expansion: Expansion,
+  ): Viewed<BundleOptionView> => {
     expansion.bundles += 1
-    if (trail.length > maxBundleLevels) return left(ChartRefused(`Bundles may stand ${maxBundleLevels} levels deep in one another; those of ${called(owner)} stand deeper.`))
-    if (expansion.bundles > maxBundles) return left(ChartRefused(`A view may be made of ${maxBundles} bundles; there are more.`))
+    if (trail.length > maxBundleLevels)
+      return left(
+        ChartRefused(
+          `Bundles may stand ${maxBundleLevels} levels deep in one another; those of ${called(owner)} stand deeper.`,
+        ),
+      )
+    if (expansion.bundles > maxBundles)
+      return left(ChartRefused(`A view may be made of ${maxBundles} bundles; there are more.`))
     const opened = await openNamed(owner, ref, expansion)
     if (isLeft(opened)) return opened
     const key = keyOf(opened.right.ref)
     if (trail.includes(key)) return left(ChartRefused(`The bundle ${called(opened.right)} contains itself.`))
     const bundle = await find(opened.right, expansion.reader, expansion.signal)
     if (isLeft(bundle)) return bundle
-    if (bundle.right === undefined) return left(ChartRefused(`The bundle ${called(owner)} names ${called(opened.right)} as a bundle, which it is not.`))
+    if (bundle.right === undefined)
+      return left(
+        ChartRefused(`The bundle ${called(owner)} names ${called(opened.right)} as a bundle, which it is not.`),
+      )
     return expand(opened.right, bundle.right, [...trail, key], expansion)
   }
 
-  const openChoice = async (owner: FetchedChart, refs: readonly ChartRef[], trail: readonly string[], expansion: Expansion): Viewed<readonly BundleOptionView[]> => {
+  const openChoice = async (
+    owner: FetchedChart,
+    refs: readonly ChartRef[],
+    trail: readonly string[],
+    expansion: Expansion,
+  ): Viewed<readonly BundleOptionView[]> => {
     const views: BundleOptionView[] = []
     for (const ref of refs) {
       const view = await openBundle(owner, ref, trail, expansion)
@@ -137,28 +186,57 @@ const makeExpand = ({ open, find }: ViewDeps) => {
     return right(views)
   }
 
-  const cardOf = async (owner: FetchedChart, bundle: Bundle, each: BundlePackage, trail: readonly string[], expansion: Expansion): Viewed<PackageCard> => {
+  const cardOf = async (
+    owner: FetchedChart,
+    bundle: Bundle,
+    each: BundlePackage,
+    trail: readonly string[],
+    expansion: Expansion,
+  ): Viewed<PackageCard> => {
     if (each.kind === 'chart') {
       const { chart } = each
-      const shown = await openNamed(owner, { name: chart.name, version: shownVersion(chart), source: chart.source }, expansion)
+      const shown = await openNamed(
+        owner,
+        { name: chart.name, version: shownVersion(chart), source: chart.source },
+        expansion,
+      )
       return isLeft(shown) ? shown : right({ chart: chartCard(bundle, chart, shown.right, trail.length - 1) })
     }
     if (each.kind === 'bundle') {
-      return pipe(await openBundle(owner, each.bundle, trail, expansion), map((bundle) => ({ bundle })))
+      return pipe(
+        await openBundle(owner, each.bundle, trail, expansion),
+        map((bundle) => ({ bundle })),
+      )
     }
     const { description } = each
-    return pipe(await openChoice(owner, each.bundles, trail, expansion), map((bundles) => ({ oneOf: { description, bundles } })))
+    return pipe(
+      await openChoice(owner, each.bundles, trail, expansion),
+      map((bundles) => ({ oneOf: { description, bundles } })),
+    )
   }
 
   /** @param trail the enclosing bundles, ending with this one. */
-  const expand = async (fetched: FetchedChart, bundle: Bundle, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
-    const cards = await atATime(bundle.packages, trail.length === 1 ? fetchedAtATime : 1, (each) => cardOf(fetched, bundle, each, trail, expansion))
-    return pipe(cards, map((made) => bundleOptionView(fetched, bundle, made)))
+  const expand = async (
+    fetched: FetchedChart,
+    bundle: Bundle,
+    trail: readonly string[],
+    expansion: Expansion,
+  ): Viewed<BundleOptionView> => {
+    const cards = await atATime(bundle.packages, trail.length === 1 ? fetchedAtATime : 1, (each) =>
+      cardOf(fetched, bundle, each, trail, expansion),
+    )
+    return pipe(
+      cards,
+      map((made) => bundleOptionView(fetched, bundle, made)),
+    )
   }
   return expand
 }
 
-/** Returns the view of a chart: of its bundle with all its packages, or of the chart alone. `mostMs` limits the time that it takes. */
+/**
+ * Returns the view of a chart: of its bundle with all its packages, or of the chart alone. `mostMs` limits the time
+ * that it takes.
+ */
 export const makeViewBundle = (deps: ViewDeps & Pick<ReadChartDeps, 'memberClusters'>, mostMs = viewMs) => {
   const expand = makeExpand(deps)
   const view = async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
@@ -170,12 +248,17 @@ export const makeViewBundle = (deps: ViewDeps & Pick<ReadChartDeps, 'memberClust
     return expand(opened.right, bundle.right, [keyOf(opened.right.ref)], { reader, signal, charts: 0, bundles: 0 })
   }
 
-  return async (call: SignedInCall<never>, { grant, ref }: ReadChartInput): Outcome<OpenReaderFailure | ViewFailure, BundleOptionView> => {
+  return async (
+    call: SignedInCall<never>,
+    { grant, ref }: ReadChartInput,
+  ): Outcome<OpenReaderFailure | ViewFailure, BundleOptionView> => {
     const reader = await openReader(deps, call, grant)
     if (isLeft(reader)) return reader
     const { signal } = call
     const deadline = AbortSignal.timeout(mostMs)
-    const late = left(ChartSourceUnreachable(`Not everything that the chart names came within ${mostMs / 1000} seconds.`))
+    const late = left(
+      ChartSourceUnreachable(`Not everything that the chart names came within ${mostMs / 1000} seconds.`),
+    )
     try {
       const viewed = await view(ref, reader.right, AbortSignal.any([signal, deadline]))
       return isLeft(viewed) && deadline.aborted ? late : viewed
@@ -211,10 +294,16 @@ export interface OrderPackageInput extends ReadChartInput {
 /** Returns an order for one chart. Nothing is stored. */
 export const makeOrderPackage =
   (deps: OrderDeps) =>
-  async (call: SignedInCall<never>, input: OrderPackageInput): Outcome<ReadChartFailure | Failure<'OrderRefused'>, Order> => {
+  async (
+    call: SignedInCall<never>,
+    input: OrderPackageInput,
+  ): Outcome<ReadChartFailure | Failure<'OrderRefused'>, Order> => {
     const opened = await readChart(deps, call, input)
     if (isLeft(opened)) return opened
-    return pipe(packageSelection(opened.right, input), map((selection) => orderOf(deps, selection.releaseName, [selection])))
+    return pipe(
+      packageSelection(opened.right, input),
+      map((selection) => orderOf(deps, selection.releaseName, [selection])),
+    )
   }
 
 export interface OrderBundleInput {
@@ -224,14 +313,24 @@ export interface OrderBundleInput {
   readonly licenseKey: string | undefined
 }
 
-/** Returns an order for the choices in a bundle view. Resources, waits and licence keys are the author's, from the chart. */
+/**
+ * Returns an order for the choices in a bundle view. Resources, waits and licence keys are the author's, from the
+ * chart.
+ */
 export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle }) => {
-  const authorOf = async (view: BundleOptionView, reader: ChartReader, signal: AbortSignal): Outcome<ViewFailure, Bundle | undefined> => {
+  const authorOf = async (
+    view: BundleOptionView,
+    reader: ChartReader,
+    signal: AbortSignal,
+  ): Outcome<ViewFailure, Bundle | undefined> => {
     const opened = await deps.open({ name: view.name, version: view.version, source: view.sourceRef }, reader, signal)
     return isLeft(opened) ? opened : deps.find(opened.right, reader, signal)
   }
 
-  return async (call: SignedInCall<never>, { grant, view: given, licenseKey }: OrderBundleInput): Outcome<OpenReaderFailure | ViewFailure | Failure<'OrderRefused'>, Order> => {
+  return async (
+    call: SignedInCall<never>,
+    { grant, view: given, licenseKey }: OrderBundleInput,
+  ): Outcome<OpenReaderFailure | ViewFailure | Failure<'OrderRefused'>, Order> => {
     const view = parseGivenBundle(given)
     if (isLeft(view)) return view
     const reader = await openReader(deps, call, grant)
@@ -244,6 +343,9 @@ export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle })
       if (isLeft(author)) return author
       if (author.right !== undefined) authors.set(bundle, author.right)
     }
-    return pipe(bundleSelections(choices.right, authors, licenseKey), map((items) => orderOf(deps, view.right.name, items)))
+    return pipe(
+      bundleSelections(choices.right, authors, licenseKey),
+      map((items) => orderOf(deps, view.right.name, items)),
+    )
   }
 }

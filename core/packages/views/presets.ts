@@ -19,19 +19,26 @@ export interface ChartPreset {
   readonly values: FreeObject
 }
 
-/** Reads an object of either kind; undefined if it has no name. Missing fields are empty. */
+/** Reads an object of either kind; undefined if it has no name. Missing fields are empty. @internal */
 export const readPreset = (object: FreeObject): ChartPreset | undefined => {
   const metadata = asTable(object['metadata'])
   const name: Json | undefined = metadata?.['name']
   if (typeof name !== 'string' || name === '') return undefined
-  return { name, labels: asTable(metadata?.['labels']) ?? {}, values: asTable(asTable(object['spec'])?.['values']) ?? {} }
+  return {
+    name,
+    labels: asTable(metadata?.['labels']) ?? {},
+    values: asTable(asTable(object['spec'])?.['values']) ?? {},
+  }
 }
 
-const byName = (one: ChartPreset, other: ChartPreset): number => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)
+const byName = (one: ChartPreset, other: ChartPreset): number =>
+  one.name < other.name ? -1 : one.name > other.name ? 1 : 0
 
 /**
  * Returns the presets in force, lowest precedence first: the selected ones of the cluster, by name, then those of the
  * namespace. A preset of the namespace hides one of the cluster with the same name, regardless of its own labels.
+ *
+ * @internal
  */
 export const presetsInForce = (
   cluster: readonly ChartPreset[],
@@ -45,14 +52,15 @@ export const presetsInForce = (
   return [...selected.filter(({ name }) => !hidden.has(name)).sort(byName), ...[...own].sort(byName)]
 }
 
-/** Merges presets over a chart's values, in order. */
+/** Merges presets over a chart's values, in order. @internal */
 export const withPresets = (values: FreeObject, presets: readonly ChartPreset[]): FreeObject =>
   presets.reduce((merged, preset) => mergeTables(merged, preset.values), values)
 
 type Labels = Readonly<Record<string, Json | undefined>>
 type Test = (labels: Labels) => boolean
 
-const valueOf = (labels: Labels, key: string): Json | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined)
+const valueOf = (labels: Labels, key: string): Json | undefined =>
+  Object.hasOwn(labels, key) ? labels[key] : undefined
 
 const expressionTest = (given: FreeObject): Test | undefined => {
   const { key, operator, values } = given
@@ -76,14 +84,22 @@ const expressionTest = (given: FreeObject): Test | undefined => {
 /**
  * Returns a test for a Kubernetes label selector (`matchLabels`, `matchExpressions`; an empty one matches everything).
  * Undefined if it is not a selector.
+ *
+ * @internal
  */
 export const labelTest = (selector: FreeObject): Test | undefined => {
   const { matchLabels = {}, matchExpressions = [] } = selector
   const pairs = asTable(matchLabels ?? {})
-  const expressions = Array.isArray(matchExpressions ?? []) ? ((matchExpressions ?? []) as readonly Json[]).map(asTable) : undefined
+  const expressions = Array.isArray(matchExpressions ?? [])
+    ? ((matchExpressions ?? []) as readonly Json[]).map(asTable)
+    : undefined
   if (pairs === undefined || expressions === undefined) return undefined
   const tests = [
-    ...entriesOf(pairs).map(([key, value]): Test => (labels) => valueOf(labels, key) === value),
+    ...entriesOf(pairs).map(
+      ([key, value]): Test =>
+        (labels) =>
+          valueOf(labels, key) === value,
+    ),
     ...expressions.map((each) => (each === undefined ? undefined : expressionTest(each))),
   ]
   const known = tests.filter((test) => test !== undefined)
@@ -114,15 +130,27 @@ const readObject = (answer: ClusterAnswer, what: string): Either<PresetFailure, 
   if (answer.status === 404) return right(undefined)
   if (answer.status === 403) return left(PresetsRefused(`The cluster does not let you read ${what}.`))
   const object = answer.status === 200 ? asTable(answer.json as Json) : undefined
-  return object === undefined ? left(ClusterUnreachable(`The cluster answered ${answer.status} when asked for ${what}.`)) : right(object)
+  return object === undefined
+    ? left(ClusterUnreachable(`The cluster answered ${answer.status} when asked for ${what}.`))
+    : right(object)
 }
 
-const ask = async (cluster: MemberCluster, target: string, what: string, signal: AbortSignal): Found<FreeObject | undefined> => {
+const ask = async (
+  cluster: MemberCluster,
+  target: string,
+  what: string,
+  signal: AbortSignal,
+): Found<FreeObject | undefined> => {
   const answer = await cluster.request({ method: 'GET', target, limitBytes: maxBytes }, signal)
   return isLeft(answer) ? answer : readObject(answer.right, what)
 }
 
-const listPresets = async (cluster: MemberCluster, collection: string, what: string, signal: AbortSignal): Found<readonly ChartPreset[]> => {
+const listPresets = async (
+  cluster: MemberCluster,
+  collection: string,
+  what: string,
+  signal: AbortSignal,
+): Found<readonly ChartPreset[]> => {
   const found: ChartPreset[] = []
   let after = ''
   for (let page = 0; page < maxPages; page += 1) {
@@ -139,14 +167,29 @@ const listPresets = async (cluster: MemberCluster, collection: string, what: str
 }
 
 /** Returns the selector of a variant; undefined for a variant that selects nothing. */
-const selectorOf = async (cluster: MemberCluster, wish: VariantWish, signal: AbortSignal): Found<FreeObject | undefined> => {
+const selectorOf = async (
+  cluster: MemberCluster,
+  wish: VariantWish,
+  signal: AbortSignal,
+): Found<FreeObject | undefined> => {
   const group = wish.group === 'core' ? '' : wish.group
-  const resource = await makeApiResources(cluster, signal).complete({ group, version: '', name: wish.name, kind: wish.kind, scope: '' })
+  const resource = await makeApiResources(cluster, signal).complete({
+    group,
+    version: '',
+    name: wish.name,
+    kind: wish.kind,
+    scope: '',
+  })
   if (isLeft(resource)) return resource
   const { version, name } = resource.right
   const asked = `${wish.name || wish.kind}${group === '' ? '' : `.${group}`}`
   if (version === '' || name === '') return left(VariantMissing(`The cluster serves no resource ${asked}.`))
-  const editor = await ask(cluster, `${editors}/${encodeURIComponent(`${group || 'core'}-${version}-${name}`)}`, 'ResourceEditors', signal)
+  const editor = await ask(
+    cluster,
+    `${editors}/${encodeURIComponent(`${group || 'core'}-${version}-${name}`)}`,
+    'ResourceEditors',
+    signal,
+  )
   if (isLeft(editor)) return editor
   const listed = asTable(editor.right?.['spec'])?.['variants']
   const variants = (Array.isArray(listed) ? (listed as readonly Json[]) : []).map(asTable)
@@ -155,18 +198,29 @@ const selectorOf = async (cluster: MemberCluster, wish: VariantWish, signal: Abo
   return right(asTable(variant['selector']))
 }
 
-/** Returns the presets of a variant, lowest precedence first; everything is read as the caller. */
-export const findPresets = async (cluster: MemberCluster, wish: VariantWish, signal: AbortSignal): Found<readonly ChartPreset[]> => {
+/** Returns the presets of a variant, lowest precedence first; everything is read as the caller. @internal */
+export const findPresets = async (
+  cluster: MemberCluster,
+  wish: VariantWish,
+  signal: AbortSignal,
+): Found<readonly ChartPreset[]> => {
   const selector = await selectorOf(cluster, wish, signal)
   if (isLeft(selector)) return selector
   if (selector.right === undefined) return right([])
   const isSelected = labelTest(selector.right)
-  if (isSelected === undefined) return left(VariantMissing(`The selector of the variant ${wish.variant} cannot be read.`))
+  if (isSelected === undefined)
+    return left(VariantMissing(`The selector of the variant ${wish.variant} cannot be read.`))
   const ofCluster = await listPresets(cluster, 'clusterchartpresets', 'ClusterChartPresets', signal)
   if (isLeft(ofCluster)) return ofCluster
   const inNamespace = `namespaces/${encodeURIComponent(wish.namespace)}/chartpresets`
-  const ofNamespace = wish.namespace === '' ? right([]) : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
-  return pipe(ofNamespace, map((presets) => presetsInForce(ofCluster.right, presets, isSelected)))
+  const ofNamespace =
+    wish.namespace === ''
+      ? right([])
+      : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
+  return pipe(
+    ofNamespace,
+    map((presets) => presetsInForce(ofCluster.right, presets, isSelected)),
+  )
 }
 
 export interface GetChartValuesInput extends ReadChartInput {
@@ -175,13 +229,20 @@ export interface GetChartValuesInput extends ReadChartInput {
 }
 
 /** Returns the default values of a chart, with the presets of a variant merged over them. */
-export const makeGetChartValues = (deps: ReadChartDeps) =>
-  async (call: SignedInCall<never>, { grant, ref, wish }: GetChartValuesInput): Outcome<ReadChartFailure | PresetFailure, FreeObject> => {
+export const makeGetChartValues =
+  (deps: ReadChartDeps) =>
+  async (
+    call: SignedInCall<never>,
+    { grant, ref, wish }: GetChartValuesInput,
+  ): Outcome<ReadChartFailure | PresetFailure, FreeObject> => {
     const reader = await openReader(deps, call, grant)
     if (isLeft(reader)) return reader
     const fetched = await deps.open(ref, reader.right, call.signal)
     if (isLeft(fetched)) return fetched
     const { values } = fetched.right.chart
     if (wish.variant === '') return right(values)
-    return pipe(await findPresets(reader.right.cluster, wish, call.signal), map((found) => withPresets(values, found)))
+    return pipe(
+      await findPresets(reader.right.cluster, wish, call.signal),
+      map((found) => withPresets(values, found)),
+    )
   }

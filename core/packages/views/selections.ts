@@ -24,14 +24,25 @@ export const maxBundles = 20
 const maxItems = 200
 
 const checkedName = (name: string): Judged<string> => {
-  if (name.length > maxReleaseName) return left(OrderRefused(`The release name ${name.slice(0, 100)} is longer than ${maxReleaseName} characters.`))
-  return releaseName.test(name) ? right(name) : left(OrderRefused(`${toWireJson(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`))
+  if (name.length > maxReleaseName)
+    return left(OrderRefused(`The release name ${name.slice(0, 100)} is longer than ${maxReleaseName} characters.`))
+  return releaseName.test(name)
+    ? right(name)
+    : left(
+        OrderRefused(
+          `${toWireJson(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`,
+        ),
+      )
 }
 
 /** Returns the selection for one chart outside a bundle. */
 export const packageSelection = (
   fetched: FetchedChart,
-  wish: { readonly releaseName: string | undefined; readonly namespace: string | undefined; readonly values: FreeObject | undefined },
+  wish: {
+    readonly releaseName: string | undefined
+    readonly namespace: string | undefined
+    readonly values: FreeObject | undefined
+  },
 ): Judged<ChartSelection> => {
   const name = checkedName(wish.releaseName ?? fetched.ref.name)
   if (isLeft(name)) return name
@@ -56,27 +67,38 @@ export interface ChosenChart {
 }
 
 const chosenVersions = (card: ChartCard): Judged<readonly VersionOption[]> => {
-  const selected = card.versions.length === 1 ? card.versions : card.versions.filter((version) => version.selected === true)
+  const selected =
+    card.versions.length === 1 ? card.versions : card.versions.filter((version) => version.selected === true)
   if (selected.length === 0) return left(OrderRefused(`Select a version of ${card.name}.`))
-  if (selected.length > 1 && card.multiSelect !== true) return left(OrderRefused(`Select one version of ${card.name}, not ${selected.length}.`))
+  if (selected.length > 1 && card.multiSelect !== true)
+    return left(OrderRefused(`Select one version of ${card.name}, not ${selected.length}.`))
   return right(selected)
 }
 
 const isChosen = (card: ChartCard): boolean => card.required === true || card.selected === true
 
 /**
- * Returns the choices in a bundle and its nested bundles in install order: the order of the view, with a nested bundle at
- * its position. Rejects missing and excess choices.
+ * Returns the choices in a bundle and its nested bundles in install order: the order of the view, with a nested bundle
+ * at its position. Rejects missing and excess choices.
  */
 export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]> => {
   let bundles = 0
   const charts: ChosenChart[] = []
   const walk = (within: BundleOptionView, level: number): Judged<void> => {
-    if (level > maxBundleLevels) return left(OrderRefused(`Bundles may stand ${maxBundleLevels} levels deep in one another.`))
+    if (level > maxBundleLevels)
+      return left(OrderRefused(`Bundles may stand ${maxBundleLevels} levels deep in one another.`))
     bundles += 1
     if (bundles > maxBundles) return left(OrderRefused(`An order may be made of ${maxBundles} bundles.`))
     for (const card of within.packages) {
-      if ('oneOf' in card) return left(OrderRefused(`Choose one of the bundles ${card.oneOf.bundles.map(({ name }) => name).join(', ').slice(0, 500)} in ${within.name}.`))
+      if ('oneOf' in card)
+        return left(
+          OrderRefused(
+            `Choose one of the bundles ${card.oneOf.bundles
+              .map(({ name }) => name)
+              .join(', ')
+              .slice(0, 500)} in ${within.name}.`,
+          ),
+        )
       const walked = 'bundle' in card ? walk(card.bundle, level + 1) : choose(card.chart, within)
       if (isLeft(walked)) return walked
     }
@@ -89,20 +111,36 @@ export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]
     charts.push({ card, versions: versions.right, within })
     return right(undefined)
   }
-  return pipe(walk(view, 0), map(() => charts))
+  return pipe(
+    walk(view, 0),
+    map(() => charts),
+  )
 }
 
 /** Returns what the author's bundle says about one version of a chart; undefined if it does not name it. */
 const authorsVersion = (bundle: Bundle | undefined, card: ChartCard, version: string): BundleVersion | undefined =>
   bundle?.packages
-    .flatMap((each) => (each.kind === 'chart' && each.chart.name === card.name && isSameSource(each.chart.source, card.sourceRef) ? each.chart.versions : []))
+    .flatMap((each) =>
+      each.kind === 'chart' && each.chart.name === card.name && isSameSource(each.chart.source, card.sourceRef)
+        ? each.chart.versions
+        : [],
+    )
     .find((each) => each.version === version)
 
-const patchWith = (option: VersionOption, licenseKeyPath: string | undefined, licenseKey: string | undefined): Judged<Json | undefined> => {
+const patchWith = (
+  option: VersionOption,
+  licenseKeyPath: string | undefined,
+  licenseKey: string | undefined,
+): Judged<Json | undefined> => {
   const patch = option.valuesPatch ?? undefined
-  if (patch !== undefined && !Array.isArray(patch)) return left(OrderRefused('A valuesPatch must be a list of operations.'))
-  if (licenseKeyPath === undefined || licenseKey === undefined || licenseKey === '') return right(patch === undefined ? undefined : plainJson(patch))
-  return right([...((patch ?? []) as readonly Json[]).map(plainJson), { op: 'replace', path: licenseKeyPath, value: licenseKey }])
+  if (patch !== undefined && !Array.isArray(patch))
+    return left(OrderRefused('A valuesPatch must be a list of operations.'))
+  if (licenseKeyPath === undefined || licenseKey === undefined || licenseKey === '')
+    return right(patch === undefined ? undefined : plainJson(patch))
+  return right([
+    ...((patch ?? []) as readonly Json[]).map(plainJson),
+    { op: 'replace', path: licenseKeyPath, value: licenseKey },
+  ])
 }
 
 /** Characters of a version that are invalid in a release name become `-`. */
@@ -161,7 +199,10 @@ const unmistakable = (items: readonly ChartSelection[]): Judged<readonly ChartSe
   const seen = new Set<string>()
   for (const { namespace, releaseName: name } of items) {
     const key = `${namespace}/${name}`
-    if (seen.has(key)) return left(OrderRefused(`Two charts of the order would both be the release ${name} in the namespace ${namespace}.`))
+    if (seen.has(key))
+      return left(
+        OrderRefused(`Two charts of the order would both be the release ${name} in the namespace ${namespace}.`),
+      )
     seen.add(key)
   }
   return right(items)
@@ -214,10 +255,22 @@ const cardsOf = ({ chart, bundle, oneOf }: GivenPackage): readonly PackageCard[]
       ...definedFields({ selected: isSelected, valuesFile, valuesPatch }),
     }))
     const flags = { multiSelect: multiSelect === true, required: required === true, selected: selected === true }
-    return [{ chart: { name, sourceRef: completedSource(sourceRef), ...definedFields({ namespace }), versions: options, ...flags } }]
+    return [
+      {
+        chart: {
+          name,
+          sourceRef: completedSource(sourceRef),
+          ...definedFields({ namespace }),
+          versions: options,
+          ...flags,
+        },
+      },
+    ]
   }
   if (bundle !== undefined) return [{ bundle: viewOf(bundle) }]
-  return oneOf === undefined ? [] : [{ oneOf: { description: oneOf.description ?? '', bundles: oneOf.bundles.map(viewOf) } }]
+  return oneOf === undefined
+    ? []
+    : [{ oneOf: { description: oneOf.description ?? '', bundles: oneOf.bundles.map(viewOf) } }]
 }
 
 const viewOf = ({ name, version, sourceRef, packages }: GivenBundle): BundleOptionView => ({
@@ -235,6 +288,11 @@ const isUnambiguous = ({ packages }: GivenBundle): boolean =>
     return isOne && [...(bundle === undefined ? [] : [bundle]), ...(oneOf?.bundles ?? [])].every(isUnambiguous)
   })
 
-/** Returns the parts of a client's bundle that an order depends on. Failure: OrderRefused if a package is not exactly one of the three. */
+/**
+ * Returns the parts of a client's bundle that an order depends on. Failure: OrderRefused if a package is not exactly
+ * one of the three.
+ */
 export const parseGivenBundle = (given: GivenBundle): Either<Failure<'OrderRefused'>, BundleOptionView> =>
-  isUnambiguous(given) ? right(viewOf(given)) : left(OrderRefused('packages: each must have exactly one of chart, bundle and oneOf.'))
+  isUnambiguous(given)
+    ? right(viewOf(given))
+    : left(OrderRefused('packages: each must have exactly one of chart, bundle and oneOf.'))

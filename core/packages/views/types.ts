@@ -5,7 +5,10 @@ import type { SourceRef } from '../types.ts'
 /** API version of views and orders on the wire. */
 export const viewsApiVersion = 'releases.x-helm.dev/v1alpha1'
 
-/** `PackageDescriptor`: the description of a chart or bundle, for display. All of it comes from the author and is untrusted. */
+/**
+ * `PackageDescriptor`: the description of a chart or bundle, for display. All of it comes from the author and is
+ * untrusted.
+ */
 export interface PackageDescriptor {
   readonly type?: string
   readonly description?: string

@@ -7,7 +7,16 @@ import { isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import { secondOf } from '../month.ts'
 import type { ResourceAmount, UnixSeconds } from '../types.ts'
 import { usageProducts } from '../types.ts'
-import type { EventRefusal, ObjectChange, ObjectChangeType, ObjectIdentity, ObservedNamespace, ReportedEvent, UsageEvent, UsageEventType } from './types.ts'
+import type {
+  EventRefusal,
+  ObjectChange,
+  ObjectChangeType,
+  ObjectIdentity,
+  ObservedNamespace,
+  ReportedEvent,
+  UsageEvent,
+  UsageEventType,
+} from './types.ts'
 import { eventTypes, objectChangeTypes } from './types.ts'
 
 /** The most events of one request or message. */
@@ -15,7 +24,7 @@ export const maxEvents = 1000
 /** An event may be reported this long after its time. */
 export const maxAgeDays = 35
 /** The clock of a sender may be this much ahead of the database's. */
-export const maxAheadSeconds = 300
+const maxAheadSeconds = 300
 const maxAmount = 1_000_000_000
 const maxReplicas = 1_000_000
 const maxDetails = 100
@@ -27,7 +36,8 @@ const earliestCreation = Date.UTC(2000, 0, 1) / 1000
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const apiGroup = /^(?=.{0,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)?$/
 const controls = /\p{Cc}/u
-const isObjectName = (name: unknown): name is string => typeof name === 'string' && name !== '' && name.length <= 253 && !controls.test(name)
+const isObjectName = (name: unknown): name is string =>
+  typeof name === 'string' && name !== '' && name.length <= 253 && !controls.test(name)
 const kindName = /^[A-Za-z][A-Za-z0-9]{0,62}$/
 
 type Parsed<A> = Either<EventRefusal, A>
@@ -37,8 +47,10 @@ const invalid = (message: string): Parsed<never> => left({ reason: 'invalid', me
 const parseTime = (text: string, now: Date): Parsed<UnixSeconds> => {
   const at = parseInstant(text)
   if (at === undefined) return invalid('time must be an RFC 3339 instant.')
-  if (at.getTime() > now.getTime() + maxAheadSeconds * 1000) return left({ reason: 'too-early', message: `time is more than ${maxAheadSeconds} seconds ahead.` })
-  if (at.getTime() < laterByDays(now, -maxAgeDays).getTime()) return left({ reason: 'too-late', message: `time is more than ${maxAgeDays} days ago.` })
+  if (at.getTime() > now.getTime() + maxAheadSeconds * 1000)
+    return left({ reason: 'too-early', message: `time is more than ${maxAheadSeconds} seconds ahead.` })
+  if (at.getTime() < laterByDays(now, -maxAgeDays).getTime())
+    return left({ reason: 'too-late', message: `time is more than ${maxAgeDays} days ago.` })
   return right(secondOf(at))
 }
 
@@ -56,7 +68,8 @@ const parseUid = (name: string, text: string | undefined): Parsed<string> => {
   return uid !== undefined ? right(uid) : invalid(`${name} must be a UUID.`)
 }
 
-const isOne = <A extends string>(words: readonly A[], text: string | undefined): text is A => (words as readonly (string | undefined)[]).includes(text)
+const isOne = <A extends string>(words: readonly A[], text: string | undefined): text is A =>
+  (words as readonly (string | undefined)[]).includes(text)
 
 const parseIdentity = (event: ReportedEvent, at: UnixSeconds): Parsed<ObjectIdentity> => {
   const { product, group, kind, namespace, name } = event
@@ -70,26 +83,47 @@ const parseIdentity = (event: ReportedEvent, at: UnixSeconds): Parsed<ObjectIden
   const namespaceUid = parseUid('namespaceUID', event.namespaceUID)
   if (isLeft(namespaceUid)) return namespaceUid
   const createdAt = parseCreation(event.createdAt, at)
-  return isLeft(createdAt) ? createdAt : right({ product, group, kind, namespace, name, uid: uid.right, namespaceUid: namespaceUid.right, createdAt: createdAt.right })
+  return isLeft(createdAt)
+    ? createdAt
+    : right({
+        product,
+        group,
+        kind,
+        namespace,
+        name,
+        uid: uid.right,
+        namespaceUid: namespaceUid.right,
+        createdAt: createdAt.right,
+      })
 }
 
-const isWithin = (value: unknown, from: number, to: number): value is number => typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to
+const isWithin = (value: unknown, from: number, to: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to
 
 const parsePod = (pod: unknown): Parsed<FreeObject> => {
   const { milliCPU = 0, memoryMiB = 0, count = 1 } = isObject(pod) ? pod : {}
-  return isObject(pod) && isWithin(milliCPU, 0, maxAmount) && isWithin(memoryMiB, 0, maxAmount) && isWithin(count, 0, maxReplicas)
+  return isObject(pod) &&
+    isWithin(milliCPU, 0, maxAmount) &&
+    isWithin(memoryMiB, 0, maxAmount) &&
+    isWithin(count, 0, maxReplicas)
     ? right({ milliCpu: milliCPU, memoryMib: memoryMiB, count })
     : invalid('A pod of details has milliCPU, memoryMiB and count.')
 }
 
-const parseVolume = (at: UnixSeconds) => (volume: unknown): Parsed<FreeObject> => {
-  const { name, sizeMiB, createdAt } = isObject(volume) ? volume : {}
-  if (!isObjectName(name) || !isWithin(sizeMiB, 0, maxAmount)) return invalid('A volume of details has name, sizeMiB and createdAt.')
-  const created = parseCreation(typeof createdAt === 'string' ? createdAt : undefined, at)
-  return isLeft(created) ? created : right({ name, sizeMib: sizeMiB, createdAt: created.right })
-}
+const parseVolume =
+  (at: UnixSeconds) =>
+  (volume: unknown): Parsed<FreeObject> => {
+    const { name, sizeMiB, createdAt } = isObject(volume) ? volume : {}
+    if (!isObjectName(name) || !isWithin(sizeMiB, 0, maxAmount))
+      return invalid('A volume of details has name, sizeMiB and createdAt.')
+    const created = parseCreation(typeof createdAt === 'string' ? createdAt : undefined, at)
+    return isLeft(created) ? created : right({ name, sizeMib: sizeMiB, createdAt: created.right })
+  }
 
-const parseEach = (items: readonly unknown[], parse: (item: unknown) => Parsed<FreeObject>): Parsed<readonly FreeObject[]> => {
+const parseEach = (
+  items: readonly unknown[],
+  parse: (item: unknown) => Parsed<FreeObject>,
+): Parsed<readonly FreeObject[]> => {
   if (items.length > maxDetails) return invalid(`details has at most ${maxDetails} pods and ${maxDetails} volumes.`)
   const parsed: FreeObject[] = []
   for (const item of items) {
@@ -100,14 +134,17 @@ const parseEach = (items: readonly unknown[], parse: (item: unknown) => Parsed<F
   return right(parsed)
 }
 
-const sumOf = (pods: readonly FreeObject[], measure: 'milliCpu' | 'memoryMib'): number => pods.reduce((sum, pod) => sum + Number(pod[measure]) * Number(pod['count']), 0)
+const sumOf = (pods: readonly FreeObject[], measure: 'milliCpu' | 'memoryMib'): number =>
+  pods.reduce((sum, pod) => sum + Number(pod[measure]) * Number(pod['count']), 0)
 
 const parseDetails = (details: FreeObject | undefined, at: UnixSeconds, most: ResourceAmount): Parsed<string> => {
   if (details === undefined) return right('')
   const pods = parseEach(listAt(details, 'pods'), parsePod)
   if (isLeft(pods)) return pods
-  if (sumOf(pods.right, 'milliCpu') > most.milliCpu) return invalid('The pods of details occupy more than milliCPU, which is the sum of all replicas.')
-  if (sumOf(pods.right, 'memoryMib') > most.memoryMib) return invalid('The pods of details occupy more than memoryMiB, which is the sum of all replicas.')
+  if (sumOf(pods.right, 'milliCpu') > most.milliCpu)
+    return invalid('The pods of details occupy more than milliCPU, which is the sum of all replicas.')
+  if (sumOf(pods.right, 'memoryMib') > most.memoryMib)
+    return invalid('The pods of details occupy more than memoryMiB, which is the sum of all replicas.')
   const volumes = parseEach(listAt(details, 'volumes'), parseVolume(at))
   if (isLeft(volumes)) return volumes
   const text = toWireJson({ pods: pods.right, volumes: volumes.right })
@@ -123,10 +160,20 @@ const parseChange = (type: ObjectChangeType, event: ReportedEvent, at: UnixSecon
   if (!isWithin(milliCPU, 0, maxAmount)) return invalid(`milliCPU must be an integer from 0 to ${maxAmount}.`)
   if (!isWithin(memoryMiB, 0, maxAmount)) return invalid(`memoryMiB must be an integer from 0 to ${maxAmount}.`)
   if (!isWithin(replicas, 0, maxReplicas)) return invalid(`replicas must be an integer from 0 to ${maxReplicas}.`)
-  if (replicas === 0 && milliCPU + memoryMiB > 0) return invalid('An object with 0 replicas occupies nothing: milliCPU and memoryMiB must be 0.')
+  if (replicas === 0 && milliCPU + memoryMiB > 0)
+    return invalid('An object with 0 replicas occupies nothing: milliCPU and memoryMiB must be 0.')
   const details = parseDetails(event.details, at, { milliCpu: milliCPU, memoryMib: memoryMiB })
   if (isLeft(details)) return details
-  return right({ type, generation, at, milliCpu: milliCPU, memoryMib: memoryMiB, replicas, details: details.right, isTrial: type === 'object.created' && trial })
+  return right({
+    type,
+    generation,
+    at,
+    milliCpu: milliCPU,
+    memoryMib: memoryMiB,
+    replicas,
+    details: details.right,
+    isTrial: type === 'object.created' && trial,
+  })
 }
 
 const parseTexts = (name: string, given: FreeObject = {}): Parsed<string> => {
@@ -147,7 +194,14 @@ const parseNamespace = (event: ReportedEvent, at: UnixSeconds): Parsed<ObservedN
   if (isLeft(labels)) return labels
   const annotations = parseTexts('annotations', event.annotations)
   if (isLeft(annotations)) return annotations
-  return right({ uid: uid.right, name: namespace, createdAt: createdAt.right, labels: labels.right, annotations: annotations.right, observedAt: at })
+  return right({
+    uid: uid.right,
+    name: namespace,
+    createdAt: createdAt.right,
+    labels: labels.right,
+    annotations: annotations.right,
+    observedAt: at,
+  })
 }
 
 const parseContent = (type: UsageEventType, event: ReportedEvent, at: UnixSeconds): Parsed<UsageEvent> => {
@@ -172,7 +226,8 @@ const parseContent = (type: UsageEventType, event: ReportedEvent, at: UnixSecond
 /** Checks an event that is reported at `now`. Its time is rounded down to the second. */
 export const parseEvent = (event: ReportedEvent, now: Date): Parsed<UsageEvent> => {
   const { id, type } = event
-  if (id === '' || id.length > 255 || controls.test(id)) return invalid('id must have 1 to 255 characters, without control characters.')
+  if (id === '' || id.length > 255 || controls.test(id))
+    return invalid('id must have 1 to 255 characters, without control characters.')
   if (!isOne(eventTypes, type)) return invalid(`type must be one of ${eventTypes.join(', ')}.`)
   const at = parseTime(event.time, now)
   return isLeft(at) ? at : parseContent(type, event, at.right)

@@ -37,18 +37,32 @@ export interface ClusterPlan {
 }
 
 const isSameObject = (a: ObjectIdentity, b: ObjectIdentity): boolean =>
-  a.product === b.product && a.group === b.group && a.kind === b.kind && a.namespace === b.namespace &&
-  a.namespaceUid === b.namespaceUid && a.name === b.name && a.createdAt === b.createdAt
+  a.product === b.product &&
+  a.group === b.group &&
+  a.kind === b.kind &&
+  a.namespace === b.namespace &&
+  a.namespaceUid === b.namespaceUid &&
+  a.name === b.name &&
+  a.createdAt === b.createdAt
 
 const isSameChange = (a: ObjectChange, b: ObjectChange): boolean =>
-  a.at === b.at && a.milliCpu === b.milliCpu && a.memoryMib === b.memoryMib && a.replicas === b.replicas && a.isTrial === b.isTrial && a.details === b.details
+  a.at === b.at &&
+  a.milliCpu === b.milliCpu &&
+  a.memoryMib === b.memoryMib &&
+  a.replicas === b.replicas &&
+  a.isTrial === b.isTrial &&
+  a.details === b.details
 
-/** Reports whether an observation takes the place of another. Of two at the same second one does, in whatever order they arrive. */
+/**
+ * Reports whether an observation takes the place of another. Of two at the same second one does, in whatever order they
+ * arrive.
+ */
 const isNewer = (a: ObservedNamespace, b: ObservedNamespace): boolean => {
   if (a.observedAt !== b.observedAt) return a.observedAt > b.observedAt
   return contentOf(a) > contentOf(b)
 }
-const contentOf = ({ labels, annotations, name, createdAt }: ObservedNamespace): string => toWireJson([labels, annotations, name, createdAt])
+const contentOf = ({ labels, annotations, name, createdAt }: ObservedNamespace): string =>
+  toWireJson([labels, annotations, name, createdAt])
 
 const keyOfMode = ({ id, at }: Pick<ModeChanged, 'id' | 'at'>): string => `${at} ${id}`
 const keyOfChange = ({ generation, type }: ObjectChange): string => `${generation} ${type}`
@@ -92,12 +106,20 @@ class ObjectDraft {
   result(): ObjectState | undefined {
     const before = this.#before
     const changes = this.#added.length === 0 ? (before?.changes ?? []) : [...(before?.changes ?? []), ...this.#added]
-    const isOld = before?.lastHeardDay === this.#lastHeardDay && before.sendsHeartbeats === this.#sendsHeartbeats && before.changes === changes
-    return isOld ? undefined : { identity: this.identity, lastHeardDay: this.#lastHeardDay, sendsHeartbeats: this.#sendsHeartbeats, changes }
+    const isOld =
+      before?.lastHeardDay === this.#lastHeardDay &&
+      before.sendsHeartbeats === this.#sendsHeartbeats &&
+      before.changes === changes
+    return isOld
+      ? undefined
+      : { identity: this.identity, lastHeardDay: this.#lastHeardDay, sendsHeartbeats: this.#sendsHeartbeats, changes }
   }
 }
 
-/** Applies events to the state of a cluster. The result is the same for any order and any repetition of events that do not contradict each other. */
+/**
+ * Applies events to the state of a cluster. The result is the same for any order and any repetition of events that do
+ * not contradict each other.
+ */
 export const planEvents = (events: readonly UsageEvent[], state: ClusterState): ClusterPlan => {
   const objects = new Map<string, ObjectDraft>()
   const namespaces = new Map<string, ObservedNamespace>()
@@ -105,7 +127,8 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
   const modes: Pick<ModeChanged, 'id' | 'at' | 'mode'>[] = []
   const heard = new Set<UnixSeconds>()
 
-  const objectOf = (identity: ObjectIdentity): ObjectDraft => getOrMake(objects, identity.uid, () => new ObjectDraft(identity, state.objects.get(identity.uid)))
+  const objectOf = (identity: ObjectIdentity): ObjectDraft =>
+    getOrMake(objects, identity.uid, () => new ObjectDraft(identity, state.objects.get(identity.uid)))
   const judge = (event: UsageEvent): Verdict => {
     switch (event.kind) {
       case 'cluster-heard':
@@ -153,7 +176,13 @@ export const planEvents = (events: readonly UsageEvent[], state: ClusterState): 
 }
 
 /** Returns the deletion and the end of the trial of an object, as its changes say. */
-export const endsOf = ({ identity, changes }: Pick<ObjectState, 'identity' | 'changes'>): { readonly deletedAt: UnixSeconds | undefined; readonly trialEndsAt: UnixSeconds | undefined } => ({
+export const endsOf = ({
+  identity,
+  changes,
+}: Pick<ObjectState, 'identity' | 'changes'>): {
+  readonly deletedAt: UnixSeconds | undefined
+  readonly trialEndsAt: UnixSeconds | undefined
+} => ({
   deletedAt: deletionOf(changes),
   trialEndsAt: changes.some(({ isTrial }) => isTrial) ? oneMonthAfter(identity.createdAt) : undefined,
 })
@@ -171,14 +200,28 @@ const carriedDays = 35
 export const carriedFromDay = (month: UsageInterval['month']): number => dayOf(monthBounds(month).from) - carriedDays
 
 /** Reports whether the intervals of an object may not have been continued in a month. */
-export const isForgotten = ({ sendsHeartbeats, lastHeardDay }: Pick<ObjectState, 'sendsHeartbeats' | 'lastHeardDay'>, month: UsageInterval['month']): boolean =>
-  sendsHeartbeats && lastHeardDay < carriedFromDay(month)
+export const isForgotten = (
+  { sendsHeartbeats, lastHeardDay }: Pick<ObjectState, 'sendsHeartbeats' | 'lastHeardDay'>,
+  month: UsageInterval['month'],
+): boolean => sendsHeartbeats && lastHeardDay < carriedFromDay(month)
 
-const keyOf = ({ from, to, milliCpu, memoryMib, generation, replicas }: UsageInterval): string => [from, to, milliCpu, memoryMib, generation, replicas].join()
-const inMonth = (intervals: readonly UsageInterval[], month: number): string => intervals.filter((each) => each.month === month).map(keyOf).join(';')
+const keyOf = ({ from, to, milliCpu, memoryMib, generation, replicas }: UsageInterval): string =>
+  [from, to, milliCpu, memoryMib, generation, replicas].join()
+const inMonth = (intervals: readonly UsageInterval[], month: number): string =>
+  intervals
+    .filter((each) => each.month === month)
+    .map(keyOf)
+    .join(';')
 
-/** Compares the intervals of an object before and after new changes. The last month is always written, since it may not be there yet. */
-export const changedIntervals = (before: ObjectState | undefined, after: ObjectState, horizon: Horizon): IntervalChange => {
+/**
+ * Compares the intervals of an object before and after new changes. The last month is always written, since it may not
+ * be there yet.
+ */
+export const changedIntervals = (
+  before: ObjectState | undefined,
+  after: ObjectState,
+  horizon: Horizon,
+): IntervalChange => {
   const { createdAt } = after.identity
   const now = intervalsOf(createdAt, after.changes, horizon)
   if (before === undefined) return { months: [], intervals: now }
@@ -186,21 +229,28 @@ export const changedIntervals = (before: ObjectState | undefined, after: ObjectS
   if (before.changes === after.changes && !wasForgotten) return { months: [], intervals: [] }
   const then = intervalsOf(createdAt, before.changes, horizon)
   const all = [...new Set([...then, ...now].map(({ month }) => month))].sort((a, b) => a - b)
-  const months = wasForgotten ? all : all.filter((month) => month >= horizon.last || inMonth(then, month) !== inMonth(now, month))
+  const months = wasForgotten
+    ? all
+    : all.filter((month) => month >= horizon.last || inMonth(then, month) !== inMonth(now, month))
   return { months, intervals: now.filter(({ month }) => months.includes(month)) }
 }
 
 /** Returns the months of instants. */
-export const monthsOf = (instants: readonly UnixSeconds[]): readonly UsageInterval['month'][] => [...new Set(instants.map(monthOf))]
+export const monthsOf = (instants: readonly UnixSeconds[]): readonly UsageInterval['month'][] => [
+  ...new Set(instants.map(monthOf)),
+]
 
 /** Returns the day on or after which an object must have been heard, so that none of its intervals is cut. */
 export const silentBeforeDay = (clusterLastHeard: UnixSeconds): number => Math.floor(clusterLastHeard / daySeconds) - 1
 
 /**
- * Returns where an interval of an object that sends heartbeats ends: at the end of the day on which the object was last heard, if its
- * cluster was heard 24 hours later or after that; otherwise where the interval ends.
+ * Returns where an interval of an object that sends heartbeats ends: at the end of the day on which the object was last
+ * heard, if its cluster was heard 24 hours later or after that; otherwise where the interval ends.
  */
-export const cutOf = ({ from, to, lastHeardDay }: Omit<CutInterval, 'cut'>, clusterLastHeard: UnixSeconds): UnixSeconds => {
+export const cutOf = (
+  { from, to, lastHeardDay }: Omit<CutInterval, 'cut'>,
+  clusterLastHeard: UnixSeconds,
+): UnixSeconds => {
   const silentFrom = (lastHeardDay + 1) * daySeconds
   if (clusterLastHeard < silentFrom + daySeconds) return to
   return Math.min(to, Math.max(from, silentFrom)) as UnixSeconds

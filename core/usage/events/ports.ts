@@ -3,7 +3,16 @@ import type { AccountId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { MonthKey, UnixSeconds, UsageClusterId, UsageInterval, UsageKind, UsageKindId, UsageObject, UsageObjectId } from '../types.ts'
+import type {
+  MonthKey,
+  UnixSeconds,
+  UsageClusterId,
+  UsageInterval,
+  UsageKind,
+  UsageKindId,
+  UsageObject,
+  UsageObjectId,
+} from '../types.ts'
 import type { HeardHours } from './presence.ts'
 import type { ModeChanged, ObjectChange, ObservedNamespace } from './types.ts'
 
@@ -36,13 +45,19 @@ export interface UsageCluster {
 export interface UsageClusterStore {
   /** Reports whether the owner has a record of the cluster, or a contract to which it is bound. */
   isKnown(ownerId: AccountId, clusterUid: string): Promise<boolean>
-  /** Returns the row of a cluster, which is inserted if there is none, heard in one hour of a month. Outside of transactions only, since it locks no row. */
+  /**
+   * Returns the row of a cluster, which is inserted if there is none, heard in one hour of a month. Outside of
+   * transactions only, since it locks no row.
+   */
   ensure(ownerId: AccountId, clusterUid: string, heard: UnixSeconds, month: MonthKey): Promise<UsageClusterId>
   /** Locks rows until the transaction ends, in the order of ids. */
   lock(ids: readonly UsageClusterId[]): Promise<void>
   /** Extends the time from the first to the last heard hour. */
   extend(id: UsageClusterId, from: UnixSeconds, to: UnixSeconds): Promise<void>
-  /** Stores the names that records and bindings have for clusters, where they differ: reports show them after both are removed. */
+  /**
+   * Stores the names that records and bindings have for clusters, where they differ: reports show them after both are
+   * removed.
+   */
   keepNames(): Promise<void>
   /** Returns the clusters after an id, by id: of one owner if it is given. */
   listAfter(after: number, limit: number, ownerId?: AccountId): Promise<readonly UsageCluster[]>
@@ -78,8 +93,8 @@ export interface ObjectUid {
 export interface UsageObjectStore {
   find(uids: readonly ObjectUid[]): Promise<readonly StoredObject[]>
   /**
-   * Inserts objects. Returns their ids in the same order; undefined if one of them exists, and then some of the others may have been
-   * inserted, so that the transaction must be rolled back.
+   * Inserts objects. Returns their ids in the same order; undefined if one of them exists, and then some of the others
+   * may have been inserted, so that the transaction must be rolled back.
    */
   insert(objects: readonly NewObject[]): Promise<readonly UsageObjectId[] | undefined>
   /** Writes what changes of an object: its deletion, trial, last heard day and whether it sends heartbeats. */
@@ -126,11 +141,17 @@ export interface UsageIntervalStore {
 /** What is stored of clusters besides their objects. */
 export interface ClusterFactStore {
   /** Returns the heard hours of clusters in these months. */
-  hoursOf(clusterIds: readonly UsageClusterId[], months: readonly MonthKey[]): Promise<readonly { readonly clusterId: UsageClusterId; readonly month: MonthKey; readonly hours: HeardHours }[]>
+  hoursOf(
+    clusterIds: readonly UsageClusterId[],
+    months: readonly MonthKey[],
+  ): Promise<readonly { readonly clusterId: UsageClusterId; readonly month: MonthKey; readonly hours: HeardHours }[]>
   /** Replaces the heard hours of a cluster in a month. */
   putHours(clusterId: UsageClusterId, month: MonthKey, hours: HeardHours): Promise<void>
   /** Returns the changes of mode of a cluster that have one of these instants and event ids. */
-  findModes(clusterId: UsageClusterId, of: readonly Pick<ModeChanged, 'id' | 'at'>[]): Promise<readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]>
+  findModes(
+    clusterId: UsageClusterId,
+    of: readonly Pick<ModeChanged, 'id' | 'at'>[],
+  ): Promise<readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]>
   insertModes(clusterId: UsageClusterId, modes: readonly Pick<ModeChanged, 'id' | 'at' | 'mode'>[]): Promise<void>
   namespaces(clusterId: UsageClusterId, uids: readonly string[]): Promise<readonly ObservedNamespace[]>
   /** Replaces what was observed of namespaces. */
@@ -168,15 +189,19 @@ export interface CarriedMonth {
 /** The work of jobs on the intervals of one cluster, under its lock. */
 export interface UsageUpkeepStore {
   /**
-   * Continues the intervals of objects that exist in a month, from the month before it, and notes that. Objects that send heartbeats and
-   * were not heard from `heardDay` on are left out. Repeating it changes nothing.
+   * Continues the intervals of objects that exist in a month, from the month before it, and notes that. Objects that
+   * send heartbeats and were not heard from `heardDay` on are left out. Repeating it changes nothing.
    */
   carry(clusterId: UsageClusterId, into: CarriedMonth, heardDay: number): Promise<void>
   /** Removes the intervals of the months after one, and notes that. */
   takeBack(clusterId: UsageClusterId, to: MonthKey): Promise<void>
   /** Returns the intervals of a month that are cut, or whose objects were not heard on `heardDay` or later. */
   listToCut(clusterId: UsageClusterId, month: MonthKey, heardDay: number): Promise<readonly CutInterval[]>
-  cut(clusterId: UsageClusterId, month: MonthKey, interval: Pick<CutInterval, 'objectId' | 'from' | 'cut'>): Promise<void>
+  cut(
+    clusterId: UsageClusterId,
+    month: MonthKey,
+    interval: Pick<CutInterval, 'objectId' | 'from' | 'cut'>,
+  ): Promise<void>
 }
 export interface UsageUpkeepStores {
   readonly clusters: Pick<UsageClusterStore, 'lock'>
@@ -189,7 +214,10 @@ export const UsageUpkeepUnitOfWorkToken = token<UsageUpkeepUnitOfWork>('usage.Up
 export interface UsageRetention {
   /** Returns the first second of the last hour in which any cluster was heard; undefined if none was. */
   lastHeard(): Promise<UnixSeconds | undefined>
-  /** Prepares tables for consecutive months, the last of which only bounds the one before it, and drops the intervals of earlier months. */
+  /**
+   * Prepares tables for consecutive months, the last of which only bounds the one before it, and drops the intervals of
+   * earlier months.
+   */
   keepMonths(months: readonly MonthKey[], signal: AbortSignal): Promise<void>
   /** Removes conflicts received before an instant, at most `limit`. Returns how many. */
   removeConflicts(before: Date, limit: number): Promise<number>

@@ -7,8 +7,8 @@ import { hoursOf, includesHours, unionOfHours } from './presence.ts'
 import type { ObjectIdentity, UsageEvent } from './types.ts'
 
 /**
- * What this process has written of clusters and objects that were heard, so that hearing them again costs no statement. Nothing
- * depends on an entry: without it, the same is written again.
+ * What this process has written of clusters and objects that were heard, so that hearing them again costs no statement.
+ * Nothing depends on an entry: without it, the same is written again.
  */
 export interface RecentlyHeard {
   /** Reports whether the hours of all instants are written. */

@@ -8,7 +8,17 @@ import type { Horizon } from './intervals.ts'
 import { horizonAt } from './intervals.ts'
 import type { ClusterPlan, ObjectState, Verdict } from './plan.ts'
 import { changedIntervals, endsOf, isForgotten, monthsOf, planEvents } from './plan.ts'
-import type { EventConflict, NewObject, ObjectMonth, ObjectUid, StoredInterval, StoredObject, UsageEventStores, UsageEventUnitOfWork, UsageKindStore } from './ports.ts'
+import type {
+  EventConflict,
+  NewObject,
+  ObjectMonth,
+  ObjectUid,
+  StoredInterval,
+  StoredObject,
+  UsageEventStores,
+  UsageEventUnitOfWork,
+  UsageKindStore,
+} from './ports.ts'
 import type { RecentlyHeard } from './recently-heard.ts'
 import { heardHours, hoursOf, includesHours, unionOfHours } from './presence.ts'
 import type { ObjectChange, ObjectIdentity, UsageEvent } from './types.ts'
@@ -34,21 +44,19 @@ export interface RecordingDeps {
 
 /** The ids of kinds, by product, API group and kind. */
 type KindIds = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, UsageKindId>>>
-const kindIdOf = (ids: KindIds, { product, group, kind }: UsageKind): UsageKindId | undefined => ids.get(product)?.get(group)?.get(kind)
+const kindIdOf = (ids: KindIds, { product, group, kind }: UsageKind): UsageKindId | undefined =>
+  ids.get(product)?.get(group)?.get(kind)
 
 /** Rolls the transaction back: an object that was taken for a new one exists. */
-const ObjectExists = defineFailure(
-  'UsageObjectExists',
-  'Conflict',
-  'The object was already reported with other facts.',
-)
+const ObjectExists = defineFailure('UsageObjectExists', 'Conflict', 'The object was already reported with other facts.')
 
 /**
- * The rows of all clusters are locked in the order of ids, before anything else is read, so that concurrent batches do not block each
- * other in turn. What was heard is noted in memory after the commit: repeating it costs no statement.
+ * The rows of all clusters are locked in the order of ids, before anything else is read, so that concurrent batches do
+ * not block each other in turn. What was heard is noted in memory after the commit: repeating it costs no statement.
  *
- * Objects whose creation is reported are taken for new ones and are not looked up. If one of them exists, its key refuses the insert, and
- * all is done again with what the database has. A cluster of which creations come again is looked up first until they are new ones.
+ * Objects whose creation is reported are taken for new ones and are not looked up. If one of them exists, its key
+ * refuses the insert, and all is done again with what the database has. A cluster of which creations come again is
+ * looked up first until they are new ones.
  */
 export const makeRecordEvents =
   ({ clock, kinds, unitOfWork, recent }: RecordingDeps): RecordEvents =>
@@ -66,7 +74,8 @@ export const makeRecordEvents =
       })
     let done = await attempt(recent.reportsNewObjects)
     if (isLeft(done)) done = await attempt(() => false)
-    if (isLeft(done)) throw new Error('unreachable: an object was inserted under the lock of its cluster by another transaction')
+    if (isLeft(done))
+      throw new Error('unreachable: an object was inserted under the lock of its cluster by another transaction')
     for (const { clusterId, plan, found } of planned) {
       recent.note(clusterId, plan.heard, plan.objects)
       if (found.created !== 'not looked up') recent.noteCreations(clusterId, found.created === 'new')
@@ -76,14 +85,17 @@ export const makeRecordEvents =
 
 const mergedByCluster = (batches: readonly ClusterEvents[]): readonly ClusterEvents[] => {
   const byCluster = Map.groupBy(batches, ({ clusterId }) => clusterId)
-  return [...byCluster].map(([clusterId, own]) => ({ clusterId, events: own.flatMap(({ events }) => events) })).sort((a, b) => a.clusterId - b.clusterId)
+  return [...byCluster]
+    .map(([clusterId, own]) => ({ clusterId, events: own.flatMap(({ events }) => events) }))
+    .sort((a, b) => a.clusterId - b.clusterId)
 }
 
 const kindIdsOf = async (kinds: UsageKindStore, batches: readonly ClusterEvents[]): Promise<KindIds> => {
   const ids = new Map<string, Map<string, Map<string, UsageKindId>>>()
   for (const { events } of batches) {
     for (const event of events) {
-      if ((event.kind !== 'change' && event.kind !== 'object-heard') || kindIdOf(ids, event.object) !== undefined) continue
+      if ((event.kind !== 'change' && event.kind !== 'object-heard') || kindIdOf(ids, event.object) !== undefined)
+        continue
       const { product, group, kind } = event.object
       const ofProduct = getOrMake(ids, product, () => new Map())
       getOrMake(ofProduct, group, () => new Map()).set(kind, await kinds.ensure(event.object))
@@ -158,10 +170,18 @@ const findAll = async (
   })
   const rows = Map.groupBy(wanted.length === 0 ? [] : await objects.find(wanted), ({ clusterId }) => clusterId)
   const withChanges = batches.flatMap(({ clusterId }, index) =>
-    (rows.get(clusterId) ?? []).filter((row) => reported[index]?.all.get(row.uid)?.isChanged === true || isForgotten(row, last)).map(({ id }) => id),
+    (rows.get(clusterId) ?? [])
+      .filter((row) => reported[index]?.all.get(row.uid)?.isChanged === true || isForgotten(row, last))
+      .map(({ id }) => id),
   )
-  const known = Map.groupBy(withChanges.length === 0 ? [] : await changes.listOf(withChanges), ({ objectId }) => objectId)
-  return batches.map((batch, index) => ({ ...batch, found: foundOf(rows.get(batch.clusterId) ?? [], known, reported[index]) }))
+  const known = Map.groupBy(
+    withChanges.length === 0 ? [] : await changes.listOf(withChanges),
+    ({ objectId }) => objectId,
+  )
+  return batches.map((batch, index) => ({
+    ...batch,
+    found: foundOf(rows.get(batch.clusterId) ?? [], known, reported[index]),
+  }))
 }
 
 const foundOf = (
@@ -169,11 +189,22 @@ const foundOf = (
   changes: ReadonlyMap<UsageObjectId, readonly ObjectChange[]>,
   reported: { readonly all: ReadonlyMap<string, Reported>; readonly looksNew: boolean } | undefined,
 ): Found => {
-  const creations = reported === undefined || reported.looksNew ? [] : [...reported.all].filter(([, { isCreated }]) => isCreated)
+  const creations =
+    reported === undefined || reported.looksNew ? [] : [...reported.all].filter(([, { isCreated }]) => isCreated)
   const byUid = new Map(rows.map((row) => [row.uid, row]))
   return {
     rows: byUid,
-    states: new Map(rows.map((row) => [row.uid, { identity: row, lastHeardDay: row.lastHeardDay, sendsHeartbeats: row.sendsHeartbeats, changes: changes.get(row.id) ?? [] }])),
+    states: new Map(
+      rows.map((row) => [
+        row.uid,
+        {
+          identity: row,
+          lastHeardDay: row.lastHeardDay,
+          sendsHeartbeats: row.sendsHeartbeats,
+          changes: changes.get(row.id) ?? [],
+        },
+      ]),
+    ),
     created: creations.length === 0 ? 'not looked up' : creations.some(([uid]) => byUid.has(uid)) ? 'exists' : 'new',
   }
 }
@@ -187,7 +218,11 @@ const planAll = async ({ facts }: UsageEventStores, batches: readonly FoundEvent
     const plan = planEvents(events, {
       objects: found.states,
       modes: modes.length === 0 ? [] : await facts.findModes(clusterId, modes),
-      namespaces: new Map(namespaces.length === 0 ? [] : (await facts.namespaces(clusterId, [...new Set(namespaces)])).map((each) => [each.uid, each])),
+      namespaces: new Map(
+        namespaces.length === 0
+          ? []
+          : (await facts.namespaces(clusterId, [...new Set(namespaces)])).map((each) => [each.uid, each]),
+      ),
     })
     planned.push({ ...batch, plan })
   }
@@ -195,7 +230,11 @@ const planAll = async ({ facts }: UsageEventStores, batches: readonly FoundEvent
 }
 
 /** Returns false if an object that was taken for a new one exists. */
-const writeObjects = async (stores: UsageEventStores, planned: readonly Planned[], { kindIds, at, horizon }: Work): Promise<boolean> => {
+const writeObjects = async (
+  stores: UsageEventStores,
+  planned: readonly Planned[],
+  { kindIds, at, horizon }: Work,
+): Promise<boolean> => {
   const fresh: (readonly [NewObject, ObjectState])[] = []
   const existing: (readonly [StoredObject, ObjectState, ObjectState | undefined])[] = []
   for (const { clusterId, plan, found } of planned) {
@@ -216,13 +255,19 @@ const writeObjects = async (stores: UsageEventStores, planned: readonly Planned[
   for (const [index, [{ clusterId, kindId }, state]] of fresh.entries()) {
     const objectId = ids[index] as UsageObjectId
     for (const change of state.changes) added.push({ ...change, objectId })
-    for (const interval of changedIntervals(undefined, state, horizon).intervals) written.push({ ...interval, clusterId, objectId, kindId })
+    for (const interval of changedIntervals(undefined, state, horizon).intervals)
+      written.push({ ...interval, clusterId, objectId, kindId })
   }
   for (const [row, state, before] of existing) {
     const { id: objectId, clusterId, kindId } = row
     const { deletedAt, trialEndsAt } = before?.changes === state.changes ? row : endsOf(state)
     const { lastHeardDay, sendsHeartbeats } = state
-    if (lastHeardDay !== row.lastHeardDay || sendsHeartbeats !== row.sendsHeartbeats || deletedAt !== row.deletedAt || trialEndsAt !== row.trialEndsAt) {
+    if (
+      lastHeardDay !== row.lastHeardDay ||
+      sendsHeartbeats !== row.sendsHeartbeats ||
+      deletedAt !== row.deletedAt ||
+      trialEndsAt !== row.trialEndsAt
+    ) {
       updated.push({ ...row, lastHeardDay, sendsHeartbeats, deletedAt, trialEndsAt })
     }
     for (const change of state.changes.slice(before?.changes.length ?? 0)) added.push({ ...change, objectId })
@@ -240,7 +285,19 @@ const writeObjects = async (stores: UsageEventStores, planned: readonly Planned[
 const newObject = (clusterId: UsageClusterId, kindId: UsageKindId, state: ObjectState): NewObject => {
   const { uid, namespace, namespaceUid, name, createdAt } = state.identity
   const { deletedAt, trialEndsAt } = endsOf(state)
-  return { clusterId, uid, kindId, namespace, namespaceUid, name, createdAt, lastHeardDay: state.lastHeardDay, sendsHeartbeats: state.sendsHeartbeats, deletedAt, trialEndsAt }
+  return {
+    clusterId,
+    uid,
+    kindId,
+    namespace,
+    namespaceUid,
+    name,
+    createdAt,
+    lastHeardDay: state.lastHeardDay,
+    sendsHeartbeats: state.sendsHeartbeats,
+    deletedAt,
+    trialEndsAt,
+  }
 }
 
 const kindOf = (ids: KindIds, identity: ObjectIdentity): UsageKindId => {
@@ -249,9 +306,15 @@ const kindOf = (ids: KindIds, identity: ObjectIdentity): UsageKindId => {
   return id
 }
 
-const writeFacts = async (stores: UsageEventStores, planned: readonly Planned[], { at, recent }: Work): Promise<void> => {
+const writeFacts = async (
+  stores: UsageEventStores,
+  planned: readonly Planned[],
+  { at, recent }: Work,
+): Promise<void> => {
   const conflicts = planned.flatMap(({ clusterId, events, plan }) =>
-    events.flatMap((event, index): EventConflict[] => (plan.verdicts[index] === 'conflict' ? [{ clusterId, eventId: event.id, event: toWireJson(event) }] : [])),
+    events.flatMap((event, index): EventConflict[] =>
+      plan.verdicts[index] === 'conflict' ? [{ clusterId, eventId: event.id, event: toWireJson(event) }] : [],
+    ),
   )
   await stores.changes.insertConflicts(conflicts, at)
   for (const { clusterId, plan } of planned) {
@@ -264,7 +327,10 @@ const writeFacts = async (stores: UsageEventStores, planned: readonly Planned[],
 
 const writeHours = async ({ clusters, facts }: UsageEventStores, planned: readonly Planned[]): Promise<void> => {
   const months = monthsOf(planned.flatMap(({ plan }) => plan.heard))
-  const stored = await facts.hoursOf(planned.map(({ clusterId }) => clusterId), months)
+  const stored = await facts.hoursOf(
+    planned.map(({ clusterId }) => clusterId),
+    months,
+  )
   for (const { clusterId, plan } of planned) {
     for (const [month, heard] of hoursOf(plan.heard)) {
       const known = stored.find((each) => each.clusterId === clusterId && each.month === month)?.hours

@@ -26,4 +26,9 @@ export const makeForReporters =
   async (call: SignedInCall<A>, input: I): Outcome<F | Failure<'UsageReporterRefused'>, R> =>
     includePeople || isRobotLogin(call.principal.login)
       ? useCase(call, input)
-      : left(UsageReporterRefused('Usage is reported by programs in clusters, with a token of a robot account of the organization that owns the cluster, and not by people.'))
+      : left(
+          UsageReporterRefused(
+            'Usage is reported by programs in clusters, with a token of a robot account of the ' +
+              'organization that owns the cluster, and not by people.',
+          ),
+        )

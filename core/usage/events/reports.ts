@@ -35,14 +35,30 @@ type Verdicts = readonly (readonly Verdict[])[]
 /** What became of events in this process, for the metrics. */
 export type EventTally = Record<'accepted' | 'repeated' | RefusalReason | 'terminated', number>
 export const UsageEventTallyToken = token<EventTally>('usage.EventTally')
-export const newEventTally = (): EventTally => ({ accepted: 0, repeated: 0, invalid: 0, 'too-early': 0, 'too-late': 0, conflict: 0, terminated: 0 })
+export const newEventTally = (): EventTally => ({
+  accepted: 0,
+  repeated: 0,
+  invalid: 0,
+  'too-early': 0,
+  'too-late': 0,
+  conflict: 0,
+  terminated: 0,
+})
 
-/** Records reports, from a request or from the message bus. An event that is refused changes nothing and does not concern the others. */
+/**
+ * Records reports, from a request or from the message bus. An event that is refused changes nothing and does not
+ * concern the others.
+ */
 export interface EventReports {
   /** Records a report with others that arrive at the same time. Resolves after the commit. Throws `Unavailable`. */
   record(report: EventReport): Outcome<ReportFailure, readonly EventResult[]>
-  /** Records the report of a request. Under an Idempotency-Key it has a transaction of its own, which stores the answer. */
-  recordFor(call: SignedInCall<readonly EventResult[]>, report: EventReport): Outcome<ReportFailure, readonly EventResult[]>
+  /**
+   * Records the report of a request. Under an Idempotency-Key it has a transaction of its own, which stores the answer.
+   */
+  recordFor(
+    call: SignedInCall<readonly EventResult[]>,
+    report: EventReport,
+  ): Outcome<ReportFailure, readonly EventResult[]>
 }
 export const EventReportsToken = token<EventReports>('usage.EventReports')
 
@@ -79,16 +95,22 @@ export const makeEventReports = (deps: ReportDeps): EventReports => {
     isCommon: (error) => error instanceof Unavailable,
   })
 
-  const report = async ({ ownerId, clusterUid, events }: EventReport, recordThose: (batch: ClusterEvents, parsed: Parsed) => Promise<readonly Verdict[]>): Outcome<ReportFailure, readonly EventResult[]> => {
-    if (events.length === 0 || events.length > maxEvents) return left(UsageEventsInvalid(`A report has 1 to ${maxEvents} events.`))
+  const report = async (
+    { ownerId, clusterUid, events }: EventReport,
+    recordThose: (batch: ClusterEvents, parsed: Parsed) => Promise<readonly Verdict[]>,
+  ): Outcome<ReportFailure, readonly EventResult[]> => {
+    if (events.length === 0 || events.length > maxEvents)
+      return left(UsageEventsInvalid(`A report has 1 to ${maxEvents} events.`))
     const uid = uuidOf(clusterUid)
-    if (uid === undefined) return left(UsageEventsInvalid('clusterUID must be a UUID: the UID of the namespace kube-system.'))
+    if (uid === undefined)
+      return left(UsageEventsInvalid('clusterUID must be a UUID: the UID of the namespace kube-system.'))
     const now = clock.now()
     const parsed = events.map((event) => parseEvent(event, now))
     const valid = validOf(parsed)
     const clusterId = await clusterOf(ownerId, uid, valid[0]?.at)
     if (isLeft(clusterId)) return clusterId
-    const verdicts = clusterId.right === undefined ? [] : await recordThose({ clusterId: clusterId.right, events: valid }, parsed)
+    const verdicts =
+      clusterId.right === undefined ? [] : await recordThose({ clusterId: clusterId.right, events: valid }, parsed)
     const results = resultsOf(events, parsed, verdicts)
     for (const result of results) tally[result.result === 'refused' ? result.reason : result.result] += 1
     onReport?.({ ownerId, clusterUid: uid, events, results, at: now })
@@ -109,18 +131,27 @@ export const makeEventReports = (deps: ReportDeps): EventReports => {
       call.keyed === undefined
         ? record(given)
         : report(given, async (batch, parsed) => {
-            const [verdicts = []] = await recordEvents(storing(call, (all) => resultsOf(given.events, parsed, all[0] ?? [])), [batch])
+            const [verdicts = []] = await recordEvents(
+              storing(call, (all) => resultsOf(given.events, parsed, all[0] ?? [])),
+              [batch],
+            )
             return verdicts
           }),
   }
 }
 
 /** Returns a call whose transaction has another result, from which the answer is made. */
-const storing = (call: SignedInCall<readonly EventResult[]>, answerOf: (verdicts: Verdicts) => readonly EventResult[]): Call<Verdicts> => {
+const storing = (
+  call: SignedInCall<readonly EventResult[]>,
+  answerOf: (verdicts: Verdicts) => readonly EventResult[],
+): Call<Verdicts> => {
   const { keyed, ...rest } = call
   if (keyed === undefined) return rest
   const { answer, ...change } = keyed
-  return { ...rest, keyed: answer === undefined ? change : { ...change, answer: (verdicts) => answer(answerOf(verdicts)) } }
+  return {
+    ...rest,
+    keyed: answer === undefined ? change : { ...change, answer: (verdicts) => answer(answerOf(verdicts)) },
+  }
 }
 
 const validOf = (parsed: Parsed): readonly UsageEvent[] => {
@@ -129,14 +160,23 @@ const validOf = (parsed: Parsed): readonly UsageEvent[] => {
   return valid
 }
 
-const resultsOf = (events: readonly ReportedEvent[], parsed: Parsed, verdicts: readonly Verdict[]): readonly EventResult[] => {
+const resultsOf = (
+  events: readonly ReportedEvent[],
+  parsed: Parsed,
+  verdicts: readonly Verdict[],
+): readonly EventResult[] => {
   let next = 0
   return events.map(({ id }, index): EventResult => {
     const each = parsed[index]
     if (each !== undefined && isLeft(each)) return { id, result: 'refused', ...each.left }
     const verdict = verdicts[next++] ?? 'accepted'
     return verdict === 'conflict'
-      ? { id, result: 'refused', reason: 'conflict', message: 'An event with another content was received before. The first one counts.' }
+      ? {
+          id,
+          result: 'refused',
+          reason: 'conflict',
+          message: 'An event with another content was received before. The first one counts.',
+        }
       : { id, result: verdict }
   })
 }
@@ -149,16 +189,27 @@ interface KnownCluster {
 /** Returns the row of a cluster that its owner knows; undefined if no event is to be recorded and there is none yet. */
 const makeClusterOf = ({ clusters, clock, caches }: ReportDeps) => {
   const known = caches.make<string, KnownCluster>({ maxEntries: maxKnown })
-  return async (ownerId: AccountId, clusterUid: string, heard: UnixSeconds | undefined): Outcome<Failure<'UsageClusterUnknown'>, UsageClusterId | undefined> => {
+  return async (
+    ownerId: AccountId,
+    clusterUid: string,
+    heard: UnixSeconds | undefined,
+  ): Outcome<Failure<'UsageClusterUnknown'>, UsageClusterId | undefined> => {
     const key = `${ownerId}/${clusterUid}`
     const found = known.get(key)
     const now = clock.now()
     const isFresh = found !== undefined && found.until > now.getTime()
     if (isFresh && (found.id !== undefined || heard === undefined)) return right(found.id)
     if (!isFresh && !(await clusters.isKnown(ownerId, clusterUid))) {
-      return left(UsageClusterUnknown(`The account has no cluster with the UID ${clusterUid}. Import the cluster, or bind it to a contract.`))
+      return left(
+        UsageClusterUnknown(
+          `The account has no cluster with the UID ${clusterUid}. Import the cluster, or bind it to a contract.`,
+        ),
+      )
     }
-    const id = heard === undefined ? undefined : await clusters.ensure(ownerId, clusterUid, hourStart(heard), monthOf(secondOf(now)))
+    const id =
+      heard === undefined
+        ? undefined
+        : await clusters.ensure(ownerId, clusterUid, hourStart(heard), monthOf(secondOf(now)))
     known.set(key, { id, until: now.getTime() + knownMilliseconds })
     return right(id)
   }
@@ -186,10 +237,19 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Collects the items that arrive while earlier ones are being worked on, and does the work for all of them at once. An item never
- * waits for others to arrive. If a run of several items fails, each of them is tried alone, so that none fails for another's fault.
+ * Collects the items that arrive while earlier ones are being worked on, and does the work for all of them at once. An
+ * item never waits for others to arrive. If a run of several items fails, each of them is tried alone, so that none
+ * fails for another's fault.
+ *
+ * @internal
  */
-export const makeGroupCommit = <Item, Result>({ run, weightOf, maxWeight, maxRuns, isCommon }: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> => {
+export const makeGroupCommit = <Item, Result>({
+  run,
+  weightOf,
+  maxWeight,
+  maxRuns,
+  isCommon,
+}: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> => {
   const waiting: Waiting<Item, Result>[] = []
   let runs = 0
 
@@ -241,10 +301,13 @@ export interface UsageMessage {
 }
 
 /**
- * What becomes of a message: it is acknowledged, never delivered again, or delivered again later. If the reason concerns only its sender, it
- * is set aside until then, so that it does not take the place of messages of others.
+ * What becomes of a message: it is acknowledged, never delivered again, or delivered again later. If the reason
+ * concerns only its sender, it is set aside until then, so that it does not take the place of messages of others.
  */
-export type MessageFate = { readonly kind: 'done' } | { readonly kind: 'never' } | { readonly kind: 'later' | 'aside'; readonly seconds: number }
+export type MessageFate =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'later' | 'aside'; readonly seconds: number }
 
 /** Records the events of a message. Returns after the commit; never throws. */
 export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageFate>
@@ -262,18 +325,25 @@ export interface UsageCredentials {
   issue(
     call: Call,
     owner: { readonly ownerId: AccountId; readonly login: string; readonly notAfter: Date | undefined },
-  ): Outcome<Failure<'BusHasNoCredentials' | 'BusRefused'>, { readonly endpoints: readonly string[]; readonly file: Secret<Uint8Array> }>
+  ): Outcome<
+    Failure<'BusHasNoCredentials' | 'BusRefused'>,
+    { readonly endpoints: readonly string[]; readonly file: Secret<Uint8Array> }
+  >
 }
 export const UsageCredentialsToken = token<UsageCredentials>('usage.UsageCredentials')
 
 const retrySeconds = 5
-/** The first and the longest wait of a message that was set aside. An account may import a cluster after it has begun to report, and its clock may be a day ahead. */
+/**
+ * The first and the longest wait of a message that was set aside. An account may import a cluster after it has begun to
+ * report, and its clock may be a day ahead.
+ */
 const shortestAsideSeconds = 60
 const longestAsideSeconds = 3600
 /** With those waits, a message is tried for 30 hours. */
 const asideDeliveries = 36
 
-const asideSeconds = (deliveries: number): number => Math.min(shortestAsideSeconds * 2 ** (deliveries - 1), longestAsideSeconds)
+const asideSeconds = (deliveries: number): number =>
+  Math.min(shortestAsideSeconds * 2 ** (deliveries - 1), longestAsideSeconds)
 
 /** A sender can cause many lines of the log. */
 const quietMilliseconds = 60_000
@@ -312,7 +382,11 @@ export const makeHandleUsageMessage = (deps: MessageDeps): HandleUsageMessage =>
   }
   const aside = ({ ownerId, isAside, deliveries }: UsageMessage, reason: string): MessageFate => {
     if (isAside && deliveries >= asideDeliveries) return never(ownerId, reason)
-    warn(ownerId, { reason }, 'a message with usage events is set aside; the first 100 of each account are tried again for 30 hours')
+    warn(
+      ownerId,
+      { reason },
+      'a message with usage events is set aside; the first 100 of each account are tried again for 30 hours',
+    )
     return { kind: 'aside', seconds: isAside ? asideSeconds(deliveries) : shortestAsideSeconds }
   }
   return async (message) => {
@@ -321,14 +395,21 @@ export const makeHandleUsageMessage = (deps: MessageDeps): HandleUsageMessage =>
     if (ownerId === undefined || report === undefined) return never(ownerId, 'it is no report')
     try {
       const results = await reports.record({ ...report, ownerId })
-      if (isLeft(results)) return results.left.tag === 'UsageClusterUnknown' ? aside(message, results.left.message) : never(ownerId, results.left.message)
+      if (isLeft(results))
+        return results.left.tag === 'UsageClusterUnknown'
+          ? aside(message, results.left.message)
+          : never(ownerId, results.left.message)
       const refused = results.right.filter((result) => result.result === 'refused')
       // A sender over the bus does not get the results.
       const tooEarly = refused.find(({ reason }) => reason === 'too-early')
       if (tooEarly !== undefined) return aside(message, `The event ${tooEarly.id} is refused: ${tooEarly.message}`)
       const [first] = refused
       if (first !== undefined) {
-        warn(ownerId, { cluster: report.clusterUid, refused: refused.length, event: first.id, reason: first.message }, 'events of a message are refused')
+        warn(
+          ownerId,
+          { cluster: report.clusterUid, refused: refused.length, event: first.id, reason: first.message },
+          'events of a message are refused',
+        )
       }
       return { kind: 'done' }
     } catch (error) {

@@ -5,7 +5,13 @@ export const objectChangeTypes = ['object.created', 'object.resized', 'object.de
 /** The changes of an object, each of which is stored once. */
 export type ObjectChangeType = (typeof objectChangeTypes)[number]
 
-export const eventTypes = [...objectChangeTypes, 'object.heartbeat', 'cluster.mode-changed', 'cluster.heartbeat', 'namespace.observed'] as const
+export const eventTypes = [
+  ...objectChangeTypes,
+  'object.heartbeat',
+  'cluster.mode-changed',
+  'cluster.heartbeat',
+  'namespace.observed',
+] as const
 export type UsageEventType = (typeof eventTypes)[number]
 
 /** An event as its sender reports it. No field has been checked; which are required depends on the type. */
@@ -33,7 +39,8 @@ export interface ReportedEvent {
 }
 
 /** What an event says of the object itself. It is the same in all events of the object. */
-export interface ObjectIdentity extends UsageKind, Pick<UsageObject, 'uid' | 'namespace' | 'namespaceUid' | 'name' | 'createdAt'> {}
+export interface ObjectIdentity
+  extends UsageKind, Pick<UsageObject, 'uid' | 'namespace' | 'namespaceUid' | 'name' | 'createdAt'> {}
 
 /** A change of an object. The amounts and replicas of a deletion are 0. */
 export interface ObjectChange extends ResourceAmount {
@@ -95,8 +102,8 @@ export interface ObservedNamespace {
 
 export const refusalReasons = ['invalid', 'too-early', 'too-late', 'conflict'] as const
 /**
- * Why an event was refused. `invalid`: a field is missing or not valid. `too-early`: its time is more than 5 minutes ahead.
- * `too-late`: its time is more than 35 days ago. `conflict`: an event with another content was received before.
+ * Why an event was refused. `invalid`: a field is missing or not valid. `too-early`: its time is more than 5 minutes
+ * ahead. `too-late`: its time is more than 35 days ago. `conflict`: an event with another content was received before.
  */
 export type RefusalReason = (typeof refusalReasons)[number]
 

@@ -8,7 +8,14 @@ import { certainlyAheadSeconds, laterByMonths, monthBounds, monthOf, monthsBetwe
 import type { MonthKey, UnixSeconds, UsageClusterId } from '../types.ts'
 import { keptMonths } from './intervals.ts'
 import { carriedFromDay, cutOf, silentBeforeDay } from './plan.ts'
-import type { SettleMonth, UsageCluster, UsageClusterStore, UsageRetention, UsageUpkeepStores, UsageUpkeepUnitOfWork } from './ports.ts'
+import type {
+  SettleMonth,
+  UsageCluster,
+  UsageClusterStore,
+  UsageRetention,
+  UsageUpkeepStores,
+  UsageUpkeepUnitOfWork,
+} from './ports.ts'
 
 export interface UpkeepDeps {
   readonly clock: Clock
@@ -19,7 +26,12 @@ export interface UpkeepDeps {
 const atATime = 500
 
 /** Of all owners, or of one. */
-const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, { signal }: Call, ownerId: AccountId | undefined, visit: (cluster: UsageCluster) => Promise<void>): Promise<void> => {
+const eachCluster = async (
+  { clusters }: Pick<UpkeepDeps, 'clusters'>,
+  { signal }: Call,
+  ownerId: AccountId | undefined,
+  visit: (cluster: UsageCluster) => Promise<void>,
+): Promise<void> => {
   for await (const cluster of rowsById(atATime, (after, limit) => clusters.listAfter(after, limit, ownerId))) {
     if (signal.aborted) return
     await visit(cluster)
@@ -27,7 +39,12 @@ const eachCluster = async ({ clusters }: Pick<UpkeepDeps, 'clusters'>, { signal 
 }
 
 /** Runs work on one cluster under its lock. */
-const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call, id: UsageClusterId, work: (stores: UsageUpkeepStores) => Promise<void>): Promise<void> => {
+const locked = async (
+  { unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>,
+  call: Call,
+  id: UsageClusterId,
+  work: (stores: UsageUpkeepStores) => Promise<void>,
+): Promise<void> => {
   const done = await unitOfWork.run<never, void>(call, async (stores) => {
     await stores.clusters.lock([id])
     await work(stores)
@@ -37,9 +54,9 @@ const locked = async ({ unitOfWork }: Pick<UpkeepDeps, 'unitOfWork'>, call: Call
 }
 
 /**
- * Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done. Intervals of later
- * months, from a clock that was ahead, are removed: what is reported until those months begin would not change them. Repeating it changes
- * nothing.
+ * Continues the intervals of objects that exist in the current month, and in earlier ones for which that was not done.
+ * Intervals of later months, from a clock that was ahead, are removed: what is reported until those months begin would
+ * not change them. Repeating it changes nothing.
  */
 export const makeCarryIntervals =
   (deps: UpkeepDeps) =>
@@ -51,14 +68,19 @@ export const makeCarryIntervals =
       if (carriedMonth > latest) await locked(deps, call, id, ({ upkeep }) => upkeep.takeBack(id, month))
       if (carriedMonth >= month) return
       await locked(deps, call, id, async ({ upkeep }) => {
-        for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month)) await upkeep.carry(id, { month: each, before: laterByMonths(each, -1), ...monthBounds(each) }, carriedFromDay(each))
+        for (const each of monthsBetween(laterByMonths(carriedMonth, 1), month))
+          await upkeep.carry(
+            id,
+            { month: each, before: laterByMonths(each, -1), ...monthBounds(each) },
+            carriedFromDay(each),
+          )
       })
     })
   }
 
 /**
- * Cuts the intervals of a month of objects that went silent while their cluster was heard, and undoes that for objects that were heard
- * again. Repeating it changes nothing.
+ * Cuts the intervals of a month of objects that went silent while their cluster was heard, and undoes that for objects
+ * that were heard again. Repeating it changes nothing.
  */
 export const makeCutSilentObjects =
   (deps: UpkeepDeps) =>
@@ -88,9 +110,9 @@ const removedAtATime = 500
 const monthsAhead = 3
 
 /**
- * Removes the intervals of months that are no longer kept, objects that were deleted before them, and conflicts after 35 days. Prepares
- * the tables of the next months. How old something is goes by the last event too: a clock that is a year ahead refuses events, and must
- * not remove what cannot be reported again.
+ * Removes the intervals of months that are no longer kept, objects that were deleted before them, and conflicts after
+ * 35 days. Prepares the tables of the next months. How old something is goes by the last event too: a clock that is a
+ * year ahead refuses events, and must not remove what cannot be reported again.
  */
 export const makeExpireUsage =
   ({ clock, retention }: { readonly clock: Clock; readonly retention: UsageRetention }) =>
@@ -102,5 +124,8 @@ export const makeExpireUsage =
     await retention.keepMonths(monthsBetween(first, laterByMonths(month, monthsAhead + 1)), signal)
     const oldest = (monthBounds(first).from - conflictDays * 86_400) as UnixSeconds
     while (!signal.aborted && (await retention.removeObjects(oldest, removedAtATime)) === removedAtATime);
-    while (!signal.aborted && (await retention.removeConflicts(laterByDays(now, -conflictDays), removedAtATime)) === removedAtATime);
+    while (
+      !signal.aborted &&
+      (await retention.removeConflicts(laterByDays(now, -conflictDays), removedAtATime)) === removedAtATime
+    );
   }

@@ -8,12 +8,20 @@ const batch = 100
 const messageOf = ({ ownerId, accountName, month, revision, generatedAt }: FinalMonthEvent): FinalMonthMessage => ({
   subject: finalMonthsOfAll.replace('*', String(ownerId)),
   id: `usage-month.${ownerId}.${monthText(month)}.${revision}`,
-  body: toWireJson({ type: 'usage-month.final', account: accountName, accountID: ownerId, month: monthText(month), revision, status: 'final', generatedAt: generatedAt.toISOString() }),
+  body: toWireJson({
+    type: 'usage-month.final',
+    account: accountName,
+    accountID: ownerId,
+    month: monthText(month),
+    revision,
+    status: 'final',
+    generatedAt: generatedAt.toISOString(),
+  }),
 })
 
 /**
- * Publishes the events of months that have become final, each at least once: an event is removed after the bus has stored it. An event
- * that is published again, by this run or that of another instance, has the same id.
+ * Publishes the events of months that have become final, each at least once: an event is removed after the bus has
+ * stored it. An event that is published again, by this run or that of another instance, has the same id.
  */
 export const makePublishFinalMonths =
   ({ outbox, bus }: { readonly outbox: FinalMonthOutbox; readonly bus: FinalMonthBus }) =>

@@ -27,7 +27,9 @@ export interface FinalMonthMessage {
 
 /** Carries the events to their readers. */
 export interface FinalMonthBus {
-  /** Resolves after the bus has stored all messages. Rejects if it has not stored one of them: some may be stored then. */
+  /**
+   * Resolves after the bus has stored all messages. Rejects if it has not stored one of them: some may be stored then.
+   */
   publish(messages: readonly FinalMonthMessage[]): Promise<void>
 }
 export const FinalMonthBusToken = token<FinalMonthBus>('usage.FinalMonthBus')

@@ -10,7 +10,9 @@ export const perCoreMonth = (month: MonthKey): bigint => 1000n * BigInt(monthSec
 /** Returns how many MiB-seconds one GiB-month has: a GiB for every second of that month. */
 export const perGibMonth = (month: MonthKey): bigint => 1024n * BigInt(monthSeconds(month))
 
-/** Returns an amount in thousandths of a unit, rounded half to even. `perUnit` is positive; the amount is not negative. */
+/**
+ * Returns an amount in thousandths of a unit, rounded half to even. `perUnit` is positive; the amount is not negative.
+ */
 export const thousandthsOf = (amount: bigint, perUnit: bigint): Thousandths => {
   const scaled = amount * 1000n
   const floor = scaled / perUnit

@@ -9,12 +9,15 @@ export interface AnnounceStores {
   readonly mail: MailOutbox
   readonly events: Pick<FinalMonthOutbox, 'add'>
   /** Returns the contracts of the account that are in force at some time of the month. */
-  readonly contractsIn: (ownerId: UsageMonth['ownerId'], month: MonthKey) => Promise<readonly Pick<Contract, 'ownerName' | 'emails'>[]>
+  readonly contractsIn: (
+    ownerId: UsageMonth['ownerId'],
+    month: MonthKey,
+  ) => Promise<readonly Pick<Contract, 'ownerName' | 'emails'>[]>
 }
 
 /**
- * Adds an event for the message bus, and mails the finance teams, and those of the vendor who get alerts, of the contracts that were in
- * force in the month: one mail to each address.
+ * Adds an event for the message bus, and mails the finance teams, and those of the vendor who get alerts, of the
+ * contracts that were in force in the month: one mail to each address.
  */
 export const announceFinal = async ({ mail, events, contractsIn }: AnnounceStores, made: UsageMonth): Promise<void> => {
   const { ownerId, month, revision } = made
@@ -26,7 +29,10 @@ export const announceFinal = async ({ mail, events, contractsIn }: AnnounceStore
     await mail.post({
       to,
       subject: `The usage of ${name} in ${monthText(month)} is final`,
-      paragraphs: [`Revision ${revision} of the usage report of ${name} for ${monthText(month)} (UTC) is final: its figures do not change any more, unless the month is reopened. The report can be downloaded.`],
+      paragraphs: [
+        `Revision ${revision} of the usage report of ${name} for ${monthText(month)} (UTC) is final: its ` +
+          'figures do not change any more, unless the month is reopened. The report can be downloaded.',
+      ],
       accountId: ownerId,
     })
   }

@@ -18,7 +18,12 @@ export const readWindow = (month: MonthKey): ReadWindow => ({
 })
 
 /** Returns the segments of each product in a cluster. */
-export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly BilledContract[], month: MonthKey, asOf: UnixSeconds): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
+export const segmentsOfCluster = (
+  facts: ClusterFacts,
+  contracts: readonly BilledContract[],
+  month: MonthKey,
+  asOf: UnixSeconds,
+): ReadonlyMap<UsageProduct, readonly UsageSegment[]> => {
   const window = { from: monthStart(month), to: monthEnd(month) }
   const hours = facts.presence.flatMap((each) => heardHours(each.month, each.bits))
   const heard = heardSpans({ hours, outages: facts.outages, asOf })
@@ -26,5 +31,10 @@ export const segmentsOfCluster = (facts: ClusterFacts, contracts: readonly Bille
   // An account may have thousands of contracts, of which a cluster is bound to a few.
   const ids = new Set(facts.bindings.map(({ contractId }) => contractId))
   const bound = contracts.filter(({ id }) => ids.has(id))
-  return new Map(usageProducts.map((product) => [product, segmentsOf(times, product, coveragesOf(bound, facts.bindings, product), window)]))
+  return new Map(
+    usageProducts.map((product) => [
+      product,
+      segmentsOf(times, product, coveragesOf(bound, facts.bindings, product), window),
+    ]),
+  )
 }

@@ -33,8 +33,14 @@ interface ConsumptionDeps {
 const currentMonth = (now: Date): MonthKey => monthOf(unixSeconds(now) as UnixSeconds)
 
 /** Returns what was used of the quota, in thousandths of its unit. */
-const usedOf = ({ quota }: Pick<Contract, 'quota'>, month: MonthKey, { milliCpuSeconds, mebibyteSeconds }: UsedAmount): bigint =>
-  quota.metric === 'cpu_core_month' ? thousandthsOf(milliCpuSeconds, perCoreMonth(month)) : thousandthsOf(mebibyteSeconds, perGibMonth(month))
+const usedOf = (
+  { quota }: Pick<Contract, 'quota'>,
+  month: MonthKey,
+  { milliCpuSeconds, mebibyteSeconds }: UsedAmount,
+): bigint =>
+  quota.metric === 'cpu_core_month'
+    ? thousandthsOf(milliCpuSeconds, perCoreMonth(month))
+    : thousandthsOf(mebibyteSeconds, perGibMonth(month))
 
 /** Reads the consumption that `makeUpdateConsumption` has stored. */
 export const makeQuotaUsage = (consumption: Pick<ConsumptionStore, 'find'>): QuotaUsage => ({
@@ -46,9 +52,17 @@ export const makeQuotaUsage = (consumption: Pick<ConsumptionStore, 'find'>): Quo
 })
 
 /** Returns what the contracts of one owner have used in a month so far: production and other use, which are billed. */
-const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[], month: MonthKey, now: Date, signal: AbortSignal): Promise<ReadonlyMap<number, UsedAmount>> => {
+const consumptionOf = async (
+  inputs: UsageInputs,
+  contracts: readonly Contract[],
+  month: MonthKey,
+  now: Date,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, UsedAmount>> => {
   const [first] = contracts
-  const used = new Map<number, { cpu: bigint; memory: bigint }>(contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]))
+  const used = new Map<number, { cpu: bigint; memory: bigint }>(
+    contracts.map(({ id }) => [id, { cpu: 0n, memory: 0n }]),
+  )
   if (first === undefined) return new Map()
   const window = readWindow(month)
   const facts = await inputs.factsOf(first.ownerId, window)
@@ -59,12 +73,17 @@ const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[]
     for await (const objects of inputs.objectsOf(cluster.id, window)) {
       signal.throwIfAborted()
       for (const { object, intervals } of objects) {
-        eachPiece(parseIntervals(intervals), segments.get(object.product) ?? [], withTrial(object, trials).trialEndsAt, ({ use, contractId, from, to, milliCpu, memoryMib }) => {
-          const sum = used.get(contractId)
-          if (sum === undefined || use === 'trial' || use === 'free') return
-          sum.cpu += BigInt(milliCpu * (to - from))
-          sum.memory += BigInt(memoryMib * (to - from))
-        })
+        eachPiece(
+          parseIntervals(intervals),
+          segments.get(object.product) ?? [],
+          withTrial(object, trials).trialEndsAt,
+          ({ use, contractId, from, to, milliCpu, memoryMib }) => {
+            const sum = used.get(contractId)
+            if (sum === undefined || use === 'trial' || use === 'free') return
+            sum.cpu += BigInt(milliCpu * (to - from))
+            sum.memory += BigInt(memoryMib * (to - from))
+          },
+        )
       }
     }
   }
@@ -73,28 +92,42 @@ const consumptionOf = async (inputs: UsageInputs, contracts: readonly Contract[]
 
 const units = { cpu_core_month: 'core-months', memory_gib_month: 'GiB-months' } as const
 
-const mailTo = (to: string, { name, ownerId, ownerName, quota }: Contract, month: MonthKey, threshold: number, used: bigint): Mail => ({
+const mailTo = (
+  to: string,
+  { name, ownerId, ownerName, quota }: Contract,
+  month: MonthKey,
+  threshold: number,
+  used: bigint,
+): Mail => ({
   to,
   subject: `The contract "${name.replace(/\p{Cc}/gu, ' ')}" has reached ${threshold}% of its quota`,
   paragraphs: [
-    `In ${monthText(month)} (UTC), the contract "${name}" of ${ownerName} has used ${decimalOf(used)} of ${quota.limit} ${units[quota.metric]}.`,
-    ...(quota.disableLicenseOnLimitReached ? ['When the limit is reached, no license is issued for its clusters until the month ends.'] : []),
+    `In ${monthText(month)} (UTC), the contract "${name}" of ${ownerName} has used ${decimalOf(used)} of ` +
+      `${quota.limit} ${units[quota.metric]}.`,
+    ...(quota.disableLicenseOnLimitReached
+      ? ['When the limit is reached, no license is issued for its clusters until the month ends.']
+      : []),
   ],
   accountId: ownerId,
 })
 
 /**
- * Computes what contracts have used in the current month, and mails the people of a contract when a threshold of its quota is reached, once
- * for each threshold and month; of several that are reached at the same time, only about the highest. The mail is posted in the transaction that records the alert, so that it is sent once, also
- * by concurrent runs. All contracts in force are computed: one pass over the intervals of the clusters of an account, whatever the number of its contracts, and
- * one transaction for each contract.
+ * Computes what contracts have used in the current month, and mails the people of a contract when a threshold of its
+ * quota is reached, once for each threshold and month; of several that are reached at the same time, only about the
+ * highest. The mail is posted in the transaction that records the alert, so that it is sent once, also by concurrent
+ * runs. All contracts in force are computed: one pass over the intervals of the clusters of an account, whatever the
+ * number of its contracts, and one transaction for each contract.
  */
 export const makeUpdateConsumption =
   ({ clock, consumption, inputs, unitOfWork }: ConsumptionDeps) =>
   async (call: Call): Promise<void> => {
     const now = clock.now()
     const month = currentMonth(now)
-    const contracts = await consumption.listInForce(new Date(monthStart(month) * 1000), new Date(monthEnd(month) * 1000), now)
+    const contracts = await consumption.listInForce(
+      new Date(monthStart(month) * 1000),
+      new Date(monthEnd(month) * 1000),
+      now,
+    )
     for (const [, own] of Map.groupBy(contracts, ({ ownerId }) => ownerId)) {
       const used = await consumptionOf(inputs, own, month, now, call.signal)
       for (const contract of own) {
@@ -104,17 +137,27 @@ export const makeUpdateConsumption =
     }
   }
 
-const record = async ({ unitOfWork }: Pick<ConsumptionDeps, 'unitOfWork'>, call: Call, contract: Contract, month: MonthKey, amount: UsedAmount, now: Date): Promise<void> => {
+const record = async (
+  { unitOfWork }: Pick<ConsumptionDeps, 'unitOfWork'>,
+  call: Call,
+  contract: Contract,
+  month: MonthKey,
+  amount: UsedAmount,
+  now: Date,
+): Promise<void> => {
   const { quota, emails } = contract
   const used = usedOf(contract, month, amount)
-  const isReached = (threshold: number): boolean => quota.enabled && quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
+  const isReached = (threshold: number): boolean =>
+    quota.enabled && quota.limit > 0 && Number(used) >= quota.limit * 10 * threshold
   const outcome = await unitOfWork.run<never, void>(call, async (stores) => {
     await stores.consumption.set(contract.id, month, amount, now)
     const fresh: number[] = []
-    for (const threshold of quota.alertThresholds.filter(isReached)) if (await stores.consumption.markAlerted(contract.id, month, threshold, now)) fresh.push(threshold)
+    for (const threshold of quota.alertThresholds.filter(isReached))
+      if (await stores.consumption.markAlerted(contract.id, month, threshold, now)) fresh.push(threshold)
     // One mail about the highest of those that were reached since the last time: it says what the others would say.
     if (fresh.length === 0) return right(undefined)
-    for (const to of new Set([...emails.usageAlertClient, ...emails.usageAlertAdmin])) await stores.mail.post(mailTo(to, contract, month, Math.max(...fresh), used))
+    for (const to of new Set([...emails.usageAlertClient, ...emails.usageAlertAdmin]))
+      await stores.mail.post(mailTo(to, contract, month, Math.max(...fresh), used))
     return right(undefined)
   })
   if (!isRight(outcome)) throw new Error('The consumption of a contract was not recorded.')

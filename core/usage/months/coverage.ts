@@ -12,7 +12,10 @@ const words: Readonly<Record<UsageProduct, readonly string[]>> = {
   ingressProduct: ['ingress', 'gateway'],
 }
 
-/** Reports whether a contract covers a product: the first word of its product or of one of its features names it, as in `database-enterprise`. */
+/**
+ * Reports whether a contract covers a product: the first word of its product or of one of its features names it, as in
+ * `database-enterprise`.
+ */
 export const covers = ({ product, features }: Pick<Contract, 'product' | 'features'>, of: UsageProduct): boolean =>
   [product, ...features].some((name) => words[of].includes(name.split(/[-.]/, 1)[0] ?? ''))
 
@@ -28,18 +31,29 @@ export interface BindingTime {
 const endOfTime = Number.MAX_SAFE_INTEGER as UnixSeconds
 
 const earliest = (...instants: readonly (Date | undefined)[]): UnixSeconds =>
-  Math.min(endOfTime, ...instants.flatMap((instant) => (instant === undefined ? [] : [secondOf(instant)]))) as UnixSeconds
+  Math.min(
+    endOfTime,
+    ...instants.flatMap((instant) => (instant === undefined ? [] : [secondOf(instant)])),
+  ) as UnixSeconds
 
 /**
- * Returns when a contract is in force by a version of its terms: from the later of the start and the beginning of the version to the earliest of the
- * end, the revocation and the end of the version. Instants are rounded down to seconds.
+ * Returns when a contract is in force by a version of its terms: from the later of the start and the beginning of the
+ * version to the earliest of the end, the revocation and the end of the version. Instants are rounded down to seconds.
  */
-export const inForceOf = ({ revokedAt }: Pick<Contract, 'revokedAt'>, { startsAt, endsAt, from, to }: Pick<TermsVersion, 'startsAt' | 'endsAt' | 'from' | 'to'>): Span => ({
+export const inForceOf = (
+  { revokedAt }: Pick<Contract, 'revokedAt'>,
+  { startsAt, endsAt, from, to }: Pick<TermsVersion, 'startsAt' | 'endsAt' | 'from' | 'to'>,
+): Span => ({
   from: Math.max(secondOf(startsAt), secondOf(from)) as UnixSeconds,
   to: earliest(endsAt, revokedAt, to),
 })
 
-/** Returns when a contract covers a cluster by a binding and a version of its terms: while it is in force by it and the cluster is bound. */
+/**
+ * Returns when a contract covers a cluster by a binding and a version of its terms: while it is in force by it and the
+ * cluster is bound.
+ *
+ * @internal
+ */
 export const coverageOf = (
   contract: Pick<Contract, 'id' | 'revokedAt'>,
   version: Pick<TermsVersion, 'number' | 'startsAt' | 'endsAt' | 'from' | 'to'>,
@@ -55,11 +69,21 @@ export const coverageOf = (
   }
 }
 
-/** Returns when contracts cover a product on the cluster of these bindings, by the versions of their terms that name it. */
-export const coveragesOf = (contracts: readonly BilledContract[], bindings: readonly BindingTime[], product: UsageProduct): readonly Coverage[] => {
+/**
+ * Returns when contracts cover a product on the cluster of these bindings, by the versions of their terms that name it.
+ */
+export const coveragesOf = (
+  contracts: readonly BilledContract[],
+  bindings: readonly BindingTime[],
+  product: UsageProduct,
+): readonly Coverage[] => {
   const known = new Map<number, BilledContract>(contracts.map((contract) => [contract.id, contract]))
   return bindings.flatMap((binding) => {
     const contract = known.get(binding.contractId)
-    return contract === undefined ? [] : contract.timeline.filter((version) => covers(version, product)).map((version) => coverageOf(contract, version, binding))
+    return contract === undefined
+      ? []
+      : contract.timeline
+          .filter((version) => covers(version, product))
+          .map((version) => coverageOf(contract, version, binding))
   })
 }

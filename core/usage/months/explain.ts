@@ -39,8 +39,8 @@ export interface Explanation {
   /** In the order of objects and time. Add up their amounts times their seconds: that is the figure. */
   readonly pieces: AsyncIterable<readonly ExplainedPiece[]>
   /**
-   * Reports whether the figures of the revision come from other intervals, to a thousandth: those that are stored have what was reported since then, and are
-   * removed after 14 months. Known once all pieces were read.
+   * Reports whether the figures of the revision come from other intervals, to a thousandth: those that are stored have
+   * what was reported since then, and are removed after 14 months. Known once all pieces were read.
    */
   hasChanged(): Promise<boolean>
 }
@@ -52,8 +52,8 @@ interface ExplainDeps {
 }
 
 /**
- * Explains a figure of the newest revision of a month: returns the segments of the cluster and the pieces that add up to the figure. Segments
- * are those of the revision, intervals those of now.
+ * Explains a figure of the newest revision of a month: returns the segments of the cluster and the pieces that add up
+ * to the figure. Segments are those of the revision, intervals those of now.
  */
 export const makeExplain =
   ({ months, inputs, views }: ExplainDeps) =>
@@ -63,7 +63,8 @@ export const makeExplain =
     if (month === undefined) return left(UsageMonthMissing(`The month ${monthText(key)} was not closed yet.`))
     const facts = await inputs.factsOf(ownerId, readWindow(key))
     const cluster = facts.clusters.find(({ uid }) => uid === clusterUid)
-    if (cluster === undefined) return left(UsageMonthMissing(`No cluster with the UID ${clusterUid} reports usage to the account.`))
+    if (cluster === undefined)
+      return left(UsageMonthMissing(`No cluster with the UID ${clusterUid} reports usage to the account.`))
     const segments = await months.segmentsOf(month.id, cluster.id, product)
     const sums = noAmounts()
     return right({
@@ -78,7 +79,15 @@ export const makeExplain =
 async function* piecesOf(
   inputs: UsageInputs,
   { product, month, objectUid, contractId, use }: ExplainInput,
-  { clusterId, segments, trials }: { readonly clusterId: UsageSegment['clusterId']; readonly segments: readonly UsageSegment[]; readonly trials: ReturnType<typeof trialsOf> },
+  {
+    clusterId,
+    segments,
+    trials,
+  }: {
+    readonly clusterId: UsageSegment['clusterId']
+    readonly segments: readonly UsageSegment[]
+    readonly trials: ReturnType<typeof trialsOf>
+  },
   sums: Amounts,
 ): AsyncGenerator<readonly ExplainedPiece[]> {
   for await (const objects of inputs.objectsOf(clusterId, readWindow(month))) {
@@ -98,15 +107,35 @@ async function* piecesOf(
   }
 }
 
-const amountOf = ({ from, to, milliCpu, memoryMib }: UsagePiece): UsedAmount => ({ milliCpuSeconds: BigInt(milliCpu * (to - from)), mebibyteSeconds: BigInt(memoryMib * (to - from)) })
+const amountOf = ({ from, to, milliCpu, memoryMib }: UsagePiece): UsedAmount => ({
+  milliCpuSeconds: BigInt(milliCpu * (to - from)),
+  mebibyteSeconds: BigInt(memoryMib * (to - from)),
+})
 
-/** Returns what a revision shows of a product in a cluster, in the order of amounts; undefined if the cluster reported nothing before. */
-const figuresOf = async (views: ExplainDeps['views'], { ownerId, month, revision }: UsageMonth, product: UsageProduct, clusterUid: string): Promise<readonly number[] | undefined> => {
-  const view = await views.find(ownerId, month, { product, view: 'clusters-usage-view', viewType: 'billable' }, revision)
+/**
+ * Returns what a revision shows of a product in a cluster, in the order of amounts; undefined if the cluster reported
+ * nothing before.
+ */
+const figuresOf = async (
+  views: ExplainDeps['views'],
+  { ownerId, month, revision }: UsageMonth,
+  product: UsageProduct,
+  clusterUid: string,
+): Promise<readonly number[] | undefined> => {
+  const view = await views.find(
+    ownerId,
+    month,
+    { product, view: 'clusters-usage-view', viewType: 'billable' },
+    revision,
+  )
   if (view === undefined) return undefined
   for await (const items of itemsOf<ClusterItem>(views, view)) {
     const item = items.find(({ clusterUID }) => clusterUID === clusterUid)
-    if (item !== undefined) return [item.prod, item.nonProd, item.free.trial, item.free.freeContract].flatMap(({ cpu, memory }) => [cpu, memory])
+    if (item !== undefined)
+      return [item.prod, item.nonProd, item.free.trial, item.free.freeContract].flatMap(({ cpu, memory }) => [
+        cpu,
+        memory,
+      ])
   }
   return undefined
 }

@@ -25,14 +25,20 @@ import { withTrial } from './trials.ts'
 import type { DayUsage, ObjectUsage, ProductMonth } from './usage-types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
-/** A digest to which texts are added. Texts end with a line break and have no other, so that no two lists of texts have the same digest. */
+/**
+ * A digest to which texts are added. Texts end with a line break and have no other, so that no two lists of texts have
+ * the same digest.
+ */
 export interface RunningDigest {
   add(text: string): void
   /** Returns 64 hexadecimal digits. */
   end(): string
 }
 
-/** How work learns that it is to end: an AbortSignal, or on a thread a number in shared memory, which needs no event loop. */
+/**
+ * How work learns that it is to end: an AbortSignal, or on a thread a number in shared memory, which needs no event
+ * loop.
+ */
 export interface Stop {
   /** Throws if the work is to end. */
   throwIfAborted(): void
@@ -89,7 +95,10 @@ export interface ViewsTask extends Omit<ProductMonth, 'objects' | 'daysOf'> {
   readonly spooled: readonly SpooledCluster[]
 }
 
-/** The steps of closing a month that take time. Each call is a task of its own, so that they can run on several threads at the same time. */
+/**
+ * The steps of closing a month that take time. Each call is a task of its own, so that they can run on several threads
+ * at the same time.
+ */
 export interface MonthWork {
   /** How many tasks of each kind run at the same time. */
   readonly lanes: { readonly gather: number; readonly views: (objectCount: number) => number }
@@ -119,7 +128,12 @@ export const makeMonthWork = (deps: MonthWorkDeps) => ({
     return { clusters, days }
   },
   writeViews: ({ monthId, parts, spooled, ...month }: ViewsTask, stop: Stop): Promise<void> =>
-    buildViews(deps.views, monthId, { ...month, objects: objectsIn(deps.spools, month, spooled, stop), daysOf: daysIn(deps.spools, month, spooled) }, parts),
+    buildViews(
+      deps.views,
+      monthId,
+      { ...month, objects: objectsIn(deps.spools, month, spooled, stop), daysOf: daysIn(deps.spools, month, spooled) },
+      parts,
+    ),
 })
 
 interface Spooling {
@@ -127,18 +141,27 @@ interface Spooling {
   lines: string[]
 }
 
-const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contracts, trials, month, asOf, spools: ids }: GatherTask, cluster: ClusterFacts, stop: Stop): Promise<GatheredCluster & { readonly days: readonly DayUsage[] }> => {
+const gatherCluster = async (
+  { inputs, spools, digest }: MonthWorkDeps,
+  { contracts, trials, month, asOf, spools: ids }: GatherTask,
+  cluster: ClusterFacts,
+  stop: Stop,
+): Promise<GatheredCluster & { readonly days: readonly DayUsage[] }> => {
   const segments = segmentsOfCluster(cluster, contracts, month, asOf)
   const days = new DaySums(month)
   const spooling = new Map<UsageProduct, Spooling>()
   const spoolingOf = (product: UsageProduct): Spooling =>
-    getOrMake(spooling, product, () => ({ writer: spools.writer(ids[usageProducts.indexOf(product)] as SpoolId), lines: [] }))
+    getOrMake(spooling, product, () => ({
+      writer: spools.writer(ids[usageProducts.indexOf(product)] as SpoolId),
+      lines: [],
+    }))
   let objectCount = 0
   for await (const objects of inputs.objectsOf(cluster.id, readWindow(month))) {
     stop.throwIfAborted()
     for (const { object: reported, intervals } of objects) {
       const object = withTrial(reported, trials)
-      // What did not run in the month is not in its report: an object that was lost before it, or whose cluster was silent all the time.
+      // What did not run in the month is not in its report: an object that was lost before it, or whose cluster was
+      // silent all the time.
       if (!addDays(days, object, parseIntervals(intervals), segments.get(object.product) ?? [])) continue
       spoolingOf(object.product).lines.push(lineOf({ object, intervals }))
       objectCount += 1
@@ -151,7 +174,9 @@ const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contra
   const allDays = days.result()
   const ranges = new Map<UsageProduct, ClusterRanges>()
   const hash = digest()
-  hash.add(`${toWireJson([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...segments], cluster.clientNamespaces])}\n`)
+  hash.add(
+    `${toWireJson([cluster.uid, cluster.displayName, modesIn(cluster.modeChanges, { from: monthStart(month), to: monthEnd(month) }), [...segments], cluster.clientNamespaces])}\n`,
+  )
   for (const product of usageProducts) {
     const own = spooling.get(product)
     if (own === undefined) continue
@@ -164,7 +189,7 @@ const gatherCluster = async ({ inputs, spools, digest }: MonthWorkDeps, { contra
   return { digest: hash.end(), objectCount, segments, days: allDays, ranges }
 }
 
-/** Returns the objects of clusters from their spools, with what they used. */
+/** Returns the objects of clusters from their spools, with what they used. @internal */
 export async function* objectsIn(
   spools: Pick<Spools, 'read'>,
   { product, month }: Pick<ProductMonth, 'product' | 'month'>,
@@ -182,29 +207,63 @@ export async function* objectsIn(
   }
 }
 
-const daysIn = (spools: Pick<Spools, 'read'>, { product }: Pick<ProductMonth, 'product'>, spooled: readonly SpooledCluster[]): ProductMonth['daysOf'] => {
+const daysIn = (
+  spools: Pick<Spools, 'read'>,
+  { product }: Pick<ProductMonth, 'product'>,
+  spooled: readonly SpooledCluster[],
+): ProductMonth['daysOf'] => {
   const ranges = new Map(spooled.map(({ clusterUid, days }) => [clusterUid, days]))
   return async (clusterUid) => {
     const range = ranges.get(clusterUid)
     const days: DayUsage[] = []
-    if (range !== undefined) for await (const lines of spools.read(range)) for (const line of lines) days.push(...daysOfLine(line, product))
+    if (range !== undefined)
+      for await (const lines of spools.read(range)) for (const line of lines) days.push(...daysOfLine(line, product))
     return days
   }
 }
 
-/** An object with its intervals as one line of a spool, without the facts that all objects of the line's cluster and product have: JSON, a tab, and the intervals as they were read. */
+/**
+ * An object with its intervals as one line of a spool, without the facts that all objects of the line's cluster and
+ * product have: JSON, a tab, and the intervals as they were read.
+ */
 const lineOf = ({ object, intervals }: ReportedObject): string =>
   `[${object.id},${stringText(object.uid)},${stringText(object.group)},${stringText(object.kind)},${stringText(object.namespace)},${stringText(object.namespaceUid)},${stringText(object.name)},` +
   `${object.createdAt},${object.deletedAt ?? null},${object.trialEndsAt ?? null}]\t${intervals}\n`
 
-type Line = [UsageObjectId, string, string, string, string, string, string, UnixSeconds, UnixSeconds | null, UnixSeconds | null]
+type Line = [
+  UsageObjectId,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+  UnixSeconds,
+  UnixSeconds | null,
+  UnixSeconds | null,
+]
 
 /** Returns the object of a line that `lineOf` has made. */
 const objectOfLine = (line: string, product: UsageProduct, clusterId: UsageClusterId): ReportedObject => {
   // JSON escapes tabs.
   const end = line.indexOf('\t')
-  const [id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt, trialEndsAt] = JSON.parse(line.slice(0, end)) as Line
-  const object: UsageObject = { id, clusterId, uid, product, group, kind, namespace, namespaceUid, name, createdAt, deletedAt: deletedAt ?? undefined, trialEndsAt: trialEndsAt ?? undefined }
+  const [id, uid, group, kind, namespace, namespaceUid, name, createdAt, deletedAt, trialEndsAt] = JSON.parse(
+    line.slice(0, end),
+  ) as Line
+  const object: UsageObject = {
+    id,
+    clusterId,
+    uid,
+    product,
+    group,
+    kind,
+    namespace,
+    namespaceUid,
+    name,
+    createdAt,
+    deletedAt: deletedAt ?? undefined,
+    trialEndsAt: trialEndsAt ?? undefined,
+  }
   return { object, intervals: line.slice(end + 1) }
 }
 
@@ -216,4 +275,12 @@ const lineOfDays = (days: readonly DayUsage[]): string =>
 
 /** Returns the days of a line that `lineOfDays` has made. */
 const daysOfLine = (line: string, product: UsageProduct): readonly DayUsage[] =>
-  (JSON.parse(line) as readonly Day[]).map(([group, kind, use, day, cpu, memory]) => ({ product, group, kind, use, day, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) }))
+  (JSON.parse(line) as readonly Day[]).map(([group, kind, use, day, cpu, memory]) => ({
+    product,
+    group,
+    kind,
+    use,
+    day,
+    milliCpuSeconds: BigInt(cpu),
+    mebibyteSeconds: BigInt(memory),
+  }))

@@ -4,7 +4,19 @@ import type { AccountId, Brand } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../../kernel/unit-of-work.ts'
-import type { BilledContract, MonthKey, TrialClaim, UnixSeconds, UsageClusterId, UsageMonth, UsageMonthId, UsageMonthStatus, UsageObject, UsageProduct, UsageSegment } from '../types.ts'
+import type {
+  BilledContract,
+  MonthKey,
+  TrialClaim,
+  UnixSeconds,
+  UsageClusterId,
+  UsageMonth,
+  UsageMonthId,
+  UsageMonthStatus,
+  UsageObject,
+  UsageProduct,
+  UsageSegment,
+} from '../types.ts'
 import type { AnnounceStores } from './announce.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
@@ -30,7 +42,10 @@ export const UsageMonthMissing = defineFailure(
 export interface ClusterFacts {
   readonly id: UsageClusterId
   readonly uid: string
-  /** Of the record of the cluster or its binding; if there is neither, the last one that was known, and the UID without one. */
+  /**
+   * Of the record of the cluster or its binding; if there is neither, the last one that was known, and the UID without
+   * one.
+   */
   readonly displayName: string
   /** The hours in which it was heard, as bits, ascending by month. */
   readonly presence: readonly { readonly month: MonthKey; readonly bits: Uint8Array }[]
@@ -70,7 +85,10 @@ export interface ReadWindow {
   readonly outagesFrom: UnixSeconds
 }
 
-/** Reads what was reported. Each call of an iterator returns within a few milliseconds of work, so that it holds up nothing else. */
+/**
+ * Reads what was reported. Each call of an iterator returns within a few milliseconds of work, so that it holds up
+ * nothing else.
+ */
 export interface UsageInputs {
   factsOf(ownerId: AccountId, window: ReadWindow): Promise<OwnerFacts>
   /** Returns the objects of all products in a cluster that have intervals in the month, ascending by UID. */
@@ -129,7 +147,8 @@ export interface GatheredMonth {
 }
 
 /**
- * Completes the intervals of a month and reads everything that was reported of it, once. Throws if it is aborted, and `Unavailable` if the database cannot be reached or the work was ended from outside.
+ * Completes the intervals of a month and reads everything that was reported of it, once. Throws if it is aborted, and
+ * `Unavailable` if the database cannot be reached or the work was ended from outside.
  */
 export type GatherMonth = (input: GatherInput) => Promise<GatheredMonth>
 
@@ -170,7 +189,10 @@ export interface MonthStore {
   withdraw(id: UsageMonthId): Promise<void>
   /** Makes a revision visible. Returns false if it does not exist any more, or is being removed. */
   publish(id: UsageMonthId): Promise<boolean>
-  /** Removes a revision with all that belongs to it, in short transactions; nothing if it is visible. From then on it cannot be published. */
+  /**
+   * Removes a revision with all that belongs to it, in short transactions; nothing if it is visible. From then on it
+   * cannot be published.
+   */
   remove(id: UsageMonthId): Promise<void>
 }
 export const MonthStoreToken = token<MonthStore>('usage.MonthStore')
@@ -190,10 +212,21 @@ export const MonthReportToken = token<MonthReport>('usage.MonthReport')
 
 /** What contracts have used so far in a month. */
 export interface ConsumptionStore {
-  /** Returns the contracts of all accounts whose terms of now have a start and an end around a time between two instants. */
+  /**
+   * Returns the contracts of all accounts whose terms of now have a start and an end around a time between two
+   * instants.
+   */
   listInForce(from: Date, to: Date, now: Date): Promise<readonly Contract[]>
-  find(contractId: number, month: MonthKey): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
-  set(contractId: number, month: MonthKey, used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint }, at: Date): Promise<void>
+  find(
+    contractId: number,
+    month: MonthKey,
+  ): Promise<{ readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint } | undefined>
+  set(
+    contractId: number,
+    month: MonthKey,
+    used: { readonly milliCpuSeconds: bigint; readonly mebibyteSeconds: bigint },
+    at: Date,
+  ): Promise<void>
   /** Returns false if the threshold was recorded as reached before. */
   markAlerted(contractId: number, month: MonthKey, threshold: number, at: Date): Promise<boolean>
 }

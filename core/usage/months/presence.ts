@@ -1,9 +1,14 @@
 import type { UnixSeconds } from '../types.ts'
 
 const hour = 3600
-/** How long a cluster counts after the last hour in which it was heard, while it is not known whether it will be heard again. */
-export const graceSeconds = 24 * hour
-/** How long a silence may last that counts because the cluster was heard again. Events may be that old when they arrive. */
+/**
+ * How long a cluster counts after the last hour in which it was heard, while it is not known whether it will be heard
+ * again.
+ */
+const graceSeconds = 24 * hour
+/**
+ * How long a silence may last that counts because the cluster was heard again. Events may be that old when they arrive.
+ */
 export const longestSilenceSeconds = 35 * 24 * hour
 
 /** A time: `from` is in it, `to` is just after it. */
@@ -35,7 +40,9 @@ export const heardSpans = ({ hours, outages, asOf }: Presence): readonly Span[] 
   let waiting = outages.filter(({ from, to }) => from < to && from < asOf)
   for (;;) {
     const spans = joined(known)
-    const counting = waiting.filter(({ from }) => spans.some((span) => span.from <= from && from - span.to <= graceSeconds))
+    const counting = waiting.filter(({ from }) =>
+      spans.some((span) => span.from <= from && from - span.to <= graceSeconds),
+    )
     if (counting.length === 0) return untilNow(spans, asOf)
     // What an outage adds can make another one count.
     known = [...spans, ...counting]
@@ -48,7 +55,8 @@ const joined = (spans: readonly Span[]): readonly Span[] => {
   const result: Span[] = []
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
     const last = result.at(-1)
-    if (last !== undefined && from - last.to <= longestSilenceSeconds) result[result.length - 1] = { from: last.from, to: later(last.to, to) }
+    if (last !== undefined && from - last.to <= longestSilenceSeconds)
+      result[result.length - 1] = { from: last.from, to: later(last.to, to) }
     else result.push({ from, to })
   }
   return result
@@ -56,7 +64,9 @@ const joined = (spans: readonly Span[]): readonly Span[] => {
 
 const untilNow = (spans: readonly Span[], asOf: UnixSeconds): readonly Span[] => {
   const last = spans.at(-1)
-  return last !== undefined && asOf - last.to <= graceSeconds ? [...spans.slice(0, -1), { from: last.from, to: asOf }] : spans
+  return last !== undefined && asOf - last.to <= graceSeconds
+    ? [...spans.slice(0, -1), { from: last.from, to: asOf }]
+    : spans
 }
 
 const later = (a: UnixSeconds, b: UnixSeconds): UnixSeconds => (a > b ? a : b)
@@ -64,6 +74,6 @@ const later = (a: UnixSeconds, b: UnixSeconds): UnixSeconds => (a > b ? a : b)
 /** Returns the parts of spans that are in a window. */
 export const clipped = (spans: readonly Span[], { from, to }: Span): readonly Span[] =>
   spans.flatMap((span) => {
-    const part = { from: later(span.from, from), to: (span.to < to ? span.to : to) }
+    const part = { from: later(span.from, from), to: span.to < to ? span.to : to }
     return part.from < part.to ? [part] : []
   })

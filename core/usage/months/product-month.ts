@@ -36,64 +36,73 @@ const tasksOfLane = 16
 const clustersOfTask = 64
 
 /**
- * Reads everything that was reported of a month, once. Objects are kept in spools until the views are written, because those begin with
- * totals: so both see the same data, although events arrive in between, and it is known whether anything has changed.
+ * Reads everything that was reported of a month, once. Objects are kept in spools until the views are written, because
+ * those begin with totals: so both see the same data, although events arrive in between, and it is known whether
+ * anything has changed.
  */
-export const makeGatherMonth = ({ inputs, settle, spools, digest, work }: GatherDeps) => async (input: GatherInput): Promise<SpooledMonth> => {
-  const { call, ownerId, month, asOf, onProgress } = input
-  const { signal } = call
-  await settle(call, ownerId, month)
-  const facts = await inputs.factsOf(ownerId, readWindow(month))
-  const opened: SpoolId[] = []
-  const remove = async (): Promise<void> => {
-    for (const spool of opened) await spools.remove(spool)
-  }
-  try {
-    const { clusters, contracts } = facts
-    const trials = trialsOf(facts)
-    const size = Math.min(clustersOfTask, Math.max(1, Math.ceil(clusters.length / (work.lanes.gather * tasksOfLane))))
-    const chunks = Array.from({ length: Math.ceil(clusters.length / size) }, (_, index) => clusters.slice(index * size, (index + 1) * size))
-    const lanes = Math.min(work.lanes.gather, Math.max(1, chunks.length))
-    for (let count = 0; count < lanes * usageProducts.length; count += 1) opened.push(await spools.open())
-    let done = 0
-    const gathered = await mapWithin(chunks, lanes, async (chunk, _index, lane) => {
-      signal.throwIfAborted()
-      const own = opened.slice(lane * usageProducts.length, (lane + 1) * usageProducts.length)
-      const each = await work.gather({ clusters: chunk, contracts, trials, month, asOf, spools: own }, signal)
-      done += chunk.length
-      onProgress(done, clusters.length)
-      return each
-    })
-    const read = gathered.flatMap((each) => each.clusters)
-    const hash = digest()
-    for (const each of read) hash.add(`${each.digest}\n`)
-    const days = Map.groupBy(sumOfDays(gathered.map((each) => each.days)), ({ product }) => product)
-    const products = usageProducts.map((product) => productOf(facts, read, product, month, days.get(product) ?? []))
-    // What is shown of contracts beyond the segments: a contract without use, and a cluster on which another one comes first.
-    for (const each of products) hash.add(`${toWireJson([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
-    const objectCount = read.reduce((sum, each) => sum + each.objectCount, 0)
-    return {
-      inputHash: hash.end(),
-      segments: read.flatMap((each) => [...each.segments.values()].flat()),
-      objectCount,
-      products,
-      writeViews: async (monthId, stop, report) => {
-        const lanesOfViews = work.lanes.views(objectCount)
-        const tasks = products.flatMap((each) => passesOf(each.product, lanesOfViews).map((parts): ViewsTask => ({ ...each, monthId, parts })))
-        let written = 0
-        await mapWithin(tasks, lanesOfViews, async (task) => {
-          stop.throwIfAborted()
-          await work.writeViews(task, stop)
-          report((written += 1), tasks.length)
-        })
-      },
-      remove,
+export const makeGatherMonth =
+  ({ inputs, settle, spools, digest, work }: GatherDeps) =>
+  async (input: GatherInput): Promise<SpooledMonth> => {
+    const { call, ownerId, month, asOf, onProgress } = input
+    const { signal } = call
+    await settle(call, ownerId, month)
+    const facts = await inputs.factsOf(ownerId, readWindow(month))
+    const opened: SpoolId[] = []
+    const remove = async (): Promise<void> => {
+      for (const spool of opened) await spools.remove(spool)
     }
-  } catch (error) {
-    await remove()
-    throw error
+    try {
+      const { clusters, contracts } = facts
+      const trials = trialsOf(facts)
+      const size = Math.min(clustersOfTask, Math.max(1, Math.ceil(clusters.length / (work.lanes.gather * tasksOfLane))))
+      const chunks = Array.from({ length: Math.ceil(clusters.length / size) }, (_, index) =>
+        clusters.slice(index * size, (index + 1) * size),
+      )
+      const lanes = Math.min(work.lanes.gather, Math.max(1, chunks.length))
+      for (let count = 0; count < lanes * usageProducts.length; count += 1) opened.push(await spools.open())
+      let done = 0
+      const gathered = await mapWithin(chunks, lanes, async (chunk, _index, lane) => {
+        signal.throwIfAborted()
+        const own = opened.slice(lane * usageProducts.length, (lane + 1) * usageProducts.length)
+        const each = await work.gather({ clusters: chunk, contracts, trials, month, asOf, spools: own }, signal)
+        done += chunk.length
+        onProgress(done, clusters.length)
+        return each
+      })
+      const read = gathered.flatMap((each) => each.clusters)
+      const hash = digest()
+      for (const each of read) hash.add(`${each.digest}\n`)
+      const days = Map.groupBy(sumOfDays(gathered.map((each) => each.days)), ({ product }) => product)
+      const products = usageProducts.map((product) => productOf(facts, read, product, month, days.get(product) ?? []))
+      // What is shown of contracts beyond the segments: a contract without use, and a cluster on which another one
+      // comes first.
+      for (const each of products)
+        hash.add(`${toWireJson([each.contracts, each.clusters.map(({ contractIds }) => contractIds)])}\n`)
+      const objectCount = read.reduce((sum, each) => sum + each.objectCount, 0)
+      return {
+        inputHash: hash.end(),
+        segments: read.flatMap((each) => [...each.segments.values()].flat()),
+        objectCount,
+        products,
+        writeViews: async (monthId, stop, report) => {
+          const lanesOfViews = work.lanes.views(objectCount)
+          const tasks = products.flatMap((each) =>
+            passesOf(each.product, lanesOfViews).map((parts): ViewsTask => ({ ...each, monthId, parts })),
+          )
+          let written = 0
+          await mapWithin(tasks, lanesOfViews, async (task) => {
+            stop.throwIfAborted()
+            await work.writeViews(task, stop)
+            report((written += 1), tasks.length)
+          })
+        },
+        remove,
+      }
+    } catch (error) {
+      await remove()
+      throw error
+    }
   }
-}
 
 /** Objects are read once by one thread, and once for each part of the views if there is a thread for it. */
 const passesOf = (product: UsageProduct, lanes: number): readonly (readonly ViewsPart[])[] => {
@@ -101,11 +110,19 @@ const passesOf = (product: UsageProduct, lanes: number): readonly (readonly View
   return lanes === 1 ? [parts] : parts.map((part) => [part])
 }
 
-const productOf = (facts: OwnerFacts, read: readonly GatheredCluster[], product: UsageProduct, month: MonthKey, days: readonly DayUsage[]): SpooledMonth['products'][number] => {
+const productOf = (
+  facts: OwnerFacts,
+  read: readonly GatheredCluster[],
+  product: UsageProduct,
+  month: MonthKey,
+  days: readonly DayUsage[],
+): SpooledMonth['products'][number] => {
   const segments = new Map(facts.clusters.map(({ uid }, index) => [uid, read[index]?.segments.get(product) ?? []]))
   const spooled = facts.clusters.flatMap(({ id, uid }: ClusterFacts, index): readonly SpooledCluster[] => {
     const ranges = read[index]?.ranges.get(product)
-    return ranges === undefined ? [] : [{ clusterUid: uid, clusterId: id, ...ranges, segments: segments.get(uid) ?? [] }]
+    return ranges === undefined
+      ? []
+      : [{ clusterUid: uid, clusterId: id, ...ranges, segments: segments.get(uid) ?? [] }]
   })
   return { product, month, spooled, days, ...aboutProduct(facts, product, month, (uid) => segments.get(uid) ?? []) }
 }
@@ -120,21 +137,34 @@ const aboutProduct = (
   const window = { from: monthStart(month), to: monthEnd(month) }
   return {
     // A cluster that did not count in the month is not in its report.
-    clusters: facts.clusters.map((cluster) => ({ cluster, heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0) })).filter(({ heardSeconds }) => heardSeconds > 0).map(({ cluster, heardSeconds }) => ({
-      clusterUid: cluster.uid,
-      displayName: cluster.displayName,
-      modes: modesIn(cluster.modeChanges, window),
-      heardSeconds,
-      contractIds: boundIn(facts.contracts, cluster, product, window),
-      clientNamespaces: cluster.clientNamespaces,
-    })),
+    clusters: facts.clusters
+      .map((cluster) => ({
+        cluster,
+        heardSeconds: segmentsOf(cluster.uid).reduce((sum, { from, to }) => sum + (to - from), 0),
+      }))
+      .filter(({ heardSeconds }) => heardSeconds > 0)
+      .map(({ cluster, heardSeconds }) => ({
+        clusterUid: cluster.uid,
+        displayName: cluster.displayName,
+        modes: modesIn(cluster.modeChanges, window),
+        heardSeconds,
+        contractIds: boundIn(facts.contracts, cluster, product, window),
+        clientNamespaces: cluster.clientNamespaces,
+      })),
     contracts: facts.contracts.flatMap((contract) => contractIn(contract, product, window) ?? []),
   }
 }
 
 /** Returns the contracts that cover a product on a cluster in a window, ascending. */
-const boundIn = (contracts: readonly BilledContract[], { bindings }: ClusterFacts, product: UsageProduct, window: Span): readonly number[] => {
-  const covering = coveragesOf(contracts, bindings, product).filter((coverage) => clipped([coverage], window).length > 0)
+const boundIn = (
+  contracts: readonly BilledContract[],
+  { bindings }: ClusterFacts,
+  product: UsageProduct,
+  window: Span,
+): readonly number[] => {
+  const covering = coveragesOf(contracts, bindings, product).filter(
+    (coverage) => clipped([coverage], window).length > 0,
+  )
   return [...new Set(covering.map(({ contractId }) => contractId))].sort((a, b) => a - b)
 }
 
@@ -144,7 +174,17 @@ const contractIn = (contract: BilledContract, product: UsageProduct, window: Spa
     const [time] = covers(version, product) ? clipped([inForceOf(contract, version)], window) : []
     if (time === undefined) return []
     const { number, product: named, features, startsAt, endsAt, quota } = version
-    return [{ ...time, number, product: named, features, startsAt, endsAt, quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined }]
+    return [
+      {
+        ...time,
+        number,
+        product: named,
+        features,
+        startsAt,
+        endsAt,
+        quota: quota.enabled ? { metric: quota.metric, limit: quota.limit } : undefined,
+      },
+    ]
   })
   const last = terms.at(-1)
   if (last === undefined) return undefined
@@ -163,8 +203,10 @@ const contractIn = (contract: BilledContract, product: UsageProduct, window: Spa
 }
 
 /**
- * Returns the quota of a month: the metric of its last terms, and their limit; if the limit was another one before, the mean of both by the seconds
- * in which each was in force, to thousandths.
+ * Returns the quota of a month: the metric of its last terms, and their limit; if the limit was another one before, the
+ * mean of both by the seconds in which each was in force, to thousandths.
+ *
+ * @internal
  */
 export const quotaOf = (terms: readonly TermsInMonth[]): ContractInMonth['quota'] => {
   const quota = terms.at(-1)?.quota

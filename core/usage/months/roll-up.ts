@@ -1,8 +1,19 @@
 import { daySeconds, daysOfMonth, monthEnd, monthStart } from '../month.ts'
-import type { MonthKey, ResourceAmount, UnixSeconds, UsageClass, UsageKind, UsageObject, UsageSegment } from '../types.ts'
+import type {
+  MonthKey,
+  ResourceAmount,
+  UnixSeconds,
+  UsageClass,
+  UsageKind,
+  UsageObject,
+  UsageSegment,
+} from '../types.ts'
 import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from './usage-types.ts'
 
-/** What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard any more. */
+/**
+ * What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard
+ * any more.
+ */
 export interface CutInterval extends ObjectSegment {
   readonly cutAt: UnixSeconds
 }
@@ -18,16 +29,23 @@ export interface UsagePiece extends ResourceAmount {
 }
 
 /**
- * Divides what an object used into pieces of one class and contract, in the order of time: its intervals, multiplied by the segments of its
- * cluster. Both are ascending and without overlaps. The seconds before the end of its trial are `trial`, others without a contract
- * `free`, the rest has the class of the cluster's mode. Returns false if there is no piece.
+ * Divides what an object used into pieces of one class and contract, in the order of time: its intervals, multiplied by
+ * the segments of its cluster. Both are ascending and without overlaps. The seconds before the end of its trial are
+ * `trial`, others without a contract `free`, the rest has the class of the cluster's mode. Returns false if there is no
+ * piece.
  */
-export const eachPiece = (intervals: readonly CutInterval[], segments: readonly UsageSegment[], trialEndsAt: UnixSeconds | undefined, take: (piece: UsagePiece) => void): boolean => {
+export const eachPiece = (
+  intervals: readonly CutInterval[],
+  segments: readonly UsageSegment[],
+  trialEndsAt: UnixSeconds | undefined,
+  take: (piece: UsagePiece) => void,
+): boolean => {
   let first = 0
   let isAny = false
   for (const { from: begin, to: end, cutAt, milliCpu, memoryMib } of intervals) {
     const limit = cutAt < end ? cutAt : end
-    for (let segment = segments[first]; segment !== undefined && segment.to <= begin; segment = segments[first]) first += 1
+    for (let segment = segments[first]; segment !== undefined && segment.to <= begin; segment = segments[first])
+      first += 1
     for (let index = first; index < segments.length; index += 1) {
       const segment = segments[index]
       if (segment === undefined || segment.from >= limit) break
@@ -37,7 +55,8 @@ export const eachPiece = (intervals: readonly CutInterval[], segments: readonly 
       if (from >= to) continue
       isAny = true
       const use = contractId === 0 ? 'free' : mode
-      if (trialEndsAt === undefined || trialEndsAt <= from) take({ from, to, milliCpu, memoryMib, use, contractId, termsNumber, mode })
+      if (trialEndsAt === undefined || trialEndsAt <= from)
+        take({ from, to, milliCpu, memoryMib, use, contractId, termsNumber, mode })
       else {
         const trialTo = trialEndsAt < to ? trialEndsAt : to
         take({ from, to: trialTo, milliCpu, memoryMib, use: 'trial', contractId, termsNumber, mode })
@@ -64,8 +83,8 @@ interface ModeSum {
 }
 
 /**
- * Returns what an object used in a month. The sums of one object are below 2^53, because what it occupies, multiplied by the seconds of a
- * month, is, and its intervals do not overlap: so they are exact as numbers.
+ * Returns what an object used in a month. The sums of one object are below 2^53, because what it occupies, multiplied
+ * by the seconds of a month, is, and its intervals do not overlap: so they are exact as numbers.
  */
 export const usageOfObject = (
   object: UsageObject,
@@ -83,7 +102,13 @@ class UsageOfObject implements ObjectUsage {
   readonly #intervals: readonly CutInterval[]
   readonly #clusterSegments: readonly UsageSegment[]
 
-  constructor(object: UsageObject, clusterUid: string, month: MonthKey, intervals: readonly CutInterval[], segments: readonly UsageSegment[]) {
+  constructor(
+    object: UsageObject,
+    clusterUid: string,
+    month: MonthKey,
+    intervals: readonly CutInterval[],
+    segments: readonly UsageSegment[],
+  ) {
     this.object = object
     this.clusterUid = clusterUid
     this.#month = month
@@ -93,11 +118,16 @@ class UsageOfObject implements ObjectUsage {
 
   get parts(): readonly UsagePart[] {
     const sums: Sum[] = []
-    eachPiece(this.#intervals, this.#clusterSegments, this.object.trialEndsAt, ({ from, to, use, contractId, milliCpu, memoryMib }) => {
-      const sum = sumOf(sums, use, contractId)
-      sum.cpu += milliCpu * (to - from)
-      sum.memory += memoryMib * (to - from)
-    })
+    eachPiece(
+      this.#intervals,
+      this.#clusterSegments,
+      this.object.trialEndsAt,
+      ({ from, to, use, contractId, milliCpu, memoryMib }) => {
+        const sum = sumOf(sums, use, contractId)
+        sum.cpu += milliCpu * (to - from)
+        sum.memory += memoryMib * (to - from)
+      },
+    )
     return (sums.length > 1 ? sums.toSorted(inOrder) : sums).map(partOf)
   }
 
@@ -112,13 +142,25 @@ class UsageOfObject implements ObjectUsage {
   get modes(): ObjectUsage['modes'] {
     const modes: ModeSum[] = []
     let last: ModeSum | undefined
-    eachPiece(this.#intervals, this.#clusterSegments, this.object.trialEndsAt, ({ from, to, mode, milliCpu, memoryMib }) => {
-      if (last === undefined || last.mode !== mode || last.to !== from) modes.push((last = { from, to: from, mode, cpu: 0, memory: 0 }))
-      last.cpu += milliCpu * (to - from)
-      last.memory += memoryMib * (to - from)
-      last.to = to
-    })
-    return modes.map(({ from, to, mode, cpu, memory }) => ({ from, to, mode, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) }))
+    eachPiece(
+      this.#intervals,
+      this.#clusterSegments,
+      this.object.trialEndsAt,
+      ({ from, to, mode, milliCpu, memoryMib }) => {
+        if (last === undefined || last.mode !== mode || last.to !== from)
+          modes.push((last = { from, to: from, mode, cpu: 0, memory: 0 }))
+        last.cpu += milliCpu * (to - from)
+        last.memory += memoryMib * (to - from)
+        last.to = to
+      },
+    )
+    return modes.map(({ from, to, mode, cpu, memory }) => ({
+      from,
+      to,
+      mode,
+      milliCpuSeconds: BigInt(cpu),
+      mebibyteSeconds: BigInt(memory),
+    }))
   }
 }
 
@@ -131,15 +173,23 @@ const sumOf = (sums: Sum[], use: UsageClass, contractId: number): Sum => {
 
 const inOrder = (a: Sum, b: Sum): number => a.contractId - b.contractId || (a.use < b.use ? -1 : a.use > b.use ? 1 : 0)
 
-const partOf = ({ use, contractId, cpu, memory }: Sum): UsagePart => ({ use, contractId, milliCpuSeconds: BigInt(cpu), mebibyteSeconds: BigInt(memory) })
+const partOf = ({ use, contractId, cpu, memory }: Sum): UsagePart => ({
+  use,
+  contractId,
+  milliCpuSeconds: BigInt(cpu),
+  mebibyteSeconds: BigInt(memory),
+})
 
-/** Returns what intervals occupied in the time of the segments of a cluster. Both are ascending and without overlaps. */
+/**
+ * Returns what intervals occupied in the time of the segments of a cluster. Both are ascending and without overlaps.
+ */
 const occupiedIn = (intervals: readonly CutInterval[], segments: readonly UsageSegment[]): readonly ObjectSegment[] => {
   const occupied: ObjectSegment[] = []
   let first = 0
   for (const interval of intervals) {
     const limit = interval.cutAt < interval.to ? interval.cutAt : interval.to
-    for (let segment = segments[first]; segment !== undefined && segment.to <= interval.from; segment = segments[first]) first += 1
+    for (let segment = segments[first]; segment !== undefined && segment.to <= interval.from; segment = segments[first])
+      first += 1
     let index = first
     while (index < segments.length) {
       const { from: start, to: end } = segments[index] as UsageSegment
@@ -157,7 +207,11 @@ const occupiedIn = (intervals: readonly CutInterval[], segments: readonly UsageS
 }
 
 /** The object was created, resized or deleted on these days. What it occupied when the month began is no change. */
-const changesByDay = ({ createdAt, deletedAt }: UsageObject, month: MonthKey, intervals: readonly CutInterval[]): readonly number[] => {
+const changesByDay = (
+  { createdAt, deletedAt }: UsageObject,
+  month: MonthKey,
+  intervals: readonly CutInterval[],
+): readonly number[] => {
   const start = monthStart(month)
   const counts = new Array<number>(daysOfMonth(month)).fill(0)
   const count = (at: UnixSeconds): void => {
@@ -169,10 +223,16 @@ const changesByDay = ({ createdAt, deletedAt }: UsageObject, month: MonthKey, in
   return counts
 }
 
-/** Above it a sum is moved to a bigint. The amount that is added next is below 2^52 too, so that the sum is exact until then. */
+/**
+ * Above it a sum is moved to a bigint. The amount that is added next is below 2^52 too, so that the sum is exact until
+ * then.
+ */
 const spill = 2 ** 52
 
-/** Exact sums, as numbers with what they cannot hold beside them: a bigint for each addition would take longer than the rest of the roll-up. */
+/**
+ * Exact sums, as numbers with what they cannot hold beside them: a bigint for each addition would take longer than the
+ * rest of the roll-up.
+ */
 class ExactSums {
   readonly #low: Float64Array
   readonly #high = new Map<number, bigint>()
@@ -209,7 +269,10 @@ interface DayCells {
 /** Adds what the objects of one kind used. */
 export type AddPiece = (piece: UsagePiece) => void
 
-/** Adds up what is used in a cluster on each day. A piece costs the same however many days it has: only its first and last day, and the change of the amount on whole days, are recorded. */
+/**
+ * Adds up what is used in a cluster on each day. A piece costs the same however many days it has: only its first and
+ * last day, and the change of the amount on whole days, are recorded.
+ */
 export class DaySums {
   readonly #adders: (UsageKind & { readonly add: AddPiece })[] = []
   readonly #cells: DayCells[] = []
@@ -224,7 +287,8 @@ export class DaySums {
   /** Returns the same for the same kind. */
   adderOf({ product, group, kind }: UsageKind): AddPiece {
     // There are few kinds, and their names are the same strings for all objects: a key of them would take longer.
-    for (const known of this.#adders) if (known.kind === kind && known.group === group && known.product === product) return known.add
+    for (const known of this.#adders)
+      if (known.kind === kind && known.group === group && known.product === product) return known.add
     const add = this.#makeAdder({ product, group, kind })
     this.#adders.push({ product, group, kind, add })
     return add
@@ -273,18 +337,32 @@ export class DaySums {
       cpuRate += cpuSteps.at(index)
       memoryRate += memorySteps.at(index)
       const seconds = BigInt(daySeconds)
-      return { ...kind, day: index + 1, use, milliCpuSeconds: cpu.at(index) + cpuRate * seconds, mebibyteSeconds: memory.at(index) + memoryRate * seconds }
+      return {
+        ...kind,
+        day: index + 1,
+        use,
+        milliCpuSeconds: cpu.at(index) + cpuRate * seconds,
+        mebibyteSeconds: memory.at(index) + memoryRate * seconds,
+      }
     }).filter(({ milliCpuSeconds, mebibyteSeconds }) => milliCpuSeconds > 0n || mebibyteSeconds > 0n)
   }
 }
 
-const byCells = (a: DayCells, b: DayCells): number => compare(a.kind.product, b.kind.product) || compare(a.kind.group, b.kind.group) || compare(a.kind.kind, b.kind.kind) || compare(a.use, b.use)
+const byCells = (a: DayCells, b: DayCells): number =>
+  compare(a.kind.product, b.kind.product) ||
+  compare(a.kind.group, b.kind.group) ||
+  compare(a.kind.kind, b.kind.kind) ||
+  compare(a.use, b.use)
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Adds what an object used on each day. Returns false if it did not exist while its cluster counted. */
-export const addDays = (days: DaySums, object: UsageObject, intervals: readonly CutInterval[], segments: readonly UsageSegment[]): boolean =>
-  eachPiece(intervals, segments, object.trialEndsAt, days.adderOf(object))
+export const addDays = (
+  days: DaySums,
+  object: UsageObject,
+  intervals: readonly CutInterval[],
+  segments: readonly UsageSegment[],
+): boolean => eachPiece(intervals, segments, object.trialEndsAt, days.adderOf(object))
 
 /** Returns the sums of days of several clusters. */
 export const sumOfDays = (lists: Iterable<readonly DayUsage[]>): readonly DayUsage[] => {
@@ -293,7 +371,16 @@ export const sumOfDays = (lists: Iterable<readonly DayUsage[]>): readonly DayUsa
     for (const day of days) {
       const key = `${day.product} ${day.group} ${day.kind} ${day.use} ${day.day}`
       const sum = sums.get(key)
-      sums.set(key, sum === undefined ? day : { ...sum, milliCpuSeconds: sum.milliCpuSeconds + day.milliCpuSeconds, mebibyteSeconds: sum.mebibyteSeconds + day.mebibyteSeconds })
+      sums.set(
+        key,
+        sum === undefined
+          ? day
+          : {
+              ...sum,
+              milliCpuSeconds: sum.milliCpuSeconds + day.milliCpuSeconds,
+              mebibyteSeconds: sum.mebibyteSeconds + day.mebibyteSeconds,
+            },
+      )
     }
   }
   return [...sums.values()]
@@ -303,8 +390,9 @@ const [zero, nine, semicolon] = [48, 57, 59]
 const fieldsOfInterval = 7
 
 /**
- * Parses the intervals of one object as they are read: `from`, the seconds to its end, the seconds from where it is cut to its end, milliCpu,
- * memoryMib, generation and replicas of each are joined by commas, intervals by semicolons. Returns them in the order of time.
+ * Parses the intervals of one object as they are read: `from`, the seconds to its end, the seconds from where it is cut
+ * to its end, milliCpu, memoryMib, generation and replicas of each are joined by commas, intervals by semicolons.
+ * Returns them in the order of time.
  */
 export const parseIntervals = (text: string): readonly CutInterval[] => {
   const intervals: CutInterval[] = []
@@ -327,7 +415,15 @@ export const parseIntervals = (text: string): readonly CutInterval[] => {
     if (code !== semicolon) continue
     if (field === fieldsOfInterval) {
       const [from = 0, seconds = 0, afterCut = 0, milliCpu = 0, memoryMib = 0, generation = 0, replicas = 0] = fields
-      intervals.push({ from: from as UnixSeconds, to: (from + seconds) as UnixSeconds, cutAt: (from + seconds - afterCut) as UnixSeconds, milliCpu, memoryMib, generation, replicas })
+      intervals.push({
+        from: from as UnixSeconds,
+        to: (from + seconds) as UnixSeconds,
+        cutAt: (from + seconds - afterCut) as UnixSeconds,
+        milliCpu,
+        memoryMib,
+        generation,
+        replicas,
+      })
       if (from < before) isOrdered = false
       before = from
     }

@@ -28,10 +28,14 @@ export interface ClusterTimes {
 }
 
 /** Of changes in the same second the one with the greatest event id is the last. */
-const inOrder = (a: ModeChange, b: ModeChange): number => a.at - b.at || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0)
+const inOrder = (a: ModeChange, b: ModeChange): number =>
+  a.at - b.at || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0)
 
 /** Returns the modes of a cluster in a window, in the order of time and without repetitions. */
-export const modesIn = (changes: readonly ModeChange[], window: Span): readonly (Span & { readonly mode: ClusterMode })[] => {
+export const modesIn = (
+  changes: readonly ModeChange[],
+  window: Span,
+): readonly (Span & { readonly mode: ClusterMode })[] => {
   const modes: (Span & { mode: ClusterMode })[] = []
   let current: Span & { mode: ClusterMode } = { ...window, mode: 'non-prod' }
   for (const { at, mode } of changes.toSorted(inOrder)) {
@@ -63,8 +67,13 @@ const inPrecedence = (a: Coverage, b: Coverage): number => a.boundFrom - b.bound
 const uncovered = { contractId: 0, termsNumber: 0 }
 
 /** Returns the contract that covers each second of a window, and the version of its terms; 0 where none does. */
-const contractsIn = (coverages: readonly Coverage[], window: Span): readonly (Span & Pick<Coverage, 'contractId' | 'termsNumber'>)[] => {
-  const inside = coverages.filter(({ from, to }) => from < window.to && to > window.from && from < to).toSorted(inPrecedence)
+const contractsIn = (
+  coverages: readonly Coverage[],
+  window: Span,
+): readonly (Span & Pick<Coverage, 'contractId' | 'termsNumber'>)[] => {
+  const inside = coverages
+    .filter(({ from, to }) => from < window.to && to > window.from && from < to)
+    .toSorted(inPrecedence)
   const cuts = new Set([window.from, window.to])
   for (const { from, to } of inside) {
     if (from > window.from) cuts.add(from)
@@ -82,10 +91,16 @@ export const coverageAt = (coverages: readonly Coverage[], at: UnixSeconds): Cov
   coverages.toSorted(inPrecedence).find(({ from, to }) => from <= at && at < to)
 
 /**
- * Cuts the time of a cluster in a window into segments of one mode and one version of the terms of a contract of a product, ascending. Seconds in
- * which the cluster does not count are in none of them. Neighbours of the same mode and version are one segment.
+ * Cuts the time of a cluster in a window into segments of one mode and one version of the terms of a contract of a
+ * product, ascending. Seconds in which the cluster does not count are in none of them. Neighbours of the same mode and
+ * version are one segment.
  */
-export const segmentsOf = ({ clusterId, heard, modeChanges }: ClusterTimes, product: UsageProduct, coverages: readonly Coverage[], window: Span): readonly UsageSegment[] => {
+export const segmentsOf = (
+  { clusterId, heard, modeChanges }: ClusterTimes,
+  product: UsageProduct,
+  coverages: readonly Coverage[],
+  window: Span,
+): readonly UsageSegment[] => {
   const segments: UsageSegment[] = []
   const contracts = contractsIn(coverages, window)
   const modes = modesIn(modeChanges, window)
@@ -95,7 +110,14 @@ export const segmentsOf = ({ clusterId, heard, modeChanges }: ClusterTimes, prod
         for (const { contractId, termsNumber, ...time } of contracts) {
           for (const { from, to } of clipped([part], time)) {
             const last = segments.at(-1)
-            if (last !== undefined && last.to === from && last.mode === mode.mode && last.contractId === contractId && last.termsNumber === termsNumber) segments[segments.length - 1] = { ...last, to }
+            if (
+              last !== undefined &&
+              last.to === from &&
+              last.mode === mode.mode &&
+              last.contractId === contractId &&
+              last.termsNumber === termsNumber
+            )
+              segments[segments.length - 1] = { ...last, to }
             else segments.push({ clusterId, product, from, to, mode: mode.mode, contractId, termsNumber })
           }
         }

@@ -1,4 +1,13 @@
-import type { ClusterMode, MonthKey, UnixSeconds, UsageClass, UsageKind, UsageObject, UsageProduct, UsedAmount } from '../types.ts'
+import type {
+  ClusterMode,
+  MonthKey,
+  UnixSeconds,
+  UsageClass,
+  UsageKind,
+  UsageObject,
+  UsageProduct,
+  UsedAmount,
+} from '../types.ts'
 
 /** What was used for one contract in one class. */
 export interface UsagePart extends UsedAmount {
@@ -28,7 +37,11 @@ export interface ObjectUsage {
   /** What the object occupied while its cluster counted, in the order of time: what is used, by time. */
   readonly segments: readonly ObjectSegment[]
   /** What the object used while its cluster was in each mode, in the order of time. */
-  readonly modes: readonly ({ readonly from: UnixSeconds; readonly to: UnixSeconds; readonly mode: ClusterMode } & UsedAmount)[]
+  readonly modes: readonly ({
+    readonly from: UnixSeconds
+    readonly to: UnixSeconds
+    readonly mode: ClusterMode
+  } & UsedAmount)[]
 }
 
 /** What the objects of one kind used on one day, in one cluster or in all of them. */
@@ -80,7 +93,10 @@ export interface ContractInMonth {
   /** Of the last terms in the month. */
   readonly product: string
   readonly features: readonly string[]
-  /** From when it is in force, and just after the last second: its end, or its revocation. Of the last terms in the month. */
+  /**
+   * From when it is in force, and just after the last second: its end, or its revocation. Of the last terms in the
+   * month.
+   */
   readonly from: UnixSeconds
   readonly to: UnixSeconds
   /** Of the month, if limits were changed in it. */

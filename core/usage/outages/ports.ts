@@ -33,7 +33,10 @@ export interface OutageStore {
   findAccount(name: string): Promise<Outage['owner']>
   /** Returns undefined if there is an outage of the same time, account and cluster. */
   insert(outage: NewOutage): Promise<OutageId | undefined>
-  /** Returns the latest 10,000, the newest start first. A filter by account or cluster leaves out those that concern all. */
+  /**
+   * Returns the latest 10,000, the newest start first. A filter by account or cluster leaves out those that concern
+   * all.
+   */
   list(filter: OutageFilter): Promise<readonly Outage[]>
 }
 export const OutageStoreToken = token<OutageStore>('usage.OutageStore')

@@ -46,7 +46,15 @@ export const makeIntakeSums = (store: Pick<UsageOverviewStore, 'addIntake' | 'ad
       for (const [index, result] of results.entries()) {
         if (result.result !== 'refused' || kept >= mostRefusedOfCluster || refused.length >= mostRefused) continue
         kept += 1
-        refused.push({ ownerId, clusterUid, eventId: result.id.slice(0, 255), type: (events[index]?.type ?? '').slice(0, 64), reason: result.reason, message: result.message, receivedAt: at })
+        refused.push({
+          ownerId,
+          clusterUid,
+          eventId: result.id.slice(0, 255),
+          type: (events[index]?.type ?? '').slice(0, 64),
+          reason: result.reason,
+          message: result.message,
+          receivedAt: at,
+        })
       }
     },
     async flush() {
@@ -69,7 +77,10 @@ export const makeIntakeSums = (store: Pick<UsageOverviewStore, 'addIntake' | 'ad
 }
 
 const addedCounts = (a: IntakeCounts, b: IntakeCounts): IntakeCounts => ({
-  accepted: a.accepted + b.accepted, repeated: a.repeated + b.repeated, refused: a.refused + b.refused, late: a.late + b.late,
+  accepted: a.accepted + b.accepted,
+  repeated: a.repeated + b.repeated,
+  refused: a.refused + b.refused,
+  late: a.late + b.late,
 })
 
 const countsOf = (events: readonly ReportedEvent[], results: readonly EventResult[], at: Date): IntakeCounts => {
@@ -104,7 +115,10 @@ export const makeListIntake =
 /** Returns the newest refused events of an account. */
 export const makeListRefused =
   ({ overview }: { readonly overview: Pick<UsageOverviewStore, 'refusedOf'> }) =>
-  async (_call: SignedInCall<never>, { ownerId }: { readonly ownerId: AccountId }): Outcome<never, readonly RefusedEvent[]> =>
+  async (
+    _call: SignedInCall<never>,
+    { ownerId }: { readonly ownerId: AccountId },
+  ): Outcome<never, readonly RefusedEvent[]> =>
     right(await overview.refusedOf(ownerId, mostShown))
 
 const keptSumsDays = 430

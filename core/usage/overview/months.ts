@@ -44,7 +44,12 @@ export const makeListCustomers =
     return right(
       customers.map(({ products, ...customer }) => ({
         ...customer,
-        products: products.map(({ product, tail }) => ({ product, ...(JSON.parse(`{"items":[${tail}`) as { readonly totals: ViewTotals }).totals })).filter(({ objectCount }) => objectCount > 0),
+        products: products
+          .map(({ product, tail }) => ({
+            product,
+            ...(JSON.parse(`{"items":[${tail}`) as { readonly totals: ViewTotals }).totals,
+          }))
+          .filter(({ objectCount }) => objectCount > 0),
       })),
     )
   }
@@ -56,7 +61,9 @@ export interface RunningFigures {
   readonly memory: number
   readonly computedAt: Date
   /** Undefined without a quota. */
-  readonly quota: { readonly limit: number; readonly billed: number; readonly excess: number; readonly usedPercent: number } | undefined
+  readonly quota:
+    | { readonly limit: number; readonly billed: number; readonly excess: number; readonly usedPercent: number }
+    | undefined
 }
 
 export interface RunningMonth {
@@ -72,7 +79,9 @@ const figuresOf = ({ contract, used }: RunningContract, month: MonthKey): readon
   const { enabled, limit, metric } = contract.quota
   const billed = metric === 'cpu_core_month' ? cpu : memory
   const excess = Math.max(0, Math.round(billed * 1000) - Math.round(limit * 1000)) / 1000
-  const quota = enabled ? { limit, billed, excess, usedPercent: limit > 0 ? Math.round((billed / limit) * 100_000) / 1000 : 0 } : undefined
+  const quota = enabled
+    ? { limit, billed, excess, usedPercent: limit > 0 ? Math.round((billed / limit) * 100_000) / 1000 : 0 }
+    : undefined
   return [{ contract, cpu, memory, computedAt: used.computedAt, quota }]
 }
 
@@ -81,7 +90,12 @@ export const makeReadRunningMonth =
   ({ overview, clock }: { readonly overview: Pick<UsageOverviewStore, 'runningContracts'>; readonly clock: Clock }) =>
   async (_call: SignedInCall<never>, { ownerId }: { readonly ownerId: AccountId }): Outcome<never, RunningMonth> => {
     const month = monthOf(secondOf(clock.now()))
-    return right({ month, contracts: (await overview.runningContracts(ownerId, month, monthBounds(month), clock.now())).flatMap((each) => figuresOf(each, month)) })
+    return right({
+      month,
+      contracts: (await overview.runningContracts(ownerId, month, monthBounds(month), clock.now())).flatMap((each) =>
+        figuresOf(each, month),
+      ),
+    })
   }
 
 export interface ChangedMonth {
@@ -89,10 +103,15 @@ export interface ChangedMonth {
   readonly isNew: boolean
 }
 
-/** Closes or reopens a month for a request. A client that leaves does not end the work: it is as if a command did it. */
+/**
+ * Closes or reopens a month for a request. A client that leaves does not end the work: it is as if a command did it.
+ */
 export const makeChangeMonth =
   ({ close }: { readonly close: CloseMonth }) =>
-  async ({ keyed: _, ...call }: SignedInCall<never>, input: Pick<CloseInput, 'ownerId' | 'month' | 'as'>): Outcome<CloseFailure, ChangedMonth> => {
+  async (
+    { keyed: _, ...call }: SignedInCall<never>,
+    input: Pick<CloseInput, 'ownerId' | 'month' | 'as'>,
+  ): Outcome<CloseFailure, ChangedMonth> => {
     const closed = await close({ ...call, signal: new AbortController().signal }, input)
     return isLeft(closed) ? closed : right({ month: closed.right.month, isNew: closed.right.isNew })
   }

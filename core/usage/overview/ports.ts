@@ -52,7 +52,12 @@ export interface UsageOverviewStore {
   /** Returns the newest revisions of a month of all accounts that exist, by name. */
   customersIn(month: MonthKey): Promise<readonly CustomerMonth[]>
   /** Returns the contracts of an account whose terms at an instant are in force at some time of a month, by id. */
-  runningContracts(ownerId: AccountId, month: MonthKey, bounds: MonthBounds, at: Date): Promise<readonly RunningContract[]>
+  runningContracts(
+    ownerId: AccountId,
+    month: MonthKey,
+    bounds: MonthBounds,
+    at: Date,
+  ): Promise<readonly RunningContract[]>
   /** Adds counts to those that are stored. */
   addIntake(sum: IntakeSum): Promise<void>
   addRefused(events: readonly RefusedEvent[]): Promise<void>

@@ -19,7 +19,10 @@ export interface AskedReport {
 /** Returns the report of a month. */
 export const makeFindReport =
   ({ reports }: { readonly reports: UsageReportStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, month, revision }: AskedReport): Outcome<Failure<'UsageReportMissing'>, StoredReport> => {
+  async (
+    _call: SignedInCall<never>,
+    { ownerId, month, revision }: AskedReport,
+  ): Outcome<Failure<'UsageReportMissing'>, StoredReport> => {
     const found = await reports.find(ownerId, month, revision)
     return found === undefined ? left(UsageReportMissing('There is no report of this month.')) : right(found)
   }

@@ -3,39 +3,73 @@ import type { MonthKey, UsageMonth, UsageProduct, UsageViewName } from '../types
 import { usageProducts } from '../types.ts'
 import type { StoredUsageView, UsageViewStore } from '../views/ports.ts'
 import { chartsOf } from './charts.ts'
-import type { ReportContent, ReportFrame, ReportRenderer, ReportSection, ReportTable, UsageReportStore } from './ports.ts'
+import type {
+  ReportContent,
+  ReportFrame,
+  ReportRenderer,
+  ReportSection,
+  ReportTable,
+  UsageReportStore,
+} from './ports.ts'
 import type { Comparisons } from './summary.ts'
 import { summaryOf } from './summary.ts'
 import { clusterTable, contractTable, kindTable, namespaceTable, objectTable, termsTable } from './tables.ts'
 import type { ClusterItem, KindItem, ViewTotals } from './view-items.ts'
 import { countText, decimals, itemsOf, totalsOf } from './view-items.ts'
 
-const titles: Readonly<Record<UsageProduct, string>> = { dbProduct: 'Databases', backupProduct: 'Backup', vaultProduct: 'Vault', ingressProduct: 'Ingress' }
+const titles: Readonly<Record<UsageProduct, string>> = {
+  dbProduct: 'Databases',
+  backupProduct: 'Backup',
+  vaultProduct: 'Vault',
+  ingressProduct: 'Ingress',
+}
 
 interface ReportSources {
   readonly views: Pick<UsageViewStore, 'find' | 'listOf' | 'pieces'>
   readonly frame: ReportFrame
 }
 
-/** Returns what the report of a revision shows: the figures of its views, and no others. The rows are read while the report is written. */
+/**
+ * Returns what the report of a revision shows: the figures of its views, and no others. The rows are read while the
+ * report is written.
+ */
 const buildReport = async ({ views, frame }: ReportSources, month: UsageMonth): Promise<ReportContent> => {
   const stored = await views.listOf(month.id)
   const sections: ReportSection[] = []
   for (const product of usageProducts) {
-    const section = await sectionOf({ views, month: month.month, stored }, product, await comparisonsOf(views, month, product))
+    const section = await sectionOf(
+      { views, month: month.month, stored },
+      product,
+      await comparisonsOf(views, month, product),
+    )
     if (section !== undefined) sections.push(section)
   }
   const { revision, status, generatedAt } = month
-  return { ownerName: (await frame.nameOf(month.ownerId)) ?? `Account ${month.ownerId}`, branding: await frame.branding(), month: month.month, revision, status, generatedAt, sections }
+  return {
+    ownerName: (await frame.nameOf(month.ownerId)) ?? `Account ${month.ownerId}`,
+    branding: await frame.branding(),
+    month: month.month,
+    revision,
+    status,
+    generatedAt,
+    sections,
+  }
 }
 
 /** Returns the totals of a product in the newest revision of the month before, and in the revision before this one. */
-const comparisonsOf = async (views: Pick<UsageViewStore, 'find'>, { ownerId, month, revision }: UsageMonth, product: UsageProduct): Promise<Comparisons> => {
+const comparisonsOf = async (
+  views: Pick<UsageViewStore, 'find'>,
+  { ownerId, month, revision }: UsageMonth,
+  product: UsageProduct,
+): Promise<Comparisons> => {
   const compared = async (of: MonthKey, its?: number): Promise<Comparisons['lastMonth']> => {
     const view = await views.find(ownerId, of, { product, view: 'clusters-usage-view', viewType: 'billable' }, its)
     return view === undefined ? undefined : { month: view.month, totals: totalsOf(view) }
   }
-  return { lastMonth: await compared(laterByMonths(month, -1)), revisionBefore: revision > 1 ? await compared(month, revision - 1) : undefined }
+  return {
+    lastMonth: await compared(laterByMonths(month, -1)),
+    revisionBefore: revision > 1 ? await compared(month, revision - 1) : undefined,
+  }
 }
 
 interface StoredMonth {
@@ -44,7 +78,11 @@ interface StoredMonth {
   readonly stored: readonly StoredUsageView[]
 }
 
-const sectionOf = async ({ views, month, stored }: StoredMonth, product: UsageProduct, compared: Comparisons): Promise<ReportSection | undefined> => {
+const sectionOf = async (
+  { views, month, stored }: StoredMonth,
+  product: UsageProduct,
+  compared: Comparisons,
+): Promise<ReportSection | undefined> => {
   const find = (view: UsageViewName, viewType: 'total' | 'billable'): StoredUsageView | undefined =>
     stored.find(({ key }) => key.product === product && key.view === view && key.viewType === viewType)
   const clusters = find('clusters-usage-view', 'billable')
@@ -56,9 +94,11 @@ const sectionOf = async ({ views, month, stored }: StoredMonth, product: UsagePr
   const totals = totalsOf(clusters)
   if (totals.objectCount === 0) return undefined
   const names = new Map<string, string>()
-  for await (const items of itemsOf<ClusterItem>(views, clusters)) for (const { clusterUID, displayName } of items) names.set(clusterUID, displayName)
+  for await (const items of itemsOf<ClusterItem>(views, clusters))
+    for (const { clusterUID, displayName } of items) names.set(clusterUID, displayName)
   const days: KindItem['matrix'][number][][] = []
-  if (kinds !== undefined) for await (const items of itemsOf<KindItem>(views, kinds)) for (const { matrix } of items) days.push([...matrix])
+  if (kinds !== undefined)
+    for await (const items of itemsOf<KindItem>(views, kinds)) for (const { matrix } of items) days.push([...matrix])
   const tables: readonly (ReportTable | undefined)[] = [
     contracts && termsTable(views, contracts, month),
     contracts && contractTable(views, contracts),
@@ -84,7 +124,9 @@ const figuresOf = (totals: ViewTotals, clusterCount: number): ReportSection['fig
   ...(totals.clusterHours === undefined ? [] : [['Hours of clusters', decimals(totals.clusterHours)] as const]),
 ]
 
-/** Returns the function that writes the report of a revision whose views are complete. The revision must have no report. */
+/**
+ * Returns the function that writes the report of a revision whose views are complete. The revision must have no report.
+ */
 export const makeWriteReport =
   (deps: ReportSources & { readonly renderer: ReportRenderer; readonly reports: UsageReportStore }) =>
   async (month: UsageMonth, signal: AbortSignal): Promise<void> => {

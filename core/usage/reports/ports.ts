@@ -98,7 +98,10 @@ export interface StoredReport {
 export interface UsageReportStore {
   /** Adds a piece of a report. Pieces are numbered from 0. */
   addPiece(monthId: UsageMonthId, piece: number, body: Uint8Array): Promise<void>
-  /** Returns the report of a revision of a month of an owner, the newest if no revision is named; undefined if there is none. */
+  /**
+   * Returns the report of a revision of a month of an owner, the newest if no revision is named; undefined if there is
+   * none.
+   */
   find(ownerId: AccountId, month: MonthKey, revision?: number): Promise<StoredReport | undefined>
   pieces(report: StoredReport): AsyncIterable<Uint8Array>
 }

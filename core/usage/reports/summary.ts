@@ -17,7 +17,8 @@ export interface Comparisons {
 }
 
 const sum = (...pairs: readonly ShownPair[]): ShownPair => {
-  const add = (measure: 'cpu' | 'memory'): number => pairs.reduce((total, pair) => total + Math.round(pair[measure] * 1000), 0) / 1000
+  const add = (measure: 'cpu' | 'memory'): number =>
+    pairs.reduce((total, pair) => total + Math.round(pair[measure] * 1000), 0) / 1000
   return { cpu: add('cpu'), memory: add('memory') }
 }
 
@@ -48,8 +49,14 @@ const columnsOf = ({ lastMonth, revisionBefore }: Comparisons): readonly ReportC
 
 const footnoteOf = ({ lastMonth, revisionBefore }: Comparisons): string =>
   [
-    lastMonth === undefined ? 'There is no report of the month before to compare with.' : `Last month: revision ${lastMonth.month.revision} of ${nameOf(lastMonth)}, ${lastMonth.month.status}.`,
-    ...(revisionBefore === undefined ? [] : [`This revision replaces revision ${revisionBefore.month.revision}, which was ${revisionBefore.month.status}.`]),
+    lastMonth === undefined
+      ? 'There is no report of the month before to compare with.'
+      : `Last month: revision ${lastMonth.month.revision} of ${nameOf(lastMonth)}, ${lastMonth.month.status}.`,
+    ...(revisionBefore === undefined
+      ? []
+      : [
+          `This revision replaces revision ${revisionBefore.month.revision}, which was ${revisionBefore.month.status}.`,
+        ]),
   ].join(' ')
 
 /** Returns what is billed and what is free of a product, compared with the last month and with the revision before. */

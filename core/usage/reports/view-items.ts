@@ -52,8 +52,17 @@ export interface ContractItem extends ShownUse {
   /** Instants: from when it is in force, and until just before when. Null without a contract. */
   readonly start: string | null
   readonly end: string | null
-  readonly quota: { readonly metric: string; readonly limit: number; readonly billed: number; readonly excess: number; readonly usedPercent: number } | null
-  /** The versions of the terms that were in force in the month, ascending by time. Absent in months that were computed before they were dated. */
+  readonly quota: {
+    readonly metric: string
+    readonly limit: number
+    readonly billed: number
+    readonly excess: number
+    readonly usedPercent: number
+  } | null
+  /**
+   * The versions of the terms that were in force in the month, ascending by time. Absent in months that were computed
+   * before they were dated.
+   */
   readonly terms?: readonly TermsItem[]
   readonly objectCount: number
 }
@@ -84,12 +93,16 @@ export interface ObjectItem extends ShownPair {
 }
 
 /** Yields the items of a view, piece by piece. `Item` is what this service has written into views of its name. */
-export async function* itemsOf<Item>(views: Pick<UsageViewStore, 'pieces'>, view: StoredUsageView): AsyncGenerator<readonly Item[]> {
+export async function* itemsOf<Item>(
+  views: Pick<UsageViewStore, 'pieces'>,
+  view: StoredUsageView,
+): AsyncGenerator<readonly Item[]> {
   for await (const items of views.pieces(view)) yield JSON.parse(`[${items}]`) as readonly Item[]
 }
 
 /** Returns the totals of a view. Its head and tail are a JSON object around its items. */
-export const totalsOf = ({ head, tail }: StoredUsageView): ViewTotals => (JSON.parse(head + tail) as { readonly totals: ViewTotals }).totals
+export const totalsOf = ({ head, tail }: StoredUsageView): ViewTotals =>
+  (JSON.parse(head + tail) as { readonly totals: ViewTotals }).totals
 
 const threeDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 3, maximumFractionDigits: 3 })
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })

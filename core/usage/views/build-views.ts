@@ -3,22 +3,41 @@ import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-
 import type { UsageMonthId, UsageProduct } from '../types.ts'
 import { makeClusterRows, makeContractRows, makeKindRows } from './grouped-rows.ts'
 import type { Amounts, Rounding, Shown, ShownAmounts } from './measures.ts'
-import { addAmounts, addUse, classText, divideTotal, makeRounding, makeRunningShares, noAmounts, numberText } from './measures.ts'
+import {
+  addAmounts,
+  addUse,
+  classText,
+  divideTotal,
+  makeRounding,
+  makeRunningShares,
+  noAmounts,
+  numberText,
+} from './measures.ts'
 import type { RowsGiven, RowsOfMonth, RowsOfUse, UsageViewSink } from './view-writer.ts'
 import { instantText, keyOf, lifeText, makeNameObject, quotaItem, startBoth, startView } from './view-writer.ts'
 
-/** Views that are written in one pass over the objects of a product: what they used, with all sums, or what they occupied and in which modes. */
+/**
+ * Views that are written in one pass over the objects of a product: what they used, with all sums, or what they
+ * occupied and in which modes.
+ */
 export type ViewsPart = 'used' | 'occupied'
 
 /** Returns the parts of which the views of a product are. Each can be written without the other. */
-export const viewsPartsOf = (product: UsageProduct): readonly ViewsPart[] => (product === 'dbProduct' ? ['used', 'occupied'] : ['used'])
+export const viewsPartsOf = (product: UsageProduct): readonly ViewsPart[] =>
+  product === 'dbProduct' ? ['used', 'occupied'] : ['used']
 
 /**
- * Writes the views of a product in a month of an owner, or one part of them. It reads the objects once, and keeps no more of them than the
- * sums by cluster, namespace of one cluster, kind and contract. The same use gives the same bytes, in whatever order the days, clusters,
- * contracts and parts of objects come. Throws if the days do not add up to the objects.
+ * Writes the views of a product in a month of an owner, or one part of them. It reads the objects once, and keeps no
+ * more of them than the sums by cluster, namespace of one cluster, kind and contract. The same use gives the same
+ * bytes, in whatever order the days, clusters, contracts and parts of objects come. Throws if the days do not add up to
+ * the objects.
  */
-export const buildViews = async (views: UsageViewSink, monthId: UsageMonthId, month: ProductMonth, parts = viewsPartsOf(month.product)): Promise<void> => {
+export const buildViews = async (
+  views: UsageViewSink,
+  monthId: UsageMonthId,
+  month: ProductMonth,
+  parts = viewsPartsOf(month.product),
+): Promise<void> => {
   const exact = noAmounts()
   for (const day of month.days) addUse(exact, day.use, day)
   const given = { views, monthId, month, rounding: makeRounding(month.month, exact), nameOf: makeNameObject() }
@@ -30,16 +49,23 @@ export const buildViews = async (views: UsageViewSink, monthId: UsageMonthId, mo
         await makeContractRows(given),
       ]
     : []
-  const others: readonly RowsOfMonth[] = parts.includes('occupied') ? [await makeQuotaRows(given), await makeModeRows(given)] : []
+  const others: readonly RowsOfMonth[] = parts.includes('occupied')
+    ? [await makeQuotaRows(given), await makeModeRows(given)]
+    : []
   const seen = await readObjects(month, users, others)
-  if (users.length > 0 && seen.some((amount, slot) => amount !== exact[slot])) throw new Error(`The days of ${month.product} in ${month.month} do not add up to its objects.`)
+  if (users.length > 0 && seen.some((amount, slot) => amount !== exact[slot]))
+    throw new Error(`The days of ${month.product} in ${month.month} do not add up to its objects.`)
   for (const writer of [...users, ...others]) await writer.finish()
 }
 
 const byUid = (a: ClusterInMonth, b: ClusterInMonth): number => (a.clusterUid < b.clusterUid ? -1 : 1)
 
 /** Passes clusters and their objects on, in order. Returns what all objects used, if that is passed on. */
-const readObjects = async ({ objects, clusters }: ProductMonth, users: readonly RowsOfUse[], others: readonly RowsOfMonth[]): Promise<Amounts> => {
+const readObjects = async (
+  { objects, clusters }: ProductMonth,
+  users: readonly RowsOfUse[],
+  others: readonly RowsOfMonth[],
+): Promise<Amounts> => {
   const sum = noAmounts()
   const waiting = [...clusters].sort(byUid)
   let current: string | undefined
@@ -91,7 +117,14 @@ const readObjects = async ({ objects, clusters }: ProductMonth, users: readonly 
   return sum
 }
 
-const unknownCluster = (clusterUid: string): ClusterInMonth => ({ clusterUid, displayName: clusterUid, modes: [], heardSeconds: 0, contractIds: [], clientNamespaces: [] })
+const unknownCluster = (clusterUid: string): ClusterInMonth => ({
+  clusterUid,
+  displayName: clusterUid,
+  modes: [],
+  heardSeconds: 0,
+  contractIds: [],
+  clientNamespaces: [],
+})
 
 /** The views of what each object used. */
 const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsGiven): Promise<RowsOfUse> => {
@@ -105,11 +138,15 @@ const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsG
       const named = `{${members},${lifeText(usage)},`
       const shown = rows.next(amounts)
       const uses = `,"uses":[${usesText(rounding, shown, parts)}]`
-      const writing = objects.flatMap(({ text, writer, viewType }) => writer.add(`${named}${text(shown)}${viewType === 'billable' ? uses : ''}}`, key) ?? [])
+      const writing = objects.flatMap(
+        ({ text, writer, viewType }) =>
+          writer.add(`${named}${text(shown)}${viewType === 'billable' ? uses : ''}}`, key) ?? [],
+      )
       return writing.length === 0 ? undefined : Promise.all(writing).then(() => undefined)
     },
     finish: async () => {
-      for (const { text, writer } of objects) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
+      for (const { text, writer } of objects)
+        await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
 }
@@ -117,7 +154,8 @@ const makeObjectRows = async ({ views, monthId, month, rounding, nameOf }: RowsG
 /** Returns what an object used for each contract in each class. Most objects have one contract and one class. */
 const usesText = (rounding: Rounding, shown: ShownAmounts, parts: ObjectUsage['parts']): string => {
   const [only] = parts
-  if (parts.length === 1 && only !== undefined) return `{"contractID":${only.contractId},"class":"${only.use}",${classText(shown, only.use)}}`
+  if (parts.length === 1 && only !== undefined)
+    return `{"contractID":${only.contractId},"class":"${only.use}",${classText(shown, only.use)}}`
   const ordered = parts.toSorted((a, b) => a.contractId - b.contractId || (a.use < b.use ? -1 : 1))
   const amounts = ordered.map((part) => {
     const own = noAmounts()
@@ -125,12 +163,26 @@ const usesText = (rounding: Rounding, shown: ShownAmounts, parts: ObjectUsage['p
     return own
   })
   const divided = rounding.parts(shown, amounts)
-  return ordered.map(({ contractId, use }, index) => `{"contractID":${contractId},"class":"${use}",${classText(divided[index] ?? [], use)}}`).join(',')
+  return ordered
+    .map(
+      ({ contractId, use }, index) =>
+        `{"contractID":${contractId},"class":"${use}",${classText(divided[index] ?? [], use)}}`,
+    )
+    .join(',')
 }
 
 /** The view of what each object occupied. */
-const makeQuotaRows = async ({ views, monthId, month: { product, month }, nameOf }: RowsGiven): Promise<RowsOfMonth> => {
-  const quotas = await startView(views, monthId, month, { product, view: 'object-quota-history-summaries-view', viewType: 'total' })
+const makeQuotaRows = async ({
+  views,
+  monthId,
+  month: { product, month },
+  nameOf,
+}: RowsGiven): Promise<RowsOfMonth> => {
+  const quotas = await startView(views, monthId, month, {
+    product,
+    view: 'object-quota-history-summaries-view',
+    viewType: 'total',
+  })
   let objectCount = 0
   return {
     add: (usage) => {
@@ -143,12 +195,26 @@ const makeQuotaRows = async ({ views, monthId, month: { product, month }, nameOf
 }
 
 /** The view of what each object used while its cluster was in each mode. */
-const makeModeRows = async ({ views, monthId, month: { product, month, days }, rounding, nameOf }: RowsGiven): Promise<RowsOfMonth> => {
-  const modes = await startView(views, monthId, month, { product, view: 'objects-cluster-mode-usage-view', viewType: 'total' })
-  const byMode = makeModeRounding(month, {
-    cpu: days.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
-    memory: days.reduce((sum, { mebibyteSeconds }) => sum + mebibyteSeconds, 0n),
-  }, rounding.totals)
+const makeModeRows = async ({
+  views,
+  monthId,
+  month: { product, month, days },
+  rounding,
+  nameOf,
+}: RowsGiven): Promise<RowsOfMonth> => {
+  const modes = await startView(views, monthId, month, {
+    product,
+    view: 'objects-cluster-mode-usage-view',
+    viewType: 'total',
+  })
+  const byMode = makeModeRounding(
+    month,
+    {
+      cpu: days.reduce((sum, { milliCpuSeconds }) => sum + milliCpuSeconds, 0n),
+      memory: days.reduce((sum, { mebibyteSeconds }) => sum + mebibyteSeconds, 0n),
+    },
+    rounding.totals,
+  )
   let objectCount = 0
   return {
     add: (usage) => {
@@ -161,12 +227,23 @@ const makeModeRows = async ({ views, monthId, month: { product, month, days }, r
 }
 
 /** Rounds what objects used while their clusters were in each mode. Modes are no classes: a trial is in a mode too. */
-const makeModeRounding = (month: ProductMonth['month'], exact: { readonly cpu: bigint; readonly memory: bigint }, totals: readonly Shown[]) => {
-  const totalOf = (measure: number): Shown => totals.reduce((sum, shown, slot) => (slot % 2 === measure ? sum + shown : sum), 0)
+const makeModeRounding = (
+  month: ProductMonth['month'],
+  exact: { readonly cpu: bigint; readonly memory: bigint },
+  totals: readonly Shown[],
+) => {
+  const totalOf = (measure: number): Shown =>
+    totals.reduce((sum, shown, slot) => (slot % 2 === measure ? sum + shown : sum), 0)
   const units = { cpu: perCoreMonth(month), memory: perGibMonth(month) }
-  const running = { cpu: makeRunningShares(exact.cpu, totalOf(0), units.cpu), memory: makeRunningShares(exact.memory, totalOf(1), units.memory) }
+  const running = {
+    cpu: makeRunningShares(exact.cpu, totalOf(0), units.cpu),
+    memory: makeRunningShares(exact.memory, totalOf(1), units.memory),
+  }
   const seen = { cpu: 0, memory: 0 }
-  const divided = (measure: 'cpu' | 'memory', amounts: readonly bigint[]): { readonly row: Shown; readonly parts: readonly Shown[] } => {
+  const divided = (
+    measure: 'cpu' | 'memory',
+    amounts: readonly bigint[],
+  ): { readonly row: Shown; readonly parts: readonly Shown[] } => {
     let sum = 0n
     for (const amount of amounts) sum += amount
     const row = running[measure].next(sum)
@@ -175,8 +252,14 @@ const makeModeRounding = (month: ProductMonth['month'], exact: { readonly cpu: b
   }
   return {
     itemOf: ({ modes }: ObjectUsage, members: string): string => {
-      const cpu = divided('cpu', modes.map(({ milliCpuSeconds }) => milliCpuSeconds))
-      const memory = divided('memory', modes.map(({ mebibyteSeconds }) => mebibyteSeconds))
+      const cpu = divided(
+        'cpu',
+        modes.map(({ milliCpuSeconds }) => milliCpuSeconds),
+      )
+      const memory = divided(
+        'memory',
+        modes.map(({ mebibyteSeconds }) => mebibyteSeconds),
+      )
       let segments = ''
       for (const [index, { from, to, mode }] of modes.entries()) {
         segments += `${index === 0 ? '' : ','}{"from":${instantText(from)},"to":${instantText(to)},"mode":"${mode}","cpu":${numberText(cpu.parts[index] ?? 0)},"memory":${numberText(memory.parts[index] ?? 0)}}`

@@ -25,22 +25,37 @@ interface NamespaceInCluster extends Used {
 }
 
 const nothing = (): Used => ({ objectCount: 0, sum: noAmounts() })
-const sortedBy = <A>(map: ReadonlyMap<string, A>): readonly A[] => [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
+const sortedBy = <A>(map: ReadonlyMap<string, A>): readonly A[] =>
+  [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
 
-/** The views of clusters and, with `hasNamespaces`, of namespaces. A cluster is written once its last object was read. */
-export const makeClusterRows = async ({ views, monthId, month, rounding, hasNamespaces }: RowsGiven & { readonly hasNamespaces: boolean }): Promise<RowsOfUse> => {
+/**
+ * The views of clusters and, with `hasNamespaces`, of namespaces. A cluster is written once its last object was read.
+ */
+export const makeClusterRows = async ({
+  views,
+  monthId,
+  month,
+  rounding,
+  hasNamespaces,
+}: RowsGiven & { readonly hasNamespaces: boolean }): Promise<RowsOfUse> => {
   const clusters = await startBoth(views, monthId, month, 'clusters-usage-view')
   const namespaces = hasNamespaces ? await startBoth(views, monthId, month, 'namespaces-usage-view') : []
   const clusterShares = rounding.rows()
   const namespaceShares = rounding.rows()
   const heard = month.clusters.map(({ heardSeconds }) => BigInt(heardSeconds))
   const hours = totalShown(heard, secondsOfHour)
-  const hourShares = makeRunningShares(heard.reduce((sum, each) => sum + each, 0n), hours, secondsOfHour)
+  const hourShares = makeRunningShares(
+    heard.reduce((sum, each) => sum + each, 0n),
+    hours,
+    secondsOfHour,
+  )
   let objectCount = 0
   let cluster: (ReturnType<typeof emptyCluster> & { readonly about: ClusterInMonth }) | undefined
 
   const writeNamespaces = async (): Promise<void> => {
-    const clientOrgs = new Map(cluster?.about.clientNamespaces.map(({ namespaceUid, clientOrg }) => [namespaceUid, clientOrg]))
+    const clientOrgs = new Map(
+      cluster?.about.clientNamespaces.map(({ namespaceUid, clientOrg }) => [namespaceUid, clientOrg]),
+    )
     for (const row of sortedBy(cluster?.namespaces ?? new Map<string, NamespaceInCluster>())) {
       const shown = namespaceShares.next(row.sum)
       const uid = cluster?.about.clusterUid ?? ''
@@ -57,7 +72,11 @@ export const makeClusterRows = async ({ views, monthId, month, rounding, hasName
       addAmounts(cluster.used.sum, amounts)
       addObject(cluster.kinds, usage, amounts, parts)
       const { namespace, namespaceUid } = usage.object
-      const row = getOrMake(cluster.namespaces, `${namespace}\n${namespaceUid}`, () => ({ namespace, namespaceUid, ...nothing() }))
+      const row = getOrMake(cluster.namespaces, `${namespace}\n${namespaceUid}`, () => ({
+        namespace,
+        namespaceUid,
+        ...nothing(),
+      }))
       row.objectCount += 1
       addAmounts(row.sum, amounts)
       return undefined
@@ -68,21 +87,41 @@ export const makeClusterRows = async ({ views, monthId, month, rounding, hasName
       const shown = clusterShares.next(used.sum)
       const clusterHours = numberText(hourShares.next(BigInt(about.heardSeconds)))
       const parts = dividedKinds(rounding, shown, sortedBy(kinds))
-      for (const { text, writer } of clusters) await writer.add(`{${aboutText(about)},"clusterHours":${clusterHours},"objectCount":${used.objectCount},${text(shown)},"kinds":[${parts.map((part) => kindText(part, text)).join(',')}]}`, `${about.clusterUid}/`)
+      for (const { text, writer } of clusters)
+        await writer.add(
+          `{${aboutText(about)},"clusterHours":${clusterHours},"objectCount":${used.objectCount},${text(shown)},"kinds":[${parts.map((part) => kindText(part, text)).join(',')}]}`,
+          `${about.clusterUid}/`,
+        )
       if (hasNamespaces) await writeNamespaces()
       cluster = undefined
     },
     finish: async () => {
-      for (const { text, writer } of clusters) await writer.finish(`${text(rounding.totals)},"clusterHours":${numberText(hours)},"objectCount":${objectCount}`)
-      for (const { text, writer } of namespaces) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
+      for (const { text, writer } of clusters)
+        await writer.finish(`${text(rounding.totals)},"clusterHours":${numberText(hours)},"objectCount":${objectCount}`)
+      for (const { text, writer } of namespaces)
+        await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
 }
 
-const emptyCluster = () => ({ used: nothing(), kinds: new Map<string, KindInCluster>(), namespaces: new Map<string, NamespaceInCluster>() })
+const emptyCluster = () => ({
+  used: nothing(),
+  kinds: new Map<string, KindInCluster>(),
+  namespaces: new Map<string, NamespaceInCluster>(),
+})
 
-const addObject = (kinds: Map<string, KindInCluster>, { object: { group, kind } }: ObjectUsage, amounts: readonly bigint[], parts: ObjectUsage['parts']): void => {
-  const row = getOrMake(kinds, `${group}\n${kind}`, () => ({ group, kind, contracts: new Map<number, Used>(), ...nothing() }))
+const addObject = (
+  kinds: Map<string, KindInCluster>,
+  { object: { group, kind } }: ObjectUsage,
+  amounts: readonly bigint[],
+  parts: ObjectUsage['parts'],
+): void => {
+  const row = getOrMake(kinds, `${group}\n${kind}`, () => ({
+    group,
+    kind,
+    contracts: new Map<number, Used>(),
+    ...nothing(),
+  }))
   row.objectCount += 1
   addAmounts(row.sum, amounts)
   addByContract(parts, (contractId) => getOrMake(row.contracts, contractId, nothing))
@@ -99,22 +138,43 @@ const addByContract = (parts: ObjectUsage['parts'], rowOf: (contractId: number) 
 
 /** Returns what is shown of the kinds of a cluster, and of the contracts of each. */
 const dividedKinds = (rounding: Rounding, row: ShownAmounts, kinds: readonly KindInCluster[]) => {
-  const shown = rounding.parts(row, kinds.map(({ sum }) => sum))
+  const shown = rounding.parts(
+    row,
+    kinds.map(({ sum }) => sum),
+  )
   return kinds.map((kind, index) => {
     const own = shown[index] ?? []
     const contracts = [...kind.contracts].sort(([a], [b]) => a - b)
-    const parts = rounding.parts(own, contracts.map(([, { sum }]) => sum))
-    return { kind, shown: own, contracts: contracts.map(([contractId, { objectCount }], at) => ({ contractId, objectCount, shown: parts[at] ?? [] })) }
+    const parts = rounding.parts(
+      own,
+      contracts.map(([, { sum }]) => sum),
+    )
+    return {
+      kind,
+      shown: own,
+      contracts: contracts.map(([contractId, { objectCount }], at) => ({
+        contractId,
+        objectCount,
+        shown: parts[at] ?? [],
+      })),
+    }
   })
 }
 
-const kindText = ({ kind: { group, kind, objectCount }, shown, contracts }: ReturnType<typeof dividedKinds>[number], text: (shown: ShownAmounts) => string): string => {
-  const parts = contracts.map((part) => `{"contractID":${part.contractId},"objectCount":${part.objectCount},${text(part.shown)}}`)
+const kindText = (
+  { kind: { group, kind, objectCount }, shown, contracts }: ReturnType<typeof dividedKinds>[number],
+  text: (shown: ShownAmounts) => string,
+): string => {
+  const parts = contracts.map(
+    (part) => `{"contractID":${part.contractId},"objectCount":${part.objectCount},${text(part.shown)}}`,
+  )
   return `{"group":${stringText(group)},"kind":${stringText(kind)},"objectCount":${objectCount},${text(shown)},"contracts":[${parts.join(',')}]}`
 }
 
 const aboutText = ({ clusterUid, displayName, modes, contractIds }: ClusterInMonth): string => {
-  const history = modes.map(({ from, to, mode }) => `{"from":${instantText(from)},"to":${instantText(to)},"mode":"${mode}"}`)
+  const history = modes.map(
+    ({ from, to, mode }) => `{"from":${instantText(from)},"to":${instantText(to)},"mode":"${mode}"}`,
+  )
   return `"clusterUID":${stringText(clusterUid)},"displayName":${stringText(displayName)},"modes":[${history.join(',')}],"contractIDs":[${contractIds.join(',')}]`
 }
 
@@ -140,14 +200,17 @@ export const makeContractRows = async ({ views, monthId, month, rounding }: Rows
         const named = `{"contractID":${id},${contractText(contracts.get(id))},"quota":${quotaText(contracts.get(id), shown)},"terms":${termsText(contracts.get(id))},"objectCount":${row.objectCount},`
         for (const { text, writer } of writers) await writer.add(`${named}${text(shown)}}`, '')
       }
-      for (const { text, writer } of writers) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
+      for (const { text, writer } of writers)
+        await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
 }
 
 const termsText = (contract: ContractInMonth | undefined): string => {
-  const each = (contract?.terms ?? []).map(({ number, from, to, product, features, startsAt, endsAt, quota }) =>
-    `{"number":${number},"from":${instantText(from)},"to":${instantText(to)},"product":${stringText(product)},"features":${toWireJson(features)},"start":${instantText(secondOf(startsAt))},"end":${instantText(secondOf(endsAt))},"quota":${toWireJson(quota ?? null)}}`)
+  const each = (contract?.terms ?? []).map(
+    ({ number, from, to, product, features, startsAt, endsAt, quota }) =>
+      `{"number":${number},"from":${instantText(from)},"to":${instantText(to)},"product":${stringText(product)},"features":${toWireJson(features)},"start":${instantText(secondOf(startsAt))},"end":${instantText(secondOf(endsAt))},"quota":${toWireJson(quota ?? null)}}`,
+  )
   return `[${each.join(',')}]`
 }
 
@@ -156,7 +219,10 @@ const contractText = (contract: ContractInMonth | undefined): string =>
     ? '"name":"","product":"","features":[],"start":null,"end":null'
     : `"name":${stringText(contract.name)},"product":${stringText(contract.product)},"features":[${contract.features.map(stringText).join(',')}],"start":${instantText(contract.from)},"end":${instantText(contract.to)}`
 
-/** What is billed counts against the quota; trials and use without a contract do not. It is the sum of what is shown of the classes that are billed. */
+/**
+ * What is billed counts against the quota; trials and use without a contract do not. It is the sum of what is shown of
+ * the classes that are billed.
+ */
 const quotaText = (contract: ContractInMonth | undefined, shown: ShownAmounts): string => {
   if (contract?.quota === undefined) return 'null'
   const { metric, limit } = contract.quota
@@ -176,7 +242,10 @@ interface KindRow {
   readonly days: readonly Amounts[]
 }
 
-/** The views of kinds: of all clusters together, and of each cluster for the filter by cluster. A cluster is written once its last object was read. */
+/**
+ * The views of kinds: of all clusters together, and of each cluster for the filter by cluster. A cluster is written
+ * once its last object was read.
+ */
 export const makeKindRows = async ({ views, monthId, month, rounding }: RowsGiven): Promise<RowsOfUse> => {
   const all = makeKindTable(month.month)
   for (const day of month.days) all.addDay(day)
@@ -184,12 +253,18 @@ export const makeKindRows = async ({ views, monthId, month, rounding }: RowsGive
   const clusterShares = rounding.rows()
   let cluster = { uid: '', table: makeKindTable(month.month) }
   let objectCount = 0
-  const write = async (writers: readonly TypedView[], shares: ReturnType<Rounding['rows']>, rows: readonly KindRow[], clusterUid?: string): Promise<void> => {
+  const write = async (
+    writers: readonly TypedView[],
+    shares: ReturnType<Rounding['rows']>,
+    rows: readonly KindRow[],
+    clusterUid?: string,
+  ): Promise<void> => {
     for (const row of rows) {
       const shown = shares.next(row.sum)
       const days = rounding.parts(shown, row.days)
       const named = clusterUid === undefined ? '{' : `{"clusterUID":${stringText(clusterUid)},`
-      for (const { text, writer } of writers) await writer.add(named + itemText(row, shown, days, text), clusterUid === undefined ? '' : `${clusterUid}/`)
+      for (const { text, writer } of writers)
+        await writer.add(named + itemText(row, shown, days, text), clusterUid === undefined ? '' : `${clusterUid}/`)
     }
   }
   return {
@@ -207,18 +282,30 @@ export const makeKindRows = async ({ views, monthId, month, rounding }: RowsGive
     finish: async () => {
       const ofAll = await startBoth(views, monthId, month, 'gks-usage-view')
       await write(ofAll, rounding.rows(), all.sorted())
-      for (const { text, writer } of [...ofAll, ...ofClusters]) await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
+      for (const { text, writer } of [...ofAll, ...ofClusters])
+        await writer.finish(`${text(rounding.totals)},"objectCount":${objectCount}`)
     },
   }
 }
 
-const itemText = ({ group, kind, objectCount }: KindRow, shown: ShownAmounts, days: ReturnType<Rounding['parts']>, text: (shown: ShownAmounts) => string): string =>
+const itemText = (
+  { group, kind, objectCount }: KindRow,
+  shown: ShownAmounts,
+  days: ReturnType<Rounding['parts']>,
+  text: (shown: ShownAmounts) => string,
+): string =>
   `"group":${stringText(group)},"kind":${stringText(kind)},"objectCount":${objectCount},${text(shown)},"matrix":[${days.map((day) => `{${text(day)}}`).join(',')}]}`
 
 const makeKindTable = (month: ProductMonth['month']) => {
   const rows = new Map<string, KindRow>()
   const rowOf = (group: string, kind: string): KindRow =>
-    getOrMake(rows, `${group}\n${kind}`, () => ({ group, kind, objectCount: 0, sum: noAmounts(), days: Array.from({ length: daysOfMonth(month) }, noAmounts) }))
+    getOrMake(rows, `${group}\n${kind}`, () => ({
+      group,
+      kind,
+      objectCount: 0,
+      sum: noAmounts(),
+      days: Array.from({ length: daysOfMonth(month) }, noAmounts),
+    }))
   return {
     rowOf,
     addDay: (usage: DayUsage): void => {

@@ -20,7 +20,8 @@ const classes: ReadonlySet<string> = new Set(['prod', 'nonProd', 'free', 'trial'
 /** Returns a sum of figures with three decimals, without the errors of fractions in binary. */
 const added = (a: number, b: number): number => (Math.round(a * 1000) + Math.round(b * 1000)) / 1000
 
-const isFigure = (key: string, value: Json | undefined): value is number => figures.has(key) && typeof value === 'number'
+const isFigure = (key: string, value: Json | undefined): value is number =>
+  figures.has(key) && typeof value === 'number'
 
 /** Returns the figures of an object without its other members, all of them 0. */
 export const zeroFigures = (of: FreeObject): FreeObject =>
@@ -41,7 +42,8 @@ export const addFigures = (sum: FreeObject, more: FreeObject): FreeObject =>
     }),
   )
 
-const sumOf = (parts: readonly FreeObject[], like: FreeObject): FreeObject => parts.reduce<FreeObject>(addFigures, zeroFigures(like))
+const sumOf = (parts: readonly FreeObject[], like: FreeObject): FreeObject =>
+  parts.reduce<FreeObject>(addFigures, zeroFigures(like))
 
 const objectsAt = (item: FreeObject, key: string): readonly FreeObject[] => {
   const list = item[key]
@@ -82,6 +84,11 @@ export const narrowedItem = (item: FreeObject, filter: ViewFilter): FreeObject |
 export const withoutCluster = ({ clusterUID: _, ...item }: FreeObject): FreeObject => item
 
 /** Reports whether a piece may have an item that matches, without parsing it. */
-export const mayMatch = (items: string, { group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewFilter): boolean =>
-  Object.entries({ group, kind, clusterUID, namespace, namespaceUID }).every(([name, value]) => value === undefined || items.includes(`"${name}":${toWireJson(value)}`)) &&
+export const mayMatch = (
+  items: string,
+  { group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewFilter,
+): boolean =>
+  Object.entries({ group, kind, clusterUID, namespace, namespaceUID }).every(
+    ([name, value]) => value === undefined || items.includes(`"${name}":${toWireJson(value)}`),
+  ) &&
   (contractID === undefined || items.includes(`"contractID":${contractID}`))

@@ -23,7 +23,10 @@ export const UsageViewMissing = defineFailure(
   'No report of this month exists, or it does not have this object.',
 )
 
-/** The most items of a piece. Parsing a piece takes less than a millisecond, so that filters do not hold up other requests. */
+/**
+ * The most items of a piece. Parsing a piece takes less than a millisecond, so that filters do not hold up other
+ * requests.
+ */
 export const pieceItems = 250
 
 /** The use of kinds as in `gks-usage-view`, divided by clusters: of it, the filter for a cluster is computed. */
@@ -38,14 +41,20 @@ export interface UsageViewKey {
 
 /** Up to `pieceItems` items of a view, in order. */
 export interface UsageViewPiece {
-  /** Of the first item: the cluster UID, `/` and, in views of objects, the object UID; empty in views without clusters. */
+  /**
+   * Of the first item: the cluster UID, `/` and, in views of objects, the object UID; empty in views without clusters.
+   */
   readonly firstKey: string
-  /** The JSON texts of the items, joined by commas, in UTF-8. The bytes are those of the next piece as soon as this one was added. */
+  /**
+   * The JSON texts of the items, joined by commas, in UTF-8. The bytes are those of the next piece as soon as this one
+   * was added.
+   */
   readonly items: Uint8Array
 }
 
 /**
- * A view without the facts of its revision: `head`, the items joined by commas, and `tail` are a JSON object, whose totals are in the tail.
+ * A view without the facts of its revision: `head`, the items joined by commas, and `tail` are a JSON object, whose
+ * totals are in the tail.
  */
 export interface UsageViewText {
   readonly key: UsageViewKey
@@ -64,11 +73,17 @@ export interface UsageViewStore {
   complete(id: UsageViewId, text: Omit<UsageViewText, 'key'> & { readonly pieceCount: number }): Promise<void>
   /** Returns the months of an owner that were generated, ascending. */
   monthsOf(ownerId: AccountId): Promise<readonly MonthKey[]>
-  /** Returns a view of a revision of a month of an owner, the newest if no revision is named; undefined if there is none. */
+  /**
+   * Returns a view of a revision of a month of an owner, the newest if no revision is named; undefined if there is
+   * none.
+   */
   find(ownerId: AccountId, month: MonthKey, key: UsageViewKey, revision?: number): Promise<StoredUsageView | undefined>
   /** Returns the views of one revision. */
   listOf(monthId: UsageMonthId): Promise<readonly StoredUsageView[]>
-  /** Returns the items of the pieces of a view in order; with `from`, beginning with the piece that has the items of this key. */
+  /**
+   * Returns the items of the pieces of a view in order; with `from`, beginning with the piece that has the items of
+   * this key.
+   */
   pieces(view: StoredUsageView, from?: string): AsyncIterable<string>
   /** Returns the pieces of a view in order, as they are stored. */
   packedPieces(view: StoredUsageView): AsyncIterable<PackedText>
@@ -135,12 +150,19 @@ export interface DatabaseInventory {
   isEnabled(ownerId: AccountId, now: Date): Promise<boolean>
   /** Returns the clusters that have reported to the account, by UID. */
   clustersOf(ownerId: AccountId, now: Date): Promise<readonly ReportedCluster[]>
-  /** Returns the databases of a cluster that were not deleted before `since`, by namespace: the ids in the order of UIDs. */
+  /**
+   * Returns the databases of a cluster that were not deleted before `since`, by namespace: the ids in the order of
+   * UIDs.
+   */
   databaseIdsOf(clusterId: UsageClusterId, since: UnixSeconds): Promise<ReadonlyMap<string, readonly UsageObjectId[]>>
   /** Returns databases in the order of their ids as given, in batches. */
   databases(ids: readonly UsageObjectId[]): AsyncIterable<readonly ReportedDatabase[]>
   /** Returns the databases of a namespace that were not deleted before `since`, by UID, in batches. */
-  databasesIn(clusterId: UsageClusterId, namespace: string, since: UnixSeconds): AsyncIterable<readonly ReportedDatabase[]>
+  databasesIn(
+    clusterId: UsageClusterId,
+    namespace: string,
+    since: UnixSeconds,
+  ): AsyncIterable<readonly ReportedDatabase[]>
   /** Returns the namespaces that a cluster has reported, the oldest first; with a name, those of this name. */
   namespacesOf(clusterId: UsageClusterId, name?: string): Promise<readonly ReportedNamespace[]>
 }

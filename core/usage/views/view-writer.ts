@@ -64,7 +64,10 @@ export const keyOf = ({ clusterUid, object }: ObjectUsage): string => `${cluster
 
 /** Writes one view in pieces. */
 export interface ViewWriter {
-  /** `key`: see `UsageViewPiece.firstKey`. Returns a promise only if a piece is written: nothing may be added before it is settled. */
+  /**
+   * `key`: see `UsageViewPiece.firstKey`. Returns a promise only if a piece is written: nothing may be added before it
+   * is settled.
+   */
   add(item: string, key: string): Promise<void> | undefined
   /** Completes the view. `totals` are the members of its totals. */
   finish(totals: string): Promise<void>
@@ -80,7 +83,10 @@ const firstBytes = 65_536
 /** The most bytes of UTF-8 that a unit of UTF-16 takes. */
 const bytesOfUnit = 3
 
-/** Collects texts as UTF-8, each at once: texts that are put together first are copied once more, and kept for so long that collecting the garbage takes as long again. */
+/**
+ * Collects texts as UTF-8, each at once: texts that are put together first are copied once more, and kept for so long
+ * that collecting the garbage takes as long again.
+ */
 class TextBytes {
   #bytes = new Uint8Array(firstBytes)
   #length = 0
@@ -104,7 +110,12 @@ class TextBytes {
 }
 
 /** Starts a view. */
-export const startView = async (views: UsageViewSink, monthId: UsageMonthId, month: MonthKey, key: UsageViewKey): Promise<ViewWriter> => {
+export const startView = async (
+  views: UsageViewSink,
+  monthId: UsageMonthId,
+  month: MonthKey,
+  key: UsageViewKey,
+): Promise<ViewWriter> => {
   const id = await views.begin(monthId, key)
   const items = new TextBytes()
   let waiting = 0
@@ -128,7 +139,12 @@ export const startView = async (views: UsageViewSink, monthId: UsageMonthId, mon
     },
     finish: async (totals) => {
       await flush()
-      await views.complete(id, { head: headOf(key, month), tail: `],"totals":{${totals}}}`, itemCount, pieceCount: pieces })
+      await views.complete(id, {
+        head: headOf(key, month),
+        tail: `],"totals":{${totals}}}`,
+        itemCount,
+        pieceCount: pieces,
+      })
     },
   }
 }
@@ -141,12 +157,26 @@ export interface TypedView {
 }
 
 /** Starts a view with both view types. */
-export const startBoth = async (views: UsageViewSink, monthId: UsageMonthId, { product, month }: ProductMonth, view: UsageViewKey['view']): Promise<readonly TypedView[]> => [
-  { viewType: 'total', text: totalText, writer: await startView(views, monthId, month, { product, view, viewType: 'total' }) },
-  { viewType: 'billable', text: billableText, writer: await startView(views, monthId, month, { product, view, viewType: 'billable' }) },
+export const startBoth = async (
+  views: UsageViewSink,
+  monthId: UsageMonthId,
+  { product, month }: ProductMonth,
+  view: UsageViewKey['view'],
+): Promise<readonly TypedView[]> => [
+  {
+    viewType: 'total',
+    text: totalText,
+    writer: await startView(views, monthId, month, { product, view, viewType: 'total' }),
+  },
+  {
+    viewType: 'billable',
+    text: billableText,
+    writer: await startView(views, monthId, month, { product, view, viewType: 'billable' }),
+  },
 ]
 
-// JSON members of items. Millions of them are written when a month is closed: a text is made of parts, not of an object.
+// JSON members of items. Millions of them are written when a month is closed: a text is made of parts, not of an
+// object.
 const instants = new Map<number, string>()
 const mostInstants = 10_000
 
@@ -173,7 +203,10 @@ const objectText = ({ object, clusterUid }: ObjectUsage): string =>
 export const lifeText = ({ object, dailyEvents }: ObjectUsage): string =>
   `"createdAt":${instantText(object.createdAt)},"deletedAt":${object.deletedAt === undefined ? 'null' : instantText(object.deletedAt)},"dailyEvents":[${dailyEvents.join(',')}]`
 
-/** Returns the smallest, the largest and the time-weighted mean of a quantity over segments, the mean with three decimals. */
+/**
+ * Returns the smallest, the largest and the time-weighted mean of a quantity over segments, the mean with three
+ * decimals.
+ */
 const summaryText = (segments: ObjectUsage['segments'], of: 'milliCpu' | 'memoryMib'): string => {
   let [min, max, seconds, weighted] = [segments[0]?.[of] ?? 0, 0, 0, 0]
   for (const segment of segments) {

@@ -13,7 +13,9 @@ import { addFigures, mayMatch, narrowedItem, withoutCluster, zeroFigures } from 
 import type { StoredUsageView, UsageViewKey, UsageViewStore } from './ports.ts'
 import { kindsOfClusters, UsageViewMissing } from './ports.ts'
 
-/** A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view. */
+/**
+ * A view as it is answered. Reading its texts takes bounded memory, and no step of it more than a piece of the view.
+ */
 export interface UsageViewAnswer {
   readonly month: UsageMonth
   /** The product and view, as a part of a file name. */
@@ -25,7 +27,8 @@ export interface UsageViewAnswer {
   csv(): AsyncIterable<string>
 }
 
-const missing = (month: MonthKey): Failure<'UsageViewMissing'> => UsageViewMissing(`There is no such report of ${monthName(month)} ${yearOf(month)}.`)
+const missing = (month: MonthKey): Failure<'UsageViewMissing'> =>
+  UsageViewMissing(`There is no such report of ${monthName(month)} ${yearOf(month)}.`)
 
 export interface ReadViewInput {
   readonly ownerId: AccountId
@@ -43,12 +46,16 @@ const isEmpty = (filter: ViewFilter): boolean => Object.values(filter).every((va
 /** Returns a view of a month. With a filter it has the matching items, and its totals are their sums. */
 export const makeReadView =
   ({ views }: { readonly views: UsageViewStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, account, month, key, revision, filter }: ReadViewInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+  async (
+    _call: SignedInCall<never>,
+    { ownerId, account, month, key, revision, filter }: ReadViewInput,
+  ): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
     const isOfCluster = key.view === 'gks-usage-view' && filter.clusterUID !== undefined
     const view = await views.find(ownerId, month, isOfCluster ? { ...key, view: kindsOfClusters } : key, revision)
     if (view === undefined) return left(missing(month))
     const items = () => matchingItems(views, view, filter)
-    const narrowed = () => narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())
+    const narrowed = () =>
+      narrowedView({ ...view, head: view.head.replace(`"view":"${kindsOfClusters}"`, `"view":"${key.view}"`) }, items())
     const layout = csvLayoutOf(key, daysOfMonth(month))
     const origin = csvOrigin({ account, ...view.month })
     return right({
@@ -61,11 +68,15 @@ export const makeReadView =
   }
 
 /** Returns the facts of the revision as the first members of a JSON object. */
-const factsText = ({ revision, status, generatedAt }: UsageMonth): string => `"revision":${revision},"status":"${status}","generatedAt":"${generatedAt.toISOString()}",`
+const factsText = ({ revision, status, generatedAt }: UsageMonth): string =>
+  `"revision":${revision},"status":"${status}","generatedAt":"${generatedAt.toISOString()}",`
 
 const headText = ({ head, month }: StoredUsageView): string => `{${factsText(month)}${head.slice(1)}`
 
-const wholeView = async function* <Piece>(view: StoredUsageView, pieces: AsyncIterable<Piece>): AsyncGenerator<string | Piece> {
+const wholeView = async function* <Piece>(
+  view: StoredUsageView,
+  pieces: AsyncIterable<Piece>,
+): AsyncGenerator<string | Piece> {
   let before = headText(view)
   for await (const piece of pieces) {
     yield before
@@ -75,10 +86,15 @@ const wholeView = async function* <Piece>(view: StoredUsageView, pieces: AsyncIt
   yield view.itemCount === 0 ? before + view.tail : view.tail
 }
 
-const itemsOf = (text: string): readonly FreeObject[] => listAt({ items: fromWireJson(`[${text}]`) }, 'items').filter((item) => isObject(item))
+const itemsOf = (text: string): readonly FreeObject[] =>
+  listAt({ items: fromWireJson(`[${text}]`) }, 'items').filter((item) => isObject(item))
 
 /** Returns the items that match, piece by piece. */
-const matchingItems = async function* (views: UsageViewStore, view: StoredUsageView, filter: ViewFilter): AsyncGenerator<readonly FreeObject[]> {
+const matchingItems = async function* (
+  views: UsageViewStore,
+  view: StoredUsageView,
+  filter: ViewFilter,
+): AsyncGenerator<readonly FreeObject[]> {
   const { clusterUID } = filter
   const isByCluster = view.key.view === kindsOfClusters
   for await (const text of views.pieces(view, clusterUID === undefined ? undefined : `${clusterUID}/`)) {
@@ -109,7 +125,10 @@ const emptyTotals = ({ tail }: StoredUsageView): FreeObject => {
   return isObject(totals) ? zeroFigures(totals) : {}
 }
 
-const narrowedView = async function* (view: StoredUsageView, pieces: AsyncIterable<readonly FreeObject[]>): AsyncGenerator<string> {
+const narrowedView = async function* (
+  view: StoredUsageView,
+  pieces: AsyncIterable<readonly FreeObject[]>,
+): AsyncGenerator<string> {
   let totals = emptyTotals(view)
   let shown = 0
   let before = headText(view)
@@ -125,7 +144,11 @@ const narrowedView = async function* (view: StoredUsageView, pieces: AsyncIterab
   yield `${before === ',' ? '' : before}],"totals":${toWireJson(counted)}}`
 }
 
-const csvOf = async function* (head: string, pieces: AsyncIterable<readonly FreeObject[]>, rowsOf: (item: FreeObject) => string): AsyncGenerator<string> {
+const csvOf = async function* (
+  head: string,
+  pieces: AsyncIterable<readonly FreeObject[]>,
+  rowsOf: (item: FreeObject) => string,
+): AsyncGenerator<string> {
   yield head
   for await (const items of pieces) yield items.map(rowsOf).join('')
 }
@@ -143,11 +166,15 @@ export interface ReadObjectInput {
 /** Returns the item of an object in a view of a month, as a view with this one item. */
 export const makeReadObject =
   ({ views }: { readonly views: UsageViewStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, account, month, key, revision, clusterUid, objectUid }: ReadObjectInput): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
+  async (
+    _call: SignedInCall<never>,
+    { ownerId, account, month, key, revision, clusterUid, objectUid }: ReadObjectInput,
+  ): Outcome<Failure<'UsageViewMissing'>, UsageViewAnswer> => {
     const view = await views.find(ownerId, month, key, revision)
     if (view === undefined) return left(missing(month))
     const item = await findObject(views, view, clusterUid, objectUid)
-    if (item === undefined) return left(UsageViewMissing(`The report of ${monthName(month)} ${yearOf(month)} does not have this object.`))
+    if (item === undefined)
+      return left(UsageViewMissing(`The report of ${monthName(month)} ${yearOf(month)} does not have this object.`))
     const layout = csvLayoutOf(key, daysOfMonth(month))
     const only = async function* (): AsyncGenerator<readonly FreeObject[]> {
       yield [item]
@@ -163,7 +190,12 @@ export const makeReadObject =
   }
 
 /** Returns the item of an object in a view of objects. */
-const findObject = async (views: UsageViewStore, view: StoredUsageView, clusterUid: string, objectUid: string): Promise<FreeObject | undefined> => {
+const findObject = async (
+  views: UsageViewStore,
+  view: StoredUsageView,
+  clusterUid: string,
+  objectUid: string,
+): Promise<FreeObject | undefined> => {
   const text = await views.pieceWith(view, `${clusterUid}/${objectUid}`)
   if (text === undefined || !text.includes(toWireJson(objectUid))) return undefined
   return itemsOf(text).find(({ clusterUID, objectID }) => clusterUID === clusterUid && objectID === objectUid)
@@ -192,7 +224,10 @@ const occupied = ['milliCPU', 'memMiB', 'replicas', 'generation'] as const
 /** Returns the history of an object over all generated months. */
 export const makeReadObjectHistory =
   ({ views }: { readonly views: UsageViewStore }) =>
-  async (_call: SignedInCall<never>, { ownerId, clusterUid, objectUid }: ObjectHistoryInput): Outcome<Failure<'UsageViewMissing'>, ObjectHistory> => {
+  async (
+    _call: SignedInCall<never>,
+    { ownerId, clusterUid, objectUid }: ObjectHistoryInput,
+  ): Outcome<Failure<'UsageViewMissing'>, ObjectHistory> => {
     let object: FreeObject | undefined
     const months: string[] = []
     const segments: FreeObject[] = []
@@ -204,13 +239,16 @@ export const makeReadObjectHistory =
       object = Object.fromEntries(naming.map((name) => [name, item[name]]))
       for (const segment of listAt(item, 'segments')) if (isObject(segment)) append(segments, segment)
     }
-    return object === undefined ? left(UsageViewMissing('No report has this object.')) : right({ object, months, segments })
+    return object === undefined
+      ? left(UsageViewMissing('No report has this object.'))
+      : right({ object, months, segments })
   }
 
 /** Appends a segment, or extends the last one if the object occupied the same without a gap. */
 const append = (segments: FreeObject[], segment: FreeObject): void => {
   const last = segments.at(-1)
-  const isContinued = last !== undefined && last['to'] === segment['from'] && occupied.every((name) => at(last, name) === segment[name])
+  const isContinued =
+    last !== undefined && last['to'] === segment['from'] && occupied.every((name) => at(last, name) === segment[name])
   if (isContinued) segments[segments.length - 1] = { ...last, to: segment['to'] }
   else segments.push(segment)
 }

@@ -40,7 +40,8 @@ import {
 import { listingOf, searchTextOf, emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
 
 /** An empty visibility is unchanged, or the default for a new user. */
-const visibilityOf = (word: UserVisibility | '' | undefined): UserVisibility | undefined => (word === '' ? undefined : word)
+const visibilityOf = (word: UserVisibility | '' | undefined): UserVisibility | undefined =>
+  word === '' ? undefined : word
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
   definedFields({
@@ -132,9 +133,15 @@ const userEmailToWire = ({ email, login }: UserEmail) => emailWire(email, login)
 export const adminEmailGroup = defineGroup({
   needs: { stores: IdentityStoresToken },
   routes: ({ stores }) => [
-    handle(adminListEmails, async (_call, { page }) => right(await stores.emails.listAll('', page)), { reply: userEmailToWire }),
-    handle(adminSearchEmails, async (_call, { query, page }) => right(await stores.emails.listAll(searchTextOf(query.q), page)), {
+    handle(adminListEmails, async (_call, { page }) => right(await stores.emails.listAll('', page)), {
       reply: userEmailToWire,
     }),
+    handle(
+      adminSearchEmails,
+      async (_call, { query, page }) => right(await stores.emails.listAll(searchTextOf(query.q), page)),
+      {
+        reply: userEmailToWire,
+      },
+    ),
   ],
 })

@@ -1,6 +1,11 @@
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
-import { UserNameRefused, CreationTimeRefused, ProfileInvalid, UserMissing } from '../../../core/identity/accounts/users.ts'
+import {
+  UserNameRefused,
+  CreationTimeRefused,
+  ProfileInvalid,
+  UserMissing,
+} from '../../../core/identity/accounts/users.ts'
 import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
@@ -31,10 +36,25 @@ export const adminCreateUser = route({
   method: 'POST',
   path: '/admin/users',
   summary: 'Make a user',
-  description: 'The address is verified. Returns 400 for a password that the policy does not allow. `created_at`, for users who are migrated from another service, must not be in the future.',
-  body: body(CreateUserOption, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
+  description:
+    'The address is verified. Returns 400 for a password that the policy does not allow. `created_at`, for ' +
+    'users who are migrated from another service, must not be in the future.',
+  body: body(CreateUserOption, {
+    username: 'ada',
+    email: 'ada@example.org',
+    password: 'a long passphrase',
+    full_name: 'Ada Lovelace',
+  }),
   ok: json(201, User, fullUserExample),
-  failures: [UserNameRefused, UserNameTaken, CreationTimeRefused, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [
+    UserNameRefused,
+    UserNameTaken,
+    CreationTimeRefused,
+    EmailInvalid,
+    EmailTaken,
+    PasswordTooWeak,
+    TooManyAttempts,
+  ],
   statusOf: { PasswordTooWeak: 400 },
 })
 
@@ -44,7 +64,9 @@ export const adminEditUser = userRoute({
   path: '/admin/users/{username}',
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
-    'Making a user inactive, prohibiting sign-in and setting a password end all of the user\'s sessions; access tokens of an inactive account are rejected. An empty password or address, which some clients send with every change, is unchanged. Returns 409 if it would leave no active site administrator.',
+    "Making a user inactive, prohibiting sign-in and setting a password end all of the user's sessions; " +
+    'access tokens of an inactive account are rejected. An empty password or address, which some clients send with ' +
+    'every change, is unchanged. Returns 409 if it would leave no active site administrator.',
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),
   failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
@@ -57,7 +79,8 @@ export const adminDeleteUser = userRoute({
   path: '/admin/users/{username}',
   summary: 'Delete a user with all credentials',
   description:
-    'Returns 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters; `errors` names the reasons. ' +
+    'Returns 422 for the caller, for an organization, for the last active site administrator, and while ' +
+    'the user is a member of an organization or owns clusters; `errors` names the reasons. ' +
     'With `purge=true` the user first leaves the organizations that have another owner.',
   query: request(
     {
@@ -136,7 +159,9 @@ export const adminUpdateProfile = userRoute({
   method: 'POST',
   path: '/admin/users/{username}/update',
   summary: "Update a user's profile; omitted fields do not change, an empty string clears",
-  description: 'The name must be the present one: this route cannot change it. A new address becomes the primary one and is verified.',
+  description:
+    'The name must be the present one: this route cannot change it. A new address becomes the primary one ' +
+    'and is verified.',
   body: body(ProfileParams, { full_name: 'Ada King', location: 'London' }),
   ok: json(200, Profile, { ...profileExample, full_name: 'Ada King' }),
   failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
@@ -147,7 +172,8 @@ export const adminRenameUser = userRoute({
   method: 'POST',
   path: '/admin/users/{username}/rename',
   summary: 'Rename a user',
-  description: 'The old name redirects to the user until another account uses it. Access tokens and sessions stay valid.',
+  description:
+    'The old name redirects to the user until another account uses it. Access tokens and sessions stay valid.',
   body: body(RenameUserOption, { new_username: 'ada-king' }),
   ok: empty(204),
   failures: [UserNameRefused, UserNameTaken],
@@ -159,6 +185,9 @@ export const adminUnlockUser = userRoute({
   path: '/admin/users/{username}/unlock',
   summary: 'Unlock a user',
   description:
-    'Ends a lock after failed sign-ins or one-time codes and resets the count of failures; makes an inactive account active and allows it to sign in. An account that was deactivated, or whose address is not confirmed yet, does not change. Takes effect on other instances within five seconds. Returns 204 also if there is nothing to do.',
+    'Ends a lock after failed sign-ins or one-time codes and resets the count of failures; makes an ' +
+    'inactive account active and allows it to sign in. An account that was deactivated, or whose address ' +
+    'is not confirmed yet, does not change. Takes effect on other instances within five seconds. Returns ' +
+    '204 also if there is nothing to do.',
   ok: empty(204),
 })

@@ -1,5 +1,15 @@
 import * as t from 'io-ts'
-import { answer, described, freeText, givenText, oneOf, optional, request, SafeInteger, textLines } from '../../kit/codecs.ts'
+import {
+  answer,
+  described,
+  freeText,
+  givenText,
+  oneOf,
+  optional,
+  request,
+  SafeInteger,
+  textLines,
+} from '../../kit/codecs.ts'
 import { firstVisibility, otherVisibilities } from '../codecs.ts'
 
 /** In a change, empty means unchanged. */
@@ -76,10 +86,7 @@ export const UserSettingsOptions = request(
 export const ProfileParams = request(
   {
     ...profileFields,
-    name: described(
-      optional(freeText(40)),
-      'The present name, which this route cannot change; absent by default.',
-    ),
+    name: described(optional(freeText(40)), 'The present name, which this route cannot change; absent by default.'),
     email: described(
       optional(freeText(320)),
       'The new primary address, at most 320 characters; absent or empty: unchanged.',

@@ -2,7 +2,12 @@ import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { DeactivatedAccount } from '../../../core/identity/accounts/ports.ts'
 import { makeListUsers } from '../../../core/identity/accounts/profiles.ts'
-import { makeDeleteUserById, makePurgeAccounts, makeReactivateAccount, reactivationDays } from '../../../core/identity/accounts/removal.ts'
+import {
+  makeDeleteUserById,
+  makePurgeAccounts,
+  makeReactivateAccount,
+  reactivationDays,
+} from '../../../core/identity/accounts/removal.ts'
 import { makeSendTestMail } from '../../../core/identity/accounts/site-rules.ts'
 import { makeEditUserById } from '../../../core/identity/accounts/user-changes.ts'
 import { makeCreateUser } from '../../../core/identity/accounts/users.ts'
@@ -64,7 +69,10 @@ const deletedAccount = (account: DeactivatedAccount) => ({
   PurgedAfterUnix: unixSeconds(laterByDays(account.deactivatedAt, reactivationDays)),
 })
 
-/** An empty password does not change the password. All accounts are local, so the type and the name of the login are ignored. */
+/**
+ * An empty password does not change the password. All accounts are local, so the type and the name of the login are
+ * ignored.
+ */
 const editOf = ({
   active: isActive,
   admin: isAdmin,
@@ -115,7 +123,10 @@ export const consoleGroup = defineGroup({
         reply: deletedAccount,
       }),
       handle(consoleReactivate, makeReactivateAccount(given), { input: ({ params }) => params.id }),
-      handle(consolePurge, makePurgeAccounts(given), { input: () => ({ deactivated: 0, unconfirmed: 1 }), reply: (purged) => purged }),
+      handle(consolePurge, makePurgeAccounts(given), {
+        input: () => ({ deactivated: 0, unconfirmed: 1 }),
+        reply: (purged) => purged,
+      }),
       handle(consoleTestMail, makeSendTestMail(given), { input: ({ query }) => query.email }),
     ]
   },

@@ -42,9 +42,23 @@ const ConsoleUser = answer(
   'ConsoleUser',
 )
 const consoleUserExample = {
-  ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', IsActive: true, IsAdmin: false, IsRestricted: false, ProhibitLogin: false,
-  AllowCreateOrganization: true, MustChangePassword: false, LoginType: 0, LoginName: 'ada', Website: '', Location: 'London', Visibility: 'public',
-  CreatedUnix: 1795248000, LastLoginUnix: 0,
+  ID: 7,
+  Name: 'ada',
+  FullName: 'Ada Lovelace',
+  Email: 'ada@example.org',
+  IsActive: true,
+  IsAdmin: false,
+  IsRestricted: false,
+  ProhibitLogin: false,
+  AllowCreateOrganization: true,
+  MustChangePassword: false,
+  LoginType: 0,
+  LoginName: 'ada',
+  Website: '',
+  Location: 'London',
+  Visibility: 'public',
+  CreatedUnix: 1795248000,
+  LastLoginUnix: 0,
 }
 
 const DeletedAccount = answer(
@@ -148,8 +162,14 @@ export const consoleCreateUser = route({
   path: '/accounts/admin/users/new',
   summary: 'Make a user',
   description:
-    'The address is verified. `loginType` and `loginName` are accepted and ignored: all accounts are local. `sendNotify` sends the user a mail, without the password.',
-  body: body(AdminCreateUserPayload, { loginType: '0-0', userName: 'ada', email: 'ada@example.org', password: 'a long passphrase' }),
+    'The address is verified. `loginType` and `loginName` are accepted and ignored: all accounts are ' +
+    'local. `sendNotify` sends the user a mail, without the password.',
+  body: body(AdminCreateUserPayload, {
+    loginType: '0-0',
+    userName: 'ada',
+    email: 'ada@example.org',
+    password: 'a long passphrase',
+  }),
   ok: json(201, ConsoleUser, consoleUserExample),
   failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
 })
@@ -160,12 +180,22 @@ export const consoleEditUser = route({
   path: '/accounts/admin/users/{userid}',
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
-    'An empty password does not change the password. `disableTwoFactor` removes the second factor and ends the sessions. Returns 409 if it would leave no active site administrator.',
+    'An empty password does not change the password. `disableTwoFactor` removes the second factor and ends ' +
+    'the sessions. Returns 409 if it would leave no active site administrator.',
   refusesSudo: true,
   params: UserIdPath,
   body: body(AdminEditUserPayload, { loginType: '0-0', email: 'ada@example.org', fullName: 'Ada King', active: true }),
   ok: json(200, ConsoleUser, consoleUserExample),
-  failures: [UserMissing, OwnSecondFactor, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [
+    UserMissing,
+    OwnSecondFactor,
+    LastAdmin,
+    ProfileInvalid,
+    EmailInvalid,
+    EmailTaken,
+    PasswordTooWeak,
+    TooManyAttempts,
+  ],
 })
 
 export const consoleDeleteUser = route({
@@ -187,7 +217,13 @@ export const consoleListDeleted = route({
   summary: 'List the deactivated accounts, which can be restored',
   description: 'Each with the time after which it is removed permanently.',
   ok: list(DeletedAccount, {
-    ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', DeactivatedUnix: 1795248000, DeactivatedBy: 'ada', PurgedAfterUnix: 1797840000,
+    ID: 7,
+    Name: 'ada',
+    FullName: 'Ada Lovelace',
+    Email: 'ada@example.org',
+    DeactivatedUnix: 1795248000,
+    DeactivatedBy: 'ada',
+    PurgedAfterUnix: 1797840000,
   }),
 })
 
@@ -213,17 +249,23 @@ export const consolePurge = route({
   path: '/accounts/admin/delete/inactive-users',
   summary: 'Remove deactivated and unconfirmed accounts permanently',
   description:
-    'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts that an administrator made inactive stay. `kept` is the number of accounts that stay because they are the only owner of an organization, or own a cluster.',
-  ok: json(200, answer(
-    {
-      removed: described(SafeInteger, 'The number of accounts that were removed.'),
-      kept: described(
-        SafeInteger,
-        'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
-      ),
-    },
-    'PurgedAccounts',
-  ), { removed: 2, kept: 0 }),
+    'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts ' +
+    'that an administrator made inactive stay. `kept` is the number of accounts that stay because they are ' +
+    'the only owner of an organization, or own a cluster.',
+  ok: json(
+    200,
+    answer(
+      {
+        removed: described(SafeInteger, 'The number of accounts that were removed.'),
+        kept: described(
+          SafeInteger,
+          'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
+        ),
+      },
+      'PurgedAccounts',
+    ),
+    { removed: 2, kept: 0 },
+  ),
 })
 
 export const consoleTestMail = route({
@@ -231,7 +273,8 @@ export const consoleTestMail = route({
   method: 'POST',
   path: '/accounts/admin/config/test_mail',
   summary: 'Send a test mail',
-  description: 'The mail is queued like every other mail: it is sent within seconds if mail is configured, and waits otherwise.',
+  description:
+    'The mail is queued like every other mail: it is sent within seconds if mail is configured, and waits otherwise.',
   query: request(
     {
       email: described(freeText(320), 'The address that gets the test mail.'),

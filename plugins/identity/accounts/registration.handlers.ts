@@ -53,7 +53,9 @@ export const siteRulesGroup = defineGroup({
       reply: ({ isRegistrationOpen }) => ({ disableRegistration: !isRegistrationOpen }),
     }),
     handle(setRegistration, makeOpenRegistration(given), { input: ({ body }) => !body.disableRegistration }),
-    handle(listAllowedDomains, async () => right(await given.stores.siteRules.read()), { reply: ({ allowedDomains }) => allowedDomains }),
+    handle(listAllowedDomains, async () => right(await given.stores.siteRules.read()), {
+      reply: ({ allowedDomains }) => allowedDomains,
+    }),
     handle(allowDomain, makeAllowDomain(given), { input: ({ body }) => body.name }),
     handle(disallowDomain, makeDisallowDomain(given), { input: ({ body }) => body.name }),
     handle(signUp, makeSignUp({ ...given, passwords: passwordPolicyOf(given) }), {

@@ -96,7 +96,9 @@ export const allowDomain = route({
   method: 'POST',
   path: '/allowed-domains',
   summary: 'Add a domain to the list',
-  description: 'The first domain on the list excludes all others. A subdomain is a separate domain. Site administrators may give users any address.',
+  description:
+    'The first domain on the list excludes all others. A subdomain is a separate domain. Site ' +
+    'administrators may give users any address.',
   body: body(DomainOpts, { name: 'example.org' }),
   ok: empty(200),
   failures: [DomainInvalid, DomainThere],
@@ -119,12 +121,28 @@ export const signUp = defineRoute({
   path: '/user/signup',
   summary: 'Sign up',
   description:
-    'Available while sign-up is open. The account is inactive until the link that is mailed to its address is used, and is removed after 7 days without that. The response does not sign in. It is the same if the address already belongs to a user, who is notified by mail. A network address may send 10 requests per hour.',
+    'Available while sign-up is open. The account is inactive until the link that is mailed to its address ' +
+    'is used, and is removed after 7 days without that. The response does not sign in. It is the same if ' +
+    'the address already belongs to a user, who is notified by mail. A network address may send 10 ' +
+    'requests per hour.',
   tag: 'Identity - Users & Settings',
   access: anyone,
-  body: body(SignUpParams, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
+  body: body(SignUpParams, {
+    username: 'ada',
+    email: 'ada@example.org',
+    password: 'a long passphrase',
+    full_name: 'Ada Lovelace',
+  }),
   ok: empty(200, 'Check your mail'),
-  failures: [RegistrationClosed, UserNameRefused, UserNameTaken, EmailInvalid, EmailDomainRefused, PasswordTooWeak, TooManyAttempts],
+  failures: [
+    RegistrationClosed,
+    UserNameRefused,
+    UserNameTaken,
+    EmailInvalid,
+    EmailDomainRefused,
+    PasswordTooWeak,
+    TooManyAttempts,
+  ],
 })
 
 // The routes only read.

@@ -62,13 +62,21 @@ export const settingsGroup = defineGroup({
   routes: (given) => [
     handle(getUserSettings, makeGetOwnAccount(given), { reply: settingsWire }),
     handle(editUserSettings, makeEditOwnProfile(given), {
-      input: ({ body: { full_name: fullName, hide_email: hideEmail, diff_view_style: diffViewStyle, hide_activity: hideActivity, ...rest } }) =>
-        definedFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }),
+      input: ({
+        body: {
+          full_name: fullName,
+          hide_email: hideEmail,
+          diff_view_style: diffViewStyle,
+          hide_activity: hideActivity,
+          ...rest
+        },
+      }) => definedFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }),
       reply: settingsWire,
     }),
     handle(getProfile, makeGetOwnAccount(given), { reply: profileWire }),
     handle(editProfile, makeEditOwnProfile(given), {
-      input: ({ body: { full_name: fullName, keep_email_private: hideEmail, ...rest } }) => definedFields({ fullName, hideEmail, ...rest }),
+      input: ({ body: { full_name: fullName, keep_email_private: hideEmail, ...rest } }) =>
+        definedFields({ fullName, hideEmail, ...rest }),
       reply: profileWire,
     }),
     handle(changePassword, makeChangeOwnPassword({ ...given, passwords: passwordPolicyOf(given) }), {
@@ -86,16 +94,25 @@ export const settingsGroup = defineGroup({
   ],
 })
 
-const pageSizesWire = ({ productUi, consoleUi, platformUi }: PageSizes) => ({ productUI: productUi, consoleUI: consoleUi, platformUI: platformUi })
+const pageSizesWire = ({ productUi, consoleUi, platformUi }: PageSizes) => ({
+  productUI: productUi,
+  consoleUI: consoleUi,
+  platformUI: platformUi,
+})
 
 export const pageSizeGroup = defineGroup({
   needs: { stores: IdentityStoresToken, unitOfWork: IdentityUnitOfWorkToken },
   routes: (given) => [
-    handle(getPageSizes, async ({ principal }) => right((await given.stores.pageSizes.find(principal.userId)) ?? defaultPageSizes), {
-      reply: pageSizesWire,
-    }),
+    handle(
+      getPageSizes,
+      async ({ principal }) => right((await given.stores.pageSizes.find(principal.userId)) ?? defaultPageSizes),
+      {
+        reply: pageSizesWire,
+      },
+    ),
     handle(changePageSizes, makeChangePageSizes(given), {
-      input: ({ body }) => definedFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI }),
+      input: ({ body }) =>
+        definedFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI }),
       reply: pageSizesWire,
     }),
   ],

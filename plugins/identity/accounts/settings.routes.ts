@@ -37,7 +37,8 @@ export const getUserSettings = route({
   method: 'GET',
   path: '/user/settings',
   summary: "Get the caller's settings",
-  description: '`theme`, `diff_view_style` and `hide_activity` are stored for user interfaces and have no effect on this service.',
+  description:
+    '`theme`, `diff_view_style` and `hide_activity` are stored for user interfaces and have no effect on this service.',
   ok: json(200, UserSettings, settingsExample),
 })
 
@@ -66,7 +67,8 @@ export const editProfile = route({
   method: 'POST',
   path: '/user/settings/profile',
   summary: "Update the caller's profile; omitted fields do not change",
-  description: '`email` must be a verified address of the caller and becomes the primary one. This route cannot change `name`.',
+  description:
+    '`email` must be a verified address of the caller and becomes the primary one. This route cannot change `name`.',
   body: body(ProfileParams, { full_name: 'Ada Lovelace', keep_email_private: true }),
   ok: json(200, Profile, profileExample),
   failures: [ProfileInvalid],
@@ -80,7 +82,11 @@ export const changePassword = route({
   description: "Ends all the caller's other sessions. Access tokens stay unless `revoke_tokens` is true.",
   refusesSudo: true,
   beforePasswordChange: true,
-  body: body(UpdatePasswordParams, { old_password: 'a long passphrase', password: 'another long phrase', retype: 'another long phrase' }),
+  body: body(UpdatePasswordParams, {
+    old_password: 'a long passphrase',
+    password: 'another long phrase',
+    retype: 'another long phrase',
+  }),
   ok: empty(200),
   failures: [OwnPasswordWrong, PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
 })
@@ -91,7 +97,12 @@ export const deleteAccount = route({
   path: '/user/settings/account/delete',
   summary: "Delete the caller's own account",
   description:
-    'The body must contain the password, however the caller is authenticated; a password in the query string is ignored (422). For an account with a second factor, `passCode` must be a one-time code or a recovery code, or the request uses HTTP Basic with a one-time code in `X-OTP`. The account becomes inactive at once, its sessions end and its access tokens are removed; an administrator can restore it for 30 days. Returns 422 with a list of the reasons if the account is the only owner of an organization, owns clusters, or is the last active site administrator.',
+    'The body must contain the password, however the caller is authenticated; a password in the query ' +
+    'string is ignored (422). For an account with a second factor, `passCode` must be a one-time code or a ' +
+    'recovery code, or the request uses HTTP Basic with a one-time code in `X-OTP`. The account becomes ' +
+    'inactive at once, its sessions end and its access tokens are removed; an administrator can restore it ' +
+    'for 30 days. Returns 422 with a list of the reasons if the account is the only owner of an ' +
+    'organization, owns clusters, or is the last active site administrator.',
   refusesSudo: true,
   body: body(DeleteAccountParams, { password: 'a long passphrase', passCode: '492039' }, { whenAbsent: {} }),
   ok: cookies(200, 'Deleted, cookies cleared'),

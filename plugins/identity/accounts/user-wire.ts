@@ -23,26 +23,39 @@ interface Place {
   readonly baseUrl: string
 }
 
-export const placeOf = (settings: Pick<IdentitySettings, 'baseUrl'>, { ownAddress }: Pick<Call, 'ownAddress'>): Place => {
+export const placeOf = (
+  settings: Pick<IdentitySettings, 'baseUrl'>,
+  { ownAddress }: Pick<Call, 'ownAddress'>,
+): Place => {
   const baseUrl = settings.baseUrl()
   return { ownUrl: ownAddress?.url ?? baseUrl, baseUrl }
 }
 
-const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
+const placeholderEmail = (login: string, baseUrl: string): string =>
+  `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
-/** Returns the URL of the picture of a user or an organization: the uploaded one, or the one generated from the name. */
-export const avatarUrl = ({ ownUrl }: Pick<Place, 'ownUrl'>, { name, digest }: { readonly name: string; readonly digest: string | undefined }): string =>
-  `${ownUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
+/**
+ * Returns the URL of the picture of a user or an organization: the uploaded one, or the one generated from the name.
+ */
+export const avatarUrl = (
+  { ownUrl }: Pick<Place, 'ownUrl'>,
+  { name, digest }: { readonly name: string; readonly digest: string | undefined },
+): string => `${ownUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
 
 const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
 
-/** Returns the viewer for the store and the wire. A token for public objects or for one organization sees only what is public. */
+/**
+ * Returns the viewer for the store and the wire. A token for public objects or for one organization sees only what is
+ * public.
+ */
 export const viewerOf = (principal: Principal | undefined): Viewer =>
-  principal === undefined || principal.scopes.publicOnly || principal.onlyOrgId !== undefined ? anyone : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
+  principal === undefined || principal.scopes.publicOnly || principal.onlyOrgId !== undefined
+    ? anyone
+    : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
 
 /**
- * Returns a user as a viewer may see it. The real address is shown to the user and to site admins, and to every signed-in
- * viewer unless the user hides it. Standing and last sign-in are shown only to the user and to site admins.
+ * Returns a user as a viewer may see it. The real address is shown to the user and to site admins, and to every
+ * signed-in viewer unless the user hides it. Standing and last sign-in are shown only to the user and to site admins.
  */
 export const userWire = (place: Place, viewer: Viewer, user: User, isClientOrgUser = false): UserBody => {
   const isFull = viewer.isSiteAdmin || viewer.userId === user.id
@@ -132,8 +145,12 @@ export const UsersQuery = request(
 )
 
 export const usersQueryText =
-  '`q` selects users with this text in the name, at the start of a word of the full name, or in an address; those whose name starts with it come first. `login_name` selects one name; `is_active`, `is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` select users with that value. ' +
-  'Every user has the source 0, so any other `source_id` selects no users. `sort` is alphabetically (also for an unknown word), reversealphabetically, newest, oldest, recentlogin or leastrecentlogin.'
+  '`q` selects users with this text in the name, at the start of a word of the full name, or in an ' +
+  'address; those whose name starts with it come first. `login_name` selects one name; `is_active`, ' +
+  '`is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` select users with ' +
+  'that value. ' +
+  'Every user has the source 0, so any other `source_id` selects no users. `sort` is alphabetically (also ' +
+  'for an unknown word), reversealphabetically, newest, oldest, recentlogin or leastrecentlogin.'
 
 /** Names of the same orders that clients of code-hosting servers send. */
 const otherWords = new Map<string, UserOrder>([

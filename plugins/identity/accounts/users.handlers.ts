@@ -53,7 +53,8 @@ export const userGroup = defineGroup({
     handle(getCaller, makeGetCaller({ stores }), {
       input: ({ query }) => ({ checksClientOrg: query.check_client_org === 'true' }),
       reply: ({ user, isClientOrgUser }, { call }) => {
-        // The holder of a token that sees only what is public sees the owner of the token, but not the owner's private data.
+        // The holder of a token that sees only what is public sees the owner of the token, but not the owner's private
+        // data.
         const viewer = { userId: viewerOf(call.principal).userId, isSiteAdmin: false }
         return userWire(placeOf(settings, call), viewer, user, isClientOrgUser)
       },
@@ -75,7 +76,9 @@ export const userGroup = defineGroup({
     handle(listPublicKeys, async () => right([])),
     handle(listSigningKeys, async () => right([])),
     handle(listOwnRepositories, async () => right([])),
-    handle(listRepositoriesOfUser, (call, { params }) => findUser(stores, viewerOf(call.principal), params.username), { reply: () => [] }),
+    handle(listRepositoriesOfUser, (call, { params }) => findUser(stores, viewerOf(call.principal), params.username), {
+      reply: () => [],
+    }),
   ],
 })
 
@@ -98,7 +101,8 @@ export const avatarGroup = defineGroup({
     handle(discardAvatar, makeRemoveAvatar(given)),
     handle(
       getAvatarSettings,
-      async ({ principal }) => right({ name: principal.login, digest: (await given.stores.users.byId(principal.userId))?.avatarDigest }),
+      async ({ principal }) =>
+        right({ name: principal.login, digest: (await given.stores.users.byId(principal.userId))?.avatarDigest }),
       {
         reply: (picture, { call }) => ({
           source: picture.digest === undefined ? '' : 'local',
@@ -149,7 +153,11 @@ export const followGroup = defineGroup({
         { reply: toWire },
       ),
       handle(checkFollowing, makeCheckFollowing(given), {
-        input: ({ call, params }) => ({ viewer: viewerOf(call.principal), follower: params.username, target: params.target }),
+        input: ({ call, params }) => ({
+          viewer: viewerOf(call.principal),
+          follower: params.username,
+          target: params.target,
+        }),
       }),
       handle(checkOwnFollowing, makeCheckFollowing(given), {
         input: ({ call, params }) => ({ viewer: viewerOf(call.principal), target: params.username }),

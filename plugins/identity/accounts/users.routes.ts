@@ -4,7 +4,19 @@ import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
 import { anyone, signedIn } from '../../kit/access.ts'
-import { answer, Base64Bytes, described, FreeObjectCodec, freeText, listOf, optional, PathName, patternText, queryId, request } from '../../kit/codecs.ts'
+import {
+  answer,
+  Base64Bytes,
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  optional,
+  PathName,
+  patternText,
+  queryId,
+  request,
+} from '../../kit/codecs.ts'
 import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
 import { binary, empty, json, list, listWithin, orRedirect, paged } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
@@ -40,7 +52,9 @@ export const searchUsers = defineRoute({
   path: '/users/search',
   summary: 'Search users',
   description:
-    'Ignores case. Users whose name starts with `q` come first, by name, then those with `q` elsewhere in the name or at the start of a word of the full name. For site admins the search includes addresses. At most 50 users per page. `uid` selects one user. The count and the pages end at 1,000.',
+    'Ignores case. Users whose name starts with `q` come first, by name, then those with `q` elsewhere in ' +
+    'the name or at the start of a word of the full name. For site admins the search includes addresses. ' +
+    'At most 50 users per page. `uid` selects one user. The count and the pages end at 1,000.',
   tag,
   access: anyone,
   query: request(
@@ -79,7 +93,9 @@ export const listPublicKeys = route({
   path: '/user/keys',
   summary: "List the caller's SSH keys: there are none",
   ok: none,
-  description: 'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
+  description:
+    'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a ' +
+    'failed sign-in.',
 })
 
 export const listSigningKeys = route({
@@ -88,7 +104,9 @@ export const listSigningKeys = route({
   path: '/user/gpg_keys',
   summary: "List the caller's GPG keys: there are none",
   ok: none,
-  description: 'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
+  description:
+    'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a ' +
+    'failed sign-in.',
 })
 
 export const listOwnRepositories = route({
@@ -97,7 +115,9 @@ export const listOwnRepositories = route({
   path: '/user/repos',
   summary: "List the caller's repositories: there are none",
   ok: none,
-  description: 'This service does not store repositories. Some clients request them with the account, and treat an error as a missing account.',
+  description:
+    'This service does not store repositories. Some clients request them with the account, and treat an ' +
+    'error as a missing account.',
 })
 
 export const listRepositoriesOfUser = defineRoute({
@@ -141,7 +161,8 @@ const AvatarParams = answer(
   },
   'AvatarParams',
 )
-const reencoded = 'PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG, so that other data of the file is removed.'
+const reencoded =
+  'PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG, so that other data of the file is removed.'
 
 export const setAvatar = route({
   id: 'identity.setAvatar',
@@ -168,7 +189,9 @@ export const getAvatarSettings = route({
   method: 'GET',
   path: '/user/settings/avatar',
   summary: "Get the address of the caller's picture",
-  description: '`source` is `local` for an uploaded picture and empty for the picture that is generated from the name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
+  description:
+    '`source` is `local` for an uploaded picture and empty for the picture that is generated from the ' +
+    'name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
   ok: json(200, AvatarParams, { source: 'local', avatar: pictureUrlExample, gravatar: '', federavatar: false }),
 })
 
@@ -218,7 +241,9 @@ export const showDrawnAvatar = defineRoute({
   method: 'GET',
   path: '/avatars/drawn/{name}',
   summary: 'Get the picture that is generated from a name',
-  description: 'The picture of users and organizations that have not uploaded one. Every name has one, so it does not show whether an account exists.',
+  description:
+    'The picture of users and organizations that have not uploaded one. Every name has one, so it does not ' +
+    'show whether an account exists.',
   tag: 'Miscellaneous',
   access: anyone,
   params: request(

@@ -47,7 +47,11 @@ export const signInGroup = defineGroup({
       cookiesOfSession(settings, csrf, { sessionKey, remembered: remembered ?? 'none', busPass })
     return [
       handle(signIn, makeSignIn(given), {
-        input: ({ body }) => ({ login: body.username, password: secret(body.password), remember: body.remember ?? false }),
+        input: ({ body }) => ({
+          login: body.username,
+          password: secret(body.password),
+          remember: body.remember ?? false,
+        }),
         reply: opened,
       }),
       handle(signInWithCode, makeSignInWithCode(given), {

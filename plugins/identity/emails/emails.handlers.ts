@@ -1,7 +1,12 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
 import type { OwnEmailChange } from '../../../core/identity/emails/own-emails.ts'
-import { makeAddOwnEmails, makeChangeOwnEmail, makeRemoveOwnEmail, makeRemoveOwnEmails } from '../../../core/identity/emails/own-emails.ts'
+import {
+  makeAddOwnEmails,
+  makeChangeOwnEmail,
+  makeRemoveOwnEmail,
+  makeRemoveOwnEmails,
+} from '../../../core/identity/emails/own-emails.ts'
 import {
   DomainNamesToken,
   IdentitySettingsToken,
@@ -15,12 +20,23 @@ import { pageWithin } from '../../../core/kernel/page.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { emailWire } from '../accounts/user-wire.ts'
-import { addEmails, changeAccountEmail, listAccountEmails, listEmails, removeAccountEmail, removeEmails } from './emails.routes.ts'
+import {
+  addEmails,
+  changeAccountEmail,
+  listAccountEmails,
+  listEmails,
+  removeAccountEmail,
+  removeEmails,
+} from './emails.routes.ts'
 
 /** No address has this id. */
 const noId = 0
 
-const changeOf = (method: 'PRIMARY' | 'SENDACTIVATION' | undefined, id: number | undefined, email: string | undefined): OwnEmailChange => {
+const changeOf = (
+  method: 'PRIMARY' | 'SENDACTIVATION' | undefined,
+  id: number | undefined,
+  email: string | undefined,
+): OwnEmailChange => {
   if (method === undefined) return { kind: 'add', email: email ?? '' }
   return { kind: method === 'PRIMARY' ? 'make-primary' : 'resend-confirmation', id: id ?? noId }
 }
@@ -39,17 +55,25 @@ export const emailGroup = defineGroup({
   routes: (given) => {
     const { emails } = given.stores
     return [
-      handle(listEmails, async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)), {
-        reply: (email, { call }) => emailWire(email, call.principal.login),
-      }),
+      handle(
+        listEmails,
+        async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)),
+        {
+          reply: (email, { call }) => emailWire(email, call.principal.login),
+        },
+      ),
       handle(addEmails, makeAddOwnEmails(given), {
         input: ({ body }) => body.emails,
         reply: (added, { call }) => added.map((email) => emailWire(email, call.principal.login)),
       }),
       handle(removeEmails, makeRemoveOwnEmails(given), { input: ({ body }) => body.emails }),
-      handle(listAccountEmails, async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)), {
-        reply: (email, { call }) => ({ id: email.id, ...emailWire(email, call.principal.login) }),
-      }),
+      handle(
+        listAccountEmails,
+        async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)),
+        {
+          reply: (email, { call }) => ({ id: email.id, ...emailWire(email, call.principal.login) }),
+        },
+      ),
       handle(changeAccountEmail, makeChangeOwnEmail(given), {
         input: ({ query, body }) => changeOf(query._method, query.id, body.email),
       }),

@@ -2,7 +2,13 @@ import * as t from 'io-ts'
 import { EmailDomainRefused } from '../../../core/identity/accounts/site-rules.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyMails } from '../../../core/identity/emails/link-codes.ts'
-import { EmailIsPrimary, EmailIsVerified, EmailMissing, TooManyEmails, EmailNotVerified } from '../../../core/identity/emails/own-emails.ts'
+import {
+  EmailIsPrimary,
+  EmailIsVerified,
+  EmailMissing,
+  TooManyEmails,
+  EmailNotVerified,
+} from '../../../core/identity/emails/own-emails.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
 import { signedIn } from '../../kit/access.ts'
 import { described, oneOf, optional, QueryId, request } from '../../kit/codecs.ts'
@@ -28,9 +34,14 @@ export const addEmails = route({
   path: '/user/emails',
   summary: 'Add e-mail addresses, all or none',
   description:
-    'New addresses are unverified: they cannot be used for signing in or as the primary address until the code that is mailed to each of them is sent to `/user/activate`. An account has at most ten addresses. If a site admin acts as the user, both are recorded, and the primary address is notified.',
+    'New addresses are unverified: they cannot be used for signing in or as the primary address until the ' +
+    'code that is mailed to each of them is sent to `/user/activate`. An account has at most ten ' +
+    'addresses. If a site admin acts as the user, both are recorded, and the primary address is notified.',
   body: body(CreateEmailOption, emailsExample, { malformedAs: 422 }),
-  ok: json(201, t.array(Email), [emailExample, { ...emailExample, email: 'ada@example.net', verified: false, primary: false }]),
+  ok: json(201, t.array(Email), [
+    emailExample,
+    { ...emailExample, email: 'ada@example.net', verified: false, primary: false },
+  ]),
   failures: [EmailInvalid, EmailTaken, EmailDomainRefused, TooManyEmails, TooManyMails],
 })
 
@@ -59,9 +70,12 @@ export const changeAccountEmail = route({
   id: 'identity.changeAccountEmail',
   method: 'POST',
   path: '/user/settings/account/email',
-  summary: "Add an e-mail address, make one the primary, or send its confirmation again",
+  summary: 'Add an e-mail address, make one the primary, or send its confirmation again',
   description:
-    'Without `_method` the body contains an address to add, which is unverified until the code of the mail is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and notifies the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most five mails per hour to one address.',
+    'Without `_method` the body contains an address to add, which is unverified until the code of the mail ' +
+    'is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and ' +
+    'notifies the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most ' +
+    'five mails per hour to one address.',
   refusesSudo: true,
   query: request(
     {
@@ -76,7 +90,16 @@ export const changeAccountEmail = route({
   ),
   body: body(AddEmailParams, { email: 'ada@example.net' }, { whenAbsent: {} }),
   ok: empty(200),
-  failures: [EmailInvalid, EmailTaken, EmailMissing, EmailNotVerified, EmailIsVerified, EmailDomainRefused, TooManyEmails, TooManyMails],
+  failures: [
+    EmailInvalid,
+    EmailTaken,
+    EmailMissing,
+    EmailNotVerified,
+    EmailIsVerified,
+    EmailDomainRefused,
+    TooManyEmails,
+    TooManyMails,
+  ],
 })
 
 export const removeAccountEmail = route({

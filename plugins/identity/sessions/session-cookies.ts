@@ -40,10 +40,14 @@ const bus = (value: string | undefined, maxAgeSeconds?: number): CookieChange =>
 })
 
 /**
- * Returns the cookies of a new session. The session cookies end with the browser. The pass of a user who was signed in before
- * is removed even when there is no new pass.
+ * Returns the cookies of a new session. The session cookies end with the browser. The pass of a user who was signed in
+ * before is removed even when there is no new pass.
  */
-export const cookiesOfSession = (settings: Settings, csrf: CsrfTokens, opened: OpenedSession): readonly CookieChange[] => [
+export const cookiesOfSession = (
+  settings: Settings,
+  csrf: CsrfTokens,
+  opened: OpenedSession,
+): readonly CookieChange[] => [
   { name: settings.sessionCookie, value: opened.sessionKey.reveal(), httpOnly: true, path: '/', hostPrefix: true },
   { name: csrfCookie, value: csrf.of(opened.sessionKey), httpOnly: false, path: '/' },
   ...rememberChange(settings, opened.remembered),
@@ -52,7 +56,11 @@ export const cookiesOfSession = (settings: Settings, csrf: CsrfTokens, opened: O
 
 const rememberChange = (settings: Settings, remembered: OpenedSession['remembered']): readonly CookieChange[] => {
   if (remembered === undefined) return []
-  return [remembered === 'none' ? remember(settings, undefined) : remember(settings, remembered.value.reveal(), remembered.validSeconds)]
+  return [
+    remembered === 'none'
+      ? remember(settings, undefined)
+      : remember(settings, remembered.value.reveal(), remembered.validSeconds),
+  ]
 }
 
 /** Returns the changes that clear every cookie of a session. */

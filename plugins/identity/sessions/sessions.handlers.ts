@@ -1,6 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
-import { makeEndUserSessions, makeRevokeOtherSessions, makeRevokeSession } from '../../../core/identity/sessions/sessions.ts'
+import {
+  makeEndUserSessions,
+  makeRevokeOtherSessions,
+  makeRevokeSession,
+} from '../../../core/identity/sessions/sessions.ts'
 import type { SessionRecord } from '../../../core/identity/types.ts'
 import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
 import type { SessionId } from '../../../core/kernel/ids.ts'
@@ -30,7 +34,8 @@ export const sessionGroup = defineGroup({
   routes: (given) => [
     handle(
       listSessions,
-      async ({ principal }, { page }) => right(pageWithin(await given.stores.sessions.list(principal.userId, given.clock.now()), page)),
+      async ({ principal }, { page }) =>
+        right(pageWithin(await given.stores.sessions.list(principal.userId, given.clock.now()), page)),
       { reply: (session, { call }) => sessionWire(session, call.principal.sessionId) },
     ),
     handle(revokeSession, makeRevokeSession(given), { input: ({ params }) => params.sid, reply: listed }),

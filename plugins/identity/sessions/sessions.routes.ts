@@ -27,7 +27,9 @@ export const listSessions = route({
   method: 'GET',
   path: '/user/settings/security/sessions',
   summary: "List the caller's own sessions, newest first",
-  description: 'A session of a remembered login is listed after its end as long as the login opens new sessions; `expiresAt` is the end of the login.',
+  description:
+    'A session of a remembered login is listed after its end as long as the login opens new sessions; ' +
+    '`expiresAt` is the end of the login.',
   refusesSudo: true,
   ok: list(SessionInfoAPIForm, sessionExample),
 })

@@ -13,7 +13,9 @@ import {
   SafeInteger,
 } from '../../kit/codecs.ts'
 
-/** The first form of a token. `sha1` is the value in the answer that creates the token, and empty in every later answer. */
+/**
+ * The first form of a token. `sha1` is the value in the answer that creates the token, and empty in every later answer.
+ */
 export const AccessToken = answer(
   {
     id: described(SafeInteger, 'The id of the token, from 1.'),
@@ -73,7 +75,9 @@ export const CreateAccessTokenOption = request(
   'CreateAccessTokenOption',
 )
 
-/** The second form. `token` is the value in the answer that creates the token. Times are in Unix seconds; 0 means never. */
+/**
+ * The second form. `token` is the value in the answer that creates the token. Times are in Unix seconds; 0 means never.
+ */
 export const SettingsAccessToken = answer(
   {
     id: described(SafeInteger, 'The id of the token, from 1.'),

@@ -21,7 +21,9 @@ export const createdWire = ({ record, value }: CreatedToken) => tokenWire(record
 
 const recentDays = 7
 
-/** Returns the facts of the second form other than the scopes. `value` is set only in the answer that creates the token. */
+/**
+ * Returns the facts of the second form other than the scopes. `value` is set only in the answer that creates the token.
+ */
 export const tokenInfoWire = (
   token: Pick<AccessTokenRecord, 'id' | 'userId' | 'name' | 'lastEight' | 'createdAt' | 'lastUsedAt' | 'expiresAt'>,
   now: Date,
@@ -34,7 +36,8 @@ export const tokenInfoWire = (
   tokenLastEight: token.lastEight,
   createdAt: unixSeconds(token.createdAt),
   updatedAt: unixSeconds(token.lastUsedAt ?? token.createdAt),
-  hasRecentActivity: token.lastUsedAt !== undefined && token.lastUsedAt.getTime() > laterByDays(now, -recentDays).getTime(),
+  hasRecentActivity:
+    token.lastUsedAt !== undefined && token.lastUsedAt.getTime() > laterByDays(now, -recentDays).getTime(),
   hasUsed: token.lastUsedAt !== undefined,
   expDate: unixSeconds(token.expiresAt),
 })

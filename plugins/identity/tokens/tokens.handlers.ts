@@ -3,7 +3,12 @@ import { IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken } from '
 import type { CreatedToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { makeDeleteToken, makeDeleteTokens, makeRotateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { makeIssueCustomToken } from '../../../core/identity/tokens/delegated-tokens.ts'
-import { makeCreateOwnToken, makeCreateTokenUntil, makeDeleteOwnToken, makeListOwnTokens } from '../../../core/identity/tokens/own-tokens.ts'
+import {
+  makeCreateOwnToken,
+  makeCreateTokenUntil,
+  makeDeleteOwnToken,
+  makeListOwnTokens,
+} from '../../../core/identity/tokens/own-tokens.ts'
 import { CustomTokenIssuerToken } from '../../../core/identity/tokens/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
@@ -32,7 +37,8 @@ export const tokenGroup = defineGroup({
   },
   routes: (given) => {
     const { stores, clock } = given
-    const createdSettingsTokenWire = ({ record, value }: CreatedToken) => settingsTokenWire(record, clock.now(), value.reveal())
+    const createdSettingsTokenWire = ({ record, value }: CreatedToken) =>
+      settingsTokenWire(record, clock.now(), value.reveal())
     return [
       handle(listTokens, makeListOwnTokens(given), {
         input: ({ params, page }) => ({ login: params.username, page }),
@@ -48,15 +54,29 @@ export const tokenGroup = defineGroup({
         }),
         reply: createdWire,
       }),
-      handle(deleteToken, makeDeleteOwnToken(given), { input: ({ params }) => ({ login: params.username, idOrName: params.id }) }),
-      handle(listSettingsTokens, async ({ principal }, { page }) => right(await stores.tokens.list(principal.userId, page)), {
-        reply: (token) => settingsTokenWire(token, clock.now()),
+      handle(deleteToken, makeDeleteOwnToken(given), {
+        input: ({ params }) => ({ login: params.username, idOrName: params.id }),
       }),
+      handle(
+        listSettingsTokens,
+        async ({ principal }, { page }) => right(await stores.tokens.list(principal.userId, page)),
+        {
+          reply: (token) => settingsTokenWire(token, clock.now()),
+        },
+      ),
       handle(createSettingsToken, makeCreateTokenUntil(given), {
-        input: ({ body }) => ({ name: body.name, scopes: body.scopes, expiresAtSeconds: body.expTime ?? 0, org: body.org }),
+        input: ({ body }) => ({
+          name: body.name,
+          scopes: body.scopes,
+          expiresAtSeconds: body.expTime ?? 0,
+          org: body.org,
+        }),
         reply: createdSettingsTokenWire,
       }),
-      handle(rotateSettingsToken, makeRotateToken(given), { input: ({ params }) => params.id, reply: createdSettingsTokenWire }),
+      handle(rotateSettingsToken, makeRotateToken(given), {
+        input: ({ params }) => params.id,
+        reply: createdSettingsTokenWire,
+      }),
       handle(deleteSettingsToken, makeDeleteToken(given), { input: ({ params }) => params.id }),
       handle(deleteSettingsTokens, makeDeleteTokens(given), {
         input: ({ body }) => body.tokenIDs,

@@ -1,6 +1,11 @@
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import { NotAuthenticated, TokenNameTaken } from '../../../core/identity/ports.ts'
-import { AccessTokenMissing, TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../../core/identity/tokens/access-tokens.ts'
+import {
+  AccessTokenMissing,
+  TokenExpiryInvalid,
+  TokenNameInvalid,
+  TokenOrgInvalid,
+} from '../../../core/identity/tokens/access-tokens.ts'
 import { NotYourTokens } from '../../../core/identity/tokens/own-tokens.ts'
 import { CustomTokensOff } from '../../../core/identity/tokens/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../../core/identity/tokens/scopes.ts'
@@ -54,14 +59,37 @@ export const createToken = defineRoute({
   path: '/users/{username}/tokens',
   summary: 'Create an access token',
   description:
-    'The response contains the value in `sha1`; it is never returned again. Without `scopes` the token has all rights of its user; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without `expires_at` it does not expire. `org` confines the token to one organization, of which you must be a member.',
+    'The response contains the value in `sha1`; it is never returned again. Without `scopes` the token has ' +
+    'all rights of its user; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one ' +
+    'of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without ' +
+    '`expires_at` it does not expire. `org` confines the token to one organization, of which you must be a ' +
+    'member.',
   tag,
   access: withPassword,
   refusesSudo: true,
   params: UserPath,
-  body: body(CreateAccessTokenOption, { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { malformedAs: 422 }),
-  ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
-  failures: [NotYourTokens, TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
+  body: body(
+    CreateAccessTokenOption,
+    { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' },
+    { malformedAs: 422 },
+  ),
+  ok: json(
+    201,
+    AccessToken,
+    { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' },
+    'The token with its value',
+  ),
+  failures: [
+    NotYourTokens,
+    TokenNameInvalid,
+    TokenNameTaken,
+    TokenExpiryInvalid,
+    TokenOrgInvalid,
+    ScopeUnknown,
+    ScopesEmpty,
+    ScopeExceeded,
+    NotAuthenticated,
+  ],
 })
 
 export const deleteToken = defineRoute({
@@ -69,7 +97,8 @@ export const deleteToken = defineRoute({
   method: 'DELETE',
   path: '/users/{username}/tokens/{id}',
   summary: "Delete one of the caller's own access tokens",
-  description: "`id` is the id or the name of the token. Digits are an id, or a name if no token of the caller has the id.",
+  description:
+    '`id` is the id or the name of the token. Digits are an id, or a name if no token of the caller has the id.',
   tag,
   access: withPassword,
   refusesSudo: true,
@@ -116,11 +145,22 @@ export const createSettingsToken = route({
   path,
   summary: 'Create an access token in the second format',
   description:
-    'The response contains the value in `token`; it is never returned again. `expTime` is in Unix seconds, 0 for never. A token creates only tokens that have no more rights, and no longer life, than itself. `org` confines the token to one organization, of which you must be a member.',
+    'The response contains the value in `token`; it is never returned again. `expTime` is in Unix seconds, ' +
+    '0 for never. A token creates only tokens that have no more rights, and no longer life, than itself. ' +
+    '`org` confines the token to one organization, of which you must be a member.',
   refusesSudo: true,
   body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }),
   ok: json(201, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }),
-  failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
+  failures: [
+    TokenNameInvalid,
+    TokenNameTaken,
+    TokenExpiryInvalid,
+    TokenOrgInvalid,
+    ScopeUnknown,
+    ScopesEmpty,
+    ScopeExceeded,
+    NotAuthenticated,
+  ],
 })
 
 export const rotateSettingsToken = route({
@@ -129,7 +169,11 @@ export const rotateSettingsToken = route({
   path: `${path}/{id}/rotate`,
   summary: "Rotate one of the caller's own access tokens",
   description:
-    'The response contains the new value in `token`; it is never returned again. The former value is rejected from now on. Name, scopes and organization do not change. A token that expires gets the same length of life again, starting now. A token can rotate itself and the tokens that it could have created, none of which then lives longer than itself. A token that rotates itself cannot repeat the request if the response is lost: use another credential if that matters.',
+    'The response contains the new value in `token`; it is never returned again. The former value is ' +
+    'rejected from now on. Name, scopes and organization do not change. A token that expires gets the same ' +
+    'length of life again, starting now. A token can rotate itself and the tokens that it could have ' +
+    'created, none of which then lives longer than itself. A token that rotates itself cannot repeat the ' +
+    'request if the response is lost: use another credential if that matters.',
   refusesSudo: true,
   params: request(
     {
@@ -137,7 +181,12 @@ export const rotateSettingsToken = route({
     },
     'RotatedTokenPath',
   ),
-  ok: json(200, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its new value'),
+  ok: json(
+    200,
+    SettingsAccessToken,
+    { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' },
+    'The token with its new value',
+  ),
   failures: [AccessTokenMissing, ScopeExceeded, NotAuthenticated],
 })
 
@@ -175,7 +224,8 @@ export const getExtIdpToken = route({
   path: '/user/extidp-token',
   summary: 'Sign a token that signs the caller in at the external identity provider',
   description:
-    'Available on vendor-hosted deployments only. The token is valid for at most an hour, and not longer than the requesting access token. Returns 503 if the operator has not configured a signing key.',
+    'Available on vendor-hosted deployments only. The token is valid for at most an hour, and not longer ' +
+    'than the requesting access token. Returns 503 if the operator has not configured a signing key.',
   scope: write('user'),
   gate: 'vendor-hosted',
   refusesSudo: true,

@@ -10,13 +10,23 @@ import {
   makeWithdrawInvitation,
 } from '../../../core/organizations/invitations/invitations.ts'
 import type { Invitation } from '../../../core/organizations/invitations/ports.ts'
-import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../../core/organizations/invitations/ports.ts'
+import {
+  AddressReaderToken,
+  InvitationStoreToken,
+  InvitationTokensToken,
+} from '../../../core/organizations/invitations/ports.ts'
 import { OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
 import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { organizationWire } from '../organizations/organization-wire.ts'
-import { acceptInvitation, getOwnInvitation, inviteMember, listInvitations, withdrawInvitation } from './invitations.routes.ts'
+import {
+  acceptInvitation,
+  getOwnInvitation,
+  inviteMember,
+  listInvitations,
+  withdrawInvitation,
+} from './invitations.routes.ts'
 
 const toWire = (invitation: Invitation) => ({
   id: invitation.id,
@@ -44,7 +54,12 @@ export const invitationGroup = defineGroup({
     const toOrganization = organizationWire(given)
     return [
       handle(inviteMember, makeInviteMember({ ...given, baseUrl: () => given.identitySettings.baseUrl() }), {
-        input: ({ grant, body }) => ({ orgId: orgOf(grant), email: body.email, role: body.role, teamIds: body.team_ids ?? [] }),
+        input: ({ grant, body }) => ({
+          orgId: orgOf(grant),
+          email: body.email,
+          role: body.role,
+          teamIds: body.team_ids ?? [],
+        }),
         reply: toWire,
       }),
       handle(

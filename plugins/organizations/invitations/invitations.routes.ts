@@ -26,7 +26,12 @@ import {
 } from '../codecs.ts'
 
 const tag = 'Identity - Organizations & Teams'
-const route = routesOf({ tag, access: requires('can_add_member', organizationInPath), scopeCategory: 'organization', params: OrgPath })
+const route = routesOf({
+  tag,
+  access: requires('can_add_member', organizationInPath),
+  scopeCategory: 'organization',
+  params: OrgPath,
+})
 const invitedRoute = routesOf({
   tag,
   access: signedIn,
@@ -41,10 +46,20 @@ export const inviteMember = route({
   path: '/orgs/{orgname}/invitations',
   summary: 'Invite a person to an organization by mail',
   description:
-    'The mail contains a link that is valid once, for seven days, for an account that has confirmed the address. The inviter must have every right that the invitation gives, both now and when it is accepted. A new invitation to the same address replaces the old one. The response does not show whether an account has the address. Returns 409 only for a member who shows the address.',
+    'The mail contains a link that is valid once, for seven days, for an account that has confirmed the ' +
+    'address. The inviter must have every right that the invitation gives, both now and when it is ' +
+    'accepted. A new invitation to the same address replaces the old one. The response does not show ' +
+    'whether an account has the address. Returns 409 only for a member who shows the address.',
   body: body(CreateInvitationOption, { email: 'grace@example.org', role: 'member', team_ids: [40] }),
   ok: json(201, Invitation, invitationExample, 'Invited'),
-  failures: [InvitationRefused, AlreadyMember, BeyondOwnRights, OrganizationMissing, TooManyInvitations, NotAuthenticated],
+  failures: [
+    InvitationRefused,
+    AlreadyMember,
+    BeyondOwnRights,
+    OrganizationMissing,
+    TooManyInvitations,
+    NotAuthenticated,
+  ],
 })
 
 export const listInvitations = route({
@@ -81,7 +96,8 @@ export const acceptInvitation = invitedRoute({
   method: 'PUT',
   path: '/user/invitations/{token}',
   summary: 'Accept an invitation',
-  description: "Returns 410 if the invitation has expired, was withdrawn or used, or gives rights that the inviter no longer has.",
+  description:
+    'Returns 410 if the invitation has expired, was withdrawn or used, or gives rights that the inviter no longer has.',
   ok: empty(204),
   failures: [AlreadyMember, TeamNameTaken],
   statusOf: { TeamNameTaken: 409 },

@@ -53,11 +53,16 @@ export const memberViewGroup = defineGroup({
     const views = { ...given, users: given.identity.users }
     const toWire = memberWire(given)
     return [
-      handle(listMembers, makeListMembers(views), { input: ({ params, page }) => ({ orgName: params.orgname, page }), reply: toWire }),
+      handle(listMembers, makeListMembers(views), {
+        input: ({ params, page }) => ({ orgName: params.orgname, page }),
+        reply: toWire,
+      }),
       handle(checkMember, makeCheckMember(given), {
         input: ({ params }) => ({ orgName: params.orgname, login: params.username }),
         reply: (check, { params }) =>
-          check.kind === 'outsider' ? new Redirect(302, `/orgs/${check.organization.name}/public_members/${params.username}`) : undefined,
+          check.kind === 'outsider'
+            ? new Redirect(302, `/orgs/${check.organization.name}/public_members/${params.username}`)
+            : undefined,
       }),
       handle(listPublicMembers, makeListPublicMembers(views), {
         input: ({ params, page }) => ({ orgName: params.orgname, page }),
@@ -70,7 +75,16 @@ export const memberViewGroup = defineGroup({
         input: ({ grant, params }) => ({ orgId: orgOf(grant), login: params.username }),
         reply: (user, asked) => {
           const { full_name, email, website, location, language, description } = toWire(user, asked)
-          return { name: user.login, full_name, email, keep_email_private: user.hideEmail, website, location, language, description }
+          return {
+            name: user.login,
+            full_name,
+            email,
+            keep_email_private: user.hideEmail,
+            website,
+            location,
+            language,
+            description,
+          }
         },
       }),
     ]
@@ -100,7 +114,9 @@ export const memberGroup = defineGroup({
           state: 'active',
         }),
       }),
-      handle(removeMember, remove, { input: ({ grant, params }) => ({ orgId: orgOf(grant), member: { name: params.username } }) }),
+      handle(removeMember, remove, {
+        input: ({ grant, params }) => ({ orgId: orgOf(grant), member: { name: params.username } }),
+      }),
       handle(actOnMember, makeActOnMember({ remove, setVisibility }), {
         input: ({ grant, params, query }) => ({ orgId: orgOf(grant), action: params.action, userId: query.uid }),
       }),
@@ -117,9 +133,13 @@ export const memberGroup = defineGroup({
 export const organizationTokenGroup = defineGroup({
   needs: { tokens: OrganizationTokenStoreToken, unitOfWork: OrganizationUnitOfWorkToken, clock: ClockToken },
   routes: (given) => [
-    handle(listOrganizationTokens, async (_call, { grant, page }) => right(await given.tokens.list(orgOf(grant), page)), {
-      reply: (token) => tokenInfoWire(token, given.clock.now()),
-    }),
+    handle(
+      listOrganizationTokens,
+      async (_call, { grant, page }) => right(await given.tokens.list(orgOf(grant), page)),
+      {
+        reply: (token) => tokenInfoWire(token, given.clock.now()),
+      },
+    ),
     handle(revokeOrganizationToken, makeRevokeOrganizationToken(given), {
       input: ({ grant, params }) => ({ orgId: orgOf(grant), id: params.id }),
     }),

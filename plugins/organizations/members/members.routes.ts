@@ -51,7 +51,8 @@ export const checkMember = callerRoute({
   method: 'GET',
   path: '/orgs/{orgname}/members/{username}',
   summary: 'Check whether a user is a member',
-  description: 'Returns 204 if the user is a member, and 404 otherwise. Redirects outsiders to the public members with 302.',
+  description:
+    'Returns 204 if the user is a member, and 404 otherwise. Redirects outsiders to the public members with 302.',
   params: OrgMemberPath,
   ok: orRedirect(empty(204, 'The user is a member'), 302),
   failures: [MemberMissing],
@@ -63,7 +64,8 @@ export const setMembership = memberRoute({
   path: '/orgs/{orgname}/memberships/{username}',
   summary: 'Make a user a member with a role',
   description:
-    'The role determines the team: `owner` is the team Owners, `admin` a team of level admin, `member` any team below. A member with a higher role leaves the teams above the new role.',
+    'The role determines the team: `owner` is the team Owners, `admin` a team of level admin, `member` any ' +
+    'team below. A member with a higher role leaves the teams above the new role.',
   access: requires('can_add_member', organizationInPath),
   body: body(MembershipOption, { role: 'member' }),
   ok: json(200, OrgMembership, membershipExample),
@@ -76,7 +78,9 @@ export const removeMember = memberRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/members/{username}',
   summary: 'Remove a member from an organization and all of its teams',
-  description: 'Members may remove themselves, even if they do not meet the entry requirements. To remove another member, the caller needs the right to remove members and a level above that of the member.',
+  description:
+    'Members may remove themselves, even if they do not meet the entry requirements. To remove another ' +
+    'member, the caller needs the right to remove members and a level above that of the member.',
   access: evenWhenBarred(requires('member', organizationInPath)),
   ok: empty(204),
   failures: [BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
@@ -87,7 +91,8 @@ export const actOnMember = memberRoute({
   method: 'POST',
   path: '/orgs/{orgname}/members/action/{action}',
   summary: 'Make a membership public or private, remove a member, or leave',
-  description: '`private`, `public`, `remove` and `leave` act on the user whose id is `uid`; for `leave` it must be the caller.',
+  description:
+    '`private`, `public`, `remove` and `leave` act on the user whose id is `uid`; for `leave` it must be the caller.',
   access: evenWhenBarred(memberOf(path('orgname'))),
   params: OrgActionPath,
   query: request(
@@ -97,7 +102,14 @@ export const actOnMember = memberRoute({
     'MemberActionQuery',
   ),
   ok: empty(200),
-  failures: [MembershipActionUnknown, BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
+  failures: [
+    MembershipActionUnknown,
+    BeyondOwnRights,
+    OrganizationMissing,
+    LastOwner,
+    SecondFactorDemanded,
+    TokenLifeTooLong,
+  ],
 })
 
 export const listPublicMembers = publicRoute({
@@ -150,7 +162,7 @@ export const getMemberProfile = memberRoute({
   id: 'organizations.getMemberProfile',
   method: 'GET',
   path: '/orgs/{orgname}/user/{username}',
-  summary: "Get the profile of a member, for the other members",
+  summary: 'Get the profile of a member, for the other members',
   description: 'Needs membership in the organization. The address is a placeholder if the member hides it.',
   access: memberOf(path('orgname')),
   ok: json(200, Profile, profileExample),
@@ -161,7 +173,7 @@ export const listOrganizationTokens = tokenRoute({
   method: 'GET',
   path: '/orgs/{orgname}/tokens/access-tokens',
   summary: 'List the access tokens that are confined to the organization',
-  description: "Tokens that are not confined to the organization are not listed.",
+  description: 'Tokens that are not confined to the organization are not listed.',
   access: requiresWithin('can_list_tokens', organizationInPath),
   ok: list(AccessTokenInfo, tokenInfoExample),
 })

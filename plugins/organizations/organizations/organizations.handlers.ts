@@ -6,8 +6,14 @@ import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { PictureMakerToken } from '../../../core/kernel/picture.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
-import { makeCreateOrganizationForUser, makeListAllOrganizationsOfUser } from '../../../core/organizations/organizations/administration.ts'
-import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../../core/organizations/organizations/avatar.ts'
+import {
+  makeCreateOrganizationForUser,
+  makeListAllOrganizationsOfUser,
+} from '../../../core/organizations/organizations/administration.ts'
+import {
+  makeRemoveOrganizationAvatar,
+  makeSetOrganizationAvatar,
+} from '../../../core/organizations/organizations/avatar.ts'
 import {
   makeCreateOrganization,
   makeDeleteOrganization,
@@ -22,7 +28,12 @@ import {
 } from '../../../core/organizations/organizations/organizations.ts'
 import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/organizations/policies.ts'
 import type { OrganizationPolicy } from '../../../core/organizations/ports.ts'
-import { PolicyStoreToken, MembershipStoreToken, OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
+import {
+  PolicyStoreToken,
+  MembershipStoreToken,
+  OrganizationStoreToken,
+  OrganizationUnitOfWorkToken,
+} from '../../../core/organizations/ports.ts'
 import type { MemberRights, Organization } from '../../../core/organizations/types.ts'
 import { visibilities } from '../../../core/organizations/types.ts'
 import { orgOf } from '../../kit/access.ts'
@@ -89,7 +100,10 @@ export const organizationGroup = defineGroup({
       }),
       handle(isOwner, async () => right(undefined)),
       handle(listOwnOrganizations, makeListOwnOrganizations(given), { input: ({ page }) => page, reply: toWire }),
-      handle(listOrganizationsInSettings, makeListOwnOrganizations(given), { input: ({ page }) => page, reply: toWire }),
+      handle(listOrganizationsInSettings, makeListOwnOrganizations(given), {
+        input: ({ page }) => page,
+        reply: toWire,
+      }),
       handle(listOrganizationsOfUser, makeListOrganizationsOfUser(given), {
         input: ({ params, page }) => ({ login: params.username, page }),
         reply: toWire,
@@ -134,7 +148,8 @@ export const organizationAvatarGroup = defineGroup({
       handle(getOrganizationAvatar, makeGetOrganization(given), { input: ({ grant }) => orgOf(grant), reply: urlOf }),
       handle(setOrganizationAvatar, makeSetOrganizationAvatar(given), {
         input: ({ grant, body }) => ({ id: orgOf(grant), picture: body.image ?? body.avatar }),
-        reply: (organization, asked) => (asked.body.image === undefined ? { avatar: urlOf(organization, asked) } : new NoContent()),
+        reply: (organization, asked) =>
+          asked.body.image === undefined ? { avatar: urlOf(organization, asked) } : new NoContent(),
       }),
       handle(deleteOrganizationAvatar, makeRemoveOrganizationAvatar(given), { input: ({ grant }) => orgOf(grant) }),
       handle(discardOrganizationAvatar, makeRemoveOrganizationAvatar(given), { input: ({ grant }) => orgOf(grant) }),
@@ -202,11 +217,15 @@ export const organizationAdminGroup = defineGroup({
         input: ({ params, body }) => ({ owner: params.username, name: body.username, profile: profileInput(body) }),
         reply: toWire,
       }),
-      handle(adminListOrganizations, async (_call, { page }) => right(await organizations.list(visibilities, page)), { reply: toWire }),
+      handle(adminListOrganizations, async (_call, { page }) => right(await organizations.list(visibilities, page)), {
+        reply: toWire,
+      }),
       handle(consoleListOrganizations, async (_call, { page }) => right(await organizations.list(visibilities, page)), {
         reply: consoleOrganization,
       }),
-      handle(consoleListOrphaned, async (_call, { page }) => right(await organizations.listOrphaned(page)), { reply: toWire }),
+      handle(consoleListOrphaned, async (_call, { page }) => right(await organizations.listOrphaned(page)), {
+        reply: toWire,
+      }),
       handle(consoleDeleteOrphaned, makeDeleteOrphanedOrganization(given), { input: ({ params }) => params.id }),
     ]
   },

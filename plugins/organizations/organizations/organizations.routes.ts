@@ -61,7 +61,9 @@ export const listOrganizations = publicRoute({
   method: 'GET',
   path: '/orgs',
   summary: 'List the organizations that the caller may see without being a member',
-  description: 'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them for a site admin.',
+  description:
+    'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them ' +
+    'for a site admin.',
   ok: paged(list(Organization, organizationExample)),
 })
 
@@ -72,7 +74,11 @@ export const createOrganization = route({
   summary: 'Create an organization',
   description: 'The organization has the teams Owners, Editors and Viewers; the caller is the only member of Owners.',
   access: signedIn,
-  body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
+  body: body(CreateOrgOption, {
+    username: 'analytical-engines',
+    full_name: 'Analytical Engines Ltd',
+    visibility: 'private',
+  }),
   ok: json(201, Organization, organizationExample, 'Created'),
   failures: [OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
 })
@@ -93,7 +99,9 @@ export const listRepositoriesOfOrganization = publicRoute({
   method: 'GET',
   path: '/orgs/{orgname}/repos',
   summary: 'List the repositories of an organization: there are none',
-  description: 'This service does not store repositories. Some clients request them with the organization, and treat an error as a missing organization.',
+  description:
+    'This service does not store repositories. Some clients request them with the organization, and treat ' +
+    'an error as a missing organization.',
   params: OrgPath,
   ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'),
   failures: [OrganizationMissing],
@@ -104,7 +112,8 @@ export const editOrganization = organizationRoute({
   method: 'PATCH',
   path: '/orgs/{orgname}',
   summary: 'Update the profile of an organization',
-  description: 'Omitted fields do not change; an empty string clears a field, except `email` and `visibility`, which it does not change.',
+  description:
+    'Omitted fields do not change; an empty string clears a field, except `email` and `visibility`, which it does not change.',
   access: requires('can_edit', organizationInPath),
   body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
   ok: versioned(200, Organization, organizationExample),
@@ -168,7 +177,7 @@ export const listOrganizationsOfUser = callerRoute({
   id: 'organizations.listOrganizationsOfUser',
   method: 'GET',
   path: '/users/{username}/orgs',
-  summary: "List the organizations of a user that the caller may see",
+  summary: 'List the organizations of a user that the caller may see',
   description: 'The user and site admins see all of them.',
   params: UserPath,
   ok: list(Organization, organizationExample),
@@ -235,7 +244,9 @@ export const setOrganizationAvatar = avatarRoute({
   path: '/orgs/{orgname}/avatar',
   summary: 'Set the picture of an organization',
   description:
-    'As JSON with the bytes in base64 in `image` (returns 204, as for a user) or in `avatar` (returns the address), or as multipart/form-data with the file `avatar`. PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG.',
+    'As JSON with the bytes in base64 in `image` (returns 204, as for a user) or in `avatar` (returns the ' +
+    'address), or as multipart/form-data with the file `avatar`. PNG, JPEG, GIF or WebP. The picture is ' +
+    're-encoded as a square PNG.',
   access: requires('can_edit', organization),
   body: body(OrganizationAvatarOption, { image: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
   ok: orNoContent(json(200, AvatarAddress, { avatar: pictureUrlExample })),
@@ -246,7 +257,7 @@ export const deleteOrganizationAvatar = avatarRoute({
   id: 'organizations.deleteAvatar',
   method: 'DELETE',
   path: '/orgs/{orgname}/avatar',
-  summary: "Remove the picture of an organization",
+  summary: 'Remove the picture of an organization',
   description: 'The picture that is generated from the name is shown instead.',
   access: requires('can_edit', organization),
   ok: empty(204),
@@ -256,7 +267,7 @@ export const discardOrganizationAvatar = avatarRoute({
   id: 'organizations.discardAvatar',
   method: 'POST',
   path: '/orgs/{orgname}/avatar/delete',
-  summary: "Remove the picture of an organization",
+  summary: 'Remove the picture of an organization',
   description: 'The same as `DELETE /orgs/{orgname}/avatar`, for clients that send only GET and POST.',
   access: requires('can_edit', organization),
   ok: empty(200),
@@ -278,7 +289,10 @@ export const editPolicies = organizationRoute({
   path: '/orgs/{orgname}/policies',
   summary: 'Update the entry requirements: a second factor, and the life of access tokens',
   description:
-    'Omitted fields do not change. After the grace period, members without a second factor are refused with the code `SecondFactorDemanded`; members are notified by mail at once and three days before. Tokens that live longer than `max_token_life_days` (0: any), including existing ones, are refused with the code `TokenLifeTooLong`. To require a second factor, the caller must have one.',
+    'Omitted fields do not change. After the grace period, members without a second factor are refused ' +
+    'with the code `SecondFactorDemanded`; members are notified by mail at once and three days before. ' +
+    'Tokens that live longer than `max_token_life_days` (0: any), including existing ones, are refused ' +
+    'with the code `TokenLifeTooLong`. To require a second factor, the caller must have one.',
   access: requires('can_edit_policies', organizationInPath),
   body: body(EditPoliciesOption, { require_two_factor: true, two_factor_grace_days: 14, max_token_life_days: 90 }),
   ok: versioned(200, OrgPolicies, policiesExample),
@@ -335,9 +349,20 @@ export const adminCreateOrganization = adminRoute({
   summary: 'Create an organization for a user',
   description: 'The user becomes the only member of Owners. The user need not be allowed to create organizations.',
   params: UserPath,
-  body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
+  body: body(CreateOrgOption, {
+    username: 'analytical-engines',
+    full_name: 'Analytical Engines Ltd',
+    visibility: 'private',
+  }),
   ok: json(201, Organization, organizationExample, 'Created'),
-  failures: [MemberMissing, AccountNotEligible, OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
+  failures: [
+    MemberMissing,
+    AccountNotEligible,
+    OrganizationNameRefused,
+    OrganizationNameTaken,
+    OrganizationFieldRefused,
+    OrganizationCreationDenied,
+  ],
 })
 
 export const consoleListOrganizations = adminRoute({
@@ -347,8 +372,16 @@ export const consoleListOrganizations = adminRoute({
   summary: 'List all organizations, as rows of a console',
   description: 'Includes limited and private organizations.',
   ok: list(ConsoleOrganization, {
-    ID: 12, Name: 'analytical-engines', FullName: 'Analytical Engines Ltd', Email: 'office@analytical.example', Description: 'We compute by steam',
-    Website: 'https://analytical.example', Location: 'London', Visibility: 'private', OrgType: 0, CreatedUnix: 1795248000,
+    ID: 12,
+    Name: 'analytical-engines',
+    FullName: 'Analytical Engines Ltd',
+    Email: 'office@analytical.example',
+    Description: 'We compute by steam',
+    Website: 'https://analytical.example',
+    Location: 'London',
+    Visibility: 'private',
+    OrgType: 0,
+    CreatedUnix: 1795248000,
   }),
 })
 

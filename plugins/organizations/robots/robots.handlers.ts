@@ -60,7 +60,9 @@ export const robotGroup = defineGroup({
       }),
       reply: toWire,
     }),
-    handle(listRobots, async (_call, { grant, page }) => right(await given.robots.list(orgOf(grant), page)), { reply: toWire }),
+    handle(listRobots, async (_call, { grant, page }) => right(await given.robots.list(orgOf(grant), page)), {
+      reply: toWire,
+    }),
     handle(getRobot, makeGetRobot(given), { input: ({ grant }) => robotOf(grant), reply: toWire }),
     handle(editRobot, makeEditRobot(given), {
       input: ({ grant, body, expectedVersion }) => ({

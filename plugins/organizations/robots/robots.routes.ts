@@ -45,7 +45,8 @@ export const createRobot = route({
   path: '/orgs/{orgname}/robots',
   summary: 'Create a robot account',
   description:
-    'Creates an account without password and address that belongs to the organization. Its rights come only from its teams, and the caller must have every right that the teams give. It is never an owner.',
+    'Creates an account without password and address that belongs to the organization. Its rights come ' +
+    'only from its teams, and the caller must have every right that the teams give. It is never an owner.',
   access: requires('can_create_robot', organizationInPath),
   body: body(CreateRobotOption, { name: 'deployer', description: 'Rolls out from the pipeline', team_ids: [40] }),
   ok: json(201, RobotAccount, robotExample, 'Created'),
@@ -77,7 +78,8 @@ export const editRobot = robotRoute({
   method: 'PATCH',
   path: '/orgs/{orgname}/robots/{robot}',
   summary: 'Update a robot account',
-  description: 'Omitted fields do not change; `team_ids` replaces the teams. While `active` is false its tokens are rejected.',
+  description:
+    'Omitted fields do not change; `team_ids` replaces the teams. While `active` is false its tokens are rejected.',
   access: requires('can_edit', robotInPath),
   body: body(EditRobotOption, { description: 'Rolls out at night', team_ids: [40], active: true }),
   ok: versioned(200, RobotAccount, robotExample),
@@ -101,11 +103,32 @@ export const createRobotToken = tokenRoute({
   path: '/orgs/{orgname}/robots/{robot}/tokens',
   summary: 'Create an access token for a robot account',
   description:
-    'The response contains the value in `sha1`; it is never returned again. The token is confined to the organization. Without `scopes` it has all rights that such a token can have: it reads its own profile, and reads and writes everything except accounts and the site. The caller must have every right of the robot account.',
+    'The response contains the value in `sha1`; it is never returned again. The token is confined to the ' +
+    'organization. Without `scopes` it has all rights that such a token can have: it reads its own ' +
+    'profile, and reads and writes everything except accounts and the site. The caller must have every ' +
+    'right of the robot account.',
   refusesSudo: true,
-  body: body(CreateAccessTokenOption, { name: 'pipeline', scopes: ['write:cluster'], expires_at: '2027-02-19T08:00:00Z' }),
-  ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
-  failures: [RobotMissing, RobotRefused, BeyondOwnRights, OrganizationMissing, ConfinedTokenRefused, ConfinedTokenExceeds, TokenNameTaken, NotAuthenticated],
+  body: body(CreateAccessTokenOption, {
+    name: 'pipeline',
+    scopes: ['write:cluster'],
+    expires_at: '2027-02-19T08:00:00Z',
+  }),
+  ok: json(
+    201,
+    AccessToken,
+    { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' },
+    'The token with its value',
+  ),
+  failures: [
+    RobotMissing,
+    RobotRefused,
+    BeyondOwnRights,
+    OrganizationMissing,
+    ConfinedTokenRefused,
+    ConfinedTokenExceeds,
+    TokenNameTaken,
+    NotAuthenticated,
+  ],
 })
 
 export const listRobotTokens = tokenRoute({

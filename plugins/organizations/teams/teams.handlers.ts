@@ -47,7 +47,8 @@ import {
 } from './teams.routes.ts'
 
 /** An empty permission is that of no permission in the request. */
-const permissionOf = (word: TeamPermission | '' | undefined): TeamPermission | undefined => (word === '' ? undefined : word)
+const permissionOf = (word: TeamPermission | '' | undefined): TeamPermission | undefined =>
+  word === '' ? undefined : word
 
 export const teamGroup = defineGroup({
   needs: {
@@ -61,7 +62,10 @@ export const teamGroup = defineGroup({
   routes: (given) => {
     const toWire = teamWire(given)
     return [
-      handle(listTeams, makeListTeams(given), { input: ({ grant, page }) => ({ orgId: orgOf(grant), page }), reply: toWire }),
+      handle(listTeams, makeListTeams(given), {
+        input: ({ grant, page }) => ({ orgId: orgOf(grant), page }),
+        reply: toWire,
+      }),
       handle(searchTeams, makeSearchTeams(given), {
         input: ({ grant, query, page }) => ({
           orgId: orgOf(grant),
@@ -140,7 +144,9 @@ export const teamMemberGroup = defineGroup({
       handle(addTeamMember, add, {
         input: ({ params }) => ({ teamId: params.teamid, user: { name: params.username }, whenMember: 'done' }),
       }),
-      handle(removeTeamMember, remove, { input: ({ params }) => ({ teamId: params.teamid, user: { name: params.username } }) }),
+      handle(removeTeamMember, remove, {
+        input: ({ params }) => ({ teamId: params.teamid, user: { name: params.username } }),
+      }),
       handle(actOnTeam, makeActOnTeam({ teams: given.teams, add, remove }), {
         input: ({ grant, params, query }) => ({
           orgId: orgOf(grant),

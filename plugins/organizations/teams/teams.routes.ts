@@ -17,7 +17,17 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { User, userExample } from '../../identity/codecs.ts'
 import { memberOf, path, requires, signedIn } from '../../kit/access.ts'
-import { described, FreeObjectCodec, freeText, listOf, optional, PathName, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import {
+  described,
+  FreeObjectCodec,
+  freeText,
+  listOf,
+  optional,
+  PathName,
+  QueryBoolean,
+  QueryId,
+  request,
+} from '../../kit/codecs.ts'
 import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
@@ -56,9 +66,15 @@ export const createTeam = organizationRoute({
   method: 'POST',
   path: '/orgs/{orgname}/teams',
   summary: 'Create a team',
-  description: 'A team gives its level and the permissions of its roles. The caller must have every right that the team gives.',
+  description:
+    'A team gives its level and the permissions of its roles. The caller must have every right that the team gives.',
   access: requires('can_create_team', organizationInPath),
-  body: body(CreateTeamOption, { name: 'Operators', description: 'They keep the engines running', permission: 'write', type: 'kubernetes' }),
+  body: body(CreateTeamOption, {
+    name: 'Operators',
+    description: 'They keep the engines running',
+    permission: 'write',
+    type: 'kubernetes',
+  }),
   ok: json(201, Team, teamExample, 'Created'),
   failures: [
     TeamNameRefused,
@@ -96,7 +112,9 @@ export const actOnTeam = route({
   method: 'POST',
   path: '/orgs/{orgname}/teams/{teamid}/action/{action}',
   summary: 'Join, leave, or add or remove a member of a team',
-  description: '`join` and `leave` act on the caller, and `uid` must be the caller\'s id; `add` acts on `uname` or `uid`, `remove` on `uid`.',
+  description:
+    "`join` and `leave` act on the caller, and `uid` must be the caller's id; `add` acts on `uname` or " +
+    '`uid`, `remove` on `uid`.',
   access: memberOf(path('orgname')),
   params: OrgTeamActionPath,
   query: request(
@@ -138,7 +156,9 @@ export const listRepositoriesOfTeam = teamRoute({
   method: 'GET',
   path: '/teams/{teamid}/repos',
   summary: 'List the repositories of a team: there are none',
-  description: 'This service does not store repositories. Some clients request them with the team, and treat an error as a missing team.',
+  description:
+    'This service does not store repositories. Some clients request them with the team, and treat an error ' +
+    'as a missing team.',
   access: requires('can_view', teamInPath),
   ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'),
 })

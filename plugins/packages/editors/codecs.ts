@@ -21,26 +21,37 @@ import { YamlAnswer } from '../../kit/reply.ts'
 import { Format, looseInteger } from '../codecs.ts'
 
 /** Options and models are objects. The editor defines their form. */
-export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and the values of the options chart; with `form` if the editor has one.' })
-export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` if the editor has one.' })
+export const EditorOptions = noted(FreeObjectCodec, {
+  description:
+    '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and the values of ' +
+    'the options chart; with `form` if the editor has one.',
+})
+export const EditorModel = noted(FreeObjectCodec, {
+  description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` if the editor has one.',
+})
 
 /** What a preview takes. */
 export const OptionsOrModel = noted(FreeObjectCodec, {
-  description: 'Options as for `options/model`, or a model: a body with `resources` is a model. `metadata.resource` and `metadata.release` are part of both.',
+  description:
+    'Options as for `options/model`, or a model: a body with `resources` is a model. `metadata.resource` ' +
+    'and `metadata.release` are part of both.',
 })
 
 /** A whole model, or `metadata` with a `patch` (RFC 6902) to the model of the installed release. */
 export const EditorApplication = t.intersection(
-  [FreeObjectCodec, request(
-    {
-      patch: described(
-        optional(listOf(AnyJson, 1000)),
-        'The operations (RFC 6902) that change the model of the installed release, at most 1,000; absent if the ' +
-          'body has a whole model.',
-      ),
-    },
-    'EditorPatch',
-  )],
+  [
+    FreeObjectCodec,
+    request(
+      {
+        patch: described(
+          optional(listOf(AnyJson, 1000)),
+          'The operations (RFC 6902) that change the model of the installed release, at most 1,000; absent if the ' +
+            'body has a whole model.',
+        ),
+      },
+      'EditorPatch',
+    ),
+  ],
   'EditorApplication',
 )
 
@@ -156,20 +167,33 @@ export const ResourceOutput = answer(
   'ResourceOutput',
 )
 
-const metadata = { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, release: { name: 'web', namespace: 'shop' } }
+const metadata = {
+  resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' },
+  release: { name: 'web', namespace: 'shop' },
+}
 const labels = { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/instance': 'web' }
 
 const deployment = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: 'web', namespace: 'shop', labels },
-  spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'registry.example.com/web:1.4' }] } } },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'registry.example.com/web:1.4' }] } },
+  },
 }
 
 export const optionsExample = { metadata, spec: { image: 'registry.example.com/web:1.4', replicas: 2 } }
 export const modelExample = { metadata, resources: { appsDeployment: deployment } }
 export const aboutExample = { metadata }
-export const removalExample = { group: 'apps', version: 'v1', name: 'deployments', releaseName: 'web', namespace: 'shop' }
+export const removalExample = {
+  group: 'apps',
+  version: 'v1',
+  name: 'deployments',
+  releaseName: 'web',
+  namespace: 'shop',
+}
 
 export const manifestExample = `---
 # Source: apps-deployment-editor/templates/deployment.yaml
@@ -179,22 +203,47 @@ metadata:
   name: web
   namespace: shop
 `
-export const outputExample = { crds: [], resources: [{ filename: 'deployment.yaml', key: 'appsDeployment', data: 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n' }] }
+export const outputExample = {
+  crds: [],
+  resources: [
+    {
+      filename: 'deployment.yaml',
+      key: 'appsDeployment',
+      data: 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n',
+    },
+  ],
+}
 
 /** Returns `json` or `yaml`, or the default of the route for any other value. */
-const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' => (asked === 'json' || asked === 'yaml' ? asked : otherwise)
+const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' =>
+  asked === 'json' || asked === 'yaml' ? asked : otherwise
 
 /** Converts numbers to what charts expect: `1.0` is an ordinary number here. */
 export const toModel = (body: FreeObject): FreeObject => plainJson(body) as FreeObject
 
-export const modelAnswer = async (model: FreeObject, asked: string | undefined, texts: Pick<ChartTexts, 'print'>): Promise<FreeObject | YamlAnswer> =>
+export const modelAnswer = async (
+  model: FreeObject,
+  asked: string | undefined,
+  texts: Pick<ChartTexts, 'print'>,
+): Promise<FreeObject | YamlAnswer> =>
   formatOf(asked, 'json') === 'yaml' ? new YamlAnswer(await texts.print(model)) : model
 
 export const printerOf = (asked: string | undefined, texts: Pick<ChartTexts, 'print'>): ObjectPrinter =>
-  formatOf(asked, 'yaml') === 'json' ? { ending: 'json', print: (object) => Promise.resolve(toWireJson(object)) } : { ending: 'yaml', print: (object) => texts.print(object) }
+  formatOf(asked, 'yaml') === 'json'
+    ? { ending: 'json', print: (object) => Promise.resolve(toWireJson(object)) }
+    : { ending: 'yaml', print: (object) => texts.print(object) }
 
 /** Returns the subject of a removal from the flat form or the model. The flat form takes precedence. */
-export const removalSubject = ({ metadata, group, version, name, kind, scope, releaseName, namespace }: EditorRemoval): FreeObject => {
+export const removalSubject = ({
+  metadata,
+  group,
+  version,
+  name,
+  kind,
+  scope,
+  releaseName,
+  namespace,
+}: EditorRemoval): FreeObject => {
   const within = (key: string): FreeObject => {
     const value: Json | undefined = metadata === undefined ? undefined : metadata[key]
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as FreeObject) : {}

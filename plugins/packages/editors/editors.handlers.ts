@@ -8,7 +8,12 @@ import type { FreeObject } from '../../../core/kernel/json.ts'
 import { chartCacheLimits, makeOpenChart } from '../../../core/packages/charts/chart-cache.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
 import { makeRenderChart } from '../../../core/packages/editors/editor-charts.ts'
-import { applyEditorKind, deleteEditorKind, makeApplyModel, makeDeleteEditor } from '../../../core/packages/editors/editor-tasks.ts'
+import {
+  applyEditorKind,
+  deleteEditorKind,
+  makeApplyModel,
+  makeDeleteEditor,
+} from '../../../core/packages/editors/editor-tasks.ts'
 import { crdFiles, documentsText, resourceFiles } from '../../../core/packages/editors/manifests.ts'
 import { makeLoadEditor, makeMakeModel, missingOf } from '../../../core/packages/editors/models.ts'
 import { AppReleasesToken, EditorCatalogToken } from '../../../core/packages/editors/ports.ts'
@@ -31,8 +36,14 @@ import {
 
 const cacheBytes = 16 * 1024 * 1024
 
-const modelInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: FreeObject }) => ({ grant, model: toModel(body) })
-const aboutInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: FreeObject }) => ({ grant, about: toModel(body) })
+const modelInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: FreeObject }) => ({
+  grant,
+  model: toModel(body),
+})
+const aboutInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: FreeObject }) => ({
+  grant,
+  about: toModel(body),
+})
 
 /** Preview routes: options become a model, and a model becomes objects. They write nothing. */
 export const editorPreviewGroup = defineGroup({
@@ -49,7 +60,10 @@ export const editorPreviewGroup = defineGroup({
   },
   routes: (given) => {
     // A form sends a request at each change of a field, so the charts are cached per user.
-    const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches }, { ...chartCacheLimits, maxBytes: cacheBytes })
+    const open = makeOpenChart(
+      { source: given.chartSource, clock: given.clock, caches: given.caches },
+      { ...chartCacheLimits, maxBytes: cacheBytes },
+    )
     const deps = { ...given, open, renderChart: makeRenderChart(given) }
     const preview = makePreview(deps)
     return [
@@ -62,7 +76,11 @@ export const editorPreviewGroup = defineGroup({
         input: modelInput,
         reply: async ({ objects, crds, keyPrefix }, { query }) => {
           const printer = printerOf(query.format, given.chartTexts)
-          return { crds: query.skipCRDs === true ? [] : await crdFiles(crds, printer), resources: await resourceFiles(objects, keyPrefix, printer), missing: undefined }
+          return {
+            crds: query.skipCRDs === true ? [] : await crdFiles(crds, printer),
+            resources: await resourceFiles(objects, keyPrefix, printer),
+            missing: undefined,
+          }
         },
       }),
     ]
@@ -108,8 +126,14 @@ export const editorGroup = defineGroup({
       handle(deleteEditor, makeDeleteEditor(given), {
         input: ({ grant, body, query }) => ({ grant, about: removalSubject(body), responseId: query['response-id'] }),
       }),
-      handle(loadEditorModel, load, { input: aboutInput, reply: ({ model }, { query }) => modelAnswer(model, query.format, given.chartTexts) }),
-      handle(loadEditorManifest, load, { input: aboutInput, reply: ({ objects, missing }) => documentsText(objects, missing, given.chartTexts) }),
+      handle(loadEditorModel, load, {
+        input: aboutInput,
+        reply: ({ model }, { query }) => modelAnswer(model, query.format, given.chartTexts),
+      }),
+      handle(loadEditorManifest, load, {
+        input: aboutInput,
+        reply: ({ objects, missing }) => documentsText(objects, missing, given.chartTexts),
+      }),
       handle(loadEditorResources, load, {
         input: aboutInput,
         reply: async ({ objects, missing, keyPrefix }, { query }) => ({

@@ -20,7 +20,16 @@ import {
 import type { ReleaseOut } from '../codecs.ts'
 import { chartSourceProps, LooseBoolean, looseInteger, Namespace, ReleaseName } from '../codecs.ts'
 
-const units: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6, μs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 }
+const units: Readonly<Record<string, number>> = {
+  ns: 1e-9,
+  us: 1e-6,
+  µs: 1e-6,
+  μs: 1e-6,
+  ms: 1e-3,
+  s: 1,
+  m: 60,
+  h: 3600,
+}
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
 
 /** Returns the seconds of a Go duration: `1h30m`, `5m0s`, `1.5s`, `0`. Undefined if it is malformed or negative. */
@@ -47,12 +56,20 @@ export const Duration = noted(
     'a duration like "5m0s" of at most 24 hours',
     (u): u is number => typeof u === 'number',
     (u, c) => {
-      const seconds = typeof u === 'string' && u.length <= 64 ? parseGoDuration(u) : typeof u === 'number' && Number.isSafeInteger(u) && u >= 0 ? secondsOfCount(u) : undefined
+      const seconds =
+        typeof u === 'string' && u.length <= 64
+          ? parseGoDuration(u)
+          : typeof u === 'number' && Number.isSafeInteger(u) && u >= 0
+            ? secondsOfCount(u)
+            : undefined
       return seconds === undefined || seconds > longestSeconds ? t.failure(u, c) : t.success(Math.ceil(seconds))
     },
     t.identity,
   ),
-  { description: 'A duration in the format of Go (`5m0s`), or an integer in nanoseconds; a number below 1,000,000 is in seconds.' },
+  {
+    description:
+      'A duration in the format of Go (`5m0s`), or an integer in nanoseconds; a number below 1,000,000 is in seconds.',
+  },
 )
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -80,7 +97,8 @@ const YamlBytes = noted(
   { type: 'string', format: 'byte' },
 )
 
-const jsonAt = (u: object, ...keys: readonly string[]): unknown => keys.map((key) => (u as Record<string, unknown>)[key]).find((value) => value !== undefined)
+const jsonAt = (u: object, ...keys: readonly string[]): unknown =>
+  keys.map((key) => (u as Record<string, unknown>)[key]).find((value) => value !== undefined)
 
 /** `{"K": "a.b", "V": 1}`. Go accepts lower-case keys too. */
 const KeyValuePair = noted(
@@ -90,7 +108,9 @@ const KeyValuePair = noted(
     (u, c) => {
       if (typeof u !== 'object' || u === null || Array.isArray(u)) return t.failure(u, c)
       const [key, value] = [jsonAt(u, 'K', 'k'), jsonAt(u, 'V', 'v')]
-      return typeof key === 'string' && key !== '' && key.length <= 4000 && value !== undefined && AnyJson.is(value) ? t.success({ key, value }) : t.failure(u, c)
+      return typeof key === 'string' && key !== '' && key.length <= 4000 && value !== undefined && AnyJson.is(value)
+        ? t.success({ key, value })
+        : t.failure(u, c)
     },
     t.identity,
   ),
@@ -395,7 +415,14 @@ export const toRelease = (release: Release): ReleaseOut => {
 export const toReleaseRow = (row: ReleaseHeader | Release): ReleaseOut => {
   if (!('chartMetadata' in row)) return toRelease(row)
   const { chartMetadata, ...rest } = row
-  return { ...rest, chart: { metadata: chartMetadata }, config: undefined, manifest: undefined, hooks: undefined, apply_method: undefined }
+  return {
+    ...rest,
+    chart: { metadata: chartMetadata },
+    config: undefined,
+    manifest: undefined,
+    hooks: undefined,
+    apply_method: undefined,
+  }
 }
 
 /** Returns a release without the files, templates and default values of its chart. */
@@ -446,10 +473,7 @@ const DriverData = described(
   answer({ pkg3: DriverOfVersion }, 'DriverData'),
   'The settings of the storage driver, by version of the package manager.',
 )
-const ConsoleConfigData = described(
-  answer({ driver: DriverData }, 'ConsoleConfigData'),
-  'The setting itself.',
-)
+const ConsoleConfigData = described(answer({ driver: DriverData }, 'ConsoleConfigData'), 'The setting itself.')
 
 export const ConsoleConfig = answer(
   {

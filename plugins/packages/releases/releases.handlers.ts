@@ -21,12 +21,23 @@ import { makeReleaseReads } from '../../../core/packages/releases/release-reads.
 import { makeRollbackRelease, rollbackReleaseKind } from '../../../core/packages/releases/rollbacks.ts'
 import { makeGetDefaultDriver, makeGetDriver, makeSetDriver } from '../../../core/packages/releases/storage-drivers.ts'
 import { makeUninstallRelease, uninstallReleaseKind } from '../../../core/packages/releases/uninstalls.ts'
-import { installReleaseKind, makeInstallRelease, makeUpgradeRelease, upgradeReleaseKind } from '../../../core/packages/releases/upgrades.ts'
+import {
+  installReleaseKind,
+  makeInstallRelease,
+  makeUpgradeRelease,
+  upgradeReleaseKind,
+} from '../../../core/packages/releases/upgrades.ts'
 import { objectIdOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { chartRefOf } from '../codecs.ts'
-import type { ConsoleConfig, InstallReleaseOptions, RollbackReleaseRequest, TillerOptions, UpgradeReleaseOptions } from './codecs.ts'
+import type {
+  ConsoleConfig,
+  InstallReleaseOptions,
+  RollbackReleaseRequest,
+  TillerOptions,
+  UpgradeReleaseOptions,
+} from './codecs.ts'
 import { toRelease, toReleaseRow, toReleaseState } from './codecs.ts'
 import {
   getDefaultDriver,
@@ -44,7 +55,12 @@ import {
 
 /** The routes for lists, history, content and status of releases. */
 export const releaseReadGroup = defineGroup({
-  needs: { driverOf: StorageDriverOfToken, memberClusters: MemberClustersToken, patterns: NamePatternsToken, releases: ReleaseStoreToken },
+  needs: {
+    driverOf: StorageDriverOfToken,
+    memberClusters: MemberClustersToken,
+    patterns: NamePatternsToken,
+    releases: ReleaseStoreToken,
+  },
   routes: (given) => {
     const reads = makeReleaseReads(given)
     return [
@@ -53,15 +69,28 @@ export const releaseReadGroup = defineGroup({
         reply: (rows) => rows.map(toReleaseRow),
       }),
       handle(getReleaseHistory, reads.history, {
-        input: ({ grant, params: { name }, query: { max, namespace, full } }) => ({ grant, release: { name, namespace }, max, isFull: full === true }),
+        input: ({ grant, params: { name }, query: { max, namespace, full } }) => ({
+          grant,
+          release: { name, namespace },
+          max,
+          isFull: full === true,
+        }),
         reply: (rows) => rows.map(toReleaseRow),
       }),
       handle(getReleaseContent, reads.content, {
-        input: ({ grant, params: { name }, query: { namespace, version } }) => ({ grant, release: { name, namespace }, version }),
+        input: ({ grant, params: { name }, query: { namespace, version } }) => ({
+          grant,
+          release: { name, namespace },
+          version,
+        }),
         reply: toRelease,
       }),
       handle(getReleaseStatus, reads.content, {
-        input: ({ grant, params: { name }, query: { namespace, version } }) => ({ grant, release: { name, namespace }, version }),
+        input: ({ grant, params: { name }, query: { namespace, version } }) => ({
+          grant,
+          release: { name, namespace },
+          version,
+        }),
         reply: toReleaseState,
       }),
     ]
@@ -98,7 +127,8 @@ const installFlags = (options: InstallReleaseOptions): HelmFlags =>
     ...sharedFlags(options),
     replace: options.replace,
     includeCrds: options.includeCRDs,
-    dryRun: options.clientOnly === true ? ('client' as const) : options.dryRun === true ? ('server' as const) : undefined,
+    dryRun:
+      options.clientOnly === true ? ('client' as const) : options.dryRun === true ? ('server' as const) : undefined,
   })
 
 const upgradeFlags = (options: UpgradeReleaseOptions): HelmFlags =>
@@ -172,7 +202,11 @@ export const releaseTaskGroup = defineGroup({
         grant,
         name: params.name,
         namespace: body.namespace,
-        flags: definedFields({ disableHooks: body.disable_hooks, timeoutSeconds: body.timeout, keepHistory: body.purge === false ? true : undefined }),
+        flags: definedFields({
+          disableHooks: body.disable_hooks,
+          timeoutSeconds: body.timeout,
+          keepHistory: body.purge === false ? true : undefined,
+        }),
         responseId: query['response-id'],
       }),
     }),
@@ -188,7 +222,12 @@ export const releaseTaskGroup = defineGroup({
       }),
     }),
   ],
-  tasks: (given) => [installReleaseKind(given), upgradeReleaseKind(given), rollbackReleaseKind(given), uninstallReleaseKind(given)],
+  tasks: (given) => [
+    installReleaseKind(given),
+    upgradeReleaseKind(given),
+    rollbackReleaseKind(given),
+    uninstallReleaseKind(given),
+  ],
 })
 
 /** The wire type of the setting that holds the driver of the package manager. */
@@ -206,17 +245,30 @@ const toConsoleConfig = (configuration: DriverConfiguration): ConsoleConfig => (
 
 /** Returns the driver that is named, as an object or by one key with points. */
 const driverOf = ({ data, ...options }: t.TypeOf<typeof TillerOptions>): string =>
-  [options, data].flatMap((each) => [each?.driver?.pkg3?.driverName, each?.['driver.pkg3.driverName']]).find((name) => name !== undefined) ?? ''
+  [options, data]
+    .flatMap((each) => [each?.driver?.pkg3?.driverName, each?.['driver.pkg3.driverName']])
+    .find((name) => name !== undefined) ?? ''
 
 /** The routes for the driver that stores the releases of a cluster. */
 export const driverGroup = defineGroup({
-  needs: { clock: ClockToken, clusterRecords: ClusterStoreToken, drivers: DriverConfigurationStoreToken, driverUnitOfWork: DriverUnitOfWorkToken },
+  needs: {
+    clock: ClockToken,
+    clusterRecords: ClusterStoreToken,
+    drivers: DriverConfigurationStoreToken,
+    driverUnitOfWork: DriverUnitOfWorkToken,
+  },
   routes: (given) => [
-    handle(getDriver, makeGetDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),
+    handle(getDriver, makeGetDriver(given), {
+      input: ({ grant }) => objectIdOf<ClusterId>(grant),
+      reply: toConsoleConfig,
+    }),
     handle(setDriver, makeSetDriver(given), {
       input: ({ grant, body }) => ({ id: objectIdOf<ClusterId>(grant), driver: driverOf(body) }),
       reply: toConsoleConfig,
     }),
-    handle(getDefaultDriver, makeGetDefaultDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),
+    handle(getDefaultDriver, makeGetDefaultDriver(given), {
+      input: ({ grant }) => objectIdOf<ClusterId>(grant),
+      reply: toConsoleConfig,
+    }),
   ],
 })

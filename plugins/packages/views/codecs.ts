@@ -137,7 +137,9 @@ const bundleProps = (packages: t.Type<readonly GivenPackage[], unknown, unknown>
   sourceRef: SourceRefIn,
   packages: described(packages, 'The packages of the bundle, at most 100.'),
 })
-const BundleOptionIn: t.Type<GivenBundle, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
+const BundleOptionIn: t.Type<GivenBundle, unknown> = t.recursion('BundleOptionIn', () =>
+  request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'),
+)
 const OneOfIn = request(
   {
     description: described(optional(textLines(4096)), 'What is to be chosen, for people; ignored.'),
@@ -348,12 +350,19 @@ const bundleBase = {
 }
 const BundleOption: t.Type<BundleOptionView, unknown> = t.recursion('BundleOptionView', () =>
   asAnswered<BundleOptionView>(
-    t.intersection([PackageDescriptor, t.type(bundleBase, 'BundleOptionBase'), t.partial(
-      {
-        features: described(t.readonlyArray(Feature), 'What the bundle offers; absent if it is not stated.'),
-      },
-      'BundleFeatures',
-    )], 'BundleOptionView'),
+    t.intersection(
+      [
+        PackageDescriptor,
+        t.type(bundleBase, 'BundleOptionBase'),
+        t.partial(
+          {
+            features: described(t.readonlyArray(Feature), 'What the bundle offers; absent if it is not stated.'),
+          },
+          'BundleFeatures',
+        ),
+      ],
+      'BundleOptionView',
+    ),
   ),
 )
 
@@ -445,7 +454,9 @@ const ChartSelection = t.intersection(
 )
 /** An instant in the format of Kubernetes: without fractions of a second. */
 const WholeSecond = noted(
-  new t.Type<Date, string, unknown>(Instant.name, Instant.is, Instant.validate, (at) => Instant.encode(at).replace(/\.\d+Z$/, 'Z')),
+  new t.Type<Date, string, unknown>(Instant.name, Instant.is, Instant.validate, (at) =>
+    Instant.encode(at).replace(/\.\d+Z$/, 'Z'),
+  ),
   { type: 'string', format: 'date-time' },
 )
 const OrderMetadata = described(
@@ -465,15 +476,18 @@ const OrderItem = answer(
   },
   'OrderItem',
 )
-const OrderSpec = described(answer(
-  {
-    items: described(
-      t.readonlyArray(OrderItem),
-      'The releases to create, in the order of their installation, at most 200.',
-    ),
-  },
-  'OrderSpec',
-), 'What is to be installed.')
+const OrderSpec = described(
+  answer(
+    {
+      items: described(
+        t.readonlyArray(OrderItem),
+        'The releases to create, in the order of their installation, at most 200.',
+      ),
+    },
+    'OrderSpec',
+  ),
+  'What is to be installed.',
+)
 /** The charts to install, in order. */
 export const Order = answer(
   {

@@ -1,8 +1,31 @@
-const sourceRef = { apiGroup: 'source.toolkit.fluxcd.io', kind: 'HelmRepository', namespace: 'kubeops', name: 'harbour' }
+const sourceRef = {
+  apiGroup: 'source.toolkit.fluxcd.io',
+  kind: 'HelmRepository',
+  namespace: 'kubeops',
+  name: 'harbour',
+}
 
-export const sourceExample = { name: 'ferry', version: '1.4.0', sourceKind: 'HelmRepository', sourceNamespace: 'kubeops', sourceName: 'harbour' }
-export const presetExample = { ...sourceExample, group: 'apps', resource: 'deployments', kind: 'Deployment', variant: 'small', namespace: 'shop' }
-export const packageOrderExample = { ...sourceExample, releaseName: 'ferry', namespace: 'shop', values: { replicas: 3 } }
+export const sourceExample = {
+  name: 'ferry',
+  version: '1.4.0',
+  sourceKind: 'HelmRepository',
+  sourceNamespace: 'kubeops',
+  sourceName: 'harbour',
+}
+export const presetExample = {
+  ...sourceExample,
+  group: 'apps',
+  resource: 'deployments',
+  kind: 'Deployment',
+  variant: 'small',
+  namespace: 'shop',
+}
+export const packageOrderExample = {
+  ...sourceExample,
+  releaseName: 'ferry',
+  namespace: 'shop',
+  values: { replicas: 3 },
+}
 
 const descriptor = {
   description: 'Ferries between the shores',
@@ -45,12 +68,32 @@ export const bundleViewExample = {
   ...fleet,
   displayName: 'Fleet',
   features: [{ trait: 'Boats', value: '3' }],
-  packages: [ferryCard, { oneOf: { description: 'A lighthouse', bundles: [{ name: 'tall-light', version: '1.0.0', sourceRef, displayName: 'Tall Light', packages: [] }] } }],
+  packages: [
+    ferryCard,
+    {
+      oneOf: {
+        description: 'A lighthouse',
+        bundles: [{ name: 'tall-light', version: '1.0.0', sourceRef, displayName: 'Tall Light', packages: [] }],
+      },
+    },
+  ],
 }
 /** The same view with choices made, limited to the fields that are read. */
 export const chosenViewExample = {
   ...fleet,
-  packages: [{ chart: { name: 'ferry', sourceRef, namespace: 'shop', versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }], multiSelect: false, required: true, selected: true } }],
+  packages: [
+    {
+      chart: {
+        name: 'ferry',
+        sourceRef,
+        namespace: 'shop',
+        versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }],
+        multiSelect: false,
+        required: true,
+        selected: true,
+      },
+    },
+  ],
   licenseKey: '',
 }
 

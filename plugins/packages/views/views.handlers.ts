@@ -7,9 +7,19 @@ import type { FreeObject } from '../../../core/kernel/json.ts'
 import { makeOpenChart } from '../../../core/packages/charts/chart-cache.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
 import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
-import { makeFindBundle, makeOrderBundle, makeOrderPackage, makeViewBundle } from '../../../core/packages/views/orders.ts'
+import {
+  makeFindBundle,
+  makeOrderBundle,
+  makeOrderPackage,
+  makeViewBundle,
+} from '../../../core/packages/views/orders.ts'
 import type { ServedFile } from '../../../core/packages/views/packages.ts'
-import { formatOf, makeGetChartFile, makeListChartFiles, makeViewPackage } from '../../../core/packages/views/packages.ts'
+import {
+  formatOf,
+  makeGetChartFile,
+  makeListChartFiles,
+  makeViewPackage,
+} from '../../../core/packages/views/packages.ts'
 import type { VariantWish } from '../../../core/packages/views/presets.ts'
 import { makeGetChartValues } from '../../../core/packages/views/presets.ts'
 import type { Order } from '../../../core/packages/views/types.ts'
@@ -21,7 +31,15 @@ import { handle } from '../../kit/handle.ts'
 import type { ChartSourceFlatRef } from '../codecs.ts'
 import { chartRefOf } from '../codecs.ts'
 import type { ChartPresetFlatRef, Order as OrderOut } from './codecs.ts'
-import { getBundleView, getPackageFile, getPackageValues, getPackageView, listPackageFiles, orderBundle, orderPackage } from './views.routes.ts'
+import {
+  getBundleView,
+  getPackageFile,
+  getPackageValues,
+  getPackageView,
+  listPackageFiles,
+  orderBundle,
+  orderPackage,
+} from './views.routes.ts'
 
 const toOrder = ({ name, uid, createdAt, items }: Order): OrderOut => ({
   apiVersion: viewsApiVersion,
@@ -42,9 +60,18 @@ const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
   },
 })
 
-const toWish = ({ group = '', resource = '', kind = '', variant = '', namespace = '' }: ChartPresetFlatRef): VariantWish => ({ group, name: resource, kind, variant, namespace })
+const toWish = ({
+  group = '',
+  resource = '',
+  kind = '',
+  variant = '',
+  namespace = '',
+}: ChartPresetFlatRef): VariantWish => ({ group, name: resource, kind, variant, namespace })
 
-const chartInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: ChartSourceFlatRef }) => ({ grant, ref: chartRefOf(body) })
+const chartInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: ChartSourceFlatRef }) => ({
+  grant,
+  ref: chartRefOf(body),
+})
 
 /** The routes that show charts and bundles, and make orders from them. */
 export const viewGroup = defineGroup({
@@ -74,15 +101,25 @@ export const viewGroup = defineGroup({
       }),
       handle(getPackageView, makeViewPackage(deps), {
         input: chartInput,
-        reply: (view, { query }) => answered({ apiVersion: viewsApiVersion, kind: 'PackageView' as const, ...view }, query.format),
+        reply: (view, { query }) =>
+          answered({ apiVersion: viewsApiVersion, kind: 'PackageView' as const, ...view }, query.format),
       }),
       handle(listPackageFiles, makeListChartFiles(deps), { input: chartInput }),
       handle(getPackageFile, makeGetChartFile(deps), {
-        input: ({ grant, body, params, query }) => ({ ...chartInput({ grant, body }), path: params.path, format: formatOf(query.format) }),
+        input: ({ grant, body, params, query }) => ({
+          ...chartInput({ grant, body }),
+          path: params.path,
+          format: formatOf(query.format),
+        }),
         reply: toDownload,
       }),
       handle(orderPackage, makeOrderPackage(deps), {
-        input: ({ grant, body }) => ({ ...chartInput({ grant, body }), releaseName: body.releaseName, namespace: body.namespace, values: body.values }),
+        input: ({ grant, body }) => ({
+          ...chartInput({ grant, body }),
+          releaseName: body.releaseName,
+          namespace: body.namespace,
+          values: body.values,
+        }),
         reply: toOrder,
       }),
       handle(getPackageValues, makeGetChartValues(deps), {

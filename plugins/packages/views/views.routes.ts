@@ -1,9 +1,25 @@
 import * as t from 'io-ts'
-import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../../core/clusters/ports.ts'
-import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
+import {
+  ClusterMissing,
+  ClusterNotConnected,
+  ClusterUnreachable,
+  CredentialRefused,
+} from '../../../core/clusters/ports.ts'
+import {
+  ChartMissing,
+  ChartRefused,
+  ChartSourceRefused,
+  ChartSourceUnreachable,
+} from '../../../core/packages/charts/ports.ts'
 import { HelmBusy, HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { servedTypes } from '../../../core/packages/views/packages.ts'
-import { ChartFileMissing, FormatRefused, OrderRefused, PresetsRefused, VariantMissing } from '../../../core/packages/views/types.ts'
+import {
+  ChartFileMissing,
+  FormatRefused,
+  OrderRefused,
+  PresetsRefused,
+  VariantMissing,
+} from '../../../core/packages/views/types.ts'
 import { requires } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
 import { binary, json, orYaml } from '../../kit/reply.ts'
@@ -30,11 +46,22 @@ import {
 } from './view-examples.ts'
 
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
-const chartFailures = [...clusterFailures, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const
+const chartFailures = [
+  ...clusterFailures,
+  ChartMissing,
+  ChartRefused,
+  ChartSourceRefused,
+  ChartSourceUnreachable,
+] as const
 const bundleFailures = [...chartFailures, HelmBusy, HelmMissing, HelmRefused, HelmStopped] as const
 
 const prefix = '/clusters/{owner}/{cluster}/helm'
-const common = { tag: 'Helm', access: requires('can_connect', clusterInPath), scopeCategory: 'cluster', params: ClusterPath } as const
+const common = {
+  tag: 'Helm',
+  access: requires('can_connect', clusterInPath),
+  scopeCategory: 'cluster',
+  params: ClusterPath,
+} as const
 const chartRoute = routesOf({ ...common, failures: chartFailures })
 const bundleRoute = routesOf({ ...common, failures: bundleFailures })
 const fromQuery = { orQuery: true } as const
@@ -44,7 +71,9 @@ export const getBundleView = bundleRoute({
   method: 'GET',
   path: `${prefix}/bundleview`,
   summary: 'Get the view of a chart or of its bundle',
-  description: 'A chart that renders to a `Bundle` is expanded with all charts that it names; any other chart is returned as a bundle of one chart.',
+  description:
+    'A chart that renders to a `Bundle` is expanded with all charts that it names; any other chart is ' +
+    'returned as a bundle of one chart.',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   ok: json(200, BundleView, bundleViewExample),
 })
@@ -54,7 +83,9 @@ export const orderBundle = bundleRoute({
   method: 'POST',
   path: `${prefix}/bundleview/orders`,
   summary: 'Create an order from the choices of a bundle view',
-  description: 'Returns one item for each chosen version of each chart that is required or selected. Nothing is installed or stored.',
+  description:
+    'Returns one item for each chosen version of each chart that is required or selected. Nothing is ' +
+    'installed or stored.',
   body: body(BundleViewIn, chosenViewExample),
   ok: json(200, Order, orderExample),
   failures: [OrderRefused],
@@ -112,7 +143,10 @@ export const getPackageValues = chartRoute({
   method: 'GET',
   path: `${prefix}/packageview/values`,
   summary: 'Get the values of a chart, with the presets of a variant',
-  description: 'Without `variant`, returns the defaults of the chart. With `variant`, the selected ClusterChartPresets are merged over them, then the ChartPresets of `namespace`; a ChartPreset replaces the ClusterChartPreset with the same name.',
+  description:
+    'Without `variant`, returns the defaults of the chart. With `variant`, the selected ' +
+    'ClusterChartPresets are merged over them, then the ChartPresets of `namespace`; a ChartPreset ' +
+    'replaces the ClusterChartPreset with the same name.',
   body: body(ChartPresetFlatRef, presetExample, fromQuery),
   query: FormatQuery,
   ok: orYaml(json(200, FreeObjectCodec, { replicas: 1 })),

@@ -8,7 +8,8 @@ const sql = `select cluster_id, object_id, kind_id, sum(milli_cpu * (to_at - fro
 const started = performance.now()
 let rows = 0
 if (url.startsWith('sqlite:')) {
-  for (const row of new Database(url.slice('sqlite:'.length), { readonly: true }).prepare(sql).raw().iterate()) rows += row === undefined ? 0 : 1
+  for (const row of new Database(url.slice('sqlite:'.length), { readonly: true }).prepare(sql).raw().iterate())
+    rows += row === undefined ? 0 : 1
 } else {
   const connection = createConnection({ uri: url })
   for await (const row of connection.query({ sql, rowsAsArray: true }).stream()) rows += row === undefined ? 0 : 1

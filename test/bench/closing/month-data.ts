@@ -42,15 +42,28 @@ export const loadMonth = async (url: string, intervals: number): Promise<void> =
   if (url.startsWith('sqlite:')) {
     const db = new Database(url.slice('sqlite:'.length))
     db.pragma('synchronous = OFF')
-    const numbers = (below: number): string => `(with recursive g(seq) as (select 0 union all select seq + 1 from g where seq < ${below - 1}) select seq from g)`
-    for (const statement of statements(intervals, { numbers, div: '/', uid: "lower(hex(randomblob(16)))", bits: `x'${'ff'.repeat(93)}'` })) db.exec(statement)
+    const numbers = (below: number): string =>
+      `(with recursive g(seq) as (select 0 union all select seq + 1 from g where seq < ${below - 1}) select seq from g)`
+    for (const statement of statements(intervals, {
+      numbers,
+      div: '/',
+      uid: 'lower(hex(randomblob(16)))',
+      bits: `x'${'ff'.repeat(93)}'`,
+    }))
+      db.exec(statement)
     db.exec('analyze')
     db.close()
     return
   }
   await withMariaDb(url, async (run) => {
     const numbers = (below: number): string => `seq_0_to_${below - 1}`
-    for (const statement of statements(intervals, { numbers, div: 'div', uid: 'md5(seq)', bits: `x'${'ff'.repeat(93)}'` })) await run(statement)
+    for (const statement of statements(intervals, {
+      numbers,
+      div: 'div',
+      uid: 'md5(seq)',
+      bits: `x'${'ff'.repeat(93)}'`,
+    }))
+      await run(statement)
     await run('analyze table usage_intervals, usage_objects')
   })
 }

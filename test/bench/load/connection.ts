@@ -70,7 +70,10 @@ export class LoadConnection {
 
   #open(): Socket {
     const { host, port, ca } = this.#target
-    const socket = ca === undefined ? connectTcp({ host, port, noDelay: true }) : connectTls({ host, port, ca, ALPNProtocols: ['http/1.1'] })
+    const socket =
+      ca === undefined
+        ? connectTcp({ host, port, noDelay: true })
+        : connectTls({ host, port, ca, ALPNProtocols: ['http/1.1'] })
     socket.setNoDelay(true)
     this.#socket = socket
     socket.once(ca === undefined ? 'connect' : 'secureConnect', () => {
@@ -129,7 +132,10 @@ export class LoadConnection {
   }
 
   #readChunked(chunk: Buffer): void {
-    this.#tail = chunk.length >= lastChunk.length ? chunk.subarray(-lastChunk.length) : Buffer.concat([this.#tail, chunk]).subarray(-lastChunk.length)
+    this.#tail =
+      chunk.length >= lastChunk.length
+        ? chunk.subarray(-lastChunk.length)
+        : Buffer.concat([this.#tail, chunk]).subarray(-lastChunk.length)
     if (this.#tail.equals(lastChunk)) this.#complete()
   }
 

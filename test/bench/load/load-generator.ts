@@ -19,7 +19,9 @@ interface Waiting {
 type Request = ToGenerator extends infer M ? (M extends ToGenerator ? Omit<M, 'call'> : never) : never
 
 export function startLoadGenerator(): LoadGenerator {
-  const child = fork(fileURLToPath(new URL('generator.ts', import.meta.url)), [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(fileURLToPath(new URL('generator.ts', import.meta.url)), [], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   const waiting = new Map<number, Waiting>()
   let calls = 0
   child.on('message', (message: FromGenerator) => {

@@ -5,9 +5,13 @@ export interface LoadTarget {
   readonly port: number
   /** PEM of the authority for TLS; plain TCP without it. */
   readonly ca?: string
-  /** The whole request, head and body, as it goes over the wire; of several, each connection sends one after the other. */
+  /**
+   * The whole request, head and body, as it goes over the wire; of several, each connection sends one after the other.
+   */
   readonly request: string | readonly string[]
-  /** `answers`: one answer after the other. `stream`: bytes of one endless answer, which is cut at the end of the slice. */
+  /**
+   * `answers`: one answer after the other. `stream`: bytes of one endless answer, which is cut at the end of the slice.
+   */
   readonly kind: 'answers' | 'stream'
   readonly connections: number
   /** Between an answer and the next request of the same connection; 0 for as fast as possible. */

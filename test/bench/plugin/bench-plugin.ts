@@ -81,7 +81,9 @@ const threadCpuMs = (): number => {
   return (user + system) / 1000
 }
 
-/** The CPU time of this thread between two turns of the event loop: it does not count what other processes took from it. */
+/**
+ * The CPU time of this thread between two turns of the event loop: it does not count what other processes took from it.
+ */
 const cpu = { last: 0, max: 0, timer: undefined as NodeJS.Timeout | undefined }
 const lookAtCpu = (): void => {
   const now = threadCpuMs()
@@ -136,7 +138,11 @@ const makeClosing = (close: CloseMonth, ownCall: ReturnType<typeof makeOwnCall>)
       count += 1
       let failure = ''
       try {
-        const closed = await close(ownCall('bench.close', new AbortController().signal), { ownerId: benchOwner, month: benchMonth, as: count % 2 === 1 ? 'final' : 'reopen' })
+        const closed = await close(ownCall('bench.close', new AbortController().signal), {
+          ownerId: benchOwner,
+          month: benchMonth,
+          as: count % 2 === 1 ? 'final' : 'reopen',
+        })
         if (isLeft(closed)) failure = closed.left.message
       } catch (error) {
         failure = String(error)

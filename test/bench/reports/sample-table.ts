@@ -21,6 +21,10 @@ export interface ReportFigures {
 
 export const printFigures = (bytes: number): void => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
-  const figures: ReportFigures = { cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakMegabytes: maxRSS / 1024, bytes }
+  const figures: ReportFigures = {
+    cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
+    peakMegabytes: maxRSS / 1024,
+    bytes,
+  }
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }

@@ -18,9 +18,18 @@ for await (const piece of renderer.render(
     revision: 1,
     status: 'final',
     generatedAt: new Date('2026-07-04T00:30:00Z'),
-    sections: [{ title: 'Databases', summary: { columns: [], rows: [], subtotals: [], totals: [], footnote: '' }, figures: [], charts: [], tables: [{ title: 'Objects', columns, rows: rows(), totals: undefined, note: '' }] }],
+    sections: [
+      {
+        title: 'Databases',
+        summary: { columns: [], rows: [], subtotals: [], totals: [], footnote: '' },
+        figures: [],
+        charts: [],
+        tables: [{ title: 'Objects', columns, rows: rows(), totals: undefined, note: '' }],
+      },
+    ],
   },
   new AbortController().signal,
-)) bytes += piece.length
+))
+  bytes += piece.length
 await renderer.close()
 printFigures(bytes)

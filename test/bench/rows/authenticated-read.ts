@@ -61,7 +61,11 @@ export const userOnSqlite: MeasureRow = async ({ lab, bench }) => {
 
 /** Row 3. */
 export const manyConnections: MeasureRow = async (input) => {
-  const { ours, twin } = await compare(input.bench, 'GET /user on MariaDB, 500 connections', await onMariaDb(input, 500))
+  const { ours, twin } = await compare(
+    input.bench,
+    'GET /user on MariaDB, 500 connections',
+    await onMariaDb(input, 500),
+  )
   return [
     {
       row: '3',

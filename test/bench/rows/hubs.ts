@@ -40,10 +40,24 @@ const wholeSet = 'everything'
 
 const fill = async (client: KubeClient): Promise<void> => {
   await fillHub(client, { prefix: '', ...sizes })
-  await client.create(managedClusterSets, { metadata: { name: wholeSet }, spec: { clusterSelector: { selectorType: 'LabelSelector', labelSelector: {} } } })
-  const features = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`feature-${index + 1}`, { featureSet: `features-${Math.floor(index / 10) + 1}`, chart: { name: `feature-${index + 1}`, version: '2026.7.1', sourceRef: { name: 'charts' } } }]))
+  await client.create(managedClusterSets, {
+    metadata: { name: wholeSet },
+    spec: { clusterSelector: { selectorType: 'LabelSelector', labelSelector: {} } },
+  })
+  const features = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [
+      `feature-${index + 1}`,
+      {
+        featureSet: `features-${Math.floor(index / 10) + 1}`,
+        chart: { name: `feature-${index + 1}`, version: '2026.7.1', sourceRef: { name: 'charts' } },
+      },
+    ]),
+  )
   await client.call('POST', '/apis/profile.k8s.appscode.com/v1alpha1/managedclustersetprofiles', {
-    apiVersion: 'profile.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterSetProfile', metadata: { name: wholeSet }, spec: { namespaces: [], features },
+    apiVersion: 'profile.k8s.appscode.com/v1alpha1',
+    kind: 'ManagedClusterSetProfile',
+    metadata: { name: wholeSet },
+    spec: { namespaces: [], features },
   })
 }
 
@@ -61,7 +75,10 @@ const compared: readonly Compared[] = [
     row: '21a',
     what: `clustersets, ${sizes.clusters} clusters in ${sizes.sets} sets`,
     route: 'clustersets',
-    lists: ['cluster.open-cluster-management.io/v1beta2/managedclustersets', 'cluster.open-cluster-management.io/v1/managedclusters'],
+    lists: [
+      'cluster.open-cluster-management.io/v1beta2/managedclustersets',
+      'cluster.open-cluster-management.io/v1/managedclusters',
+    ],
   },
   {
     row: '21b',
@@ -83,7 +100,10 @@ const makeRawLists = (hub: ControlPlane): ((lists: readonly string[]) => Promise
     let after = ''
     do {
       const url = `${hub.url}/apis/${path}?limit=500${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
-      const answer = await request(url, { dispatcher, headers: { authorization: `Bearer ${hub.tokenFor('admin')}`, accept: 'application/json' } })
+      const answer = await request(url, {
+        dispatcher,
+        headers: { authorization: `Bearer ${hub.tokenFor('admin')}`, accept: 'application/json' },
+      })
       const page = (await answer.body.json()) as { readonly metadata: { readonly continue?: string } }
       if (answer.statusCode !== 200) throw new Error(`${path} was answered ${answer.statusCode}`)
       after = page.metadata.continue ?? ''
@@ -97,9 +117,15 @@ interface Asked {
   readonly user: BenchUser
 }
 
-const get = async ({ service, user }: Asked, path: string): Promise<unknown> => callApi(service, path, { authorization: `Bearer ${user.token}` })
+const get = async ({ service, user }: Asked, path: string): Promise<unknown> =>
+  callApi(service, path, { authorization: `Bearer ${user.token}` })
 
-const compareLists = async (input: RowInput, asked: Asked, hub: ControlPlane, { row, what, route, lists }: Compared): Promise<readonly BenchLine[]> => {
+const compareLists = async (
+  input: RowInput,
+  asked: Asked,
+  hub: ControlPlane,
+  { row, what, route, lists }: Compared,
+): Promise<readonly BenchLine[]> => {
   const { bench, run } = input
   const rounds = run.quick ? 7 : 21
   const rawLists = makeRawLists(hub)
@@ -134,7 +160,14 @@ const compareLists = async (input: RowInput, asked: Asked, hub: ControlPlane, { 
       note: `${shown(times.ours)} over HTTP, the lists ${shown(times.raw)}`,
     },
     {
-      row, what: 'event loop held by it, in CPU time', ours: {}, against: '-', value: median(times.stillCpuMs), bestValue: best(times.stillCpuMs, 'less'), unit: ' ms', bar: bars.hubStillness,
+      row,
+      what: 'event loop held by it, in CPU time',
+      ours: {},
+      against: '-',
+      value: median(times.stillCpuMs),
+      bestValue: best(times.stillCpuMs, 'less'),
+      unit: ' ms',
+      bar: bars.hubStillness,
       note: `at most ${Math.max(...times.stillCpuMs).toFixed(0)} ms in ${rounds} rounds; by the clock, which counts other processes, ${shown(times.stillMs)}`,
     },
   ]
@@ -160,8 +193,23 @@ export const hubLists: MeasureRow = (input) =>
 
 const [hubs, silentHubs] = [20, 3]
 
-const oneLine = (row: string, what: string, values: readonly number[], unit: string, bar: Bar, note: string): BenchLine => ({
-  row, what, ours: {}, against: '-', value: median(values), bestValue: best(values, 'less'), unit, bar, note,
+const oneLine = (
+  row: string,
+  what: string,
+  values: readonly number[],
+  unit: string,
+  bar: Bar,
+  note: string,
+): BenchLine => ({
+  row,
+  what,
+  ours: {},
+  against: '-',
+  value: median(values),
+  bestValue: best(values, 'less'),
+  unit,
+  bar,
+  note,
 })
 
 /** Row 22: hubs that hang do not delay the list of hubs beyond the time that each of them has. */
@@ -169,27 +217,59 @@ export const silentHubsInList: MeasureRow = async ({ lab, bench, run }) => {
   const folder = join(lab.folder, 'stub-hubs')
   await mkdir(folder)
   const certificate = await makeStubCertificate(folder)
-  const server = await lab.twin('upstream/stub-hubs.ts', { certificate: certificate.certificatePath, key: certificate.keyPath, hubs, silent: silentHubs })
+  const server = await lab.twin('upstream/stub-hubs.ts', {
+    certificate: certificate.certificatePath,
+    key: certificate.keyPath,
+    hubs,
+    silent: silentHubs,
+  })
   const service = await lab.service({ name: 'service of twenty hubs' })
   const user = await makeUser(service, 'bench-ada')
   bench.progress.doing(`importing ${hubs} hubs`)
   for (let index = 0; index < hubs; index += 1) {
-    const cluster = { server: `https://127.0.0.1:${server.port}/hub-${index}`, 'certificate-authority-data': Buffer.from(certificate.pem).toString('base64') }
-    await importCluster(service, user, `hub-${index}`, stringify({
-      apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'hub', cluster }], users: [{ name: 'hub', user: { token: 'any' } }],
-      contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }], 'current-context': 'hub',
-    }))
+    const cluster = {
+      server: `https://127.0.0.1:${server.port}/hub-${index}`,
+      'certificate-authority-data': Buffer.from(certificate.pem).toString('base64'),
+    }
+    await importCluster(
+      service,
+      user,
+      `hub-${index}`,
+      stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        clusters: [{ name: 'hub', cluster }],
+        users: [{ name: 'hub', user: { token: 'any' } }],
+        contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],
+        'current-context': 'hub',
+      }),
+    )
   }
   const times: number[] = []
   for (let round = 0; round < (run.quick ? 2 : 4); round += 1) {
     const from = performance.now()
-    const listed = (await get({ service, user }, `/clusters/${user.login}/hubs`)) as readonly { readonly name: string; readonly spokeClusters: number }[]
+    const listed = (await get({ service, user }, `/clusters/${user.login}/hubs`)) as readonly {
+      readonly name: string
+      readonly spokeClusters: number
+    }[]
     times.push((performance.now() - from) / 1000)
-    const counted = listed.filter(({ name, spokeClusters }) => spokeClusters === Number(name.slice('hub-'.length)) + 7).length
-    if (listed.length !== hubs || counted !== hubs - silentHubs) throw new Error(`${listed.length} hubs were listed, ${counted} of them with their counts`)
+    const counted = listed.filter(
+      ({ name, spokeClusters }) => spokeClusters === Number(name.slice('hub-'.length)) + 7,
+    ).length
+    if (listed.length !== hubs || counted !== hubs - silentHubs)
+      throw new Error(`${listed.length} hubs were listed, ${counted} of them with their counts`)
   }
   await service.stop()
-  return [oneLine('22', `hubs, ${hubs} of which ${silentHubs} hang`, times, ' s', bars.hubsInTime, 'the others are listed with their counts in every answer')]
+  return [
+    oneLine(
+      '22',
+      `hubs, ${hubs} of which ${silentHubs} hang`,
+      times,
+      ' s',
+      bars.hubsInTime,
+      'the others are listed with their counts in every answer',
+    ),
+  ]
 }
 
 const spokes = 100
@@ -207,13 +287,36 @@ export const acceptSpokes: MeasureRow = (input) =>
       const names = Array.from({ length: spokes }, (_, index) => `spoke-${index}`)
       for (const name of names) await hub.agent(name)
       const before = residentMegabytes(service.pid)
-      const seconds = (await timed(() => callApi(service, `/clusters/${user.login}/hub/accept-spoke`, { authorization: `Bearer ${user.token}`, body: { clusters: names } }))) / 1000
+      const seconds =
+        (await timed(() =>
+          callApi(service, `/clusters/${user.login}/hub/accept-spoke`, {
+            authorization: `Bearer ${user.token}`,
+            body: { clusters: names },
+          }),
+        )) / 1000
       const megabytes = residentMegabytes(service.pid, 'at most') - before
-      const left = (await get({ service, user }, `/clusters/${user.login}/hub/not-accepted-clusters`)) as readonly unknown[]
+      const left = (await get(
+        { service, user },
+        `/clusters/${user.login}/hub/not-accepted-clusters`,
+      )) as readonly unknown[]
       if (left.length > 0) throw new Error(`${left.length} spokes were not accepted`)
       return [
-        oneLine('23', `accept ${spokes} spokes`, [seconds], ' s', bars.acceptInTime, '8 at a time; the hub is a kube-apiserver of its own, with its controllers and the agents beside the bench'),
-        oneLine('23', 'memory that it takes', [megabytes], ' MB', bars.acceptMegabytes, 'of the process, at most, over what it had before'),
+        oneLine(
+          '23',
+          `accept ${spokes} spokes`,
+          [seconds],
+          ' s',
+          bars.acceptInTime,
+          '8 at a time; the hub is a kube-apiserver of its own, with its controllers and the agents beside the bench',
+        ),
+        oneLine(
+          '23',
+          'memory that it takes',
+          [megabytes],
+          ' MB',
+          bars.acceptMegabytes,
+          'of the process, at most, over what it had before',
+        ),
       ]
     } finally {
       await hub.stop()

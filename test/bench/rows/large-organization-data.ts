@@ -14,12 +14,14 @@ export const dataSizes: Readonly<Record<'full' | 'small', DataSize>> = {
 }
 
 const firstUser = 1_000_000
-export const firstOrganization = 10_000
+const firstOrganization = 10_000
 const teamsInEach = 10
 const rolesInEach = 4
 const at = Date.UTC(2026, 10, 21)
 
-/** One table's rows as a select over the numbers 0..count-1 (`n`); nothing is left to chance, so every run has the same. */
+/**
+ * One table's rows as a select over the numbers 0..count-1 (`n`); nothing is left to chance, so every run has the same.
+ */
 interface Filling {
   readonly what: string
   readonly into: string
@@ -47,7 +49,12 @@ const people = ({ users, organizations }: DataSize): readonly Filling[] => [
     count: organizations,
     select: `${firstOrganization} + n, 'organization', concat('org-', n), concat('org-', n), ${at}`,
   },
-  { what: 'organizations', into: 'organizations (id, created_at)', count: organizations, select: `${firstOrganization} + n, ${at}` },
+  {
+    what: 'organizations',
+    into: 'organizations (id, created_at)',
+    count: organizations,
+    select: `${firstOrganization} + n, ${at}`,
+  },
   {
     what: 'organization members',
     into: 'org_members (org_id, user_id, created_at)',
@@ -104,7 +111,10 @@ const rights = ({ users, objects, organizations }: DataSize): readonly Filling[]
 
 const rowsInAPiece = 20_000
 
-/** Fills a migrated MariaDB. Whole pieces are made inside the server, which spares sending some hundred megabytes of text. */
+/**
+ * Fills a migrated MariaDB. Whole pieces are made inside the server, which spares sending some hundred megabytes of
+ * text.
+ */
 export async function fillLargeData(url: string, size: DataSize, progress: Progress): Promise<void> {
   await withMariaDb(url, async (run) => {
     // The rows are right by construction; checking each of a million of them against other tables doubles the time.
@@ -114,20 +124,31 @@ export async function fillLargeData(url: string, size: DataSize, progress: Progr
       progress.doing(`making ${count} ${what}`)
       for (let from = 0; from < count; from += rowsInAPiece) {
         const to = Math.min(count, from + rowsInAPiece) - 1
-        await run(`insert into ${into} select ${select} from (select cast(seq as signed) as n from seq_${from}_to_${to}) as numbers`)
+        await run(
+          `insert into ${into} select ${select} from (select cast(seq as signed) as n from seq_${from}_to_${to}) as numbers`,
+        )
       }
     }
-    await run('analyze table accounts, users, organizations, org_members, teams, team_members, roles, role_permissions, team_roles, clusters, object_grants')
+    await run(
+      'analyze table accounts, users, organizations, org_members, teams, team_members, roles, role_permissions, team_roles, clusters, object_grants',
+    )
   })
 }
 
 /** Makes a user of the service a member of an organization and of three of its teams, as the others are. */
 export async function enrol(url: string, userId: number, organization: number): Promise<void> {
   await withMariaDb(url, async (run) => {
-    await run('insert into org_members (org_id, user_id, created_at) values (?, ?, ?)', [firstOrganization + organization, userId, at])
+    await run('insert into org_members (org_id, user_id, created_at) values (?, ?, ?)', [
+      firstOrganization + organization,
+      userId,
+      at,
+    ])
     for (const team of [0, 3, 6]) {
       await run('insert into team_members (team_id, user_id, org_id, created_at) values (?, ?, ?, ?)', [
-        organization * teamsInEach + team + 1, userId, firstOrganization + organization, at,
+        organization * teamsInEach + team + 1,
+        userId,
+        firstOrganization + organization,
+        at,
       ])
     }
   })

@@ -34,13 +34,34 @@ export const permissionBatch: MeasureRow = async ({ lab, bench, run }) => {
   await enrol(databaseUrl, user.id, organization)
   const pick = picker(size)
   const org = `org=org-${organization}`
-  const singles = Array.from({ length: differentRequests }, () => `/authz/objects/cluster/${pick()}/allowed-permissions?${org}`)
-  const batches = Array.from({ length: differentRequests }, () => Array.from({ length: batch }, () => ({ objectType: 'cluster', objectID: pick() })))
+  const singles = Array.from(
+    { length: differentRequests },
+    () => `/authz/objects/cluster/${pick()}/allowed-permissions?${org}`,
+  )
+  const batches = Array.from({ length: differentRequests }, () =>
+    Array.from({ length: batch }, () => ({ objectType: 'cluster', objectID: pick() })),
+  )
   const held = await answered(service, user.token, org, batches[0] ?? [])
   const path = `/api/v1/authz/objects/allowed-permissions?${org}`
   const { ours, twin } = await compare(bench, `permission questions, ${size.objects} objects, 1 connection`, {
-    ours: { target: loadOn('batch', service.port, batches.map((body) => postRequest(path, user.token, body)), 1), pid: service.pid },
-    twin: { target: loadOn('single', service.port, singles.map((single) => getRequest(`/api/v1${single}`, user.token)), 1), pid: service.pid },
+    ours: {
+      target: loadOn(
+        'batch',
+        service.port,
+        batches.map((body) => postRequest(path, user.token, body)),
+        1,
+      ),
+      pid: service.pid,
+    },
+    twin: {
+      target: loadOn(
+        'single',
+        service.port,
+        singles.map((single) => getRequest(`/api/v1${single}`, user.token)),
+        1,
+      ),
+      pid: service.pid,
+    },
   })
   await service.stop()
   return [
@@ -62,11 +83,22 @@ export const permissionBatch: MeasureRow = async ({ lab, bench, run }) => {
 }
 
 /** How many of a batch have relations: a figure for empty answers would mean nothing. */
-const answered = async (service: { readonly baseUrl: string }, token: string, org: string, body: unknown): Promise<number> => {
-  const answers = (await callApi(service, `/authz/objects/allowed-permissions?${org}`, { authorization: `Bearer ${token}`, body })) as {
+const answered = async (
+  service: { readonly baseUrl: string },
+  token: string,
+  org: string,
+  body: unknown,
+): Promise<number> => {
+  const answers = (await callApi(service, `/authz/objects/allowed-permissions?${org}`, {
+    authorization: `Bearer ${token}`,
+    body,
+  })) as {
     readonly allowedPermissions: readonly string[]
   }[]
   const count = answers.filter((answer) => answer.allowedPermissions.length > 0).length
-  if (count === 0) throw new Error('no question of the batch was answered with a relation: the data are not what the bench takes them for')
+  if (count === 0)
+    throw new Error(
+      'no question of the batch was answered with a relation: the data are not what the bench takes them for',
+    )
   return count
 }

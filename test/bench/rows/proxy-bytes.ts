@@ -11,7 +11,12 @@ import { note, type MeasureRow, type RowInput } from './row.ts'
 const configMap = (name: string): string => `/api/v1/namespaces/default/configmaps/${name}`
 
 /** The same object through the service and through both bare proxies. */
-const throughAll = async ({ lab, bench }: RowInput, what: string, name: string, connections: number): Promise<Record<'ours' | 'pipe' | 'dispatch', Series>> => {
+const throughAll = async (
+  { lab, bench }: RowInput,
+  what: string,
+  name: string,
+  connections: number,
+): Promise<Record<'ours' | 'pipe' | 'dispatch', Series>> => {
   const { service, user, prefix } = await lab.proxied()
   const cluster = await lab.stubCluster()
   const settings = { upstreamPort: cluster.process.port, ca: cluster.ca, token: cluster.token }
@@ -19,7 +24,10 @@ const throughAll = async ({ lab, bench }: RowInput, what: string, name: string, 
   const dispatch = await lab.twin('twins/dispatch-proxy-twin.ts', settings)
   const direct = getRequest(configMap(name))
   return compare(bench, what, {
-    ours: { target: loadOn(`service ${name}`, service.port, getRequest(prefix + configMap(name), user.token), connections), pid: service.pid },
+    ours: {
+      target: loadOn(`service ${name}`, service.port, getRequest(prefix + configMap(name), user.token), connections),
+      pid: service.pid,
+    },
     pipe: { target: loadOn(`pipe ${name}`, pipe.port, direct, connections), pid: pipe.pid },
     dispatch: { target: loadOn(`dispatch ${name}`, dispatch.port, direct, connections), pid: dispatch.pid },
   })
@@ -73,9 +81,12 @@ const memoryWithSlowClients = async ({ lab, bench }: RowInput): Promise<BenchLin
   const prefix = await importCluster(service, user, 'stub', (await lab.stubCluster()).kubeconfig)
   bench.progress.doing(`${slowClients} clients read 512 MB each, slowly`)
   const before = residentMegabytes(service.pid)
-  const sockets = Array.from({ length: slowClients }, () => readSlowly(service.port, getRequest(prefix + configMap('huge'), user.token)))
+  const sockets = Array.from({ length: slowClients }, () =>
+    readSlowly(service.port, getRequest(prefix + configMap('huge'), user.token)),
+  )
   let peak = 0
-  for (const until = performance.now() + 4000; performance.now() < until; await sleep(50)) peak = Math.max(peak, residentMegabytes(service.pid))
+  for (const until = performance.now() + 4000; performance.now() < until; await sleep(50))
+    peak = Math.max(peak, residentMegabytes(service.pid))
   for (const socket of sockets) socket.destroy()
   await service.stop()
   return {

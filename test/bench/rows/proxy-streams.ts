@@ -17,8 +17,14 @@ export const watch: MeasureRow = async (input) => {
   const { service, user, prefix } = await lab.proxied()
   const cluster = await lab.stubCluster()
   const { ours, twin } = await compare(bench, 'watches of 2 000 events, 8 connections', {
-    ours: { target: loadOn('watch through the service', service.port, getRequest(prefix + watchPath, user.token), 8), pid: service.pid },
-    twin: { target: loadOn('watch direct', cluster.process.port, getRequest(watchPath, cluster.token), 8, { ca: cluster.ca }), pid: cluster.process.pid },
+    ours: {
+      target: loadOn('watch through the service', service.port, getRequest(prefix + watchPath, user.token), 8),
+      pid: service.pid,
+    },
+    twin: {
+      target: loadOn('watch direct', cluster.process.port, getRequest(watchPath, cluster.token), 8, { ca: cluster.ca }),
+      pid: cluster.process.pid,
+    },
   })
   return [
     {
@@ -44,7 +50,9 @@ const watchAbort = async ({ lab, bench }: RowInput): Promise<BenchLine> => {
   bench.progress.doing('clients leave their watches')
   const milliseconds: number[] = []
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const socket = connect({ host: '127.0.0.1', port: service.port }, () => socket.write(getRequest(prefix + endlessPath, user.token)))
+    const socket = connect({ host: '127.0.0.1', port: service.port }, () =>
+      socket.write(getRequest(prefix + endlessPath, user.token)),
+    )
     await new Promise((resolve, reject) => socket.once('data', resolve).once('error', reject))
     await sleep(150)
     const closed = new Promise<void>((resolve) => upstream.child.once('message', () => resolve()))
@@ -63,7 +71,9 @@ const watchAbort = async ({ lab, bench }: RowInput): Promise<BenchLine> => {
     bestValue: median(milliseconds),
     unit: ' ms',
     bar: bars.watchAbort,
-    note: Number.isFinite(slowest) ? `the slowest of ${attempts}; beside it their median` : 'at least one was still open after 5 s',
+    note: Number.isFinite(slowest)
+      ? `the slowest of ${attempts}; beside it their median`
+      : 'at least one was still open after 5 s',
   }
 }
 
@@ -73,10 +83,22 @@ export const exec: MeasureRow = async ({ lab, bench }) => {
   const cluster = await lab.stubCluster()
   const splice = await lab.twin('twins/splice-twin.ts', { upstreamPort: cluster.process.port, ca: cluster.ca })
   const { ours, twin } = await compare(bench, 'exec tunnel, 2 connections', {
-    ours: { target: loadOn('exec through the service', service.port, upgradeRequest(prefix + execPath, user.token), 2, { kind: 'stream' }), pid: service.pid },
-    twin: { target: loadOn('exec through the splice', splice.port, upgradeRequest(execPath, cluster.token), 2, { kind: 'stream' }), pid: splice.pid },
+    ours: {
+      target: loadOn('exec through the service', service.port, upgradeRequest(prefix + execPath, user.token), 2, {
+        kind: 'stream',
+      }),
+      pid: service.pid,
+    },
+    twin: {
+      target: loadOn('exec through the splice', splice.port, upgradeRequest(execPath, cluster.token), 2, {
+        kind: 'stream',
+      }),
+      pid: splice.pid,
+    },
   })
-  const megabytes = (series: typeof ours) => ({ perSecond: (readingOf(series, { as: 'bytes' }).perSecond ?? Number.NaN) / 1e6 })
+  const megabytes = (series: typeof ours) => ({
+    perSecond: (readingOf(series, { as: 'bytes' }).perSecond ?? Number.NaN) / 1e6,
+  })
   return [
     {
       row: '8',

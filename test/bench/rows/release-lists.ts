@@ -19,13 +19,19 @@ const startCluster = async ({ lab }: RowInput, releases: number, revisions: numb
   const file = join(lab.folder, `releases-${releases}.kubeconfig`)
   await lab.twin('upstream/release-cluster.ts', { releases, revisions, kubeconfig: file })
   const kubeconfig = readFileSync(file, 'utf8')
-  const { clusters, users } = parse(kubeconfig) as { clusters: { cluster: { server: string; 'certificate-authority-data': string } }[]; users: { user: { token: string } }[] }
+  const { clusters, users } = parse(kubeconfig) as {
+    clusters: { cluster: { server: string; 'certificate-authority-data': string } }[]
+    users: { user: { token: string } }[]
+  }
   const { server = '', 'certificate-authority-data': ca = '' } = clusters[0]?.cluster ?? {}
   const dispatcher = new Agent({ connect: { ca: Buffer.from(ca, 'base64') } })
   return {
     kubeconfig,
     rewrite: async () => {
-      const answer = await request(`${server}/rewrite`, { dispatcher, headers: { authorization: `Bearer ${users[0]?.user.token}` } })
+      const answer = await request(`${server}/rewrite`, {
+        dispatcher,
+        headers: { authorization: `Bearer ${users[0]?.user.token}` },
+      })
       await answer.body.dump()
     },
   }
@@ -53,7 +59,10 @@ const measure = async (input: RowInput, releases: number, revisions: number): Pr
   const cluster = await startCluster(input, releases, revisions)
   const service = await lab.service({ name: `service for ${releases * revisions} records` })
   const user = await makeUser(service, 'bench-ada')
-  const prefix = (await importCluster(service, user, 'releases', cluster.kubeconfig)).replace(/proxy$/, 'helm/v3/releases')
+  const prefix = (await importCluster(service, user, 'releases', cluster.kubeconfig)).replace(
+    /proxy$/,
+    'helm/v3/releases',
+  )
   const cli = makeHelmCli((await findHelm((line) => bench.progress.doing(line))).helm4, cluster.kubeconfig)
   const ask = async (path: string): Promise<string> => {
     const answer = await request(`${service.baseUrl}${path}`, { headers: { authorization: `Bearer ${user.token}` } })
@@ -101,8 +110,18 @@ const linesOf = (row: string, what: string, times: Times): readonly BenchLine[] 
   })
   const shown = (values: readonly number[]): string => `${median(values).toFixed(0)} ms`
   return [
-    line('a', 'every record new', times.cold, `${shown(times.cold)} over HTTP, helm ${shown(times.helm)} with its start; the cluster is a stand-in in Node, which single reads cost more than one long list; the service's event loop stood still for at most ${Math.max(...times.stillMs).toFixed(0)} ms (median ${shown(times.stillMs)})`),
-    line('b', 'asked again', times.warm, `${shown(times.warm)} over HTTP: the records are listed again as the caller, their contents are cached`),
+    line(
+      'a',
+      'every record new',
+      times.cold,
+      `${shown(times.cold)} over HTTP, helm ${shown(times.helm)} with its start; the cluster is a stand-in in Node, which single reads cost more than one long list; the service's event loop stood still for at most ${Math.max(...times.stillMs).toFixed(0)} ms (median ${shown(times.stillMs)})`,
+    ),
+    line(
+      'b',
+      'asked again',
+      times.warm,
+      `${shown(times.warm)} over HTTP: the records are listed again as the caller, their contents are cached`,
+    ),
   ]
 }
 

@@ -21,14 +21,21 @@ interface Counted {
   ask(): Promise<unknown>
 }
 
-/** Row 4: what MariaDB itself counts over some hundred requests, one after the other, less what it counts without them. */
+/**
+ * Row 4: what MariaDB itself counts over some hundred requests, one after the other, less what it counts without them.
+ */
 export const roundTrips: MeasureRow = async ({ lab, bench }) => {
   const { service, user } = await lab.onMariaDb()
   const server = await lab.mariaDb()
   const authorization = `Bearer ${user.token}`
   bench.progress.doing(`counting statements over ${requests} requests of two kinds`)
   const kinds: readonly Counted[] = [
-    { row: '4a', what: 'SQL per authenticated read (GET /user)', bar: bars.queriesRead, ask: () => callApi(service, '/user', { authorization }) },
+    {
+      row: '4a',
+      what: 'SQL per authenticated read (GET /user)',
+      bar: bars.queriesRead,
+      ask: () => callApi(service, '/user', { authorization }),
+    },
     {
       row: '4b',
       what: 'SQL with object permission (GET /authz/roles)',
@@ -43,7 +50,16 @@ export const roundTrips: MeasureRow = async ({ lab, bench }) => {
     for (const kind of kinds) {
       for (let i = 0; i < 20; i += 1) await kind.ask()
       const value = await countOf(run, kind)
-      lines.push({ row: kind.row, what: kind.what, ours: {}, against: '-', value, unit: '', bar: kind.bar, ...note(kind.note) })
+      lines.push({
+        row: kind.row,
+        what: kind.what,
+        ours: {},
+        against: '-',
+        value,
+        unit: '',
+        bar: kind.bar,
+        ...note(kind.note),
+      })
     }
     return lines
   })

@@ -5,14 +5,18 @@ import { ratio, median } from '../statistics.ts'
 import { getRequest, loadOn, postRequest } from '../requests.ts'
 import type { MeasureRow } from './row.ts'
 
-/** Some hundred requests a second: the server has time to spare, so that what is measured is waiting, not saturation. */
+/**
+ * Some hundred requests a second: the server has time to spare, so that what is measured is waiting, not saturation.
+ */
 const connections = 4
 const pauseMilliseconds = 5
 
 /** Row 15: eight people sign in without end, and others go on asking. */
 export const signInStorm: MeasureRow = async ({ lab, bench, run }) => {
   const { service, user } = await lab.onSqlite()
-  const calm = loadOn('others', service.port, getRequest('/api/v1/user', user.token), connections, { pauseMilliseconds })
+  const calm = loadOn('others', service.port, getRequest('/api/v1/user', user.token), connections, {
+    pauseMilliseconds,
+  })
   const stormy = await Promise.all(
     Array.from({ length: 8 }, async (_, index) => {
       const person = await makeUser(service, `storm-${index}`)
@@ -32,7 +36,10 @@ export const signInStorm: MeasureRow = async ({ lab, bench, run }) => {
     for (let round = 0; round < rounds; round += 1) {
       bench.progress.round(round + 1, rounds)
       idle.push((await bench.generator.slice(calm, seconds)).p99)
-      const [others, ...signed] = await Promise.all([bench.generator.slice(calm, seconds), ...stormy.map((target) => storm.slice(target, seconds))])
+      const [others, ...signed] = await Promise.all([
+        bench.generator.slice(calm, seconds),
+        ...stormy.map((target) => storm.slice(target, seconds)),
+      ])
       during.push(others.p99)
       signIns += signed.reduce((sum, each) => sum + each.answersInAll, 0)
       const failed = signed.find((each) => each.errors > 0)

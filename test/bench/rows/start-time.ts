@@ -12,7 +12,12 @@ import type { MeasureRow, RowInput } from './row.ts'
 const startOnce = async (folder: string, dataDir: string): Promise<number> => {
   const port = await reservedPort()
   const startedAt = performance.now()
-  const starting = startBenchService({ name: 'service that starts', folder, dataDir, settings: { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_PLUGINS: '' } })
+  const starting = startBenchService({
+    name: 'service that starts',
+    folder,
+    dataDir,
+    settings: { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_PLUGINS: '' },
+  })
   let seconds: number | undefined
   while (seconds === undefined) {
     if (await answers(port)) seconds = (performance.now() - startedAt) / 1000
@@ -54,5 +59,8 @@ export const startTime: MeasureRow = async ({ lab, bench, run }: RowInput) => {
     unit: ' s',
     bar: bars.start,
   })
-  return [line('18', 'start to first answer, all plugins', later), line('18 +', 'the very first start: schema, keys, admin', first)]
+  return [
+    line('18', 'start to first answer, all plugins', later),
+    line('18 +', 'the very first start: schema, keys, admin', first),
+  ]
 }

@@ -13,20 +13,34 @@ const pauseMilliseconds = 5
 const sliceSeconds = 2
 const intervals = 1e6
 
-const closingOf = async (service: BenchService): Promise<{ readonly is_running: boolean; readonly seconds: number; readonly failure: string }> =>
+const closingOf = async (
+  service: BenchService,
+): Promise<{ readonly is_running: boolean; readonly seconds: number; readonly failure: string }> =>
   (await (await fetch(`${service.baseUrl}/api/v1/bench/closing`)).json()) as Awaited<ReturnType<typeof closingOf>>
 
 /** Row 26: p50 and p99 of a GET with a token over HTTP, alone and while the same service closes a month. */
-export const besideClosing = async ({ lab, bench, run }: RowInput, kind: 'MariaDB' | 'SQLite'): Promise<readonly BenchLine[]> => {
+export const besideClosing = async (
+  { lab, bench, run }: RowInput,
+  kind: 'MariaDB' | 'SQLite',
+): Promise<readonly BenchLine[]> => {
   const databaseUrl = kind === 'MariaDB' ? await (await lab.mariaDb()).createDatabase() : undefined
   const settings = { MOORAGE_BILLING_ENABLED: 'true' }
-  const service = await lab.service(databaseUrl === undefined ? { name: 'service that closes on SQLite', settings } : { name: 'service that closes on MariaDB', databaseUrl, settings })
+  const service = await lab.service(
+    databaseUrl === undefined
+      ? { name: 'service that closes on SQLite', settings }
+      : { name: 'service that closes on MariaDB', databaseUrl, settings },
+  )
   const user = await makeUser(service, 'bench-ada')
   bench.progress.doing(`loading ${intervals} intervals into ${kind}`)
   await loadMonth(databaseUrl ?? `sqlite:${service.dataDir}/moorage.sqlite`, intervals)
-  const target = loadOn(`others on ${kind}`, service.port, getRequest('/api/v1/user', user.token), connections, { pauseMilliseconds })
+  const target = loadOn(`others on ${kind}`, service.port, getRequest('/api/v1/user', user.token), connections, {
+    pauseMilliseconds,
+  })
   const rounds = run.quick ? 1 : 3
-  bench.progress.measuring(`requests while a month of ${intervals} closes on ${kind}`, bench.pace.warmUpSeconds + rounds * 20)
+  bench.progress.measuring(
+    `requests while a month of ${intervals} closes on ${kind}`,
+    bench.pace.warmUpSeconds + rounds * 20,
+  )
   await bench.generator.slice(target, bench.pace.warmUpSeconds)
   const idle = { p50: [] as number[], p99: [] as number[] }
   const during = { p50: [] as number[], p99: [] as number[], seconds: [] as number[] }

@@ -6,7 +6,16 @@ import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { monthBounds, monthOf, secondOf } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
-import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, secondCluster, type Recorder } from '../../usage/event-world.ts'
+import {
+  addOwners,
+  clusterUid,
+  newObject,
+  otherOwner,
+  owner,
+  recorderOn,
+  secondCluster,
+  type Recorder,
+} from '../../usage/event-world.ts'
 import { bars } from '../bars.ts'
 import { cpuSeconds } from '../process-figures.ts'
 import { best, median, pairedRatio } from '../statistics.ts'
@@ -30,7 +39,10 @@ const cpuMeter = async (db: SqlDatabase): Promise<() => number> => {
   return () => cpuSeconds(process.pid) + cpuSeconds(server)
 }
 
-const onMariaDb = async <A>({ lab, bench }: RowInput, work: (db: SqlDatabase, url: string) => Promise<A>): Promise<A> => {
+const onMariaDb = async <A>(
+  { lab, bench }: RowInput,
+  work: (db: SqlDatabase, url: string) => Promise<A>,
+): Promise<A> => {
   const url = await (await lab.mariaDb()).createDatabase()
   bench.progress.doing('migrating a database')
   const db = await openDatabase(url)
@@ -49,8 +61,8 @@ const batchOf = (now: Date, count = batchSize): readonly ReportedEvent[] => {
 }
 
 /**
- * The rows of a batch, as bare inserts of a thousand rows each in one transaction write them, on a connection of its own. The UIDs are
- * given, as those of events are.
+ * The rows of a batch, as bare inserts of a thousand rows each in one transaction write them, on a connection of its
+ * own. The UIDs are given, as those of events are.
  */
 const openRawInserts = async (url: string, clusterId: number) => {
   const connection = await createConnection({ uri: url })
@@ -58,16 +70,34 @@ const openRawInserts = async (url: string, clusterId: number) => {
     const [at, month] = [secondOf(now), monthOf(secondOf(now))]
     const { to } = monthBounds(month)
     await connection.beginTransaction()
-    const objects = uids.map((uid) => [clusterId, uid, 1, 'shop', '5d0e4d9a-7c40-4c55-9d3e-0b1f6a2b9c01', `db-${uid.slice(0, 8)}`, at - 3600, null, null, Math.floor(at / 86_400), 0])
+    const objects = uids.map((uid) => [
+      clusterId,
+      uid,
+      1,
+      'shop',
+      '5d0e4d9a-7c40-4c55-9d3e-0b1f6a2b9c01',
+      `db-${uid.slice(0, 8)}`,
+      at - 3600,
+      null,
+      null,
+      Math.floor(at / 86_400),
+      0,
+    ])
     const [inserted] = await connection.query(
       'insert into usage_objects (cluster_id, object_uid, kind_id, namespace, namespace_uid, name, created_at, deleted_at, trial_ends_at, last_heard_day, sends_heartbeats) values ?',
       [objects],
     )
     const { insertId: first } = inserted as { insertId: number }
     const changes = uids.map((_, n) => [first + n, 1, 'object.created', at, 1000, 1024, 1, '', 0, now.getTime()])
-    await connection.query('insert into usage_changes (object_id, generation, type, at, milli_cpu, memory_mib, replicas, details, is_trial, received_at) values ?', [changes])
+    await connection.query(
+      'insert into usage_changes (object_id, generation, type, at, milli_cpu, memory_mib, replicas, details, is_trial, received_at) values ?',
+      [changes],
+    )
     const intervals = uids.map((_, n) => [month, clusterId, first + n, at - 3600, to, to, 1, 1000, 1024, 1, 1])
-    await connection.query('insert into usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, memory_mib, generation, replicas) values ?', [intervals])
+    await connection.query(
+      'insert into usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, memory_mib, generation, replicas) values ?',
+      [intervals],
+    )
     await connection.commit()
   }
   return { insertAll, close: () => connection.end() }
@@ -77,7 +107,12 @@ const openRawInserts = async (url: string, clusterId: number) => {
 const clusters = [owner, otherOwner].flatMap((ownerId) => [clusterUid, secondCluster].map((uid) => ({ ownerId, uid })))
 type BenchCluster = (typeof clusters)[number]
 
-const send = async (recorder: Recorder, events: readonly ReportedEvent[], { uid, ownerId }: BenchCluster, expected = 'accepted'): Promise<void> => {
+const send = async (
+  recorder: Recorder,
+  events: readonly ReportedEvent[],
+  { uid, ownerId }: BenchCluster,
+  expected = 'accepted',
+): Promise<void> => {
   const results = await recorder.send(events, uid, ownerId)
   const other = results.find((result) => result !== expected)
   if (other !== undefined) throw new Error(`not ${expected}: ${other}`)
@@ -98,7 +133,16 @@ const sendAll = (recorder: Recorder, given: readonly SenderBatches[], expected =
 const resized = (given: readonly SenderBatches[], at: Date): readonly SenderBatches[] =>
   given.map(({ cluster, batches }) => ({
     cluster,
-    batches: batches.map((events) => events.map((event) => ({ ...event, id: randomUUID(), type: 'object.resized', time: at.toISOString(), generation: 2, milliCPU: 2000 }))),
+    batches: batches.map((events) =>
+      events.map((event) => ({
+        ...event,
+        id: randomUUID(),
+        type: 'object.resized',
+        time: at.toISOString(),
+        generation: 2,
+        milliCPU: 2000,
+      })),
+    ),
   }))
 
 /** Row 29. */
@@ -116,8 +160,13 @@ export const usageBatches: MeasureRow = (input) =>
     for (let round = -warmUp; round < rounds; round += 1) {
       if (round >= 0) bench.progress.round(round + 1, rounds)
       const now = clock.now()
-      const given = clusters.map((cluster) => ({ cluster, batches: Array.from({ length: batches }, () => batchOf(now)) }))
-      const uids = clusters.map(() => Array.from({ length: batches }, () => Array.from({ length: batchSize }, () => randomUUID())))
+      const given = clusters.map((cluster) => ({
+        cluster,
+        batches: Array.from({ length: batches }, () => batchOf(now)),
+      }))
+      const uids = clusters.map(() =>
+        Array.from({ length: batches }, () => Array.from({ length: batchSize }, () => randomUUID())),
+      )
       const sides = {
         raw: () =>
           Promise.all(
@@ -149,7 +198,13 @@ export const usageBatches: MeasureRow = (input) =>
     }
     for (const connection of raw) await connection.close()
     const figure = (what: string, values: readonly number[]): BenchLine => ({
-      row: '29', what: `${what}, batches of 1,000, ${clusters.length} senders, MariaDB`, ours: { perSecond: median(values) }, against: '', value: median(values), bestValue: best(values), unit: '/s',
+      row: '29',
+      what: `${what}, batches of 1,000, ${clusters.length} senders, MariaDB`,
+      ours: { perSecond: median(values) },
+      against: '',
+      value: median(values),
+      bestValue: best(values),
+      unit: '/s',
     })
     return [
       {

@@ -21,7 +21,10 @@ interface Figures {
 }
 
 const figuresOf = async (name: 'close-month' | 'group-by-twin', ...words: readonly string[]): Promise<Figures> => {
-  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`../closing/${name}.ts`, import.meta.url)), ...words])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    fileURLToPath(new URL(`../closing/${name}.ts`, import.meta.url)),
+    ...words,
+  ])
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Figures
 }
 
@@ -33,7 +36,13 @@ const warmUpsFor = (intervals: number): number => (intervals > 1e6 ? 0 : Math.ce
 
 const shown = (intervals: number): string => `10^${Math.log10(intervals)}`
 
-const measure = async ({ bench }: RowInput, kind: 'MariaDB' | 'SQLite', url: string, intervals: number, rounds: number): Promise<readonly BenchLine[]> => {
+const measure = async (
+  { bench }: RowInput,
+  kind: 'MariaDB' | 'SQLite',
+  url: string,
+  intervals: number,
+  rounds: number,
+): Promise<readonly BenchLine[]> => {
   bench.progress.doing(`loading ${intervals} intervals into ${kind}`)
   const db = await openDatabase(url)
   await migrateUp(db)
@@ -71,7 +80,15 @@ const measure = async ({ bench }: RowInput, kind: 'MariaDB' | 'SQLite', url: str
       ...(intervals === largest ? { bar: bars.usageClose } : {}),
       note: `${closed.seconds.toFixed(1)} s; ${((closed.seconds / intervals) * 1e6).toFixed(1)} us an interval`,
     },
-    { ...line, what: `memory of closing ${what}`, value: closed.peakMegabytes, bestValue: closed.peakMegabytes, unit: ' MB', bar: bars.usageCloseMegabytes, note: `the event loop was held for ${closed.loopP99Ms.toFixed(1)} ms at p99` },
+    {
+      ...line,
+      what: `memory of closing ${what}`,
+      value: closed.peakMegabytes,
+      bestValue: closed.peakMegabytes,
+      unit: ' MB',
+      bar: bars.usageCloseMegabytes,
+      note: `the event loop was held for ${closed.loopP99Ms.toFixed(1)} ms at p99`,
+    },
   ]
 }
 

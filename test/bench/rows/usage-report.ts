@@ -25,12 +25,37 @@ export const usageReport: MeasureRow = async ({ bench, run }) => {
     twin.push(await figuresOf('pdfkit-twin'))
   }
   const cpu = (figures: readonly ReportFigures[]): readonly number[] => figures.map(({ cpuSeconds }) => cpuSeconds)
-  const memory = (figures: readonly ReportFigures[]): readonly number[] => figures.map(({ peakMegabytes }) => peakMegabytes)
+  const memory = (figures: readonly ReportFigures[]): readonly number[] =>
+    figures.map(({ peakMegabytes }) => peakMegabytes)
   const line = { row: '27', ours: {}, against: '-' } as const
   const size = `${((ours[0]?.bytes ?? 0) / 1e6).toFixed(1)} MB with tags, ${((twin[0]?.bytes ?? 0) / 1e6).toFixed(1)} MB without`
   return [
-    { ...line, what: `report of ${reportRows} rows, CPU`, against: 'pdfkit alone', value: pairedRatio(cpu(ours), cpu(twin)), bestValue: best(cpu(ours), 'less') / best(cpu(twin), 'less'), unit: 'x', bar: bars.reportCpu, note: size },
-    { ...line, what: 'CPU of it, with the start of the process', value: median(cpu(ours)), bestValue: best(cpu(ours), 'less'), unit: ' s', bar: bars.reportSeconds },
-    { ...line, what: 'memory of the process at most', value: median(memory(ours)), bestValue: best(memory(ours), 'less'), unit: ' MB', bar: bars.reportMegabytes, note: `pdfkit alone ${median(memory(twin)).toFixed(0)} MB` },
+    {
+      ...line,
+      what: `report of ${reportRows} rows, CPU`,
+      against: 'pdfkit alone',
+      value: pairedRatio(cpu(ours), cpu(twin)),
+      bestValue: best(cpu(ours), 'less') / best(cpu(twin), 'less'),
+      unit: 'x',
+      bar: bars.reportCpu,
+      note: size,
+    },
+    {
+      ...line,
+      what: 'CPU of it, with the start of the process',
+      value: median(cpu(ours)),
+      bestValue: best(cpu(ours), 'less'),
+      unit: ' s',
+      bar: bars.reportSeconds,
+    },
+    {
+      ...line,
+      what: 'memory of the process at most',
+      value: median(memory(ours)),
+      bestValue: best(memory(ours), 'less'),
+      unit: ' MB',
+      bar: bars.reportMegabytes,
+      note: `pdfkit alone ${median(memory(twin)).toFixed(0)} MB`,
+    },
   ]
 }

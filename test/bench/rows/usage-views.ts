@@ -28,14 +28,30 @@ const month = monthKey(2026, 6)
 const key: UsageViewKey = { product: 'dbProduct', view: 'objects-usage-view', viewType: 'total' }
 
 const plans: readonly ObjectPlan[] = Array.from({ length: objects }, (_, n) => ({
-  cluster: 1 + (n % 4), kind: 'Postgres', namespace: `team-${n % 20}`, name: `orders-${n}`, used: [{ day: 1, use: 'prod' as const, contractId: 7, milliCpuSeconds: BigInt(n) * 99_999_999n, mebibyteSeconds: BigInt(n) * 777_777_777n }],
+  cluster: 1 + (n % 4),
+  kind: 'Postgres',
+  namespace: `team-${n % 20}`,
+  name: `orders-${n}`,
+  used: [
+    {
+      day: 1,
+      use: 'prod' as const,
+      contractId: 7,
+      milliCpuSeconds: BigInt(n) * 99_999_999n,
+      mebibyteSeconds: BigInt(n) * 777_777_777n,
+    },
+  ],
 }))
 
 /** Reads the view as a request does; returns the bytes that are sent. */
 const reading = (views: UsageViewStore) => {
   const readView = makeReadView({ views })
-  return async (bytesOf: (pieces: AsyncIterable<string | PackedText>) => AsyncIterable<Uint8Array>): Promise<number> => {
-    const view = unwrap(await readView({} as never, { ownerId: owner, month, key, account: 'acme', revision: undefined, filter: {} }))
+  return async (
+    bytesOf: (pieces: AsyncIterable<string | PackedText>) => AsyncIterable<Uint8Array>,
+  ): Promise<number> => {
+    const view = unwrap(
+      await readView({} as never, { ownerId: owner, month, key, account: 'acme', revision: undefined, filter: {} }),
+    )
     let size = 0
     for await (const piece of bytesOf(view.json())) size += piece.length
     return size
@@ -46,7 +62,10 @@ const plainPieces = async function* (pieces: AsyncIterable<string | PackedText>)
   for await (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : await unpackBytes(piece)
 }
 
-/** Row 28: a view of one piece, for clients that accept gzip and for others, each against a select by primary key of the bytes that are sent. */
+/**
+ * Row 28: a view of one piece, for clients that accept gzip and for others, each against a select by primary key of the
+ * bytes that are sent.
+ */
 export const usageViews: MeasureRow = async ({ lab, bench }) => {
   const url = await (await lab.mariaDb()).createDatabase()
   bench.progress.doing('migrating a database')

@@ -13,7 +13,11 @@ import type { MeasureRow, RowInput } from './row.ts'
 const texts = ['0', '0123', '99999'] as const
 const asked = 200
 
-const measureOn = async ({ lab, bench, run }: RowInput, kind: 'SQLite' | 'MariaDB', databaseUrl: string): Promise<readonly BenchLine[]> => {
+const measureOn = async (
+  { lab, bench, run }: RowInput,
+  kind: 'SQLite' | 'MariaDB',
+  databaseUrl: string,
+): Promise<readonly BenchLine[]> => {
   const { users } = dataSizes[run.size]
   bench.progress.doing(`making ${users} users on ${kind}`)
   const database = await openDatabase(databaseUrl)
@@ -22,7 +26,11 @@ const measureOn = async ({ lab, bench, run }: RowInput, kind: 'SQLite' | 'MariaD
   // A service does not make a key ring for a database that is in use already.
   const first = await lab.service({ name: `service that makes the key ring for ${kind}` })
   await first.stop()
-  const service = await lab.service({ name: `service with ${users} users on ${kind}`, databaseUrl, dataDir: first.dataDir })
+  const service = await lab.service({
+    name: `service with ${users} users on ${kind}`,
+    databaseUrl,
+    dataDir: first.dataDir,
+  })
   const user = await makeUser(service, 'bench-ada')
   const lines: BenchLine[] = []
   for (const text of texts) {
@@ -30,14 +38,25 @@ const measureOn = async ({ lab, bench, run }: RowInput, kind: 'SQLite' | 'MariaD
     const times: number[] = []
     for (let n = -20; n < asked; n += 1) {
       const from = performance.now()
-      const answer = await request(`${service.baseUrl}/api/v1/users/search?q=${text}&limit=50`, { headers: { authorization: `Bearer ${user.token}` } })
+      const answer = await request(`${service.baseUrl}/api/v1/users/search?q=${text}&limit=50`, {
+        headers: { authorization: `Bearer ${user.token}` },
+      })
       await answer.body.dump()
       if (answer.statusCode !== 200) throw new Error(`the search was answered ${answer.statusCode}`)
       // The first ones compile; they are not counted.
       if (n >= 0) times.push(performance.now() - from)
     }
     const note = `median of ${asked}, one after the other; filling the index for them took ${(migratedIn / 1000).toFixed(0)} s`
-    lines.push({ row: '20', what: `search q=${text} among ${users} users, ${kind}`, ours: {}, against: '-', value: median(times), unit: ' ms', bar: bars.search, note })
+    lines.push({
+      row: '20',
+      what: `search q=${text} among ${users} users, ${kind}`,
+      ours: {},
+      against: '-',
+      value: median(times),
+      unit: ' ms',
+      bar: bars.search,
+      note,
+    })
   }
   await service.stop()
   return lines

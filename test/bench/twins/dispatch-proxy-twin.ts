@@ -10,9 +10,10 @@ const pool = new Pool(`https://127.0.0.1:${upstreamPort}`, { connect: { ca }, co
 announce(
   createServer((req, res) => {
     const handler: Dispatcher.DispatchHandler = {
-      onRequestStart: (controller) => void res.once('close', () => {
-        if (!res.writableFinished) controller.abort(new Error('left'))
-      }),
+      onRequestStart: (controller) =>
+        void res.once('close', () => {
+          if (!res.writableFinished) controller.abort(new Error('left'))
+        }),
       onResponseStart: (_controller, status, headers) => void res.writeHead(status, headers as Record<string, string>),
       onResponseData: (controller, chunk) => {
         if (res.write(chunk)) return
@@ -22,6 +23,13 @@ announce(
       onResponseEnd: () => void res.end(),
       onResponseError: () => void res.destroy(),
     }
-    pool.dispatch({ method: 'GET', path: req.url ?? '/', headers: { accept: req.headers.accept, authorization: `Bearer ${token}` } }, handler)
+    pool.dispatch(
+      {
+        method: 'GET',
+        path: req.url ?? '/',
+        headers: { accept: req.headers.accept, authorization: `Bearer ${token}` },
+      },
+      handler,
+    )
   }),
 )

@@ -16,7 +16,10 @@ announce(
       const row = error === null ? (rows[0] as UserAnswerRow | undefined) : undefined
       if (row === undefined) return void res.writeHead(error === null ? 401 : 500).end()
       const body = JSON.stringify(userAnswer(row, `http://${req.headers.host}`))
-      res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) })
+      res.writeHead(200, {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(body),
+      })
       res.end(body)
     })
   }),

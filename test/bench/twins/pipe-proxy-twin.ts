@@ -10,7 +10,14 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64, ca })
 announce(
   createServer((req, res) => {
     const sent = request(
-      { host: '127.0.0.1', port: upstreamPort, method: req.method, path: req.url, agent, headers: { accept: req.headers.accept, authorization: `Bearer ${token}` } },
+      {
+        host: '127.0.0.1',
+        port: upstreamPort,
+        method: req.method,
+        path: req.url,
+        agent,
+        headers: { accept: req.headers.accept, authorization: `Bearer ${token}` },
+      },
       (answer) => {
         res.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(res)

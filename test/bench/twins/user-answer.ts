@@ -1,4 +1,7 @@
-/** What both twins ask their database: who holds the token, and everything that the answer shows of the user, in one join. */
+/**
+ * What both twins ask their database: who holds the token, and everything that the answer shows of the user, in one
+ * join.
+ */
 export const userByTokenSql = `select u.id, a.name as login, u.full_name, e.email, u.language, u.is_admin, u.last_login_at, u.created_at,
   u.is_active, u.prohibit_login, u.restricted, u.location, u.website, u.description, u.visibility,
   (select count(*) from follows f where f.target_id = u.id) as followers_count,

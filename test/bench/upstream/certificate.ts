@@ -13,8 +13,23 @@ export async function makeStubCertificate(folder: string): Promise<StubCertifica
   const certificatePath = join(folder, 'stub.crt')
   const keyPath = join(folder, 'stub.key')
   await mustRun('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=moorage-bench',
-    '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyPath, '-out', certificatePath,
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=moorage-bench',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-keyout',
+    keyPath,
+    '-out',
+    certificatePath,
   ])
   return { certificatePath, keyPath, pem: await readFile(certificatePath, 'utf8') }
 }

@@ -9,7 +9,12 @@ import { announce, given } from '../twins/ready.ts'
 const { certificate, key } = given<{ certificate: string; key: string }>()
 
 const text = (bytes: number): string => {
-  const shell = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'bench', namespace: 'default' }, data: { text: '' } })
+  const shell = JSON.stringify({
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: 'bench', namespace: 'default' },
+    data: { text: '' },
+  })
   return `${shell.slice(0, -3)}${'moorage '.repeat(Math.ceil(bytes / 8)).slice(0, bytes - shell.length)}"}}`
 }
 const small = Buffer.from(text(2048))
@@ -20,10 +25,18 @@ const eventsOfAWatch = 2000
 
 const json = { 'content-type': 'application/json' }
 const discovery: Readonly<Record<string, unknown>> = {
-  '/api/v1/namespaces/kube-system': { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'kube-system', uid: 'beac4000-0000-4000-8000-000000000001' } },
+  '/api/v1/namespaces/kube-system': {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name: 'kube-system', uid: 'beac4000-0000-4000-8000-000000000001' },
+  },
   '/version': { major: '1', minor: '33', gitVersion: 'v1.33.0' },
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
-  '/apis/apps/v1': { kind: 'APIResourceList', groupVersion: 'apps/v1', resources: [{ name: 'deployments', kind: 'Deployment' }] },
+  '/apis/apps/v1': {
+    kind: 'APIResourceList',
+    groupVersion: 'apps/v1',
+    resources: [{ name: 'deployments', kind: 'Deployment' }],
+  },
   '/api/v1/nodes': { kind: 'NodeList', apiVersion: 'v1', metadata: {}, items: [] },
 }
 
@@ -53,8 +66,10 @@ const endlessWatch = (res: ServerResponse): void => {
 const answer = (req: IncomingMessage, res: ServerResponse): void => {
   const [path = ''] = (req.url ?? '').split('?')
   const isWatch = /[?&]watch=(?:1|true)/.test(req.url ?? '')
-  if (path.endsWith('/configmaps/small')) return void res.writeHead(200, { ...json, 'content-length': small.length }).end(small)
-  if (path.endsWith('/configmaps/large')) return void res.writeHead(200, { ...json, 'content-length': large.length }).end(large)
+  if (path.endsWith('/configmaps/small'))
+    return void res.writeHead(200, { ...json, 'content-length': small.length }).end(small)
+  if (path.endsWith('/configmaps/large'))
+    return void res.writeHead(200, { ...json, 'content-length': large.length }).end(large)
   if (path.endsWith('/configmaps/huge')) {
     res.writeHead(200, json)
     return pour(res, piece, 8192, () => res.end())
@@ -65,11 +80,18 @@ const answer = (req: IncomingMessage, res: ServerResponse): void => {
     return pour(res, event, eventsOfAWatch, () => res.end())
   }
   const found = discovery[path]
-  const body = Buffer.from(path === '/readyz' ? 'ok' : JSON.stringify(found ?? { kind: 'Status', status: 'Failure', code: 404 }))
-  res.writeHead(path === '/readyz' || found !== undefined ? 200 : 404, { ...json, 'content-length': body.length }).end(body)
+  const body = Buffer.from(
+    path === '/readyz' ? 'ok' : JSON.stringify(found ?? { kind: 'Status', status: 'Failure', code: 404 }),
+  )
+  res
+    .writeHead(path === '/readyz' || found !== undefined ? 200 : 404, { ...json, 'content-length': body.length })
+    .end(body)
 }
 
-const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key), ALPNProtocols: ['http/1.1'] }, answer)
+const server = createServer(
+  { cert: readFileSync(certificate), key: readFileSync(key), ALPNProtocols: ['http/1.1'] },
+  answer,
+)
 server.keepAliveTimeout = 120_000
 server.on('upgrade', (req: IncomingMessage, socket: Duplex) => {
   socket.on('error', () => socket.destroy())

@@ -7,7 +7,10 @@ import { deployments } from './editor-world.ts'
 const test = needing('helm', 'kubernetes')
 
 interface Deployment {
-  readonly spec: { readonly replicas: number; readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } } }
+  readonly spec: {
+    readonly replicas: number
+    readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } }
+  }
 }
 
 for (const version of ['helm3', 'helm4'] as const) {
@@ -17,7 +20,8 @@ for (const version of ['helm3', 'helm4'] as const) {
     const namespace = await bench.namespaceAtWork()
     const { client } = bench
     const metadata = { resource: deployments, release: { name: 'quay', namespace } }
-    const live = async (): Promise<Deployment | undefined> => (await bench.object(`/apis/apps/v1/namespaces/${namespace}/deployments/quay`)) as Deployment | undefined
+    const live = async (): Promise<Deployment | undefined> =>
+      (await bench.object(`/apis/apps/v1/namespaces/${namespace}/deployments/quay`)) as Deployment | undefined
 
     const options = { metadata, spec: { image: 'registry.example.com/quay:1', replicas: 1, port: 8080, expose: true } }
     const model = (await expectStatus(client.send('PUT', '/options/model', options), 200)).json
@@ -27,20 +31,36 @@ for (const version of ['helm3', 'helm4'] as const) {
 
     const loaded = await expectStatus(client.send('PUT', '/editor/model', { metadata }), 200)
     t.deepEqual(Object.keys(loaded.json.resources).toSorted(), ['appsDeployment', 'service'])
-    t.false('status' in loaded.json.resources.appsDeployment || 'managedFields' in loaded.json.resources.appsDeployment.metadata)
+    t.false(
+      'status' in loaded.json.resources.appsDeployment ||
+        'managedFields' in loaded.json.resources.appsDeployment.metadata,
+    )
     const again = await client.done('PUT', '/editor/', loaded.json)
     t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
 
     const patched = await client.done('PUT', '/editor/', {
       metadata,
-      patch: [{ op: 'replace', path: '/resources/appsDeployment/spec/replicas', value: 2 }, { op: 'replace', path: '/resources/appsDeployment/spec/template/spec/containers/0/image', value: 'registry.example.com/quay:2' }],
+      patch: [
+        { op: 'replace', path: '/resources/appsDeployment/spec/replicas', value: 2 },
+        {
+          op: 'replace',
+          path: '/resources/appsDeployment/spec/template/spec/containers/0/image',
+          value: 'registry.example.com/quay:2',
+        },
+      ],
     })
     t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
     const changed = await live()
-    t.deepEqual([changed?.spec.replicas, changed?.spec.template.spec.containers[0]?.image], [2, 'registry.example.com/quay:2'])
+    t.deepEqual(
+      [changed?.spec.replicas, changed?.spec.template.spec.containers[0]?.image],
+      [2, 'registry.example.com/quay:2'],
+    )
 
     const manifest = await expectStatus(client.send('PUT', '/editor/manifest', { metadata }), 200)
-    t.deepEqual([...manifest.text.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind).toSorted(), ['Deployment', 'Service'])
+    t.deepEqual([...manifest.text.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind).toSorted(), [
+      'Deployment',
+      'Service',
+    ])
     const removed = await client.done('DELETE', '/editor/', { metadata })
     t.is(removed.state, 'succeeded', `${removed.message} ${removed.error}`)
     t.is(await live(), undefined)

@@ -27,10 +27,16 @@ withHelm.before(async () => {
 })
 withHelm.after.always(() => world.stop())
 
-const modelOf = (name: string, data: Readonly<Record<string, string>>) => ({ ...about(configMaps, name), resources: { configMap: { data } } })
+const modelOf = (name: string, data: Readonly<Record<string, string>>) => ({
+  ...about(configMaps, name),
+  resources: { configMap: { data } },
+})
 const dataOf = (name: string): unknown => world.api.find('v1', 'ConfigMap', 'shop', name)?.['data']
 const records = (name: string): readonly string[] =>
-  world.api.all('v1', 'Secret', 'shop').filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === name).map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
+  world.api
+    .all('v1', 'Secret', 'shop')
+    .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === name)
+    .map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
 const applied = async (name: string, data: Readonly<Record<string, string>>): Promise<void> => {
   const task = await world.as(world.owner).done('PUT', '/editor', modelOf(name, data))
   if (task.state !== 'succeeded') throw new Error(`${task.message} ${task.error ?? ''}`)
@@ -48,16 +54,29 @@ withHelm.serial('a model is installed, shown, changed by a patch, and removed', 
   const shown = await expectStatus(world.put('/editor/model', about(configMaps, 'tides')), 200)
   t.deepEqual(shown.json.metadata, about(configMaps, 'tides').metadata)
   const { configMap } = shown.json.resources
-  t.deepEqual([configMap.kind, configMap.metadata.name, configMap.data], ['ConfigMap', 'tides', { high: '4.1 m above zero', low: '0.3' }])
+  t.deepEqual(
+    [configMap.kind, configMap.metadata.name, configMap.data],
+    ['ConfigMap', 'tides', { high: '4.1 m above zero', low: '0.3' }],
+  )
   t.false('managedFields' in configMap.metadata || 'missing' in shown.json)
 
-  const patch = [{ op: 'replace', path: '/resources/configMap/data/low', value: '0.5' }, { op: 'remove', path: '/resources/configMap/data/none' }, { op: 'add', path: '/resources/configMap/metadata/namespace', value: 'kube-system' }]
+  const patch = [
+    { op: 'replace', path: '/resources/configMap/data/low', value: '0.5' },
+    { op: 'remove', path: '/resources/configMap/data/none' },
+    { op: 'add', path: '/resources/configMap/metadata/namespace', value: 'kube-system' },
+  ]
   const patched = await client.done('PUT', '/editor', { ...about(configMaps, 'tides'), patch })
   t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
   t.deepEqual(dataOf('tides'), { high: '4.1 m above zero', low: '0.5' })
   t.is(world.api.find('v1', 'ConfigMap', 'kube-system', 'tides'), undefined)
 
-  const removed = await client.done('DELETE', '/editor', { group: '', version: 'v1', name: 'configmaps', releaseName: 'tides', namespace: 'shop' })
+  const removed = await client.done('DELETE', '/editor', {
+    group: '',
+    version: 'v1',
+    name: 'configmaps',
+    releaseName: 'tides',
+    namespace: 'shop',
+  })
   t.is(removed.state, 'succeeded', `${removed.message} ${removed.error}`)
   t.is(dataOf('tides'), undefined)
   t.deepEqual(records('tides'), [])
@@ -67,9 +86,16 @@ withHelm.serial('what is installed is shown as text and as files', async (t) => 
   await applied('charts', { a: '1' })
   const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'charts')), 200)
   t.is(manifest.headers['content-type'], 'text/plain; charset=utf-8')
-  t.true(manifest.text.startsWith('---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: "1"\n') || manifest.text.includes('data:\n  a: "1"\n'), manifest.text)
+  t.true(
+    manifest.text.startsWith('---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: "1"\n') ||
+      manifest.text.includes('data:\n  a: "1"\n'),
+    manifest.text,
+  )
   const files = await expectStatus(world.put('/editor/resources?format=json', about(configMaps, 'charts')), 200)
-  t.deepEqual(files.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]), [['config_map.json', 'configMap']])
+  t.deepEqual(
+    files.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]),
+    [['config_map.json', 'configMap']],
+  )
   // The object itself, not a wrapper around it.
   t.is(JSON.parse(files.json.resources[0].data).kind, 'ConfigMap')
   const yaml = await expectStatus(world.put('/editor/model?format=yaml', about(configMaps, 'charts')), 200)
@@ -78,8 +104,18 @@ withHelm.serial('what is installed is shown as text and as files', async (t) => 
 
 withHelm.serial('a failure names the object, and no other value', async (t) => {
   const message = 'ConfigMap "tide-tables" is invalid: data[depths]: Invalid value: "unfathomable": must be known'
-  const undo = world.api.rules.fail({ verb: ['create', 'patch'], resource: 'configmaps', name: 'tide-tables' }, 422, 'Invalid', message)
-  const undoCreate = world.api.rules.fail({ verb: 'create', resource: 'configmaps', namespace: 'shop' }, 422, 'Invalid', message)
+  const undo = world.api.rules.fail(
+    { verb: ['create', 'patch'], resource: 'configmaps', name: 'tide-tables' },
+    422,
+    'Invalid',
+    message,
+  )
+  const undoCreate = world.api.rules.fail(
+    { verb: 'create', resource: 'configmaps', namespace: 'shop' },
+    422,
+    'Invalid',
+    message,
+  )
   const task = await world.as(world.owner).done('PUT', '/editor', modelOf('tide-tables', { depths: 'unfathomable' }))
   undo()
   undoCreate()
@@ -105,7 +141,11 @@ withHelm.serial('three ways to say what is to be removed', async (t) => {
 
 withHelm.serial('only what the editor made is removed by it', async (t) => {
   const client = world.as(world.owner)
-  const other = await client.done('POST', '/v3/releases', { ...chartSource(world.charts, 'minimal'), releaseName: 'plain', namespace: 'shop' })
+  const other = await client.done('POST', '/v3/releases', {
+    ...chartSource(world.charts, 'minimal'),
+    releaseName: 'plain',
+    namespace: 'shop',
+  })
   t.is(other.state, 'succeeded', `${other.message} ${other.error}`)
   await applied('kept', { a: '1' })
   const refusals: readonly (readonly [object, number, string])[] = [
@@ -129,7 +169,12 @@ withHelm.serial('only what the editor made is removed by it', async (t) => {
 
 withHelm.serial('bodies that cannot be applied are refused before a task is made', async (t) => {
   await applied('firm', { a: '1' })
-  const tasks = async (): Promise<number> => Number((await expectStatus(world.service.send('GET', '/api/v1/tasks', { token: world.owner.token }), 200)).headers['x-total-count'])
+  const tasks = async (): Promise<number> =>
+    Number(
+      (await expectStatus(world.service.send('GET', '/api/v1/tasks', { token: world.owner.token }), 200)).headers[
+        'x-total-count'
+      ],
+    )
   const before = await tasks()
   const refusals: readonly (readonly [unknown, number, string])[] = [
     [{}, 422, 'ModelRefused'],
@@ -139,16 +184,25 @@ withHelm.serial('bodies that cannot be applied are refused before a task is made
     [{ ...about({ ...configMaps, name: 'sextants' }, 'firm'), resources: {} }, 422, 'EditorMissing'],
     [{ ...about(configMaps, 'firm'), patch: {} }, 422, 'InvalidBody'],
     [{ ...about(configMaps, 'firm'), patch: [{ op: 'launch', path: '/resources' }] }, 422, 'PatchRefused'],
-    [{ ...about(configMaps, 'firm'), patch: [{ op: 'replace', path: '/nowhere/at/all', value: 1 }] }, 422, 'PatchRefused'],
+    [
+      { ...about(configMaps, 'firm'), patch: [{ op: 'replace', path: '/nowhere/at/all', value: 1 }] },
+      422,
+      'PatchRefused',
+    ],
     [{ ...about(configMaps, 'firm'), patch: [{ op: 'replace', path: '', value: 7 }] }, 422, 'ModelRefused'],
-    [{ ...about(configMaps, 'firm'), patch: [{ op: 'add', path: '/resources/secret', value: { kind: 'Secret' } }] }, 422, 'ModelRefused'],
+    [
+      { ...about(configMaps, 'firm'), patch: [{ op: 'add', path: '/resources/secret', value: { kind: 'Secret' } }] },
+      422,
+      'ModelRefused',
+    ],
     [{ ...about(configMaps, 'absent'), patch: [] }, 404, 'ReleaseMissing'],
   ]
   for (const [body, status, code] of refusals) {
     const answer = await world.put('/editor', body)
     t.deepEqual([answer.status, answer.json.code], [status, code], `${JSON.stringify(body)} ${answer.text}`)
   }
-  for (const query of ['wait=perhaps', 'timeout=0', 'timeout=-5', 'timeout=1e9', 'installCRDs=2']) t.is((await world.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
+  for (const query of ['wait=perhaps', 'timeout=0', 'timeout=-5', 'timeout=1e9', 'installCRDs=2'])
+    t.is((await world.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
   const misnamed = await world.put('/editor?response-id=a.b', modelOf('firm', {}))
   t.deepEqual([misnamed.status, misnamed.json.code], [400, 'InvalidQuery'])
   t.regex(misnamed.json.message, /response-id/)
@@ -179,7 +233,14 @@ withHelm.serial('an object that the caller may not read is named, and its conten
   await applied('shy', { word: 'halyard-7731' })
   const allow = world.api.rules.forbid({ user: userOf(world.member), verb: 'get', resource: 'configmaps', name: 'shy' })
   const model = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
-  const missing = { key: 'configMap', apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'shy', reason: 'forbidden' }
+  const missing = {
+    key: 'configMap',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    namespace: 'shop',
+    name: 'shy',
+    reason: 'forbidden',
+  }
   t.deepEqual([model.json.resources, model.json.missing], [{}, [missing]])
   const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'shy'), world.member), 200)
   t.is(manifest.text, '# Not shown to you: v1 ConfigMap shop/shy\n')
@@ -197,7 +258,8 @@ withHelm.serial('an object that the caller may not read is named, and its conten
 withHelm.serial('a caller who may not read the records gets a message', async (t) => {
   await applied('sealed', { a: '1' })
   const allow = world.api.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
-  for (const path of ['/editor/model', '/editor/manifest', '/editor/resources']) t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)
+  for (const path of ['/editor/model', '/editor/manifest', '/editor/resources'])
+    t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)
   t.is((await world.as(world.member).send('DELETE', '/editor', about(configMaps, 'sealed'))).status, 403)
   allow()
   t.deepEqual(records('sealed'), ['1 deployed'])
@@ -206,11 +268,25 @@ withHelm.serial('a caller who may not read the records gets a message', async (t
 withHelm.serial('outsiders, and who may only look, change and see nothing', async (t) => {
   await applied('walled', { a: '1' })
   const before = world.api.calls.length
-  const requests: readonly (readonly [string, string])[] = [['PUT', '/editor'], ['DELETE', '/editor'], ['PUT', '/editor/model'], ['PUT', '/editor/manifest'], ['PUT', '/editor/resources']]
+  const requests: readonly (readonly [string, string])[] = [
+    ['PUT', '/editor'],
+    ['DELETE', '/editor'],
+    ['PUT', '/editor/model'],
+    ['PUT', '/editor/manifest'],
+    ['PUT', '/editor/resources'],
+  ]
   for (const [method, path] of requests) {
     t.is((await world.as(world.viewer).send(method, path, modelOf('walled', {}))).status, 403, path)
     t.is((await world.as(world.stranger).send(method, path, modelOf('walled', {}))).status, 404, path)
-    t.is((await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, { body: modelOf('walled', {}) })).status, 401, path)
+    t.is(
+      (
+        await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, {
+          body: modelOf('walled', {}),
+        })
+      ).status,
+      401,
+      path,
+    )
   }
   const reading = { ...world.owner, token: await world.service.tokenFor(world.owner.login, ['read:cluster']) }
   t.is((await world.put('/editor', modelOf('walled', {}), reading)).status, 403)
@@ -224,7 +300,12 @@ withHelm.serial("another organization's cluster of the same name has nothing of 
   const twin = await startFakeApi()
   t.teardown(() => twin.stop())
   twin.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
-  await expectStatus(importCluster(world.service.send, world.stranger.token, world.otherOrg, 'prod', twin.kubeconfig(), { impersonateUsers: true }), 200)
+  await expectStatus(
+    importCluster(world.service.send, world.stranger.token, world.otherOrg, 'prod', twin.kubeconfig(), {
+      impersonateUsers: true,
+    }),
+    200,
+  )
   const theirs = packageClient(world.service.send, world.stranger.token, `${world.otherOrg}/prod`)
   t.is((await theirs.send('PUT', '/editor/model', about(configMaps, 'ours'))).status, 404)
   t.is((await theirs.send('DELETE', '/editor', about(configMaps, 'ours'))).status, 404)
@@ -234,11 +315,36 @@ withHelm.serial("another organization's cluster of the same name has nothing of 
   t.is((await world.service.send('GET', `/api/v1/tasks/${made.id}`, { token: world.owner.token })).status, 404)
 })
 
-const editorChart = chartOf('editor', { metadata: { resource: configMaps }, resources: { configMap: { apiVersion: 'v1', kind: 'ConfigMap' } } }, { 'meta.x-helm.dev/editor': '{"group":"","version":"v1","resource":"configmaps"}' })
+const editorChart = chartOf(
+  'editor',
+  { metadata: { resource: configMaps }, resources: { configMap: { apiVersion: 'v1', kind: 'ConfigMap' } } },
+  { 'meta.x-helm.dev/editor': '{"group":"","version":"v1","resource":"configmaps"}' },
+)
 const source = { apiGroup: '', kind: 'Embed', namespace: '', name: 'editors' }
-const editor: ResourceEditor = { resource: configMaps, options: undefined, editor: { name: 'editor', version: '', source }, instanceLabelPaths: [], origin: 'built-in' }
-const ref = { namespace: 'shop', name: 'web', version: 1, status: 'deployed', objectName: 'x', uid: 'u', resourceVersion: '1' }
-const release = { name: 'web', namespace: 'shop', version: 1, info: { status: 'deployed' }, chart: {}, manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n' }
+const editor: ResourceEditor = {
+  resource: configMaps,
+  options: undefined,
+  editor: { name: 'editor', version: '', source },
+  instanceLabelPaths: [],
+  origin: 'built-in',
+}
+const ref = {
+  namespace: 'shop',
+  name: 'web',
+  version: 1,
+  status: 'deployed',
+  objectName: 'x',
+  uid: 'u',
+  resourceVersion: '1',
+}
+const release = {
+  name: 'web',
+  namespace: 'shop',
+  version: 1,
+  info: { status: 'deployed' },
+  chart: {},
+  manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n',
+}
 
 /** A cluster that hides the object, and what it was asked to do. */
 const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}) => {
@@ -247,16 +353,31 @@ const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}
     request: ({ method, target }: { method: string; target: string }) => {
       asked.push(`${method} ${target}`)
       const isList = target === '/api/v1'
-      return Promise.resolve(right({ status: isList ? 200 : 403, json: isList ? { resources: [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }] } : {}, text: '' }))
+      return Promise.resolve(
+        right({
+          status: isList ? 200 : 403,
+          json: isList ? { resources: [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }] } : {},
+          text: '',
+        }),
+      )
     },
   } as unknown as MemberCluster
-  const never = new Proxy({}, { get: (_, name) => () => { throw new Error(`helm was asked to ${String(name)}`) } })
+  const never = new Proxy(
+    {},
+    {
+      get: (_, name) => () => {
+        throw new Error(`helm was asked to ${String(name)}`)
+      },
+    },
+  )
   const deps = {
     helm: never,
     chartTexts,
     patches: fastJsonPatches,
     editorCatalog: { find: () => Promise.resolve(right(editor)) },
-    chartSource: { fetch: () => Promise.resolve(right({ chart: editorChart, ref: editor.editor, digest: '', size: 1 })) },
+    chartSource: {
+      fetch: () => Promise.resolve(right({ chart: editorChart, ref: editor.editor, digest: '', size: 1 })),
+    },
     appReleases: { find: () => Promise.resolve(right(undefined)) },
     releases: { index: () => Promise.resolve(right([ref])), read: () => Promise.resolve(right(release)) },
     driverOf: () => Promise.resolve('Secret'),
@@ -268,7 +389,12 @@ const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}
 }
 
 const runOf = (input: object, failed: (text: string) => void = () => undefined): TaskRun =>
-  ({ input: input as FreeObject, progress: { say: () => undefined, step: () => ({ say: () => undefined, done: () => undefined, failed }) }, signal: new AbortController().signal, task: { about: { revision: '1' } } }) as unknown as TaskRun
+  ({
+    input: input as FreeObject,
+    progress: { say: () => undefined, step: () => ({ say: () => undefined, done: () => undefined, failed }) },
+    signal: new AbortController().signal,
+    task: { about: { revision: '1' } },
+  }) as unknown as TaskRun
 
 const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
 
@@ -277,7 +403,11 @@ test('a right that was lost before the start ends both tasks before anything is 
   await held.minute('denied')
   const { deps, asked } = stage({ clusterTasks: held.deps.clusterTasks })
   for (const kind of [applyEditorKind(deps), deleteEditorKind(deps)]) {
-    t.deepEqual(await kind.run(held.run(input as unknown as FreeObject)), { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
+    t.deepEqual(await kind.run(held.run(input as unknown as FreeObject)), {
+      state: 'failed',
+      message: 'Nothing was changed.',
+      error: 'You may no longer connect to this cluster.',
+    })
   }
   t.deepEqual(asked, [])
 })
@@ -285,7 +415,9 @@ test('a right that was lost before the start ends both tasks before anything is 
 test('a patch is not applied once an object that it must keep is hidden', async (t) => {
   const { deps } = stage()
   const steps: string[] = []
-  const end = await applyEditorKind(deps).run(runOf({ ...input, patch: [{ op: 'add', path: '/resources/x', value: {} }] }, (text) => void steps.push(text)))
+  const end = await applyEditorKind(deps).run(
+    runOf({ ...input, patch: [{ op: 'add', path: '/resources/x', value: {} }] }, (text) => void steps.push(text)),
+  )
   t.deepEqual([end.state, end.message], ['failed', 'Nothing was changed.'])
   t.regex(end.error ?? '', /does not let you read ConfigMap web/)
   t.deepEqual(steps, ['The model could not be prepared.'])
@@ -293,7 +425,9 @@ test('a patch is not applied once an object that it must keep is hidden', async 
 
 test('a model that the editor of this moment does not take is not applied', async (t) => {
   const { deps } = stage()
-  const end = await applyEditorKind(deps).run(runOf({ ...input, model: { ...about(configMaps, 'web'), resources: { service: {} } } }))
+  const end = await applyEditorKind(deps).run(
+    runOf({ ...input, model: { ...about(configMaps, 'web'), resources: { service: {} } } }),
+  )
   t.deepEqual([end.state, end.message], ['failed', 'Nothing was changed.'])
   t.regex(end.error ?? '', /resources\.service/)
 })
@@ -308,7 +442,12 @@ const openWorld = async (t: { teardown(end: () => Promise<void>): void }) => {
   const manifest = '---\n# Source: a/b.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: tides\n'
   api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   api.put(await recordObject('Secret', { name: 'tides', namespace: 'shop', version: 1, manifest }))
-  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'tides', namespace: 'shop' }, data: { high: '4.1' } })
+  api.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'tides', namespace: 'shop' },
+    data: { high: '4.1' },
+  })
   await expectStatus(importCluster(service.send, service.adminToken, 'admin', 'prod', api.kubeconfig()), 200)
   return packageClient(service.send, service.adminToken, 'admin/prod')
 }

@@ -2,7 +2,15 @@ import { expectStatus } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartFrom, chartOf } from '../chart-archive.ts'
 import type { EditorWorld } from './editor-world.ts'
-import { about, configMaps, deployments, openEditorWorld, putEditorDefinitions, putResourceEditor, userOf } from './editor-world.ts'
+import {
+  about,
+  configMaps,
+  deployments,
+  openEditorWorld,
+  putEditorDefinitions,
+  putResourceEditor,
+  userOf,
+} from './editor-world.ts'
 
 const test = needing('helm')
 let world: EditorWorld
@@ -12,7 +20,10 @@ test.before(async () => {
 test.after.always(() => world.stop())
 
 const labels = { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/instance': 'web' }
-const webOptions = { ...about(deployments, 'web'), spec: { image: 'registry.example.com/web:1.4', replicas: 2, port: 8080, expose: true, env: { MODE: 'fast' } } }
+const webOptions = {
+  ...about(deployments, 'web'),
+  spec: { image: 'registry.example.com/web:1.4', replicas: 2, port: 8080, expose: true, env: { MODE: 'fast' } },
+}
 const deployment = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -22,11 +33,25 @@ const deployment = {
     selector: { matchLabels: labels },
     template: {
       metadata: { labels },
-      spec: { containers: [{ name: 'main', image: 'registry.example.com/web:1.4', env: [{ name: 'MODE', value: 'fast' }], ports: [{ name: 'main', containerPort: 8080 }] }] },
+      spec: {
+        containers: [
+          {
+            name: 'main',
+            image: 'registry.example.com/web:1.4',
+            env: [{ name: 'MODE', value: 'fast' }],
+            ports: [{ name: 'main', containerPort: 8080 }],
+          },
+        ],
+      },
     },
   },
 }
-const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop', labels }, spec: { selector: labels, ports: [{ name: 'main', port: 8080, targetPort: 'main' }] } }
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'shop', labels },
+  spec: { selector: labels, ports: [{ name: 'main', port: 8080, targetPort: 'main' }] },
+}
 const webModel = { ...about(deployments, 'web'), resources: { appsDeployment: deployment, service } }
 
 const serviceYaml = `apiVersion: v1
@@ -53,9 +78,14 @@ test.serial('options become a model, on a cluster without any editor of its own'
 })
 
 test.serial('a model as YAML, where that is asked for', async (t) => {
-  const answer = await expectStatus(world.put('/options/model?format=yaml', { ...about(configMaps, 'web'), spec: { data: { on: 'true', size: '3' } } }), 200)
+  const answer = await expectStatus(
+    world.put('/options/model?format=yaml', { ...about(configMaps, 'web'), spec: { data: { on: 'true', size: '3' } } }),
+    200,
+  )
   t.is(answer.headers['content-type'], 'application/yaml; charset=utf-8')
-  t.is(answer.text, `metadata:
+  t.is(
+    answer.text,
+    `metadata:
   resource:
     group: ""
     version: v1
@@ -78,11 +108,15 @@ resources:
     data:
       "on": "true"
       size: "3"
-`)
+`,
+  )
 })
 
 test.serial('the body is the whole of the values: defaults of the chart do not come in', async (t) => {
-  const { json } = await expectStatus(world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 0 } }), 200)
+  const { json } = await expectStatus(
+    world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 0 } }),
+    200,
+  )
   t.is(json.resources.appsDeployment.spec.replicas, 0)
   t.false('ports' in json.resources.appsDeployment.spec.template.spec.containers[0], 'the default port is 8080')
   t.deepEqual(Object.keys(json.resources), ['appsDeployment'])
@@ -94,23 +128,42 @@ test.serial('a model becomes a manifest', async (t) => {
   const parts = answer.text.split('---\n').slice(1)
   t.is(parts.length, 2)
   t.is(parts[0]?.trim(), `# Source: apps-deployment-editor/templates/service.yaml\n${serviceYaml}`.trim())
-  t.true(parts[1]?.startsWith('# Source: apps-deployment-editor/templates/deployment.yaml\napiVersion: apps/v1\nkind: Deployment\n'))
+  t.true(
+    parts[1]?.startsWith(
+      '# Source: apps-deployment-editor/templates/deployment.yaml\napiVersion: apps/v1\nkind: Deployment\n',
+    ),
+  )
 })
 
 test.serial('a model becomes files, by apiVersion and kind', async (t) => {
   const yaml = await expectStatus(world.put('/options/resources', webModel), 200)
   t.deepEqual(yaml.json.crds, [])
-  t.deepEqual(yaml.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]), [['deployment.yaml', 'appsDeployment'], ['service.yaml', 'service']])
+  t.deepEqual(
+    yaml.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]),
+    [
+      ['deployment.yaml', 'appsDeployment'],
+      ['service.yaml', 'service'],
+    ],
+  )
   t.is(yaml.json.resources[1].data, serviceYaml)
   const json = await expectStatus(world.put('/options/resources?format=json', webModel), 200)
-  t.deepEqual(json.json.resources.map(({ filename }: Record<string, string>) => filename), ['deployment.json', 'service.json'])
+  t.deepEqual(
+    json.json.resources.map(({ filename }: Record<string, string>) => filename),
+    ['deployment.json', 'service.json'],
+  )
   t.deepEqual(JSON.parse(json.json.resources[0].data), deployment)
 })
 
 test.serial('manifest and resources take the options too', async (t) => {
-  const [ofModel, ofOptions] = [await expectStatus(world.put('/options/manifest', webModel), 200), await expectStatus(world.put('/options/manifest', webOptions), 200)]
+  const [ofModel, ofOptions] = [
+    await expectStatus(world.put('/options/manifest', webModel), 200),
+    await expectStatus(world.put('/options/manifest', webOptions), 200),
+  ]
   t.is(ofOptions.text, ofModel.text)
-  const files = [await expectStatus(world.put('/options/resources', webModel), 200), await expectStatus(world.put('/options/resources', webOptions), 200)]
+  const files = [
+    await expectStatus(world.put('/options/resources', webModel), 200),
+    await expectStatus(world.put('/options/resources', webOptions), 200),
+  ]
   t.deepEqual(files[1]?.json, files[0]?.json)
   const wrong = await world.put('/options/manifest', { ...webOptions, spec: { replicas: 'many' } })
   t.deepEqual([wrong.status, wrong.json.code], [422, 'ValuesRefused'])
@@ -119,26 +172,59 @@ test.serial('manifest and resources take the options too', async (t) => {
 })
 
 test.serial('whole numbers beyond 2^53 pass through a preview', async (t) => {
-  const body = JSON.stringify({ ...webModel, resources: { ...webModel.resources, appsDeployment: { ...deployment, spec: { ...deployment.spec, minReadySeconds: 'WIDE' } } } }).replace('"WIDE"', '9007199254740992')
-  for (const route of ['manifest', 'resources']) t.regex((await expectStatus(world.put(`/options/${route}`, body), 200)).text, /minReadySeconds: 9(\.)?007199254740992/, route)
+  const body = JSON.stringify({
+    ...webModel,
+    resources: {
+      ...webModel.resources,
+      appsDeployment: { ...deployment, spec: { ...deployment.spec, minReadySeconds: 'WIDE' } },
+    },
+  }).replace('"WIDE"', '9007199254740992')
+  for (const route of ['manifest', 'resources'])
+    t.regex(
+      (await expectStatus(world.put(`/options/${route}`, body), 200)).text,
+      /minReadySeconds: 9(\.)?007199254740992/,
+      route,
+    )
 })
 
 test.serial('what a model says of kind, name and namespace counts for nothing', async (t) => {
-  const hostile = { ...service, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { ...service.metadata, name: 'cluster-admin', namespace: 'kube-system', labels: { ...labels, 'app.kubernetes.io/instance': 'other' } } }
-  const { json, text } = await expectStatus(world.put('/options/resources?format=json', { ...webModel, resources: { service: hostile } }), 200)
+  const hostile = {
+    ...service,
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: {
+      ...service.metadata,
+      name: 'cluster-admin',
+      namespace: 'kube-system',
+      labels: { ...labels, 'app.kubernetes.io/instance': 'other' },
+    },
+  }
+  const { json, text } = await expectStatus(
+    world.put('/options/resources?format=json', { ...webModel, resources: { service: hostile } }),
+    200,
+  )
   t.deepEqual(JSON.parse(json.resources[0].data), service)
   t.false(/ClusterRoleBinding|kube-system|cluster-admin/.test(text))
 })
 
 test.serial('a resource without version and plural is looked up in the cluster', async (t) => {
-  const { json } = await expectStatus(world.put('/options/model', { ...about({ group: 'apps', kind: 'Deployment' }, 'web'), spec: { image: 'x' } }), 200)
+  const { json } = await expectStatus(
+    world.put('/options/model', { ...about({ group: 'apps', kind: 'Deployment' }, 'web'), spec: { image: 'x' } }),
+    200,
+  )
   t.is(json.resources.appsDeployment.kind, 'Deployment')
   t.is((await world.put('/options/model', about({ kind: 'Sextant' }, 'web'))).status, 422)
 })
 
 test.serial('options that the chart does not take are refused with their places', async (t) => {
-  const answer = await expectStatus(world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 'many' } }), 422)
-  t.true(answer.json.errors.some((line: string) => line.includes('replicas')), answer.text)
+  const answer = await expectStatus(
+    world.put('/options/model', { ...about(deployments, 'web'), spec: { image: 'x', replicas: 'many' } }),
+    422,
+  )
+  t.true(
+    answer.json.errors.some((line: string) => line.includes('replicas')),
+    answer.text,
+  )
   t.is((await world.put('/options/model', { ...about(deployments, 'web'), spec: {} })).status, 422)
 })
 
@@ -151,13 +237,21 @@ test.serial('hostile bodies are refused, and nothing of them is rendered', async
     ['/options/model', { metadata: 7 }, 422],
     ['/options/model', { metadata: { resource: deployments } }, 422],
     ['/options/model', { metadata: { resource: { ...deployments, name: 7 }, release: { name: 'web' } } }, 422],
-    ['/options/model', { metadata: { resource: { ...deployments, name: '../secrets' }, release: { name: 'web' } } }, 422],
+    [
+      '/options/model',
+      { metadata: { resource: { ...deployments, name: '../secrets' }, release: { name: 'web' } } },
+      422,
+    ],
     ['/options/model', { metadata: { resource: deployments, release: { name: '--help' } } }, 422],
     ['/options/model', { metadata: { resource: deployments, release: { name: 'web', namespace: 'a/b' } } }, 422],
     ['/options/model', { metadata: { resource: deployments, release: { name: 'w'.repeat(54) } } }, 422],
     ['/options/manifest', { ...webModel, resources: [] }, 422],
     ['/options/manifest', { ...webModel, resources: { sextant: {} } }, 422],
-    ['/options/manifest', '{"metadata":{"resource":{"group":"apps","version":"v1","name":"deployments"},"release":{"name":"web"}},"resources":{"__proto__":{"kind":"Pod"}}}', 422],
+    [
+      '/options/manifest',
+      '{"metadata":{"resource":{"group":"apps","version":"v1","name":"deployments"},"release":{"name":"web"}},"resources":{"__proto__":{"kind":"Pod"}}}',
+      422,
+    ],
     ['/options/resources', { ...webModel, resources: { service: { ...service, metadata: [] } } }, 422],
     ['/options/resources', about({ ...deployments, name: 'sextants' }, 'web'), 422],
     ['/options/resources', nested(70), 400],
@@ -173,12 +267,16 @@ test.serial('hostile bodies are refused, and nothing of them is rendered', async
   t.is(changes(), before)
 })
 
-test.serial("who may not connect is refused, and the cluster sees the caller", async (t) => {
+test.serial('who may not connect is refused, and the cluster sees the caller', async (t) => {
   const before = world.api.calls.length
   for (const path of ['/options/model', '/options/manifest', '/options/resources']) {
     t.is((await world.put(path, webModel, world.viewer)).status, 403, path)
     t.is((await world.put(path, webModel, world.stranger)).status, 404, path)
-    t.is((await world.service.send('PUT', `/api/v1/clusters/${world.org}/prod/helm${path}`, { body: webModel })).status, 401, path)
+    t.is(
+      (await world.service.send('PUT', `/api/v1/clusters/${world.org}/prod/helm${path}`, { body: webModel })).status,
+      401,
+      path,
+    )
   }
   t.is(world.api.calls.length, before)
   await expectStatus(world.put('/options/manifest', webModel, world.member), 200)
@@ -191,12 +289,24 @@ test.serial("who may not connect is refused, and the cluster sees the caller", a
 test.serial("the cluster's own editor wins, and its charts come from its repository", async (t) => {
   putEditorDefinitions(world.api)
   putResourceEditor(world.api, world.charts, 'apps-v1-deployments', deployments)
-  const model = await expectStatus(world.put('/options/model', { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }), 200)
+  const model = await expectStatus(
+    world.put('/options/model', {
+      ...about(deployments, 'web'),
+      spec: { replicas: 1, image: 'berth:2', mode: 'cluster' },
+    }),
+    200,
+  )
   t.deepEqual(Object.keys(model.json.resources), ['secret_config', 'appsDeployment'])
   t.is(model.json.resources.secret_config.metadata.name, 'web-config')
   const whole = await expectStatus(world.put('/options/resources', model.json), 200)
-  t.deepEqual(whole.json.crds.map(({ filename }: Record<string, string>) => filename), ['berths.yaml'])
-  t.deepEqual(whole.json.resources.map(({ filename }: Record<string, string>) => filename), ['deployment.yaml', 'secret.yaml'])
+  t.deepEqual(
+    whole.json.crds.map(({ filename }: Record<string, string>) => filename),
+    ['berths.yaml'],
+  )
+  t.deepEqual(
+    whole.json.resources.map(({ filename }: Record<string, string>) => filename),
+    ['deployment.yaml', 'secret.yaml'],
+  )
   t.deepEqual((await expectStatus(world.put('/options/resources?skipCRDs=true', model.json), 200)).json.crds, [])
   const renamed = { ...model.json, metadata: { resource: deployments, release: { name: 'other', namespace: 'shop' } } }
   const { json } = await expectStatus(world.put('/options/resources?format=json', renamed), 200)
@@ -207,16 +317,19 @@ test.serial("the cluster's own editor wins, and its charts come from its reposit
   t.is(JSON.parse(json.resources[1].data).metadata.name, 'other-config')
 })
 
-test.serial('charts of an editor are fetched once for a person who tries things out, and for each person', async (t) => {
-  const fetched = (): number => world.charts.requests.filter((request) => request.includes('berth-')).length
-  const options = { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }
-  await expectStatus(world.put('/options/model', options), 200)
-  const before = fetched()
-  await expectStatus(world.put('/options/model', options), 200)
-  t.is(fetched(), before)
-  await expectStatus(world.put('/options/model', options, world.member), 200)
-  t.true(fetched() > before)
-})
+test.serial(
+  'charts of an editor are fetched once for a person who tries things out, and for each person',
+  async (t) => {
+    const fetched = (): number => world.charts.requests.filter((request) => request.includes('berth-')).length
+    const options = { ...about(deployments, 'web'), spec: { replicas: 1, image: 'berth:2', mode: 'cluster' } }
+    await expectStatus(world.put('/options/model', options), 200)
+    const before = fetched()
+    await expectStatus(world.put('/options/model', options), 200)
+    t.is(fetched(), before)
+    await expectStatus(world.put('/options/model', options, world.member), 200)
+    t.true(fetched() > before)
+  },
+)
 
 test.serial('a caller whom the cluster does not show its editors gets the built-in one', async (t) => {
   const allow = world.api.rules.forbid({ user: `moorage:${world.member.login}`, resource: 'resourceeditors' })
@@ -229,33 +342,94 @@ test.serial('a caller whom the cluster does not show its editors gets the built-
 })
 
 test.serial('an editor of a wrong shape, or without its chart, is reported', async (t) => {
-  world.api.put({ apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ResourceEditor', metadata: { name: 'core-v1-secrets' }, spec: { resource: 7 } })
+  world.api.put({
+    apiVersion: 'ui.k8s.appscode.com/v1alpha1',
+    kind: 'ResourceEditor',
+    metadata: { name: 'core-v1-secrets' },
+    spec: { resource: 7 },
+  })
   const secrets = { group: '', version: 'v1', name: 'secrets' }
   t.is((await expectStatus(world.put('/options/manifest', about(secrets, 'web')), 422)).json.code, 'EditorMissing')
-  putResourceEditor(world.api, world.charts, 'core-v1-services', { group: '', version: 'v1', name: 'services' }, { editor: { name: 'nowhere', version: '9.9.9', sourceRef: { kind: 'Legacy', name: world.charts.url } } })
-  t.is((await expectStatus(world.put('/options/manifest', { ...about({ version: 'v1', name: 'services' }, 'web'), resources: {} }), 422)).json.code, 'ChartMissing')
-  putResourceEditor(world.api, world.charts, 'core-v1-pods', { group: '', version: 'v1', name: 'pods' }, { editor: { name: 'minimal', sourceRef: { kind: 'Legacy', name: world.charts.url } }, options: null })
-  t.is((await expectStatus(world.put('/options/manifest', { ...about({ version: 'v1', name: 'pods' }, 'web'), resources: {} }), 422)).json.code, 'EditorUnfit')
-  t.is((await expectStatus(world.put('/options/model', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code, 'EditorMissing')
+  putResourceEditor(
+    world.api,
+    world.charts,
+    'core-v1-services',
+    { group: '', version: 'v1', name: 'services' },
+    { editor: { name: 'nowhere', version: '9.9.9', sourceRef: { kind: 'Legacy', name: world.charts.url } } },
+  )
+  t.is(
+    (
+      await expectStatus(
+        world.put('/options/manifest', { ...about({ version: 'v1', name: 'services' }, 'web'), resources: {} }),
+        422,
+      )
+    ).json.code,
+    'ChartMissing',
+  )
+  putResourceEditor(
+    world.api,
+    world.charts,
+    'core-v1-pods',
+    { group: '', version: 'v1', name: 'pods' },
+    { editor: { name: 'minimal', sourceRef: { kind: 'Legacy', name: world.charts.url } }, options: null },
+  )
+  t.is(
+    (
+      await expectStatus(
+        world.put('/options/manifest', { ...about({ version: 'v1', name: 'pods' }, 'web'), resources: {} }),
+        422,
+      )
+    ).json.code,
+    'EditorUnfit',
+  )
+  t.is(
+    (await expectStatus(world.put('/options/model', about({ version: 'v1', name: 'pods' }, 'web')), 422)).json.code,
+    'EditorMissing',
+  )
 })
 
 let editorFormsWorld: EditorWorld
 
-const chartYaml = (name: string, annotations: object = {}): string => JSON.stringify({ apiVersion: 'v2', name, version: '1.0.0', annotations })
+const chartYaml = (name: string, annotations: object = {}): string =>
+  JSON.stringify({ apiVersion: 'v2', name, version: '1.0.0', annotations })
 const formEditor = {
-  'Chart.yaml': chartYaml('pilot-editor', { 'meta.x-helm.dev/editor': '{"group":"","version":"v1","resource":"configmaps"}', 'meta.x-helm.dev/resource-keys': 'configMap', 'meta.x-helm.dev/form-keys': 'secret_auth' }),
-  'values.yaml': JSON.stringify({ metadata: { resource: configMaps }, form: {}, resources: { configMap: { apiVersion: 'v1', kind: 'ConfigMap' } } }),
+  'Chart.yaml': chartYaml('pilot-editor', {
+    'meta.x-helm.dev/editor': '{"group":"","version":"v1","resource":"configmaps"}',
+    'meta.x-helm.dev/resource-keys': 'configMap',
+    'meta.x-helm.dev/form-keys': 'secret_auth',
+  }),
+  'values.yaml': JSON.stringify({
+    metadata: { resource: configMaps },
+    form: {},
+    resources: { configMap: { apiVersion: 'v1', kind: 'ConfigMap' } },
+  }),
   'templates/config.yaml': '{{- with .Values.resources.configMap }}\n{{ toYaml . }}\n{{- end }}\n',
-  'templates/auth.yaml': '{{- with .Values.form.password }}\napiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ $.Release.Name }}-auth\n  namespace: {{ $.Release.Namespace }}\nstringData:\n  password: {{ . | quote }}\n{{- end }}\n',
+  'templates/auth.yaml':
+    '{{- with .Values.form.password }}\napiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ $.Release.Name }}-auth\n  namespace: {{ $.Release.Namespace }}\nstringData:\n  password: {{ . | quote }}\n{{- end }}\n',
 }
 const formOptions = {
   'Chart.yaml': chartYaml('pilot-options'),
-  'templates/config.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  namespace: {{ .Release.Namespace }}\ndata:\n  size: {{ .Values.spec.size | quote }}\n',
-  'templates/auth.yaml': '{{- with .Values.form }}\napiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ $.Release.Name }}-auth\nstringData:\n  password: {{ .password | quote }}\n{{- end }}\n',
+  'templates/config.yaml':
+    'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  namespace: {{ .Release.Namespace }}\ndata:\n  size: {{ .Values.spec.size | quote }}\n',
+  'templates/auth.yaml':
+    '{{- with .Values.form }}\napiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ $.Release.Name }}-auth\nstringData:\n  password: {{ .password | quote }}\n{{- end }}\n',
 }
 const featureEditor = {
-  'Chart.yaml': chartYaml('features-editor', { 'meta.x-helm.dev/editor': '{"group":"ui.k8s.appscode.com","version":"v1alpha1","resource":"featuresets"}' }),
-  'values.yaml': JSON.stringify({ metadata: { resource: { group: 'ui.k8s.appscode.com', version: 'v1alpha1', name: 'featuresets', kind: 'FeatureSet', scope: 'Cluster' } }, resources: { configMap_kube_prometheus: { apiVersion: 'v1', kind: 'ConfigMap' } } }),
+  'Chart.yaml': chartYaml('features-editor', {
+    'meta.x-helm.dev/editor': '{"group":"ui.k8s.appscode.com","version":"v1alpha1","resource":"featuresets"}',
+  }),
+  'values.yaml': JSON.stringify({
+    metadata: {
+      resource: {
+        group: 'ui.k8s.appscode.com',
+        version: 'v1alpha1',
+        name: 'featuresets',
+        kind: 'FeatureSet',
+        scope: 'Cluster',
+      },
+    },
+    resources: { configMap_kube_prometheus: { apiVersion: 'v1', kind: 'ConfigMap' } },
+  }),
   'templates/all.yaml': '{{- range .Values.resources }}\n---\n{{ toYaml . }}\n{{- end }}\n',
 }
 const featureSets = { group: 'ui.k8s.appscode.com', version: 'v1alpha1', name: 'featuresets' }
@@ -265,20 +439,40 @@ test.before(async () => {
   for (const files of [formEditor, formOptions, featureEditor]) editorFormsWorld.charts.add(await chartFrom(files))
   editorFormsWorld.charts.add(await chartOf('berth-editor'))
   putEditorDefinitions(editorFormsWorld.api)
-  const from = (name: string) => ({ name, version: '1.0.0', sourceRef: { kind: 'Legacy', name: editorFormsWorld.charts.url } })
-  putResourceEditor(editorFormsWorld.api, editorFormsWorld.charts, 'core-v1-configmaps', configMaps, { editor: from('pilot-editor'), options: from('pilot-options') })
+  const from = (name: string) => ({
+    name,
+    version: '1.0.0',
+    sourceRef: { kind: 'Legacy', name: editorFormsWorld.charts.url },
+  })
+  putResourceEditor(editorFormsWorld.api, editorFormsWorld.charts, 'core-v1-configmaps', configMaps, {
+    editor: from('pilot-editor'),
+    options: from('pilot-options'),
+  })
   putResourceEditor(editorFormsWorld.api, editorFormsWorld.charts, 'apps-v1-deployments', deployments)
-  putResourceEditor(editorFormsWorld.api, editorFormsWorld.charts, 'ui.k8s.appscode.com-v1alpha1-featuresets', featureSets, { editor: from('features-editor') })
+  putResourceEditor(
+    editorFormsWorld.api,
+    editorFormsWorld.charts,
+    'ui.k8s.appscode.com-v1alpha1-featuresets',
+    featureSets,
+    { editor: from('features-editor') },
+  )
 })
 test.after.always(() => editorFormsWorld.stop())
 
-const withForm = (name: string) => ({ ...about(configMaps, name), form: { password: 'anchor-4417' }, spec: { size: 3 } })
+const withForm = (name: string) => ({
+  ...about(configMaps, name),
+  form: { password: 'anchor-4417' },
+  spec: { size: 3 },
+})
 
 test.serial('with a form a model holds only the keys that the editor keeps in it', async (t) => {
   const { json } = await expectStatus(editorFormsWorld.put('/options/model', withForm('pilot')), 200)
   t.deepEqual(Object.keys(json.resources), ['configMap'])
   t.deepEqual(json.form, { password: 'anchor-4417' })
-  const plain = await expectStatus(editorFormsWorld.put('/options/model', { ...about(configMaps, 'pilot'), spec: { size: 3 } }), 200)
+  const plain = await expectStatus(
+    editorFormsWorld.put('/options/model', { ...about(configMaps, 'pilot'), spec: { size: 3 } }),
+    200,
+  )
   t.false('form' in plain.json)
 })
 
@@ -293,43 +487,113 @@ test.serial('what the form makes is installed and shown, stays out of the model,
   const shown = await expectStatus(editorFormsWorld.put('/editor/model', about(configMaps, 'pilot')), 200)
   t.deepEqual([Object.keys(shown.json.resources), shown.json.form], [['configMap'], { password: 'anchor-4417' }])
   const files = await expectStatus(editorFormsWorld.put('/editor/resources', about(configMaps, 'pilot')), 200)
-  t.deepEqual(files.json.resources.map(({ key }: { key: string }) => key), ['configMap', 'secret_auth'])
+  t.deepEqual(
+    files.json.resources.map(({ key }: { key: string }) => key),
+    ['configMap', 'secret_auth'],
+  )
   // A client may send back all that it saw: what the form makes is made anew, and nothing else gets in.
-  const again = await client.done('PUT', '/editor', { ...shown.json, resources: { ...shown.json.resources, secret_auth: { kind: 'ClusterRole' }, sextant: { kind: 'Pod', metadata: { namespace: 'kube-system' } } } })
+  const again = await client.done('PUT', '/editor', {
+    ...shown.json,
+    resources: {
+      ...shown.json.resources,
+      secret_auth: { kind: 'ClusterRole' },
+      sextant: { kind: 'Pod', metadata: { namespace: 'kube-system' } },
+    },
+  })
   t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
   t.is(editorFormsWorld.api.all('v1', 'Pod').length, 0)
-  const patched = await client.done('PUT', '/editor', { ...about(configMaps, 'pilot'), patch: [{ op: 'add', path: '/resources/configMap/data/size', value: '4' }] })
+  const patched = await client.done('PUT', '/editor', {
+    ...about(configMaps, 'pilot'),
+    patch: [{ op: 'add', path: '/resources/configMap/data/size', value: '4' }],
+  })
   t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
   t.deepEqual(editorFormsWorld.api.find('v1', 'ConfigMap', 'shop', 'pilot')?.['data'], { size: '4' })
-  t.truthy(editorFormsWorld.api.find('v1', 'Secret', 'shop', 'pilot-auth'), 'the form of the patched model is still there')
+  t.truthy(
+    editorFormsWorld.api.find('v1', 'Secret', 'shop', 'pilot-auth'),
+    'the form of the patched model is still there',
+  )
 })
 
 test.serial('a Secret of a model is shown only to who may read it in the cluster', async (t) => {
-  const model = (await expectStatus(editorFormsWorld.put('/options/model', { ...about(deployments, 'berth'), spec: { replicas: 1, image: 'berth:1', mode: 'lantern-9' } }), 200)).json
+  const model = (
+    await expectStatus(
+      editorFormsWorld.put('/options/model', {
+        ...about(deployments, 'berth'),
+        spec: { replicas: 1, image: 'berth:1', mode: 'lantern-9' },
+      }),
+      200,
+    )
+  ).json
   const made = await editorFormsWorld.as(editorFormsWorld.owner).done('PUT', '/editor?installCRDs=true', model)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
-  t.truthy(editorFormsWorld.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'))
+  t.truthy(
+    editorFormsWorld.api.find(
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      undefined,
+      'berths.harbour.example.com',
+    ),
+  )
   const shown = await expectStatus(editorFormsWorld.put('/editor/model', about(deployments, 'berth')), 200)
   t.is(Buffer.from(shown.json.resources.secret_config.data.mode, 'base64').toString(), 'lantern-9')
   t.false('status' in shown.json.resources.appsDeployment)
-  const allow = editorFormsWorld.api.rules.forbid({ user: userOf(editorFormsWorld.member), verb: 'get', resource: 'secrets', name: 'berth-config' })
-  const half = await expectStatus(editorFormsWorld.put('/editor/model', about(deployments, 'berth'), editorFormsWorld.member), 200)
-  t.deepEqual([Object.keys(half.json.resources), half.json.missing.map(({ key, reason }: Record<string, string>) => [key, reason])], [['appsDeployment'], [['secret_config', 'forbidden']]])
+  const allow = editorFormsWorld.api.rules.forbid({
+    user: userOf(editorFormsWorld.member),
+    verb: 'get',
+    resource: 'secrets',
+    name: 'berth-config',
+  })
+  const half = await expectStatus(
+    editorFormsWorld.put('/editor/model', about(deployments, 'berth'), editorFormsWorld.member),
+    200,
+  )
+  t.deepEqual(
+    [
+      Object.keys(half.json.resources),
+      half.json.missing.map(({ key, reason }: Record<string, string>) => [key, reason]),
+    ],
+    [['appsDeployment'], [['secret_config', 'forbidden']]],
+  )
   t.false(half.text.includes(Buffer.from('lantern-9').toString('base64')))
   allow()
 })
 
 test.serial('definitions are left alone unless they are asked for', async (t) => {
-  const definition = editorFormsWorld.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com')
+  const definition = editorFormsWorld.api.find(
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    undefined,
+    'berths.harbour.example.com',
+  )
   if (definition !== undefined) editorFormsWorld.api.remove(definition)
-  const model = (await expectStatus(editorFormsWorld.put('/options/model', { ...about(deployments, 'bare'), spec: { replicas: 1, image: 'berth:1', mode: 'cluster' } }), 200)).json
+  const model = (
+    await expectStatus(
+      editorFormsWorld.put('/options/model', {
+        ...about(deployments, 'bare'),
+        spec: { replicas: 1, image: 'berth:1', mode: 'cluster' },
+      }),
+      200,
+    )
+  ).json
   const made = await editorFormsWorld.as(editorFormsWorld.owner).done('PUT', '/editor', model)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
-  t.is(editorFormsWorld.api.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, 'berths.harbour.example.com'), undefined)
+  t.is(
+    editorFormsWorld.api.find(
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      undefined,
+      'berths.harbour.example.com',
+    ),
+    undefined,
+  )
 })
 
 test.serial('a namespace that is not there is made', async (t) => {
-  const body = { metadata: { resource: configMaps, release: { name: 'pilot', namespace: 'annex' } }, form: {}, resources: { configMap: { data: { a: '1' } } } }
+  const body = {
+    metadata: { resource: configMaps, release: { name: 'pilot', namespace: 'annex' } },
+    form: {},
+    resources: { configMap: { data: { a: '1' } } },
+  }
   const made = await editorFormsWorld.as(editorFormsWorld.owner).done('PUT', '/editor', body)
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
   t.truthy(editorFormsWorld.api.find('v1', 'Namespace', undefined, 'annex'))
@@ -337,8 +601,14 @@ test.serial('a namespace that is not there is made', async (t) => {
 })
 
 test.serial('objects of a feature set have names of their own, which belong to their keys', async (t) => {
-  const of = (name: string) => ({ ...about(featureSets, 'monitoring'), resources: { configMap_kube_prometheus: { metadata: { name, namespace: 'kube-system' } } } })
-  const { json } = await expectStatus(editorFormsWorld.put('/options/resources?format=json', of('kube-prometheus')), 200)
+  const of = (name: string) => ({
+    ...about(featureSets, 'monitoring'),
+    resources: { configMap_kube_prometheus: { metadata: { name, namespace: 'kube-system' } } },
+  })
+  const { json } = await expectStatus(
+    editorFormsWorld.put('/options/resources?format=json', of('kube-prometheus')),
+    200,
+  )
   t.is(json.resources[0].key, 'configMap_kube_prometheus')
   t.deepEqual(JSON.parse(json.resources[0].data).metadata, { name: 'kube-prometheus', namespace: 'shop' })
   t.is((await editorFormsWorld.put('/options/resources', of('coredns'))).status, 422)
@@ -346,24 +616,53 @@ test.serial('objects of a feature set have names of their own, which belong to t
 
 test.serial('an installation that another program recorded is shown from its objects', async (t) => {
   const labels = { 'app.kubernetes.io/instance': 'legacy', 'app.kubernetes.io/name': 'configmaps' }
-  const put = (name: string, more: object = {}) => editorFormsWorld.api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop', labels, ...more }, data: { from: name } })
+  const put = (name: string, more: object = {}) =>
+    editorFormsWorld.api.put({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace: 'shop', labels, ...more },
+      data: { from: name },
+    })
   put('legacy')
   put('legacy-other')
-  editorFormsWorld.api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'foreign', namespace: 'shop', labels: { ...labels, 'app.kubernetes.io/instance': 'else' } } })
   editorFormsWorld.api.put({
-    apiVersion: 'drivers.x-helm.dev/v1alpha1', kind: 'AppRelease', metadata: { name: 'legacy', namespace: 'shop' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'foreign', namespace: 'shop', labels: { ...labels, 'app.kubernetes.io/instance': 'else' } },
+  })
+  editorFormsWorld.api.put({
+    apiVersion: 'drivers.x-helm.dev/v1alpha1',
+    kind: 'AppRelease',
+    metadata: { name: 'legacy', namespace: 'shop' },
     spec: {
       release: { name: 'legacy', form: { size: 5 } },
-      components: [{ version: 'v1', kind: 'ConfigMap' }, { group: 'harbour.example.com', version: 'v9', kind: 'Sextant' }],
-      selector: { matchLabels: { 'app.kubernetes.io/name': 'configmaps' }, matchExpressions: [{ key: 'app.kubernetes.io/instance', operator: 'Exists' }] },
-      resourceKeys: ['configMap'], formKeys: ['secret_auth'],
+      components: [
+        { version: 'v1', kind: 'ConfigMap' },
+        { group: 'harbour.example.com', version: 'v9', kind: 'Sextant' },
+      ],
+      selector: {
+        matchLabels: { 'app.kubernetes.io/name': 'configmaps' },
+        matchExpressions: [{ key: 'app.kubernetes.io/instance', operator: 'Exists' }],
+      },
+      resourceKeys: ['configMap'],
+      formKeys: ['secret_auth'],
     },
   })
   const { json } = await expectStatus(editorFormsWorld.put('/editor/model', about(configMaps, 'legacy')), 200)
-  t.deepEqual([Object.keys(json.resources), json.resources.configMap.data, json.form], [['configMap'], { from: 'legacy' }, { size: 5 }])
+  t.deepEqual(
+    [Object.keys(json.resources), json.resources.configMap.data, json.form],
+    [['configMap'], { from: 'legacy' }, { size: 5 }],
+  )
   const files = await expectStatus(editorFormsWorld.put('/editor/resources', about(configMaps, 'legacy')), 200)
-  t.deepEqual(files.json.resources.map(({ key }: { key: string }) => key), ['configMap'])
-  const allow = editorFormsWorld.api.rules.forbid({ user: userOf(editorFormsWorld.member), verb: 'list', resource: 'configmaps' })
+  t.deepEqual(
+    files.json.resources.map(({ key }: { key: string }) => key),
+    ['configMap'],
+  )
+  const allow = editorFormsWorld.api.rules.forbid({
+    user: userOf(editorFormsWorld.member),
+    verb: 'list',
+    resource: 'configmaps',
+  })
   t.is((await editorFormsWorld.put('/editor/model', about(configMaps, 'legacy'), editorFormsWorld.member)).status, 403)
   allow()
   t.is((await editorFormsWorld.put('/editor/model', about(configMaps, 'nobody'))).status, 404)

@@ -23,7 +23,14 @@ const startLinked = async (t: ExecutionContext) => {
   const api = await startFakeApi()
   api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   const { charts, settings } = await startCharts(await chartOf('harbour'))
-  const service = await startService({ settings: { ...settings, MOORAGE_DATABASE_URL: url.href, MOORAGE_DATABASE_TIMEOUT_SECONDS: '5', MOORAGE_HELM: (await helm())!.helm4 } })
+  const service = await startService({
+    settings: {
+      ...settings,
+      MOORAGE_DATABASE_URL: url.href,
+      MOORAGE_DATABASE_TIMEOUT_SECONDS: '5',
+      MOORAGE_HELM: (await helm())!.helm4,
+    },
+  })
   t.teardown(async () => {
     link.resume()
     await service.stop()
@@ -32,9 +39,18 @@ const startLinked = async (t: ExecutionContext) => {
     await charts.stop()
     await api.stop()
   })
-  const client = packageClient(service.send, service.adminToken, await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()))
+  const client = packageClient(
+    service.send,
+    service.adminToken,
+    await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()),
+  )
   const installing = async (): Promise<string> => {
-    const id = await client.accepted('POST', '/v3/releases/', { ...chartSource(charts, 'harbour'), releaseName: 'web', namespace: 'shop', timeout: '100s' })
+    const id = await client.accepted('POST', '/v3/releases/', {
+      ...chartSource(charts, 'harbour'),
+      releaseName: 'web',
+      namespace: 'shop',
+      timeout: '100s',
+    })
     return id
   }
   const object = async (path: string): Promise<unknown> => {
@@ -42,7 +58,9 @@ const startLinked = async (t: ExecutionContext) => {
     return answer.status === 200 ? answer.body : undefined
   }
   const answers = (): Promise<unknown> =>
-    until('the service answers again', async () => ((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status === 200 ? true : undefined))
+    until('the service answers again', async () =>
+      (await service.send('GET', '/api/v1/user', { token: service.adminToken })).status === 200 ? true : undefined,
+    )
   return { api, link, client, installing, object, answers }
 }
 
@@ -57,25 +75,39 @@ const faults = {
 }
 
 for (const [what, fault] of Object.entries(faults)) {
-  test.serial(`a database that ${what} for seconds while helm works: the work continues, and its end is reported once`, async (t) => {
-    const { api, link, client, installing, object, answers } = await startLinked(t)
-    const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
-    const id = await installing()
-    await untilObject({ object }, hook)
-    fault(link)
-    await sleep(1500)
-    hold.release()
-    await sleep(2500)
-    link.resume()
-    await answers()
-    const task = await client.follow(id)
-    t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
-    t.deepEqual(task.events.map(({ seq }) => seq), task.events.map((_, index) => index + 1))
-    t.is(task.events.at(-1)?.id, id)
-    t.is(task.events.filter((event) => event.id === id && event.status === 'Success').length, 1)
-    t.is(task.events.filter((event) => event.id === id && event.status === 'Started').length, 1)
-    const told = task.events.map(({ id: step, status, msg }) => `${step} ${status} ${msg}`)
-    t.deepEqual(told.filter((line, index) => told.indexOf(line) !== index), [], 'no event is published twice')
-    t.is(api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length, 2, 'each hook once')
-  })
+  test.serial(
+    `a database that ${what} for seconds while helm works: the work continues, and its end is reported once`,
+    async (t) => {
+      const { api, link, client, installing, object, answers } = await startLinked(t)
+      const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
+      const id = await installing()
+      await untilObject({ object }, hook)
+      fault(link)
+      await sleep(1500)
+      hold.release()
+      await sleep(2500)
+      link.resume()
+      await answers()
+      const task = await client.follow(id)
+      t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
+      t.deepEqual(
+        task.events.map(({ seq }) => seq),
+        task.events.map((_, index) => index + 1),
+      )
+      t.is(task.events.at(-1)?.id, id)
+      t.is(task.events.filter((event) => event.id === id && event.status === 'Success').length, 1)
+      t.is(task.events.filter((event) => event.id === id && event.status === 'Started').length, 1)
+      const told = task.events.map(({ id: step, status, msg }) => `${step} ${status} ${msg}`)
+      t.deepEqual(
+        told.filter((line, index) => told.indexOf(line) !== index),
+        [],
+        'no event is published twice',
+      )
+      t.is(
+        api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length,
+        2,
+        'each hook once',
+      )
+    },
+  )
 }

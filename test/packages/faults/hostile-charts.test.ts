@@ -2,7 +2,14 @@ import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
 import { chartSource } from '../package-world.ts'
 import { hostileArchives, hostileChart } from './hostile-archives.ts'
-import { closeSharedHostileWorld, offered, sharedHostileWorld, startHostileWorld, startTrap, type HostileWorld } from './hostile-world.ts'
+import {
+  closeSharedHostileWorld,
+  offered,
+  sharedHostileWorld,
+  startHostileWorld,
+  startTrap,
+  type HostileWorld,
+} from './hostile-world.ts'
 
 const test = needing('helm')
 
@@ -39,7 +46,16 @@ test('templates that compute for ever or take all memory are ended, while others
     world.charts.add(offered(await hostileChart({ 'templates/object.yaml': template })))
     const installing = inTime(what, world.install('hostile'), 120)
     for (let asked = 0; asked < 5; asked += 1) {
-      t.is((await inTime('another request', world.service.send('GET', '/api/v1/user', { token: world.service.adminToken }), 60)).status, 200)
+      t.is(
+        (
+          await inTime(
+            'another request',
+            world.service.send('GET', '/api/v1/user', { token: world.service.adminToken }),
+            60,
+          )
+        ).status,
+        200,
+      )
     }
     const task = await installing
     t.is(task.state, 'failed', what)
@@ -83,7 +99,9 @@ test('a schema that points elsewhere is refused, and nothing is asked there', as
 
 test('a release whose record would not fit is refused before anything is changed', async (t) => {
   const world = await sharedHostileWorld(t)
-  const noise = Buffer.from(Array.from({ length: 2_000_000 }, (_, index) => ((index * 2_654_435_761) ^ (index >> 3)) % 256)).toString('base64')
+  const noise = Buffer.from(
+    Array.from({ length: 2_000_000 }, (_, index) => ((index * 2_654_435_761) ^ (index >> 3)) % 256),
+  ).toString('base64')
   world.charts.add(offered(await hostileChart({ 'files/noise.txt': noise })))
   const task = await world.install('hostile')
   t.is(task.state, 'failed')

@@ -10,7 +10,14 @@ import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { TestChart } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
-import { chartSource, importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
+import {
+  chartSource,
+  importedAs,
+  packageClient,
+  startCharts,
+  type FollowedTask,
+  type PackageClient,
+} from '../package-world.ts'
 
 export interface HostileWorld {
   readonly service: TestService
@@ -35,17 +42,30 @@ interface OpenService {
   close(): Promise<void>
 }
 
-const openService = async (repositoryCount: number, { alsoOpen = [], renderSeconds }: HostileOptions = {}): Promise<OpenService> => {
+const openService = async (
+  repositoryCount: number,
+  { alsoOpen = [], renderSeconds }: HostileOptions = {},
+): Promise<OpenService> => {
   const started = await Promise.all(Array.from({ length: repositoryCount }, () => startCharts()))
   const repositories = started.map(({ charts }) => charts)
   const usual = usualLimits(availableParallelism())
   const service = await startService({
     // Renderings of several tests wait for each other, on a busy machine for longer than users would.
-    helmLimits: { ...usual, ...(renderSeconds === undefined ? {} : { renderSeconds }), renderings: { ...usual.renderings, waitSeconds: 120 } },
-    settings: { MOORAGE_EGRESS_ALLOW: [...repositories.map(({ url }) => url), ...alsoOpen].map((url) => new URL(url).host).join(','), MOORAGE_HELM: (await helm())!.helm4 },
+    helmLimits: {
+      ...usual,
+      ...(renderSeconds === undefined ? {} : { renderSeconds }),
+      renderings: { ...usual.renderings, waitSeconds: 120 },
+    },
+    settings: {
+      MOORAGE_EGRESS_ALLOW: [...repositories.map(({ url }) => url), ...alsoOpen]
+        .map((url) => new URL(url).host)
+        .join(','),
+      MOORAGE_HELM: (await helm())!.helm4,
+    },
   })
   return {
-    service, repositories,
+    service,
+    repositories,
     close: async () => {
       await service.stop()
       for (const charts of repositories) await charts.stop()
@@ -54,20 +74,52 @@ const openService = async (repositoryCount: number, { alsoOpen = [], renderSecon
 }
 
 /** A cluster under the account `owner`, for one test. */
-const worldOn = async (t: Pick<ExecutionContext, 'teardown'>, service: TestService, charts: ChartServer, owner: string): Promise<HostileWorld> => {
+const worldOn = async (
+  t: Pick<ExecutionContext, 'teardown'>,
+  service: TestService,
+  charts: ChartServer,
+  owner: string,
+): Promise<HostileWorld> => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
-  const client = packageClient(service.send, service.adminToken, await importedAs(service.send, service.adminToken, owner, api.kubeconfig()))
+  const client = packageClient(
+    service.send,
+    service.adminToken,
+    await importedAs(service.send, service.adminToken, owner, api.kubeconfig()),
+  )
   return {
-    service, api, charts, client,
-    install: (chart, more = {}) => client.done('POST', '/v3/releases/', { ...chartSource(charts, chart), releaseName: 'web', namespace: 'default', timeout: '20s', ...more }),
-    changes: () => api.calls.filter(({ verb, url }) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && !url.includes('dryRun=All')).map(({ method, url }) => `${method} ${url}`),
+    service,
+    api,
+    charts,
+    client,
+    install: (chart, more = {}) =>
+      client.done('POST', '/v3/releases/', {
+        ...chartSource(charts, chart),
+        releaseName: 'web',
+        namespace: 'default',
+        timeout: '20s',
+        ...more,
+      }),
+    changes: () =>
+      api.calls
+        .filter(
+          ({ verb, url }) =>
+            ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && !url.includes('dryRun=All'),
+        )
+        .map(({ method, url }) => `${method} ${url}`),
   }
 }
 
 /** A service that may reach one chart repository, `alsoOpen` and nothing else; it ends with the test. */
-export const startHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>, options: HostileOptions = {}): Promise<HostileWorld> => {
-  const { service, repositories: [charts], close } = await openService(1, options)
+export const startHostileWorld = async (
+  t: Pick<ExecutionContext, 'teardown'>,
+  options: HostileOptions = {},
+): Promise<HostileWorld> => {
+  const {
+    service,
+    repositories: [charts],
+    close,
+  } = await openService(1, options)
   t.teardown(close)
   return worldOn(t, service, charts!, 'admin')
 }
@@ -76,13 +128,19 @@ const sharedRepositories = 5
 let shared: Promise<OpenService> | undefined
 let given = 0
 
-/** One service for tests of a file, which may reach the repositories of these tests and nothing else. Each test has a repository, a cluster and an organization of its own. */
+/**
+ * One service for tests of a file, which may reach the repositories of these tests and nothing else. Each test has a
+ * repository, a cluster and an organization of its own.
+ */
 export const sharedHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>): Promise<HostileWorld> => {
   const { service, repositories } = await (shared ??= openService(sharedRepositories))
   const charts = repositories[given++]
   if (charts === undefined) throw new Error(`more than ${sharedRepositories} tests share a service`)
   const owner = `hostile-${given}`
-  await expectStatus(service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: owner } }), 201)
+  await expectStatus(
+    service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: owner } }),
+    201,
+  )
   return worldOn(t, service, charts, owner)
 }
 
@@ -91,7 +149,11 @@ export const closeSharedHostileWorld = async (): Promise<void> => (await shared)
 
 /** An archive as a repository offers it, whatever it holds. */
 export const offered = (archive: Buffer, name = 'hostile', version = '1.0.0'): TestChart => ({
-  name, version, metadata: { apiVersion: 'v2', name, version }, archive, digest: createHash('sha256').update(archive).digest('hex'),
+  name,
+  version,
+  metadata: { apiVersion: 'v2', name, version },
+  archive,
+  digest: createHash('sha256').update(archive).digest('hex'),
 })
 
 /** A socket that must never be spoken to. */

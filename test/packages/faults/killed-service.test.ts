@@ -1,7 +1,16 @@
 import { needing } from '../../support/components/needing.ts'
 import { chartSource } from '../package-world.ts'
 import { untilObject } from '../life-cycle.suite.ts'
-import { closeSharedHouse, isHelms, isSound, killedTogether, namespace, sharedPackageHouse, startPackageHouse, type PackageHouse } from './package-house.ts'
+import {
+  closeSharedHouse,
+  isHelms,
+  isSound,
+  killedTogether,
+  namespace,
+  sharedPackageHouse,
+  startPackageHouse,
+  type PackageHouse,
+} from './package-house.ts'
 
 const test = needing('helm')
 const killed = killedTogether(test)
@@ -11,7 +20,14 @@ test.after.always(() => closeSharedHouse())
 const source = (house: PackageHouse, chart = 'harbour'): object => chartSource(house.charts, chart)
 
 const install = (house: PackageHouse, values: readonly string[], more: object = {}): Promise<string> =>
-  house.client.accepted('POST', '/v3/releases/', { ...source(house), releaseName: 'web', namespace, timeout: '200s', values, ...more })
+  house.client.accepted('POST', '/v3/releases/', {
+    ...source(house),
+    releaseName: 'web',
+    namespace,
+    timeout: '200s',
+    values,
+    ...more,
+  })
 
 const installed = async (house: PackageHouse, ...values: readonly string[]): Promise<void> => {
   const task = await house.client.follow(await install(house, values))
@@ -20,7 +36,13 @@ const installed = async (house: PackageHouse, ...values: readonly string[]): Pro
 
 test.serial('killed while a task waits: it is done after the restart, once', async (t) => {
   const house = await startPackageHouse(t, { MOORAGE_TASK_WORKERS: '1' })
-  const busy = await house.client.accepted('POST', '/v3/releases/', { ...source(house), releaseName: 'other', namespace, timeout: '200s', values: ['hooks.install=never'] })
+  const busy = await house.client.accepted('POST', '/v3/releases/', {
+    ...source(house),
+    releaseName: 'other',
+    namespace,
+    timeout: '200s',
+    values: ['hooks.install=never'],
+  })
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/other-pre-install`)
   const waiting = await install(house, ['hooks.isOn=false'])
   await house.killAndRestart()
@@ -51,7 +73,11 @@ killed('killed while the chart is fetched: nothing was done, and nothing is fetc
 killed('killed while helm renders: nothing was done', async (t, house) => {
   const hold = house.api.rules.hold({ verb: 'get', resource: 'configmaps', name: 'lighthouse' })
   await house.prepared()
-  const id = await house.client.accepted('POST', '/v3/releases/', { ...source(house, 'lookup'), releaseName: 'web', namespace })
+  const id = await house.client.accepted('POST', '/v3/releases/', {
+    ...source(house, 'lookup'),
+    releaseName: 'web',
+    namespace,
+  })
   await hold.arrived
   await house.killAndRestart()
   hold.release()
@@ -61,25 +87,34 @@ killed('killed while helm renders: nothing was done', async (t, house) => {
   await isSound(t, house, task, source(house))
 })
 
-killed('killed in a hook: the revision that was pending is failed, and the hook does not run twice', async (t, house) => {
-  await house.prepared()
-  const id = await install(house, ['hooks.install=never', 'greeting=in-a-file'])
-  await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
-  t.deepEqual(house.records(), ['1 pending-install'])
-  t.is(house.valueFiles('in-a-file').length, 1)
-  await house.killAndRestart()
-  const task = await house.client.follow(id)
-  t.is(task.state, 'failed', task.message)
-  t.like(task.result, { revision: 1, status: 'failed' })
-  t.deepEqual(house.records(), ['1 failed'])
-  t.is(house.made('jobs', /^web-pre-install$/).length, 1)
-  await isSound(t, house, task, source(house))
-})
+killed(
+  'killed in a hook: the revision that was pending is failed, and the hook does not run twice',
+  async (t, house) => {
+    await house.prepared()
+    const id = await install(house, ['hooks.install=never', 'greeting=in-a-file'])
+    await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
+    t.deepEqual(house.records(), ['1 pending-install'])
+    t.is(house.valueFiles('in-a-file').length, 1)
+    await house.killAndRestart()
+    const task = await house.client.follow(id)
+    t.is(task.state, 'failed', task.message)
+    t.like(task.result, { revision: 1, status: 'failed' })
+    t.deepEqual(house.records(), ['1 failed'])
+    t.is(house.made('jobs', /^web-pre-install$/).length, 1)
+    await isSound(t, house, task, source(house))
+  },
+)
 
 killed('killed in the wait of an upgrade: what was live stays so, and the task says it', async (t, house) => {
   await installed(house, 'hooks.isOn=false')
   await house.prepared()
-  const id = await house.client.accepted('PUT', '/v3/releases/web/', { ...source(house), namespace, wait: true, timeout: '200s', values: ['hooks.isOn=false', 'claim.isOn=true'] })
+  const id = await house.client.accepted('PUT', '/v3/releases/web/', {
+    ...source(house),
+    namespace,
+    wait: true,
+    timeout: '200s',
+    values: ['hooks.isOn=false', 'claim.isOn=true'],
+  })
   await untilObject(house, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/web-store`)
   await house.killAndRestart()
   const task = await house.client.follow(id)
@@ -91,7 +126,11 @@ killed('killed in the wait of an upgrade: what was live stays so, and the task s
 
 test.serial('killed after helm had ended, before that was written: the task succeeded, and says so', async (t) => {
   const house = await sharedPackageHouse(t)
-  const hold = house.api.rules.hold({ verb: 'list', resource: 'secrets', when: (call) => !isHelms(call) && house.records().includes('1 deployed') })
+  const hold = house.api.rules.hold({
+    verb: 'list',
+    resource: 'secrets',
+    when: (call) => !isHelms(call) && house.records().includes('1 deployed'),
+  })
   const id = await install(house, [])
   await hold.arrived
   await house.killAndRestart()
@@ -106,7 +145,11 @@ test.serial('killed after helm had ended, before that was written: the task succ
 
 killed('killed in a rollback: its revision is failed, the release continues', async (t, house) => {
   await installed(house, 'hooks.rollback=never')
-  t.is((await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] })).state, 'succeeded')
+  t.is(
+    (await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] }))
+      .state,
+    'succeeded',
+  )
   await house.prepared()
   const id = await house.client.accepted('POST', '/v3/releases/web/rollback', { namespace, version: 1, timeout: 200 })
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-rollback`)
@@ -117,18 +160,21 @@ killed('killed in a rollback: its revision is failed, the release continues', as
   await isSound(t, house, task, source(house))
 })
 
-killed('killed in an uninstall: the task says that a part is gone, and the next uninstall ends it', async (t, house) => {
-  await installed(house, 'hooks.isOn=false')
-  const hold = house.api.rules.hold({ verb: 'delete', resource: 'deployments' })
-  await house.prepared()
-  const id = await house.client.accepted('DELETE', '/v3/releases/web/', { namespace })
-  await hold.arrived
-  await house.killAndRestart()
-  hold.release()
-  const task = await house.client.follow(id)
-  t.is(task.state, 'failed', task.message)
-  t.regex(task.message, /uninstall/i)
-  const again = await house.client.done('DELETE', '/v3/releases/web/', { namespace })
-  t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
-  t.deepEqual(house.records(), [])
-})
+killed(
+  'killed in an uninstall: the task says that a part is gone, and the next uninstall ends it',
+  async (t, house) => {
+    await installed(house, 'hooks.isOn=false')
+    const hold = house.api.rules.hold({ verb: 'delete', resource: 'deployments' })
+    await house.prepared()
+    const id = await house.client.accepted('DELETE', '/v3/releases/web/', { namespace })
+    await hold.arrived
+    await house.killAndRestart()
+    hold.release()
+    const task = await house.client.follow(id)
+    t.is(task.state, 'failed', task.message)
+    t.regex(task.message, /uninstall/i)
+    const again = await house.client.done('DELETE', '/v3/releases/web/', { namespace })
+    t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
+    t.deepEqual(house.records(), [])
+  },
+)

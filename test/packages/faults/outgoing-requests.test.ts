@@ -17,15 +17,37 @@ const withHelm = needing('helm')
 test.after.always(() => closeSharedHostileWorld())
 
 const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
-  name: 'hostile', version: '1.0.0', sourceApiGroup: '', sourceKind: 'Legacy', sourceNamespace: '', sourceName, ...more,
+  name: 'hostile',
+  version: '1.0.0',
+  sourceApiGroup: '',
+  sourceKind: 'Legacy',
+  sourceNamespace: '',
+  sourceName,
+  ...more,
 })
 
 /** Views answer 4xx or 5xx, installs are refused or fail, and nobody connects. */
-const isRefused = async (t: ExecutionContext, world: HostileWorld, trap: Trap, source: Readonly<Record<string, string>>): Promise<void> => {
-  const view = await inTime(source['sourceName']!, world.client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`), 60)
-  t.true(view.status === 422 || view.status === 404 || view.status === 500, `${JSON.stringify(source)}: ${view.status} ${view.text}`)
+const isRefused = async (
+  t: ExecutionContext,
+  world: HostileWorld,
+  trap: Trap,
+  source: Readonly<Record<string, string>>,
+): Promise<void> => {
+  const view = await inTime(
+    source['sourceName']!,
+    world.client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`),
+    60,
+  )
+  t.true(
+    view.status === 422 || view.status === 404 || view.status === 500,
+    `${JSON.stringify(source)}: ${view.status} ${view.text}`,
+  )
   t.false(view.text.includes('secret'))
-  const answer = await world.client.send('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  const answer = await world.client.send('POST', '/v3/releases/', {
+    ...source,
+    releaseName: 'web',
+    namespace: 'default',
+  })
   if (answer.status === 200) {
     const task = await inTime(source['sourceName']!, world.client.follow((answer.json as { id: string }).id), 60)
     t.is(task.state, 'failed', JSON.stringify(source))
@@ -41,13 +63,33 @@ withHelm('addresses that were not opened are not reached, however they are spell
   t.teardown(() => trap.stop())
   const { port } = trap
   const spellings = [
-    `http://127.0.0.1:${port}`, `https://127.0.0.1:${port}`, `http://localhost:${port}`, `http://localhost.:${port}`, `http://127.1:${port}`, `http://2130706433:${port}`,
-    `http://0x7f000001:${port}`, `http://0177.0.0.1:${port}`, `http://0.0.0.0:${port}`, `http://[::ffff:127.0.0.1]:${port}`, `http://[::ffff:7f00:1]:${port}`,
-    `http://user:password@127.0.0.1:${port}`, `oci://127.0.0.1:${port}/charts`, `oci://localhost:${port}/charts`,
-    `file:///etc`, '/etc', '../../etc', `ftp://127.0.0.1:${port}`, `gopher://127.0.0.1:${port}`, `http://169.254.169.254`, 'https://169.254.169.254', 'not a url', '',
+    `http://127.0.0.1:${port}`,
+    `https://127.0.0.1:${port}`,
+    `http://localhost:${port}`,
+    `http://localhost.:${port}`,
+    `http://127.1:${port}`,
+    `http://2130706433:${port}`,
+    `http://0x7f000001:${port}`,
+    `http://0177.0.0.1:${port}`,
+    `http://0.0.0.0:${port}`,
+    `http://[::ffff:127.0.0.1]:${port}`,
+    `http://[::ffff:7f00:1]:${port}`,
+    `http://user:password@127.0.0.1:${port}`,
+    `oci://127.0.0.1:${port}/charts`,
+    `oci://localhost:${port}/charts`,
+    `file:///etc`,
+    '/etc',
+    '../../etc',
+    `ftp://127.0.0.1:${port}`,
+    `gopher://127.0.0.1:${port}`,
+    `http://169.254.169.254`,
+    'https://169.254.169.254',
+    'not a url',
+    '',
   ]
   for (const spelling of spellings) await isRefused(t, world, trap, from(spelling))
-  for (const kind of ['Local', 'Embed', 'Nonsense', 'HelmRepository']) await isRefused(t, world, trap, from('/etc', { sourceKind: kind, sourceNamespace: 'default' }))
+  for (const kind of ['Local', 'Embed', 'Nonsense', 'HelmRepository'])
+    await isRefused(t, world, trap, from('/etc', { sourceKind: kind, sourceNamespace: 'default' }))
   t.deepEqual(world.changes(), [])
   await (await fetch(`http://127.0.0.1:${port}`)).text()
   t.is(trap.connections, 1, 'the trap itself works')
@@ -73,7 +115,9 @@ withHelm('a repository that may be reached leads nowhere else', async (t) => {
   await isRefused(t, world, trap, source)
   world.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/yaml' })
-    res.end(`apiVersion: v1\nentries:\n  hostile:\n    - {apiVersion: v2, name: hostile, version: 1.0.0, urls: ["${trapUrl}"]}\n`)
+    res.end(
+      `apiVersion: v1\nentries:\n  hostile:\n    - {apiVersion: v2, name: hostile, version: 1.0.0, urls: ["${trapUrl}"]}\n`,
+    )
   })
   await isRefused(t, world, trap, source)
   t.deepEqual(world.changes(), [])
@@ -87,11 +131,35 @@ withHelm('a Flux source of the cluster is held to the same rules', async (t) => 
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'helmrepositories.source.toolkit.fluxcd.io' },
-    spec: { group: 'source.toolkit.fluxcd.io', scope: 'Namespaced', names: { kind: 'HelmRepository', plural: 'helmrepositories' }, versions: [{ name: 'v1', served: true, storage: true }] },
+    spec: {
+      group: 'source.toolkit.fluxcd.io',
+      scope: 'Namespaced',
+      names: { kind: 'HelmRepository', plural: 'helmrepositories' },
+      versions: [{ name: 'v1', served: true, storage: true }],
+    },
   })
-  for (const url of [`http://127.0.0.1:${trap.port}`, `oci://127.0.0.1:${trap.port}/charts`, 'file:///etc', 'http://169.254.169.254']) {
-    world.api.put({ apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'HelmRepository', metadata: { name: 'stable', namespace: 'default' }, spec: { url, type: url.startsWith('oci') ? 'oci' : 'default' } })
-    await isRefused(t, world, trap, from('stable', { sourceApiGroup: 'source.toolkit.fluxcd.io', sourceKind: 'HelmRepository', sourceNamespace: 'default' }))
+  for (const url of [
+    `http://127.0.0.1:${trap.port}`,
+    `oci://127.0.0.1:${trap.port}/charts`,
+    'file:///etc',
+    'http://169.254.169.254',
+  ]) {
+    world.api.put({
+      apiVersion: 'source.toolkit.fluxcd.io/v1',
+      kind: 'HelmRepository',
+      metadata: { name: 'stable', namespace: 'default' },
+      spec: { url, type: url.startsWith('oci') ? 'oci' : 'default' },
+    })
+    await isRefused(
+      t,
+      world,
+      trap,
+      from('stable', {
+        sourceApiGroup: 'source.toolkit.fluxcd.io',
+        sourceKind: 'HelmRepository',
+        sourceNamespace: 'default',
+      }),
+    )
   }
   t.deepEqual(world.changes(), [])
 })
@@ -142,9 +210,20 @@ const startNamed = async (t: Parameters<typeof startHostileWorld>[0]) => {
   t.teardown(() => elsewhere.stop())
   world.charts.add(await chartOf('minimal'))
   const token = world.service.adminToken
-  const named = (method: string, path: string, body?: unknown) => world.service.send(method, `/api/v1/orgs/admin/chartrepositories${path}`, { token, ...(body === undefined ? {} : { body }) })
+  const named = (method: string, path: string, body?: unknown) =>
+    world.service.send(method, `/api/v1/orgs/admin/chartrepositories${path}`, {
+      token,
+      ...(body === undefined ? {} : { body }),
+    })
   await expectStatus(named('POST', '', { name: 'internal', url: world.charts.url, username: 'reader', password }), 201)
-  const source = { name: 'minimal', version: '', sourceApiGroup: '', sourceKind: 'ChartRepository', sourceNamespace: '', sourceName: 'internal' }
+  const source = {
+    name: 'minimal',
+    version: '',
+    sourceApiGroup: '',
+    sourceKind: 'ChartRepository',
+    sourceNamespace: '',
+    sourceName: 'internal',
+  }
   return { world, elsewhere, named, source, token }
 }
 
@@ -157,7 +236,13 @@ test('a chart of a named repository is installed with its credentials, which no 
   t.deepEqual([...new Set(world.charts.authorizations)], [expected])
   const shown = await named('GET', '/internal')
   t.is(shown.status, 200)
-  const everything = [shown.text, (await named('GET', '')).text, JSON.stringify(task), world.service.logText(), JSON.stringify(world.api.all('v1', 'Secret', 'default'))].join('\n')
+  const everything = [
+    shown.text,
+    (await named('GET', '')).text,
+    JSON.stringify(task),
+    world.service.logText(),
+    JSON.stringify(world.api.all('v1', 'Secret', 'default')),
+  ].join('\n')
   t.false(everything.includes(password) || everything.includes(expected))
 })
 
@@ -165,7 +250,9 @@ test('credentials stay with their host, where an index or a redirect leads away'
   const { world, elsewhere, source } = await startNamed(t)
   world.charts.on('/index.yaml', (_req, res) => {
     res.writeHead(200, { 'content-type': 'application/yaml' })
-    res.end(`apiVersion: v1\nentries:\n  minimal:\n    - {apiVersion: v2, name: minimal, version: 1.0.0, urls: ["${elsewhere.url}/minimal-1.0.0.tgz"]}\n`)
+    res.end(
+      `apiVersion: v1\nentries:\n  minimal:\n    - {apiVersion: v2, name: minimal, version: 1.0.0, urls: ["${elsewhere.url}/minimal-1.0.0.tgz"]}\n`,
+    )
   })
   await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
   world.charts.on('/index.yaml', (_req, res) => {
@@ -181,9 +268,19 @@ test('the routes for repositories are no open proxy', async (t) => {
   const { world, token, named } = await startNamed(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
-  for (const url of [`http://127.0.0.1:${trap.port}`, `http://localhost:${trap.port}/`, 'http://169.254.169.254/latest', 'file:///etc', `oci://127.0.0.1:${trap.port}/x`]) {
+  for (const url of [
+    `http://127.0.0.1:${trap.port}`,
+    `http://localhost:${trap.port}/`,
+    'http://169.254.169.254/latest',
+    'file:///etc',
+    `oci://127.0.0.1:${trap.port}/x`,
+  ]) {
     for (const path of ['/charts', '/charts/minimal/versions']) {
-      const answer = await world.service.send('GET', `/api/v1/chartrepositories${path}?url=${encodeURIComponent(url)}`, { token })
+      const answer = await world.service.send(
+        'GET',
+        `/api/v1/chartrepositories${path}?url=${encodeURIComponent(url)}`,
+        { token },
+      )
       t.true(answer.status >= 400 && answer.status < 500, `${path} ${url}: ${answer.status} ${answer.text}`)
     }
     const made = await named('POST', '', { name: `trap-${trap.port}`, url, plain_http: url.startsWith('oci:') })
@@ -208,7 +305,11 @@ for (const setting of ['off', '/nowhere/helm']) {
       await api.stop()
     })
     api.put(await recordObject('Secret', { name: 'web', namespace: 'default', version: 1 }))
-    const client = packageClient(service.send, service.adminToken, await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()))
+    const client = packageClient(
+      service.send,
+      service.adminToken,
+      await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()),
+    )
     const list = await client.send('GET', '/v3/releases/')
     t.is(list.status, 200)
     t.like(list.json, [{ name: 'web', version: 1 }])
@@ -216,9 +317,18 @@ for (const setting of ['off', '/nowhere/helm']) {
     t.is((await client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`)).status, 200)
     const before = api.calls.length
     const answer = await client.send('POST', '/v3/releases/', { ...source, releaseName: 'other', namespace: 'default' })
-    const words = answer.status === 200 ? await client.follow((answer.json as { id: string }).id) : { state: 'failed', error: answer.text }
+    const words =
+      answer.status === 200
+        ? await client.follow((answer.json as { id: string }).id)
+        : { state: 'failed', error: answer.text }
     t.is(words.state, 'failed')
     t.regex(words.error ?? '', /moorage helm install/)
-    t.deepEqual(api.calls.slice(before).filter(({ verb, resource }) => ['create', 'patch', 'update', 'delete'].includes(verb) && resource !== '').map(({ url }) => url), [])
+    t.deepEqual(
+      api.calls
+        .slice(before)
+        .filter(({ verb, resource }) => ['create', 'patch', 'update', 'delete'].includes(verb) && resource !== '')
+        .map(({ url }) => url),
+      [],
+    )
   })
 }

@@ -17,7 +17,9 @@ import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
 
-/** One data folder and one database, on which one service process after the other is started, and a cluster beside it. */
+/**
+ * One data folder and one database, on which one service process after the other is started, and a cluster beside it.
+ */
 export interface PackageHouse {
   readonly api: FakeApi
   readonly charts: ChartServer
@@ -41,7 +43,8 @@ export interface PackageHouse {
 const charts = ['harbour', 'lookup', 'minimal'] as const
 export const namespace = 'shop'
 
-const createdName = (call: ApiCall): boolean => call.verb === 'create' || (call.verb === 'patch' && call.url.includes('fieldManager=helm'))
+const createdName = (call: ApiCall): boolean =>
+  call.verb === 'create' || (call.verb === 'patch' && call.url.includes('fieldManager=helm'))
 
 /** The part of a house that outlives a cluster. */
 interface OpenHouse {
@@ -65,13 +68,21 @@ const openHouse = async (settings: Readonly<Record<string, string>>): Promise<Op
   mkdirSync(temporary)
   const environment = {
     TMPDIR: temporary,
-    MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_TLS: 'false', MOORAGE_HELM: (await helm())!.helm4, MOORAGE_EGRESS_ALLOW: allowed, ...settings,
+    MOORAGE_DATA_DIR: folder,
+    MOORAGE_DATABASE_URL: databaseUrl,
+    MOORAGE_TLS: 'false',
+    MOORAGE_HELM: (await helm())!.helm4,
+    MOORAGE_EGRESS_ALLOW: allowed,
+    ...settings,
   }
   const start = (): Promise<ServiceProcess> => startServiceProcess({ settings: environment })
   let service = await start()
   const database = await openDatabase(databaseUrl)
   const send: ServiceProcess['send'] = (...request) => service.send(...request)
-  const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'house', scopes: ['all'] } })
+  const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+    basic: [adminLogin, adminPassword],
+    body: { name: 'house', scopes: ['all'] },
+  })
   return {
     charts: repository.charts,
     otherCharts: other.charts,
@@ -103,11 +114,19 @@ const openHouse = async (settings: Readonly<Record<string, string>>): Promise<Op
 }
 
 /** A cluster beside a house, for one test. */
-const withCluster = async (t: ExecutionContext, { charts: repository, otherCharts, temporary, token, send, killAndRestart, stopAndRestart }: OpenHouse): Promise<PackageHouse> => {
+const withCluster = async (
+  t: ExecutionContext,
+  { charts: repository, otherCharts, temporary, token, send, killAndRestart, stopAndRestart }: OpenHouse,
+): Promise<PackageHouse> => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
   api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
+  api.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'lighthouse', namespace: 'default' },
+    data: { value: 'lit' },
+  })
   // Each cluster has an owner of its own, since the number of helm processes of one owner is limited.
   const owner = `owner-${randomBytes(4).toString('hex')}`
   await expectStatus(send('POST', '/api/v1/orgs', { token, body: { username: owner } }), 201)
@@ -120,23 +139,35 @@ const withCluster = async (t: ExecutionContext, { charts: repository, otherChart
     killAndRestart,
     stopAndRestart,
     records: () =>
-      api.all('v1', 'Secret', namespace)
+      api
+        .all('v1', 'Secret', namespace)
         .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === 'web')
         .map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`),
-    made: (resource, name) => api.calls.filter((call) => call.resource === resource && createdName(call) && isHelms(call) && (call.name === undefined || name.test(call.name))),
+    made: (resource, name) =>
+      api.calls.filter(
+        (call) =>
+          call.resource === resource &&
+          createdName(call) &&
+          isHelms(call) &&
+          (call.name === undefined || name.test(call.name)),
+      ),
     object: async (path) => {
       const answer = await api.request('GET', path)
       return answer.status === 200 ? answer.body : undefined
     },
-    valueFiles: (text = '') => readdirSync(temporary).filter((name) => {
-      const file = join(temporary, name, 'values.json')
-      return existsSync(file) && readFileSync(file, 'utf8').includes(text)
-    }),
+    valueFiles: (text = '') =>
+      readdirSync(temporary).filter((name) => {
+        const file = join(temporary, name, 'values.json')
+        return existsSync(file) && readFileSync(file, 'utf8').includes(text)
+      }),
   }
 }
 
 /** Starts it all; it ends with the test. */
-export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<Record<string, string>> = {}): Promise<PackageHouse> => {
+export const startPackageHouse = async (
+  t: ExecutionContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PackageHouse> => {
   const house = await openHouse(settings)
   t.teardown(() => house.close())
   return withCluster(t, house)
@@ -145,10 +176,13 @@ export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<
 let shared: Promise<OpenHouse> | undefined
 
 /**
- * One house for the tests of a file, each with a cluster of its own: a process that loads the service costs more than most of them. The first
- * caller decides its settings.
+ * One house for the tests of a file, each with a cluster of its own: a process that loads the service costs more than
+ * most of them. The first caller decides its settings.
  */
-export const sharedPackageHouse = async (t: ExecutionContext, settings = { MOORAGE_TASK_WORKERS: '16' }): Promise<PackageHouse> => withCluster(t, await (shared ??= openHouse(settings)))
+export const sharedPackageHouse = async (
+  t: ExecutionContext,
+  settings = { MOORAGE_TASK_WORKERS: '16' },
+): Promise<PackageHouse> => withCluster(t, await (shared ??= openHouse(settings)))
 
 /** What a test of `killedTogether` shares with the others. */
 export interface TogetherHouse extends PackageHouse {
@@ -173,8 +207,13 @@ const meeting = (act: () => Promise<void>): { join(): () => Promise<void> } => {
   }
 }
 
-/** Declares tests that run at the same time on the shared house, whose process is killed once for all of them: its start costs more than a test. */
-export const killedTogether = (test: TestFn): ((title: string, run: (t: ExecutionContext, house: TogetherHouse) => Promise<void>) => void) => {
+/**
+ * Declares tests that run at the same time on the shared house, whose process is killed once for all of them: its start
+ * costs more than a test.
+ */
+export const killedTogether = (
+  test: TestFn,
+): ((title: string, run: (t: ExecutionContext, house: TogetherHouse) => Promise<void>) => void) => {
   const preparation = meeting(() => Promise.resolve())
   const death = meeting(async () => (await shared)?.killAndRestart())
   return (title, run) =>
@@ -195,16 +234,35 @@ export const killedTogether = (test: TestFn): ((title: string, run: (t: Executio
 export const closeSharedHouse = async (): Promise<void> => (await shared)?.close()
 
 /** The dead process holds its tasks for half a minute more; nobody waits for that here. */
-const loseLeases = (database: SqlDatabase): Promise<unknown> => database.query((k) => k('tasks').where('state', 'running').update({ lease_until: 1 }))
+const loseLeases = (database: SqlDatabase): Promise<unknown> =>
+  database.query((k) => k('tasks').where('state', 'running').update({ lease_until: 1 }))
 
-export const isHelms = (call: ApiCall): boolean => call.headers.some(([name, value]) => name === 'user-agent' && value.startsWith('Helm/'))
+export const isHelms = (call: ApiCall): boolean =>
+  call.headers.some(([name, value]) => name === 'user-agent' && value.startsWith('Helm/'))
 
 /** After whatever happened: the task's end is told whole, no record is pending, and the next operation works. */
-export const isSound = async (t: ExecutionContext, house: PackageHouse, task: FollowedTask, source: object): Promise<void> => {
-  t.deepEqual(task.events.map(({ seq }) => seq), task.events.map((_, index) => index + 1))
+export const isSound = async (
+  t: ExecutionContext,
+  house: PackageHouse,
+  task: FollowedTask,
+  source: object,
+): Promise<void> => {
+  t.deepEqual(
+    task.events.map(({ seq }) => seq),
+    task.events.map((_, index) => index + 1),
+  )
   t.is(task.events.at(-1)?.id, task.id)
-  t.deepEqual(house.records().filter((record) => record.includes('pending')), [])
+  t.deepEqual(
+    house.records().filter((record) => record.includes('pending')),
+    [],
+  )
   await until('the values of a killed helm are removed', () => (house.valueFiles().length === 0 ? true : undefined))
-  const next = await house.client.done('PUT', '/v3/releases/web/', { ...source, namespace, install: true, values: ['hooks.isOn=false'], timeout: '60s' })
+  const next = await house.client.done('PUT', '/v3/releases/web/', {
+    ...source,
+    namespace,
+    install: true,
+    values: ['hooks.isOn=false'],
+    timeout: '60s',
+  })
   t.is(next.state, 'succeeded', `${next.message} ${next.error}`)
 }

@@ -1,6 +1,13 @@
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
-import { closeClients, connectWith, credentialsFrom, listen, startBusWorld, type BusWorld } from '../../bus/bus-world.ts'
+import {
+  closeClients,
+  connectWith,
+  credentialsFrom,
+  listen,
+  startBusWorld,
+  type BusWorld,
+} from '../../bus/bus-world.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
@@ -29,7 +36,11 @@ test.before(async () => {
   const slow = await chartOf('harbour', { version: '2.0.0', files: { 'templates/slow.yaml': slowHook } })
   const repository = await startCharts(harbour, slow)
   charts = repository.charts
-  world = await startBusWorld('mysql', { ...repository.settings, MOORAGE_HELM: (await helm())!.helm4, MOORAGE_TASK_WORKERS: '3' })
+  world = await startBusWorld('mysql', {
+    ...repository.settings,
+    MOORAGE_HELM: (await helm())!.helm4,
+    MOORAGE_TASK_WORKERS: '3',
+  })
   other = await startServiceProcess({ settings: world.settings })
   database = await openDatabase(world.settings['MOORAGE_DATABASE_URL']!)
   const { service } = world
@@ -60,26 +71,45 @@ spec:
       containers: [{name: slow, image: registry.example.com/slow:1}]
 `
 
-const install = (releaseName: string, more: object = {}): object => ({ ...chartSource(charts, 'harbour', '1.0.0'), releaseName, namespace: 'shop', timeout: '200s', ...more })
+const install = (releaseName: string, more: object = {}): object => ({
+  ...chartSource(charts, 'harbour', '1.0.0'),
+  releaseName,
+  namespace: 'shop',
+  timeout: '200s',
+  ...more,
+})
 const recordsOf = (release: string): readonly string[] =>
-  api.all('v1', 'Secret', 'shop').filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === release).map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
+  api
+    .all('v1', 'Secret', 'shop')
+    .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === release)
+    .map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
 
 test.serial('both instances work on what either was asked for, and each release is installed once', async (t) => {
   const names = Array.from({ length: 6 }, (_, index) => `shared-${index}`)
-  const ids = await Promise.all(names.map((name, index) => (index % 2 === 0 ? here : there).accepted('POST', '/v3/releases/', install(name, { version: '2.0.0' }))))
+  const ids = await Promise.all(
+    names.map((name, index) =>
+      (index % 2 === 0 ? here : there).accepted('POST', '/v3/releases/', install(name, { version: '2.0.0' })),
+    ),
+  )
   const holders = await until('work on both instances', async () => {
     const rows = await database.query((k) => k('tasks').where('state', 'running').distinct('holder'))
     return rows.length === 2 ? rows : undefined
   })
   t.is(holders.length, 2)
   const tasks = await Promise.all(ids.map((id, index) => (index % 2 === 0 ? there : here).follow(id)))
-  t.deepEqual(tasks.map(({ state, error }) => `${state} ${error ?? ''}`), names.map(() => 'succeeded '))
+  t.deepEqual(
+    tasks.map(({ state, error }) => `${state} ${error ?? ''}`),
+    names.map(() => 'succeeded '),
+  )
   for (const name of names) t.deepEqual(recordsOf(name), ['1 deployed'])
 })
 
 test.serial('two that want one release at the same moment: one has it, the other gets a message', async (t) => {
   for (const name of ['raced-0', 'raced-1', 'raced-2']) {
-    const answers = await Promise.all([here.send('POST', '/v3/releases/', install(name)), there.send('POST', '/v3/releases/', install(name))])
+    const answers = await Promise.all([
+      here.send('POST', '/v3/releases/', install(name)),
+      there.send('POST', '/v3/releases/', install(name)),
+    ])
     t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], answers.map(({ text }) => text).join('\n'))
     const accepted = answers.find(({ status }) => status === 200)
     const task = await here.follow((accepted?.json as { id: string }).id)
@@ -99,38 +129,58 @@ test.serial('a bus client hears an installation to its end, whichever instance d
   const { id, subject } = accepted.json as { id: string; subject: string }
   t.is(subject, `natjobs.resp.${responseId}`)
   const task = await here.follow(id)
-  const messages = (): readonly { seq: number; id: string; status: string; msg: string }[] => heard.map(({ text }) => JSON.parse(text) as { seq: number; id: string; status: string; msg: string })
-  await until('the end on the bus', () => (messages().some((message) => message.id === id && message.status === 'Success') ? true : undefined))
+  const messages = (): readonly { seq: number; id: string; status: string; msg: string }[] =>
+    heard.map(({ text }) => JSON.parse(text) as { seq: number; id: string; status: string; msg: string })
+  await until('the end on the bus', () =>
+    messages().some((message) => message.id === id && message.status === 'Success') ? true : undefined,
+  )
   const once = [...new Map(messages().map((message) => [message.seq, message])).values()]
-  t.deepEqual(once.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`), task.events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`))
+  t.deepEqual(
+    once.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`),
+    task.events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`),
+  )
 })
 
-test.serial('an instance that is killed in the middle: the other one finds out and tells, and runs nothing again', async (t) => {
-  const names = ['lost-0', 'lost-1', 'lost-2', 'lost-3']
-  const hooksBefore = hooksMade()
-  await Promise.all(names.map((name) => there.accepted('POST', '/v3/releases/', install(name, { values: ['hooks.install=never'] }))))
-  const running = await until('hooks of all', async () => {
-    const rows = (await database.query((k) => k('tasks').where('state', 'running').select('ref', 'holder'))) as readonly { ref: string; holder: string }[]
-    return names.every((name) => api.find('batch/v1', 'Job', 'shop', `${name}-pre-install`) !== undefined) ? rows : undefined
-  })
-  t.is(running.length, 4)
-  other.signal('SIGKILL')
-  await other.exited
-  for (const { ref } of running) t.is((await here.cancel(ref)).status, 202)
-  // Whoever lives obeys; what goes on is the dead one's.
-  const survivor = await until('the end of what the living instance does', async () => {
-    const left = (await database.query((k) => k('tasks').where('state', 'running').select('holder'))) as readonly { holder: string }[]
-    return running.map(({ holder }) => holder).find((holder) => !left.some((each) => each.holder === holder))
-  })
-  await database.query((k) => k('tasks').where('state', 'running').whereNot('holder', survivor).update({ lease_until: 1 }))
-  for (const { ref, holder } of running) {
-    const task = await here.follow(ref)
-    t.is(task.state, holder === survivor ? 'cancelled' : 'failed', task.message)
-    t.like(task.result, { revision: 1, status: 'failed' })
-  }
-  for (const name of names) t.deepEqual(recordsOf(name), ['1 failed'])
-  t.is(hooksMade() - hooksBefore, 4)
-})
+test.serial(
+  'an instance that is killed in the middle: the other one finds out and tells, and runs nothing again',
+  async (t) => {
+    const names = ['lost-0', 'lost-1', 'lost-2', 'lost-3']
+    const hooksBefore = hooksMade()
+    await Promise.all(
+      names.map((name) => there.accepted('POST', '/v3/releases/', install(name, { values: ['hooks.install=never'] }))),
+    )
+    const running = await until('hooks of all', async () => {
+      const rows = (await database.query((k) =>
+        k('tasks').where('state', 'running').select('ref', 'holder'),
+      )) as readonly { ref: string; holder: string }[]
+      return names.every((name) => api.find('batch/v1', 'Job', 'shop', `${name}-pre-install`) !== undefined)
+        ? rows
+        : undefined
+    })
+    t.is(running.length, 4)
+    other.signal('SIGKILL')
+    await other.exited
+    for (const { ref } of running) t.is((await here.cancel(ref)).status, 202)
+    // Whoever lives obeys; what goes on is the dead one's.
+    const survivor = await until('the end of what the living instance does', async () => {
+      const left = (await database.query((k) => k('tasks').where('state', 'running').select('holder'))) as readonly {
+        holder: string
+      }[]
+      return running.map(({ holder }) => holder).find((holder) => !left.some((each) => each.holder === holder))
+    })
+    await database.query((k) =>
+      k('tasks').where('state', 'running').whereNot('holder', survivor).update({ lease_until: 1 }),
+    )
+    for (const { ref, holder } of running) {
+      const task = await here.follow(ref)
+      t.is(task.state, holder === survivor ? 'cancelled' : 'failed', task.message)
+      t.like(task.result, { revision: 1, status: 'failed' })
+    }
+    for (const name of names) t.deepEqual(recordsOf(name), ['1 failed'])
+    t.is(hooksMade() - hooksBefore, 4)
+  },
+)
 
 /** Hooks that helm created or applied. */
-const hooksMade = (): number => api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length
+const hooksMade = (): number =>
+  api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length

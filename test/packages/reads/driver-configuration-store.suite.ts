@@ -23,7 +23,14 @@ export const driverConfigurationStoreSuite = (name: string, open: () => Promise<
     t.is(await store.find(account, uid), undefined)
     const stored = await store.put(account, uid, 'ConfigMap', at)
     t.true(stored.id > 0)
-    t.deepEqual(stored, { id: stored.id, userId: account, clusterUid: uid, driver: 'ConfigMap', createdAt: at, updatedAt: at })
+    t.deepEqual(stored, {
+      id: stored.id,
+      userId: account,
+      clusterUid: uid,
+      driver: 'ConfigMap',
+      createdAt: at,
+      updatedAt: at,
+    })
     t.deepEqual(await store.find(account, uid), stored)
     t.is(await store.find(other, uid), undefined)
     t.is(await store.find(account, uid.toUpperCase()), undefined)

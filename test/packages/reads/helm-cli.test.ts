@@ -26,10 +26,17 @@ const test = needing('helm')
 const chart = async (): Promise<Buffer> =>
   Buffer.from(
     await chartArchive({
-      'Chart.yaml': chartYaml('web', 'description: A <b> & "c"\nappVersion: "2.1"\nkeywords: [one, two]\nmaintainers: [{name: Ann, email: ann@example.com}]\n', '1.4.0'),
-      'values.yaml': 'replicas: 1\nratio: 1.5\nlarge: 12345678901234567890\ntext: "é 😀 \\u2028 \\u0001 \\b <&>"\nnested: {list: [1, two, null, {a: true}], empty: {}}\n',
-      'templates/map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}-x"}\ndata: {a: "<{{ .Values.replicas }}>"}\n',
-      'templates/hook.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}-hook", annotations: {"helm.sh/hook": post-install, "helm.sh/hook-weight": "3"}}\n',
+      'Chart.yaml': chartYaml(
+        'web',
+        'description: A <b> & "c"\nappVersion: "2.1"\nkeywords: [one, two]\nmaintainers: [{name: Ann, email: ann@example.com}]\n',
+        '1.4.0',
+      ),
+      'values.yaml':
+        'replicas: 1\nratio: 1.5\nlarge: 12345678901234567890\ntext: "é 😀 \\u2028 \\u0001 \\b <&>"\nnested: {list: [1, two, null, {a: true}], empty: {}}\n',
+      'templates/map.yaml':
+        'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}-x"}\ndata: {a: "<{{ .Values.replicas }}>"}\n',
+      'templates/hook.yaml':
+        'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}-hook", annotations: {"helm.sh/hook": post-install, "helm.sh/hook-weight": "3"}}\n',
       'templates/NOTES.txt': 'Hi <there> & you',
       'README.md': '# Web\n',
     }),
@@ -43,18 +50,34 @@ const openWorld = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
   const store = makeHelmReleaseStore({ clock: { now: () => new Date() } })
   const cli = makeHelmCli(commands[major], fake.kubeconfig(), { HELM_DRIVER: driver.toLowerCase() })
   const cluster = member.as('ann')
-  const reads = makeReleaseReads({ memberClusters: { open: async () => right(cluster) }, releases: store, driverOf: async () => driver, patterns: makeRe2NamePatterns(makeTimeSlices(4)) })
+  const reads = makeReleaseReads({
+    memberClusters: { open: async () => right(cluster) },
+    releases: store,
+    driverOf: async () => driver,
+    patterns: makeRe2NamePatterns(makeTimeSlices(4)),
+  })
   const call = { signal: new AbortController().signal } as SignedInCall
   const grant = {} as AccessGrant
   return {
-    fake, cli, store, cluster,
+    fake,
+    cli,
+    store,
+    cluster,
     signal: call.signal,
-    list: async (options: ReleaseListOptions) => unwrap(await reads.list(call, { grant, options, isFull: false })) as readonly ReleaseHeader[],
-    history: async (name: string, namespace: string) => unwrap(await reads.history(call, { grant, release: { name, namespace }, max: undefined, isFull: false })) as readonly ReleaseHeader[],
-    content: async (name: string, namespace: string, version?: number): Promise<Release> => unwrap(await reads.content(call, { grant, release: { name, namespace }, version })),
+    list: async (options: ReleaseListOptions) =>
+      unwrap(await reads.list(call, { grant, options, isFull: false })) as readonly ReleaseHeader[],
+    history: async (name: string, namespace: string) =>
+      unwrap(
+        await reads.history(call, { grant, release: { name, namespace }, max: undefined, isFull: false }),
+      ) as readonly ReleaseHeader[],
+    content: async (name: string, namespace: string, version?: number): Promise<Release> =>
+      unwrap(await reads.content(call, { grant, release: { name, namespace }, version })),
     /** The JSON of every stored record. */
     texts: () =>
-      fake.all('v1', driver).filter(({ metadata }) => metadata.labels?.['owner'] === 'helm').map(({ data }) => unpackSync(packedBytes(driver, data?.['release'] ?? '')).toString()),
+      fake
+        .all('v1', driver)
+        .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm')
+        .map(({ data }) => unpackSync(packedBytes(driver, data?.['release'] ?? '')).toString()),
     close: async () => {
       cli.remove()
       await Promise.all([store.close(), member.close()])
@@ -64,13 +87,26 @@ const openWorld = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
 }
 type World = Awaited<ReturnType<typeof openWorld>>
 
-interface CliRow { readonly name: string; readonly namespace: string; readonly revision: string; readonly status: string; readonly chart: string; readonly app_version: string }
+interface CliRow {
+  readonly name: string
+  readonly namespace: string
+  readonly revision: string
+  readonly status: string
+  readonly chart: string
+  readonly app_version: string
+}
 const asCliRow = ({ name, namespace, version, info, chartMetadata }: ReleaseHeader): CliRow => ({
-  name, namespace, revision: String(version), status: info.status,
-  chart: `${String(chartMetadata['name'])}-${String(chartMetadata['version'])}`, app_version: String(chartMetadata['appVersion']),
+  name,
+  namespace,
+  revision: String(version),
+  status: info.status,
+  chart: `${String(chartMetadata['name'])}-${String(chartMetadata['version'])}`,
+  app_version: String(chartMetadata['appVersion']),
 })
 const cliList = async ({ cli }: World, ...args: readonly string[]): Promise<readonly CliRow[]> =>
-  ((await cli.json('list', ...args)) as readonly (CliRow & { readonly updated: string })[]).map(({ updated: _, ...row }) => row)
+  ((await cli.json('list', ...args)) as readonly (CliRow & { readonly updated: string })[]).map(
+    ({ updated: _, ...row }) => row,
+  )
 
 const liveThrough = async ({ cli }: World): Promise<void> => {
   const archive = cli.file('web.tgz', await chart())
@@ -90,20 +126,48 @@ for (const major of ['helm3', 'helm4'] as const) {
       await liveThrough(world)
       const listed = await world.list({ all: true })
       t.deepEqual(listed.map(asCliRow), await cliList(world, '-A', ...(major === 'helm3' ? ['--all'] : [])))
-      t.deepEqual(listed.map(({ name, info }) => [name, info.status]), [['api', 'deployed'], ['old', 'uninstalled'], ['web', 'deployed']])
-      const told = (await world.cli.json('history', 'web', '-n', 'default')) as readonly { readonly revision: number; readonly status: string; readonly description: string; readonly updated: string }[]
       t.deepEqual(
-        (await world.history('web', 'default')).map(({ version, info }) => [version, info.status, info['description'], Date.parse(String(info['last_deployed']))]),
+        listed.map(({ name, info }) => [name, info.status]),
+        [
+          ['api', 'deployed'],
+          ['old', 'uninstalled'],
+          ['web', 'deployed'],
+        ],
+      )
+      const told = (await world.cli.json('history', 'web', '-n', 'default')) as readonly {
+        readonly revision: number
+        readonly status: string
+        readonly description: string
+        readonly updated: string
+      }[]
+      t.deepEqual(
+        (await world.history('web', 'default')).map(({ version, info }) => [
+          version,
+          info.status,
+          info['description'],
+          Date.parse(String(info['last_deployed'])),
+        ]),
         told.map(({ revision, status, description, updated }) => [revision, status, description, Date.parse(updated)]),
       )
       for (const version of [1, 2, 3]) {
         const release = await world.content('web', 'default', version)
         const { chart: _chart, hooks: _hooks, ...rest } = release
-        const { chart: _c, hooks: _h, info, ...shown } = (await world.cli.json('status', 'web', '-n', 'default', '--revision', String(version))) as Release
+        const {
+          chart: _c,
+          hooks: _h,
+          info,
+          ...shown
+        } = (await world.cli.json('status', 'web', '-n', 'default', '--revision', String(version))) as Release
         const { resources: _live, ...shownInfo } = info as Release['info'] & { readonly resources?: unknown }
         t.deepEqual(rest as unknown, { ...shown, info: shownInfo } as unknown, `revision ${version}`)
-        t.is((await world.cli.must('get', 'manifest', 'web', '-n', 'default', '--revision', String(version))).trimEnd(), release.manifest.trimEnd())
-        t.deepEqual(release.config as unknown, await world.cli.json('get', 'values', 'web', '-n', 'default', '--revision', String(version)))
+        t.is(
+          (await world.cli.must('get', 'manifest', 'web', '-n', 'default', '--revision', String(version))).trimEnd(),
+          release.manifest.trimEnd(),
+        )
+        t.deepEqual(
+          release.config as unknown,
+          await world.cli.json('get', 'values', 'web', '-n', 'default', '--revision', String(version)),
+        )
       }
       t.is((await world.content('web', 'default')).version, 3)
     })
@@ -120,15 +184,29 @@ for (const major of ['helm3', 'helm4'] as const) {
         const { status } = (JSON.parse(text) as Release).info
         t.is(amendInfo(amendInfo(text, { status: 'failed' }), { status }), text)
       }
-      const [ref] = unwrap(await world.store.index(world.cluster, driver, { namespace: 'shop', name: 'api' }, world.signal))
+      const [ref] = unwrap(
+        await world.store.index(world.cluster, driver, { namespace: 'shop', name: 'api' }, world.signal),
+      )
       if (ref === undefined) return t.fail('no record')
       const change = { status: 'failed', description: 'Ended by <us> & "them" \u2028' } as const
       unwrap(await world.store.amend(world.cluster, driver, ref, change, world.signal))
-      const [told] = (await world.cli.json('history', 'api', '-n', 'shop')) as readonly { readonly status: string; readonly description: string }[]
+      const [told] = (await world.cli.json('history', 'api', '-n', 'shop')) as readonly {
+        readonly status: string
+        readonly description: string
+      }[]
       t.like(told, change)
-      t.deepEqual((await cliList(world, '-n', 'shop', '--failed')).map(({ name, status }) => [name, status]), [['api', 'failed']])
+      t.deepEqual(
+        (await cliList(world, '-n', 'shop', '--failed')).map(({ name, status }) => [name, status]),
+        [['api', 'failed']],
+      )
       await world.cli.must('upgrade', 'api', world.cli.file('web.tgz', await chart()), '-n', 'shop')
-      t.deepEqual((await world.history('api', 'shop')).map(({ version, info }) => [version, info.status]), [[1, 'superseded'], [2, 'deployed']])
+      t.deepEqual(
+        (await world.history('api', 'shop')).map(({ version, info }) => [version, info.status]),
+        [
+          [1, 'superseded'],
+          [2, 'deployed'],
+        ],
+      )
     })
   }
 
@@ -139,14 +217,34 @@ for (const major of ['helm3', 'helm4'] as const) {
       fc.asyncProperty(someRecords, someListing, async (records, listing) => {
         for (const object of world.fake.all('v1', 'Secret')) world.fake.remove(object)
         // One date each: helm gives equal ones no order.
-        const dated = records.map((record, index): RecordOf => ({ ...record, lastDeployed: `2026-05-12T09:${String(10 + (index * 7) % 50).padStart(2, '0')}:${String(index).padStart(2, '0')}Z` }))
+        const dated = records.map((record, index): RecordOf => ({
+          ...record,
+          lastDeployed: `2026-05-12T09:${String(10 + ((index * 7) % 50)).padStart(2, '0')}:${String(index).padStart(2, '0')}Z`,
+        }))
         for (const record of dated) world.fake.put(await recordObject('Secret', record))
         const { options, args } = listing(major)
-        t.deepEqual((await world.list({ ...options, namespace: 'shop' })).map(asCliRow), await cliList(world, '-n', 'shop', ...args), JSON.stringify(options))
+        t.deepEqual(
+          (await world.list({ ...options, namespace: 'shop' })).map(asCliRow),
+          await cliList(world, '-n', 'shop', ...args),
+          JSON.stringify(options),
+        )
         const [newest] = dated.filter(({ namespace }) => namespace === 'shop').toSorted((a, b) => b.version - a.version)
         if (newest === undefined) return
-        const shown = (await world.cli.json('get', 'metadata', newest.name, '-n', 'shop', '--revision', String(newest.version))) as Readonly<Record<string, unknown>>
-        t.like(shown, { name: newest.name, revision: newest.version, status: newest.status, version: `1.${newest.version}.0` })
+        const shown = (await world.cli.json(
+          'get',
+          'metadata',
+          newest.name,
+          '-n',
+          'shop',
+          '--revision',
+          String(newest.version),
+        )) as Readonly<Record<string, unknown>>
+        t.like(shown, {
+          name: newest.name,
+          revision: newest.version,
+          status: newest.status,
+          version: `1.${newest.version}.0`,
+        })
       }),
       { numRuns: 12 },
     )
@@ -156,12 +254,15 @@ for (const major of ['helm3', 'helm4'] as const) {
     const world = await openWorld(major, 'ConfigMap')
     t.teardown(() => world.close())
     await fc.assert(
-      fc.asyncProperty(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), someValue, { minKeys: 1, maxKeys: 4 }), async (config) => {
-        const record: RecordOf = { name: 'web', namespace: 'shop', version: 1, config }
-        world.fake.put(await recordObject('ConfigMap', record, goJson(releaseJson(record))))
-        t.deepEqual(await world.cli.json('get', 'values', 'web', '-n', 'shop'), config)
-        t.deepEqual((await world.content('web', 'shop')).config as unknown, config)
-      }),
+      fc.asyncProperty(
+        fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), someValue, { minKeys: 1, maxKeys: 4 }),
+        async (config) => {
+          const record: RecordOf = { name: 'web', namespace: 'shop', version: 1, config }
+          world.fake.put(await recordObject('ConfigMap', record, goJson(releaseJson(record))))
+          t.deepEqual(await world.cli.json('get', 'values', 'web', '-n', 'shop'), config)
+          t.deepEqual((await world.content('web', 'shop')).config as unknown, config)
+        },
+      ),
       { numRuns: 8 },
     )
   })
@@ -179,12 +280,18 @@ const someValue = fc.letrec((tie) => ({
   ),
 })).value
 
-interface Listing { readonly options: ReleaseListOptions; readonly args: readonly string[] }
+interface Listing {
+  readonly options: ReleaseListOptions
+  readonly args: readonly string[]
+}
 
 const statusFlags = ['deployed', 'failed', 'pending', 'superseded', 'uninstalled', 'uninstalling'] as const
 const someListing: fc.Arbitrary<(major: 'helm3' | 'helm4') => Listing> = fc
   .record({
-    statuses: fc.oneof(fc.constant('all' as const), fc.subarray([...statusFlags], { minLength: 1 }).filter((flags) => flags.length > 1 || flags[0] !== 'superseded')),
+    statuses: fc.oneof(
+      fc.constant('all' as const),
+      fc.subarray([...statusFlags], { minLength: 1 }).filter((flags) => flags.length > 1 || flags[0] !== 'superseded'),
+    ),
     byDate: fc.boolean(),
     sortReverse: fc.boolean(),
     limit: fc.integer({ min: 0, max: 4 }),
@@ -192,11 +299,23 @@ const someListing: fc.Arbitrary<(major: 'helm3' | 'helm4') => Listing> = fc
     filter: fc.constantFrom('', 'web', '^a', '2$'),
   })
   .map(({ statuses, byDate, sortReverse, limit, offset, filter }) => (major) => ({
-    options: { ...(statuses === 'all' ? { all: true } : Object.fromEntries(statuses.map((flag) => [flag, true]))), byDate, sortReverse, limit, offset, filter },
+    options: {
+      ...(statuses === 'all' ? { all: true } : Object.fromEntries(statuses.map((flag) => [flag, true]))),
+      byDate,
+      sortReverse,
+      limit,
+      offset,
+      filter,
+    },
     args: [
       // Helm 4 shows all unless told otherwise, and has no such flag.
       ...(statuses === 'all' ? (major === 'helm3' ? ['--all'] : []) : statuses.map((flag) => `--${flag}`)),
-      ...(byDate ? ['--date'] : []), ...(sortReverse ? ['--reverse'] : []), ...(filter === '' ? [] : ['--filter', filter]),
-      '--max', String(limit), '--offset', String(offset),
+      ...(byDate ? ['--date'] : []),
+      ...(sortReverse ? ['--reverse'] : []),
+      ...(filter === '' ? [] : ['--filter', filter]),
+      '--max',
+      String(limit),
+      '--offset',
+      String(offset),
     ],
   }))

@@ -18,7 +18,11 @@ type Answer = (target: URL) => unknown
 const clusterOf = (answer: Answer): MemberCluster & { readonly asked: () => number } => {
   let asked = 0
   return {
-    id: 1 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', name: 'prod', uid: 'u',
+    id: 1 as ClusterId,
+    ownerId: 1 as AccountId,
+    ownerName: 'acme',
+    name: 'prod',
+    uid: 'u',
     asked: () => asked,
     request: ({ target }) => {
       asked += 1
@@ -30,31 +34,57 @@ const clusterOf = (answer: Answer): MemberCluster & { readonly asked: () => numb
 }
 
 const metadataOf = (index: number, more: object = {}) => ({
-  name: `sh.helm.release.v1.r${index}.v1`, namespace: 'shop', uid: `u${index}`, resourceVersion: '1', labels: { owner: 'helm', name: `r${index}`, version: '1', status: 'deployed' }, ...more,
+  name: `sh.helm.release.v1.r${index}.v1`,
+  namespace: 'shop',
+  uid: `u${index}`,
+  resourceVersion: '1',
+  labels: { owner: 'helm', name: `r${index}`, version: '1', status: 'deployed' },
+  ...more,
 })
-const pageOf = (from: number, count: number, more: object = {}) => ({ metadata: { continue: 'next' }, items: Array.from({ length: count }, (_, at) => ({ metadata: metadataOf(from + at, more) })) })
+const pageOf = (from: number, count: number, more: object = {}) => ({
+  metadata: { continue: 'next' },
+  items: Array.from({ length: count }, (_, at) => ({ metadata: metadataOf(from + at, more) })),
+})
 
 test('an index is bounded, however large its pages are and however long their words', async (t) => {
   const endless = clusterOf(() => pageOf(0, 30_000))
   t.is(tagOf(await store.index(endless, 'Secret', {}, signal)), 'ClusterUnreachable')
   t.true(endless.asked() < 10)
-  const wordy = clusterOf(() => ({ items: [{ metadata: metadataOf(1, { uid: 'u'.repeat(10_000) }) }, { metadata: metadataOf(2, { resourceVersion: '1'.repeat(10_000) }) }, { metadata: metadataOf(3) }] }))
-  t.deepEqual(unwrap(await store.index(wordy, 'Secret', {}, signal)).map(({ name }) => name), ['r3'])
+  const wordy = clusterOf(() => ({
+    items: [
+      { metadata: metadataOf(1, { uid: 'u'.repeat(10_000) }) },
+      { metadata: metadataOf(2, { resourceVersion: '1'.repeat(10_000) }) },
+      { metadata: metadataOf(3) },
+    ],
+  }))
+  t.deepEqual(
+    unwrap(await store.index(wordy, 'Secret', {}, signal)).map(({ name }) => name),
+    ['r3'],
+  )
 })
 
 /** Packs to a few kilobytes, and is large where it is read. */
 const largeRecord = (index: number, record: object) => {
   const json = JSON.stringify({ name: `r${index}`, namespace: 'shop', version: 1, ...record })
-  return { metadata: metadataOf(index), data: { release: Buffer.from(gzipSync(json).toString('base64')).toString('base64') } }
+  return {
+    metadata: metadataOf(index),
+    data: { release: Buffer.from(gzipSync(json).toString('base64')).toString('base64') },
+  }
 }
-const indexed = (count: number, objectOf: (index: number) => object): Answer => ({ pathname }) => {
-  const named = /r(\d+)\.v1$/.exec(pathname)
-  return named === null ? { items: pageOf(0, count).items } : objectOf(Number(named[1]))
-}
+const indexed =
+  (count: number, objectOf: (index: number) => object): Answer =>
+  ({ pathname }) => {
+    const named = /r(\d+)\.v1$/.exec(pathname)
+    return named === null ? { items: pageOf(0, count).items } : objectOf(Number(named[1]))
+  }
 
 test('headers that are too large together are refused', async (t) => {
   const long = 'x'.repeat(8 * 1024 * 1024)
-  const cluster = clusterOf(indexed(40, (index) => largeRecord(index, { info: { status: 'deployed', description: long }, chart: { metadata: {} } })))
+  const cluster = clusterOf(
+    indexed(40, (index) =>
+      largeRecord(index, { info: { status: 'deployed', description: long }, chart: { metadata: {} } }),
+    ),
+  )
   const refs = unwrap(await store.index(cluster, 'Secret', {}, signal))
   t.is(tagOf(await store.headers(cluster, 'Secret', refs, signal)), 'RecordUnreadable')
   t.is(unwrap(await store.headers(cluster, 'Secret', refs.slice(0, 2), signal)).length, 2)
@@ -62,7 +92,9 @@ test('headers that are too large together are refused', async (t) => {
 
 test('whole releases that are too large together are refused', async (t) => {
   const manifest = 'x'.repeat(20 * 1024 * 1024)
-  const cluster = clusterOf(indexed(100, (index) => largeRecord(index, { info: { status: 'deployed' }, chart: {}, manifest })))
+  const cluster = clusterOf(
+    indexed(100, (index) => largeRecord(index, { info: { status: 'deployed' }, chart: {}, manifest })),
+  )
   const reads = makeReleaseReads({
     memberClusters: { open: () => Promise.resolve(right(cluster)) },
     releases: store,

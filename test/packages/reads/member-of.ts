@@ -27,7 +27,11 @@ export const memberOf = (fake: Pick<FakeApi, 'kubeconfig' | 'uid'>, id = 1): Ope
       name: 'prod',
       uid: fake.uid,
       request: async (request, signal) => {
-        const asked = await api.request(connection, { ...request, headers: [...(request.headers ?? []), ['impersonate-user', user]] }, signal)
+        const asked = await api.request(
+          connection,
+          { ...request, headers: [...(request.headers ?? []), ['impersonate-user', user]] },
+          signal,
+        )
         if (asked._tag === 'Left' && asked.left.tag === 'AddressRefused') throw new Error(asked.left.message)
         return asked as Awaited<ReturnType<MemberCluster['request']>>
       },

@@ -8,7 +8,6 @@ import { makeRe2NamePatterns } from '../../../adapters/helm/records/name-pattern
 import { amendInfo, goString, headerOfBegin } from '../../../adapters/helm/records/record-members.ts'
 import {
   headerOf,
-  largestRecordBytes,
   pack,
   packedBytes,
   PayloadUnreadable,
@@ -19,13 +18,22 @@ import {
 import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { ReleaseListOptions } from '../../../core/packages/releases/release-reads.ts'
-import { lastDeployedSeconds, orderOf, selectRecords, shownStatuses, sliceOf, sortByDate } from '../../../core/packages/releases/release-reads.ts'
+import {
+  lastDeployedSeconds,
+  orderOf,
+  selectRecords,
+  shownStatuses,
+  sliceOf,
+  sortByDate,
+} from '../../../core/packages/releases/release-reads.ts'
 import type { ReleaseHeader, ReleaseRecordRef } from '../../../core/packages/types.ts'
 import { releaseStatuses, storageDrivers } from '../../../core/packages/types.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 import { findProblem } from './naive-list.ts'
 import { goJson, refOfRecord, releaseJson, someRecords } from './records.ts'
 import { anyText } from '../../support/any-text.ts'
+
+const largestRecordBytes = 32 * 1024 * 1024
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
@@ -85,7 +93,8 @@ test('what is cut short, changed or no base64 is refused', async (t) => {
     t.throws(() => unpackSync(bytes), { instanceOf: PayloadUnreadable })
     await t.throwsAsync(unpack(bytes), { instanceOf: PayloadUnreadable })
   }
-  for (const text of ['%%%%', 'abc', 'a===', 'YWJj\n', 'YW\nJj\n\n', 'YQ==YQ==', 'Ä===', 'ab-_', '====']) t.throws(() => packedBytes('ConfigMap', text), { instanceOf: PayloadUnreadable }, text)
+  for (const text of ['%%%%', 'abc', 'a===', 'YWJj\n', 'YW\nJj\n\n', 'YQ==YQ==', 'Ä===', 'ab-_', '===='])
+    t.throws(() => packedBytes('ConfigMap', text), { instanceOf: PayloadUnreadable }, text)
   t.throws(() => packedBytes('Secret', base64(Buffer.from('%%%%'))), { instanceOf: PayloadUnreadable })
 })
 
@@ -97,47 +106,85 @@ const anyValue = fc.letrec((tie) => ({
     fc.constantFrom('12345678901234567890', '1.0', '-0', '1e21', 'true', 'null'),
     someText.map(goString),
     fc.array(tie('value')).map((items) => `[${items.join(', ')}]`),
-    fc.dictionary(fc.oneof(fc.constantFrom('info', 'status', 'description', '9', '10'), someText), tie('value')).map((entries) => `{${Object.entries(entries).map(([key, item]) => `${goString(key)} : ${String(item)}`).join(' ,')}}`),
+    fc.dictionary(fc.oneof(fc.constantFrom('info', 'status', 'description', '9', '10'), someText), tie('value')).map(
+      (entries) =>
+        `{${Object.entries(entries)
+          .map(([key, item]) => `${goString(key)} : ${String(item)}`)
+          .join(' ,')}}`,
+    ),
   ),
 })).value as fc.Arbitrary<string>
 
 const someRecordText = fc
-  .record({ before: fc.array(anyValue, { maxLength: 3 }), after: fc.array(anyValue, { maxLength: 3 }), inside: fc.array(anyValue, { maxLength: 3 }), description: someText, status: fc.constantFrom(...releaseStatuses) })
+  .record({
+    before: fc.array(anyValue, { maxLength: 3 }),
+    after: fc.array(anyValue, { maxLength: 3 }),
+    inside: fc.array(anyValue, { maxLength: 3 }),
+    description: someText,
+    status: fc.constantFrom(...releaseStatuses),
+  })
   .map(({ before, after, inside, description, status }) => {
-    const members = (prefix: string, values: readonly string[]): string[] => values.map((value, index) => `${goString(`${prefix}${index}`)}:${value}`)
+    const members = (prefix: string, values: readonly string[]): string[] =>
+      values.map((value, index) => `${goString(`${prefix}${index}`)}:${value}`)
     const info = `"info":{${[...members('x', inside), `"description":${goString(description)}`, `"status": "${status}"`, '"notes":"status: {\\"description\\"}"'].join(',')}}`
     return { text: `{${[...members('b', before), info, ...members('a', after)].join(',')}}`, description, status }
   })
 
 test('a record is amended where it must be, and every other byte stays', (t) => {
   fc.assert(
-    fc.property(someRecordText, someText, fc.constantFrom(...releaseStatuses), ({ text, description, status }, nextDescription, nextStatus) => {
-      const amended = amendInfo(text, { description: nextDescription, status: nextStatus })
-      const parsed = JSON.parse(amended) as { readonly info: Readonly<Record<string, unknown>> }
-      t.is(parsed.info['description'], nextDescription)
-      t.is(parsed.info['status'], nextStatus)
-      t.is(amendInfo(amended, { description, status }), text)
-      t.is(amendInfo(text, {}), text)
-      t.is(amendInfo(text, { status }), text)
-    }),
+    fc.property(
+      someRecordText,
+      someText,
+      fc.constantFrom(...releaseStatuses),
+      ({ text, description, status }, nextDescription, nextStatus) => {
+        const amended = amendInfo(text, { description: nextDescription, status: nextStatus })
+        const parsed = JSON.parse(amended) as { readonly info: Readonly<Record<string, unknown>> }
+        t.is(parsed.info['description'], nextDescription)
+        t.is(parsed.info['status'], nextStatus)
+        t.is(amendInfo(amended, { description, status }), text)
+        t.is(amendInfo(text, {}), text)
+        t.is(amendInfo(text, { status }), text)
+      },
+    ),
   )
 })
 
 test('a description that was empty is put where Helm writes it', (t) => {
-  const { info, ...rest } = releaseJson({ name: 'web', namespace: 'shop', version: 1 }) as { readonly info: Readonly<Record<string, unknown>> }
+  const { info, ...rest } = releaseJson({ name: 'web', namespace: 'shop', version: 1 }) as {
+    readonly info: Readonly<Record<string, unknown>>
+  }
   const { description: _, ...bare } = info
   t.is(
     amendInfo(goJson({ ...rest, info: bare }), { description: 'Ended by <us> & "them"' }),
-    goJson({ ...rest, info: { first_deployed: info['first_deployed'], last_deployed: info['last_deployed'], deleted: '', description: 'Ended by <us> & "them"', status: 'deployed' } }),
+    goJson({
+      ...rest,
+      info: {
+        first_deployed: info['first_deployed'],
+        last_deployed: info['last_deployed'],
+        deleted: '',
+        description: 'Ended by <us> & "them"',
+        status: 'deployed',
+      },
+    }),
   )
 })
 
 test("strings are written as Go's encoder does", (t) => {
-  t.is(goString('<a href="x">&\u2028\u2029\t\n\u0001é\u{1f600}\u007f'), '"\\u003ca href=\\"x\\"\\u003e\\u0026\\u2028\\u2029\\t\\n\\u0001é\u{1f600}\u007f"')
+  t.is(
+    goString('<a href="x">&\u2028\u2029\t\n\u0001é\u{1f600}\u007f'),
+    '"\\u003ca href=\\"x\\"\\u003e\\u0026\\u2028\\u2029\\t\\n\\u0001é\u{1f600}\u007f"',
+  )
 })
 
 test('what has no info, or one without a status, is no record', (t) => {
-  for (const text of ['{}', '[]', '"info"', '{"info":null}', '{"info":[1]}', '{"chart":{"info":{"status":"deployed"}}}']) {
+  for (const text of [
+    '{}',
+    '[]',
+    '"info"',
+    '{"info":null}',
+    '{"info":[1]}',
+    '{"chart":{"info":{"status":"deployed"}}}',
+  ]) {
     t.throws(() => amendInfo(text, { status: 'failed' }), { instanceOf: PayloadUnreadable }, text)
   }
   t.throws(() => amendInfo('{"info":{}}', { description: 'x' }), { instanceOf: PayloadUnreadable })
@@ -148,29 +195,52 @@ const packed = (json: string): Buffer => gzipSync(json, { level: 9 })
 /** Text that hardly packs. */
 const noise = (chars: number, seed = 7): string => {
   let state = seed
-  return Array.from({ length: chars }, () => String.fromCharCode(33 + ((state = (state * 48271) % 2147483647) % 90))).join('')
+  return Array.from({ length: chars }, () =>
+    String.fromCharCode(33 + ((state = (state * 48271) % 2147483647) % 90)),
+  ).join('')
 }
 
 const decoder = makeHeaderDecoder()
 test.after.always(() => decoder.close())
 
-const shuffledKeys = fc.shuffledSubarray(['name', 'info', 'chart', 'manifest', 'version', 'namespace', 'config'], { minLength: 7, maxLength: 7 })
+const shuffledKeys = fc.shuffledSubarray(['name', 'info', 'chart', 'manifest', 'version', 'namespace', 'config'], {
+  minLength: 7,
+  maxLength: 7,
+})
 
 test('a header is the same, whatever the order of keys, the blanks and the packing', async (t) => {
   await fc.assert(
-    fc.asyncProperty(shuffledKeys, fc.boolean(), fc.boolean(), fc.boolean(), fc.integer({ min: 0, max: 9000 }), async (order, hasBlanks, isPacked, isChartLast, notes) => {
-      const whole = releaseJson({ ...key, notes: noise(notes), config: { info: { status: 'none' }, chart: 1 } }) as Record<string, unknown>
-      const chart = isChartLast ? Object.fromEntries(Object.entries(whole['chart'] as object).toReversed()) : whole['chart']
-      const release = { ...Object.fromEntries(order.map((each) => [each, whole[each]])), chart }
-      const text = hasBlanks ? JSON.stringify(release, undefined, 2) : goJson(release)
-      t.deepEqual(await decoder.decode(isPacked ? packed(text) : Buffer.from(text), key), headerOf(whole, key))
-    }),
+    fc.asyncProperty(
+      shuffledKeys,
+      fc.boolean(),
+      fc.boolean(),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 9000 }),
+      async (order, hasBlanks, isPacked, isChartLast, notes) => {
+        const whole = releaseJson({
+          ...key,
+          notes: noise(notes),
+          config: { info: { status: 'none' }, chart: 1 },
+        }) as Record<string, unknown>
+        const chart = isChartLast
+          ? Object.fromEntries(Object.entries(whole['chart'] as object).toReversed())
+          : whole['chart']
+        const release = { ...Object.fromEntries(order.map((each) => [each, whole[each]])), chart }
+        const text = hasBlanks ? JSON.stringify(release, undefined, 2) : goJson(release)
+        t.deepEqual(await decoder.decode(isPacked ? packed(text) : Buffer.from(text), key), headerOf(whole, key))
+      },
+    ),
     { numRuns: 100 },
   )
 })
 
-test("what Helm writes is read by its begin, also where the rest is larger than anything that is unpacked at once", async (t) => {
-  const release = releaseJson({ ...key, notes: 'Some "notes" {', manifest: noise(200_000), values: { text: noise(2_000_000) } })
+test('what Helm writes is read by its begin, also where the rest is larger than anything that is unpacked at once', async (t) => {
+  const release = releaseJson({
+    ...key,
+    notes: 'Some "notes" {',
+    manifest: noise(200_000),
+    values: { text: noise(2_000_000) },
+  })
   const bytes = packed(goJson(release))
   t.deepEqual(headerOfBegin(bytes, key), headerOf(release, key))
   t.deepEqual(await decoder.decode(bytes, key), headerOf(release, key))
@@ -178,15 +248,22 @@ test("what Helm writes is read by its begin, also where the rest is larger than 
 
 test('a large record that is written otherwise is read on a thread, several at a time', async (t) => {
   const own = makeHeaderDecoder()
-  const { name, info, ...rest } = releaseJson({ ...key, manifest: noise(smallRecordBytes + 1) }) as Record<string, unknown>
+  const { name, info, ...rest } = releaseJson({ ...key, manifest: noise(smallRecordBytes + 1) }) as Record<
+    string,
+    unknown
+  >
   const bytes = packed(goJson({ ...rest, info, name }))
   t.is(headerOfBegin(bytes, key), undefined)
   const expected = headerOf({ ...rest, info, name }, key)
   t.deepEqual(await Promise.all([1, 2, 3].map(() => own.decode(bytes, key))), [expected, expected, expected])
   await t.throwsAsync(own.decode(bytes, { ...key, version: 4 }), { instanceOf: PayloadUnreadable })
-  t.regex(await own.amend(bytes, key, { status: 'failed', description: 'ended' }), /"description":"ended".*"status":"failed"/s)
+  t.regex(
+    await own.amend(bytes, key, { status: 'failed', description: 'ended' }),
+    /"description":"ended".*"status":"failed"/s,
+  )
   await t.throwsAsync(own.amend(bytes, { ...key, version: 4 }, { status: 'failed' }), { instanceOf: PayloadUnreadable })
-  // A thread works on them one after the other: when it has answered one, it has others. What it had is no unreadable record.
+  // A thread works on them one after the other: when it has answered one, it has others. What it had is no unreadable
+  // record.
   const asked = Array.from({ length: 20 }, () => own.decode(bytes, key))
   const answered = Promise.allSettled(asked)
   await asked[0]
@@ -199,18 +276,40 @@ test('a large record that is written otherwise is read on a thread, several at a
 test('what is no record, or that of another release, is unreadable', async (t) => {
   const other = goJson(releaseJson({ ...key, name: 'other' }))
   const noStatus = goJson({ ...releaseJson(key), info: {} })
-  for (const text of ['', 'null', '[]', '{}', '{"name":"web"', other, noStatus, `x${goJson(releaseJson(key))}`, goJson(releaseJson(key)).slice(0, 60)]) {
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"name":"web"',
+    other,
+    noStatus,
+    `x${goJson(releaseJson(key))}`,
+    goJson(releaseJson(key)).slice(0, 60),
+  ]) {
     await t.throwsAsync(decoder.decode(packed(text), key), { instanceOf: PayloadUnreadable }, text.slice(0, 60))
     await t.throwsAsync(decoder.decode(Buffer.from(text), key), { instanceOf: PayloadUnreadable }, text.slice(0, 60))
   }
 })
 
 const cluster = (id: number) => ({ id: id as ClusterId })
-const header = (name: string, chars: number): ReleaseHeader => ({ name, namespace: 'n', version: 1, info: { status: 'deployed', description: 'x'.repeat(chars) }, chartMetadata: {} })
+const header = (name: string, chars: number): ReleaseHeader => ({
+  name,
+  namespace: 'n',
+  version: 1,
+  info: { status: 'deployed', description: 'x'.repeat(chars) },
+  chartMetadata: {},
+})
 const bare = JSON.stringify(header('a', 0)).length
 
 test('a cache answers what was kept last for that cluster, object and version, and keeps to its limit', (t) => {
-  const step = fc.record({ cluster: fc.integer({ min: 1, max: 2 }), name: fc.constantFrom('a', 'b', 'c', 'd'), resourceVersion: fc.constantFrom('1', '2'), chars: fc.integer({ min: 0, max: 300 }), isKept: fc.boolean() })
+  const step = fc.record({
+    cluster: fc.integer({ min: 1, max: 2 }),
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+    resourceVersion: fc.constantFrom('1', '2'),
+    chars: fc.integer({ min: 0, max: 300 }),
+    isKept: fc.boolean(),
+  })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const limit = 3 * bare + 300
@@ -257,7 +356,14 @@ const flag = fc.option(fc.boolean(), { nil: undefined })
 const someOptions: fc.Arbitrary<ReleaseListOptions> = fc.record({
   all: fc.option(fc.constant(true), { nil: undefined, freq: 4 }),
   sort: fc.constantFrom(undefined, 'name', 'name-desc', 'date', 'date-desc', 0, 1, 2, 3, '2', 'ByDateDesc'),
-  byDate: flag, sortReverse: flag, uninstalled: flag, superseded: flag, uninstalling: flag, deployed: flag, failed: flag, pending: flag,
+  byDate: flag,
+  sortReverse: flag,
+  uninstalled: flag,
+  superseded: flag,
+  uninstalling: flag,
+  deployed: flag,
+  failed: flag,
+  pending: flag,
   limit: fc.integer({ min: 0, max: 6 }),
   offset: fc.integer({ min: 0, max: 6 }),
   filter: fc.constantFrom(undefined, '', 'web', '^a', '2$', 'nothing'),
@@ -267,15 +373,28 @@ test('a list is what a naive reading of the rules makes of the records', (t) => 
   fc.assert(
     fc.property(someRecords, someOptions, (records, options) => {
       const pattern = new RegExp(options.filter ?? '')
-      const selected = selectRecords(records.map(refOfRecord), options, new Set(records.map(({ name }) => name).filter((name) => pattern.test(name))))
+      const selected = selectRecords(
+        records.map(refOfRecord),
+        options,
+        new Set(records.map(({ name }) => name).filter((name) => pattern.test(name))),
+      )
       const order = orderOf(options)
       if (isLeft(order)) return t.fail(order.left.message)
-      const dated = (ref: ReleaseRecordRef) => ({ ref, info: { status: ref.status, last_deployed: records.find((record) => refOfRecord(record).uid === ref.uid)?.lastDeployed } })
+      const dated = (ref: ReleaseRecordRef) => ({
+        ref,
+        info: {
+          status: ref.status,
+          last_deployed: records.find((record) => refOfRecord(record).uid === ref.uid)?.lastDeployed,
+        },
+      })
       const ordered =
-        order.right === 'name' ? selected
-        : order.right === 'name-desc' ? [...selected].reverse()
-        : order.right === 'date' ? sortByDate(selected.map(dated)).map(({ ref }) => ref)
-        : [...sortByDate(selected.map(dated))].reverse().map(({ ref }) => ref)
+        order.right === 'name'
+          ? selected
+          : order.right === 'name-desc'
+            ? [...selected].reverse()
+            : order.right === 'date'
+              ? sortByDate(selected.map(dated)).map(({ ref }) => ref)
+              : [...sortByDate(selected.map(dated))].reverse().map(({ ref }) => ref)
       const shown = sliceOf(ordered, options).map(({ uid }) => uid)
       t.is(findProblem(records, options, shown), undefined)
     }),
@@ -288,7 +407,19 @@ test('without a word about statuses, releases that are deployed or failed are sh
   t.deepEqual([...shownStatuses({ deployed: false })], ['deployed', 'failed'])
   t.deepEqual([...shownStatuses({ pending: true })], ['pending-install', 'pending-upgrade', 'pending-rollback'])
   t.deepEqual([...shownStatuses({ superseded: true, failed: true })], ['failed', 'superseded'])
-  t.deepEqual([...shownStatuses({ all: true, failed: true })], ['deployed', 'uninstalled', 'superseded', 'failed', 'uninstalling', 'pending-install', 'pending-upgrade', 'pending-rollback'])
+  t.deepEqual(
+    [...shownStatuses({ all: true, failed: true })],
+    [
+      'deployed',
+      'uninstalled',
+      'superseded',
+      'failed',
+      'uninstalling',
+      'pending-install',
+      'pending-upgrade',
+      'pending-rollback',
+    ],
+  )
 })
 
 test('an order is named by words or numbers; flags win', (t) => {
@@ -296,32 +427,67 @@ test('an order is named by words or numbers; flags win', (t) => {
     const order = orderOf(options)
     return isLeft(order) ? order.left.tag : order.right
   }
-  t.deepEqual([{}, { sort: '' }, { sort: 1 }, { sort: '2' }, { sort: 3 }, { sort: 'DATE-desc' }].map(named), ['name', 'name', 'name-desc', 'date', 'date-desc', 'date-desc'])
-  t.deepEqual([{ sort: 4 }, { sort: 'size' }, { sort: -1, byDate: true }].map(named), ['ListOptionRefused', 'ListOptionRefused', 'ListOptionRefused'])
-  t.deepEqual([{ sort: 3, byDate: true }, { sort: 3, sortReverse: true }, { byDate: true, sortReverse: true }].map(named), ['date', 'name-desc', 'date-desc'])
+  t.deepEqual([{}, { sort: '' }, { sort: 1 }, { sort: '2' }, { sort: 3 }, { sort: 'DATE-desc' }].map(named), [
+    'name',
+    'name',
+    'name-desc',
+    'date',
+    'date-desc',
+    'date-desc',
+  ])
+  t.deepEqual([{ sort: 4 }, { sort: 'size' }, { sort: -1, byDate: true }].map(named), [
+    'ListOptionRefused',
+    'ListOptionRefused',
+    'ListOptionRefused',
+  ])
+  t.deepEqual(
+    [
+      { sort: 3, byDate: true },
+      { sort: 3, sortReverse: true },
+      { byDate: true, sortReverse: true },
+    ].map(named),
+    ['date', 'name-desc', 'date-desc'],
+  )
 })
 
 test('a date is read in whole seconds, and one that cannot be read comes first', (t) => {
   const header = (last_deployed: string) => ({ info: { status: 'deployed' as const, last_deployed } })
   t.is(lastDeployedSeconds(header('2026-05-12T09:30:00.999999999+02:00')), Date.UTC(2026, 4, 12, 7, 30) / 1000)
   t.is(lastDeployedSeconds(header('')), undefined)
-  t.deepEqual(sortByDate([header('2026-05-12T09:30:01Z'), header(''), header('2026-05-12T09:30:00.9Z'), header('2026-05-12T09:30:00.1Z')]).map(({ info }) => info.last_deployed), [
-    '', '2026-05-12T09:30:00.9Z', '2026-05-12T09:30:00.1Z', '2026-05-12T09:30:01Z',
-  ])
+  t.deepEqual(
+    sortByDate([
+      header('2026-05-12T09:30:01Z'),
+      header(''),
+      header('2026-05-12T09:30:00.9Z'),
+      header('2026-05-12T09:30:00.1Z'),
+    ]).map(({ info }) => info.last_deployed),
+    ['', '2026-05-12T09:30:00.9Z', '2026-05-12T09:30:00.1Z', '2026-05-12T09:30:01Z'],
+  )
 })
 
 const patterns = makeRe2NamePatterns(makeTimeSlices(4))
-const namesOf = async (pattern: string, ...names: readonly string[]): Promise<readonly string[]> => [...(await unwrap(patterns.compile(pattern))(new Set(names)))]
+const namesOf = async (pattern: string, ...names: readonly string[]): Promise<readonly string[]> => [
+  ...(await unwrap(patterns.compile(pattern))(new Set(names))),
+]
 
 const somePattern = fc
-  .array(fc.constantFrom('a', 'b', '-', '.', '[a-c]', '(a|b)', 'a*', 'b+', '(?:ab)?', '\\d', '^', '$'), { maxLength: 8 })
+  .array(fc.constantFrom('a', 'b', '-', '.', '[a-c]', '(a|b)', 'a*', 'b+', '(?:ab)?', '\\d', '^', '$'), {
+    maxLength: 8,
+  })
   .map((parts) => parts.join(''))
 
 test('a pattern matches where it occurs in the name', async (t) => {
   await fc.assert(
-    fc.asyncProperty(somePattern, fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-', '7'), maxLength: 12 }), { maxLength: 120 }), async (pattern, names) => {
-      t.deepEqual(await namesOf(pattern, ...names), [...new Set(names)].filter((name) => new RegExp(pattern).test(name)))
-    }),
+    fc.asyncProperty(
+      somePattern,
+      fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-', '7'), maxLength: 12 }), { maxLength: 120 }),
+      async (pattern, names) => {
+        t.deepEqual(
+          await namesOf(pattern, ...names),
+          [...new Set(names)].filter((name) => new RegExp(pattern).test(name)),
+        )
+      },
+    ),
     { numRuns: 200 },
   )
 })
@@ -342,13 +508,15 @@ test('while many names are matched, everything else has its turn', async (t) => 
 })
 
 test('what is no regular expression is refused, and so is what only a back-tracking engine knows', (t) => {
-  for (const pattern of ['(', '[a', 'a{2,1}', '*', '(?=a)', '(a)\\1', '\\']) t.is(tagOf(patterns.compile(pattern)), 'FilterRefused', pattern)
+  for (const pattern of ['(', '[a', 'a{2,1}', '*', '(?=a)', '(a)\\1', '\\'])
+    t.is(tagOf(patterns.compile(pattern)), 'FilterRefused', pattern)
   t.is(shown(patterns.compile('('))?.kind, 'Unprocessable')
 })
 
 test('a pattern is bounded in length, and in size once its repetitions are written out', (t) => {
   t.is(tagOf(patterns.compile('a'.repeat(200))), 'done')
-  for (const pattern of ['a'.repeat(201), '(a{30}){40}', '\\pL{999}', '(?:a{1000}){2}']) t.is(tagOf(patterns.compile(pattern)), 'FilterRefused', pattern)
+  for (const pattern of ['a'.repeat(201), '(a{30}){40}', '\\pL{999}', '(?:a{1000}){2}'])
+    t.is(tagOf(patterns.compile(pattern)), 'FilterRefused', pattern)
 })
 
 test('a pattern that makes back-tracking engines hang is answered like any other', async (t) => {
@@ -368,7 +536,10 @@ test('work is done in its order, each answered what it made or threw', async (t)
     ),
   )
   t.deepEqual(done, [1, 2, 3, 4])
-  t.deepEqual(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message)), [10, 20, 'three', 40])
+  t.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message)),
+    [10, 20, 'three', 40],
+  )
   t.is(await slices.run(() => 5), 5)
 })
 
@@ -382,6 +553,9 @@ test('once the time is up everything else has its turn', async (t) => {
     }
   })()
   await Promise.all([turns, ...[1, 2, 3].map((n) => slices.run(() => void story.push(`work ${n}`)))])
-  t.deepEqual(story.filter((line) => line !== 'other'), ['work 1', 'work 2', 'work 3'])
+  t.deepEqual(
+    story.filter((line) => line !== 'other'),
+    ['work 1', 'work 2', 'work 3'],
+  )
   t.true(story.lastIndexOf('work 3') - story.indexOf('work 1') > 2, story.join(', '))
 })

@@ -1,15 +1,24 @@
 import fc from 'fast-check'
 import { goString } from '../../../adapters/helm/records/record-members.ts'
 import { pack } from '../../../adapters/helm/records/record-payload.ts'
-import { releaseStatuses, type ReleaseRecordRef, type ReleaseStatus, type StorageDriver } from '../../../core/packages/types.ts'
+import {
+  releaseStatuses,
+  type ReleaseRecordRef,
+  type ReleaseStatus,
+  type StorageDriver,
+} from '../../../core/packages/types.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
 
 /** A value as Go's JSON encoder writes it, maps by key. */
 export const goJson = (value: unknown): string => {
   if (typeof value === 'string') return goString(value)
   if (Array.isArray(value)) return `[${value.map(goJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
-  return `{${Object.entries(value).filter(([, item]) => item !== undefined).map(([key, item]) => `${goString(key)}:${goJson(item)}`).join(',')}}`
+  if (typeof value !== 'object' || value === null)
+    return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
+  return `{${Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .map(([key, item]) => `${goString(key)}:${goJson(item)}`)
+    .join(',')}}`
 }
 
 export interface RecordOf {
@@ -26,7 +35,14 @@ export interface RecordOf {
 }
 
 /** A release as Helm 3 has it, keys in the order of its structs. */
-export const releaseJson = ({ name, namespace, version, status = 'deployed', lastDeployed = '2026-05-12T09:30:00.123456789Z', ...more }: RecordOf): object => ({
+export const releaseJson = ({
+  name,
+  namespace,
+  version,
+  status = 'deployed',
+  lastDeployed = '2026-05-12T09:30:00.123456789Z',
+  ...more
+}: RecordOf): object => ({
   name,
   info: {
     first_deployed: '2026-05-01T08:00:00.5Z',
@@ -37,7 +53,13 @@ export const releaseJson = ({ name, namespace, version, status = 'deployed', las
     ...(more.notes === undefined ? {} : { notes: more.notes }),
   },
   chart: {
-    metadata: { name, version: `1.${version}.0`, description: 'A <small> chart & more', apiVersion: 'v2', appVersion: '2.1' },
+    metadata: {
+      name,
+      version: `1.${version}.0`,
+      description: 'A <small> chart & more',
+      apiVersion: 'v2',
+      appVersion: '2.1',
+    },
     lock: null,
     templates: [{ name: 'templates/service.yaml', data: Buffer.from('kind: Service\n').toString('base64') }],
     values: more.values ?? { replicas: 1 },
@@ -51,7 +73,11 @@ export const releaseJson = ({ name, namespace, version, status = 'deployed', las
 })
 
 /** The object that holds a record; `json` replaces the record's text. */
-export const recordObject = async (driver: StorageDriver, record: RecordOf, json: string = goJson(releaseJson(record))): Promise<KubeObject> => {
+export const recordObject = async (
+  driver: StorageDriver,
+  record: RecordOf,
+  json: string = goJson(releaseJson(record)),
+): Promise<KubeObject> => {
   const { name, namespace, version, status = 'deployed' } = record
   return {
     apiVersion: 'v1',
@@ -68,11 +94,17 @@ export const recordObject = async (driver: StorageDriver, record: RecordOf, json
 
 /** What a store could have said of the record. */
 export const refOfRecord = ({ name, namespace, version, status = 'deployed' }: RecordOf): ReleaseRecordRef => ({
-  name, namespace, version, status, objectName: `sh.helm.release.v1.${name}.v${version}`, uid: `${namespace}/${name}/${version}`, resourceVersion: '1',
+  name,
+  namespace,
+  version,
+  status,
+  objectName: `sh.helm.release.v1.${name}.v${version}`,
+  uid: `${namespace}/${name}/${version}`,
+  resourceVersion: '1',
 })
 
 /** Few names, so that releases have histories and share names across namespaces. */
-export const someRecord: fc.Arbitrary<RecordOf> = fc.record({
+const someRecord: fc.Arbitrary<RecordOf> = fc.record({
   name: fc.constantFrom('web', 'api', 'web-2', 'cache', 'a.b'),
   namespace: fc.constantFrom('shop', 'blog', 'ops'),
   version: fc.integer({ min: 1, max: 5 }),

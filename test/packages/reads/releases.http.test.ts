@@ -8,15 +8,25 @@ import { openReadsWorld } from './reads-world.ts'
 import type { RecordOf } from './records.ts'
 import { recordObject, releaseJson } from './records.ts'
 
-/** Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of its own. */
+/**
+ * Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of
+ * its own.
+ */
 let world: ReadsWorld
-test.before(async () => { world = await openReadsWorld() })
+test.before(async () => {
+  world = await openReadsWorld()
+})
 test.after.always(() => world.stop())
 
 const put = async (records: readonly RecordOf[], driver: StorageDriver = 'Secret'): Promise<void> => {
   for (const record of records) world.fake.put(await recordObject(driver, record))
 }
-interface Row { readonly name: string; readonly namespace: string; readonly version: number; readonly info: { readonly status: string } }
+interface Row {
+  readonly name: string
+  readonly namespace: string
+  readonly version: number
+  readonly info: { readonly status: string }
+}
 const list = async (query: string, body?: unknown): Promise<readonly string[]> => {
   const { json } = await expectStatus(world.get(`/v3/releases${query}`, world.owner, body), 200)
   return (json as readonly Row[]).map(({ name, version, info }) => `${name} ${version} ${info.status}`)
@@ -28,19 +38,47 @@ test('a list shows the newest revision of each release, trimmed, and whole when 
   const [row, ...others] = (await expectStatus(world.get('/v3/releases/?namespace=rows'), 200)).json
   const { info, chart, ...rest } = releaseJson(web) as Record<string, Record<string, unknown>>
   const { notes: _, ...shown } = info ?? {}
-  t.deepEqual(row, { name: 'web', namespace: 'rows', version: 2, info: shown, chart: { metadata: chart?.['metadata'] } })
+  t.deepEqual(row, {
+    name: 'web',
+    namespace: 'rows',
+    version: 2,
+    info: shown,
+    chart: { metadata: chart?.['metadata'] },
+  })
   t.deepEqual(others, [])
-  t.deepEqual((await expectStatus(world.get('/v3/releases?namespace=rows&full=true'), 200)).json, [{ ...rest, info, chart }])
-  t.deepEqual((await expectStatus(world.get('/v3/releases', world.owner, { namespace: 'rows', full: true }), 200)).json, [{ ...rest, info, chart }])
+  t.deepEqual((await expectStatus(world.get('/v3/releases?namespace=rows&full=true'), 200)).json, [
+    { ...rest, info, chart },
+  ])
+  t.deepEqual(
+    (await expectStatus(world.get('/v3/releases', world.owner, { namespace: 'rows', full: true }), 200)).json,
+    [{ ...rest, info, chart }],
+  )
 })
 
 test('options come in the query, in the body, or in both; then the query wins', async (t) => {
-  const deployed = (name: string, second: number): RecordOf => ({ name, namespace: 'options', version: 1, lastDeployed: `2026-05-12T09:30:0${second}Z` })
-  await put([deployed('a', 3), deployed('b', 1), deployed('c', 2), { ...deployed('d', 4), status: 'pending-install' }, { ...deployed('e', 5), status: 'uninstalled' }])
+  const deployed = (name: string, second: number): RecordOf => ({
+    name,
+    namespace: 'options',
+    version: 1,
+    lastDeployed: `2026-05-12T09:30:0${second}Z`,
+  })
+  await put([
+    deployed('a', 3),
+    deployed('b', 1),
+    deployed('c', 2),
+    { ...deployed('d', 4), status: 'pending-install' },
+    { ...deployed('e', 5), status: 'uninstalled' },
+  ])
   t.deepEqual(await list('?namespace=options'), ['a 1 deployed', 'b 1 deployed', 'c 1 deployed'])
   t.deepEqual(await list('', { namespace: 'options', byDate: true, limit: 2 }), ['b 1 deployed', 'c 1 deployed'])
   t.deepEqual(await list('?limit=1&offset=1', { namespace: 'options', sort: 'date-desc', limit: 3 }), ['c 1 deployed'])
-  t.deepEqual(await list('?namespace=options&all=true&sort=1'), ['e 1 uninstalled', 'd 1 pending-install', 'c 1 deployed', 'b 1 deployed', 'a 1 deployed'])
+  t.deepEqual(await list('?namespace=options&all=true&sort=1'), [
+    'e 1 uninstalled',
+    'd 1 pending-install',
+    'c 1 deployed',
+    'b 1 deployed',
+    'a 1 deployed',
+  ])
   t.deepEqual(await list('?namespace=options&pending=true&uninstalled=1'), ['d 1 pending-install', 'e 1 uninstalled'])
   t.deepEqual(await list('?namespace=options&filter=%5E%5Bbc%5D&sort=2&short=true'), ['b 1 deployed', 'c 1 deployed'])
   t.deepEqual(await list('?namespace=options&offset=9'), [])
@@ -55,19 +93,46 @@ test.serial('wrong options are refused, and nothing is asked', async (t) => {
     t.is(answer.status, status, `${query} ${JSON.stringify(body)} ${answer.text}`)
     t.is(typeof answer.json.message, 'string')
   }
-  for (const query of ['?filter=(', '?limit=-1', '?limit=many', '?all=maybe', '?sort=size', '?namespace=Not_One', '?offset=1.5', '?filter=%5CpL%7B999%7D']) await refused(422, query)
-  for (const body of [{ all: 'perhaps' }, { limit: -1 }, { sort: true }, { filter: 7 }, { namespace: 'a/b' }, [], 7]) await refused(422, '', body)
+  for (const query of [
+    '?filter=(',
+    '?limit=-1',
+    '?limit=many',
+    '?all=maybe',
+    '?sort=size',
+    '?namespace=Not_One',
+    '?offset=1.5',
+    '?filter=%5CpL%7B999%7D',
+  ])
+    await refused(422, query)
+  for (const body of [{ all: 'perhaps' }, { limit: -1 }, { sort: true }, { filter: 7 }, { namespace: 'a/b' }, [], 7])
+    await refused(422, '', body)
   await refused(400, '', '{"all":')
   await refused(422, '?limit=-1', { limit: 3 })
-  t.is((await expectStatus(world.get('/v3/releases?namespace=nobody', world.owner, { unknown: { key: 1 } }), 200)).json.length, 0)
+  t.is(
+    (await expectStatus(world.get('/v3/releases?namespace=nobody', world.owner, { unknown: { key: 1 } }), 200)).json
+      .length,
+    0,
+  )
   t.is(world.fake.calls.slice(before).filter(({ namespace }) => namespace !== 'nobody').length, 0)
-  for (const path of ['/v3/releases/web?max=few', '/v3/releases/web?namespace=Not_One', '/v3/releases/web/content?version=one', '/v3/releases/web/status?namespace=-']) {
+  for (const path of [
+    '/v3/releases/web?max=few',
+    '/v3/releases/web?namespace=Not_One',
+    '/v3/releases/web/content?version=one',
+    '/v3/releases/web/status?namespace=-',
+  ]) {
     t.is((await world.get(path)).status, 400, path)
   }
 })
 
 test('a history is the newest revisions, oldest first', async (t) => {
-  await put([1, 2, 3, 10].map((version) => ({ name: 'story', namespace: 'history', version, status: version === 10 ? 'deployed' : 'superseded' })))
+  await put(
+    [1, 2, 3, 10].map((version) => ({
+      name: 'story',
+      namespace: 'history',
+      version,
+      status: version === 10 ? 'deployed' : 'superseded',
+    })),
+  )
   const versions = async (query = ''): Promise<readonly number[]> =>
     (await expectStatus(world.get(`/v3/releases/story/${query}`), 200)).json.map(({ version }: Row) => version)
   t.deepEqual(await versions(), [1, 2, 3, 10])
@@ -80,10 +145,18 @@ test('a history is the newest revisions, oldest first', async (t) => {
 })
 
 test('content is a whole revision, status the same without the files of its chart', async (t) => {
-  const record = (version: number): RecordOf => ({ name: 'one', namespace: 'content', version, notes: `Notes ${version}`, manifest: `# ${version}\n` })
+  const record = (version: number): RecordOf => ({
+    name: 'one',
+    namespace: 'content',
+    version,
+    notes: `Notes ${version}`,
+    manifest: `# ${version}\n`,
+  })
   await put([record(1), record(2)])
-  const content = async (query = ''): Promise<unknown> => (await expectStatus(world.get(`/v3/releases/one/content${query}`), 200)).json
-  for (const query of ['', '?version=0', '?version=-1', '?version=2', '?namespace=content']) t.deepEqual(await content(query), releaseJson(record(2)), query)
+  const content = async (query = ''): Promise<unknown> =>
+    (await expectStatus(world.get(`/v3/releases/one/content${query}`), 200)).json
+  for (const query of ['', '?version=0', '?version=-1', '?version=2', '?namespace=content'])
+    t.deepEqual(await content(query), releaseJson(record(2)), query)
   t.deepEqual(await content('?version=1'), releaseJson(record(1)))
   const whole = releaseJson(record(1)) as Record<string, Record<string, unknown>>
   const { templates: _t, values: _v, files: _f, ...chart } = whole['chart'] ?? {}
@@ -96,14 +169,19 @@ test('numbers that no double holds arrive as they were written', async (t) => {
 })
 
 test('a release that is not there is 404, one of several namespaces must be said', async (t) => {
-  await put([{ name: 'twin', namespace: 'left', version: 1 }, { name: 'twin', namespace: 'right', version: 4 }])
+  await put([
+    { name: 'twin', namespace: 'left', version: 1 },
+    { name: 'twin', namespace: 'right', version: 4 },
+  ])
   for (const end of ['', '/content', '/status']) {
     const several = await expectStatus(world.get(`/v3/releases/twin${end}`), 400)
     t.true(several.json.message.includes('left, right'), several.text)
     t.is((await expectStatus(world.get(`/v3/releases/twin${end}?namespace=left`), 200)).status, 200)
-    for (const path of [`nothing${end}`, `twin${end}?namespace=middle`, `Not_A_Name${end}`]) t.is((await world.get(`/v3/releases/${path}`)).status, 404, path)
+    for (const path of [`nothing${end}`, `twin${end}?namespace=middle`, `Not_A_Name${end}`])
+      t.is((await world.get(`/v3/releases/${path}`)).status, 404, path)
   }
-  for (const end of ['content', 'status']) t.is((await world.get(`/v3/releases/twin/${end}?namespace=right&version=3`)).status, 404)
+  for (const end of ['content', 'status'])
+    t.is((await world.get(`/v3/releases/twin/${end}?namespace=right&version=3`)).status, 404)
 })
 
 test('a record that cannot be read breaks no list, and is reported alone', async (t) => {
@@ -126,7 +204,10 @@ test('an answer that the client holds already is not sent again', async (t) => {
   const again = await world.service.send('GET', path, { token: world.owner.token, headers: { 'If-None-Match': etag } })
   t.is(again.status, 304)
   await put([{ name: 'web', namespace: 'etag', version: 2 }])
-  const changed = await world.service.send('GET', path, { token: world.owner.token, headers: { 'If-None-Match': etag } })
+  const changed = await world.service.send('GET', path, {
+    token: world.owner.token,
+    headers: { 'If-None-Match': etag },
+  })
   t.is(changed.status, 200)
 })
 
@@ -171,7 +252,10 @@ test.serial('a caller whom the cluster refuses gets no row, also of what is kept
   for (const path of reads) {
     const refused = await readsRightsWorld.get(path, readsRightsWorld.member)
     t.is(refused.status, 403, path)
-    t.true(refused.json.message.includes(`User "${userOf(readsRightsWorld.member)}" cannot list resource "secrets"`), refused.text)
+    t.true(
+      refused.json.message.includes(`User "${userOf(readsRightsWorld.member)}" cannot list resource "secrets"`),
+      refused.text,
+    )
     t.false(refused.text.includes('Release of web'))
     await expectStatus(readsRightsWorld.get(path, readsRightsWorld.owner), 200)
   }
@@ -182,39 +266,84 @@ test.serial('a caller whom the cluster refuses gets no row, also of what is kept
 test.serial('who has rights in one namespace reads there, and is refused elsewhere', async (t) => {
   readsRightsWorld.fake.put(await recordObject('Secret', { name: 'web', namespace: 'vault', version: 1 }))
   await expectStatus(readsRightsWorld.get('/v3/releases', readsRightsWorld.owner), 200)
-  const rules = [readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: '' }), readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: 'vault' })]
+  const rules = [
+    readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: '' }),
+    readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: 'vault' }),
+  ]
   t.is((await readsRightsWorld.get('/v3/releases', readsRightsWorld.member)).status, 403)
   t.is((await readsRightsWorld.get('/v3/releases?namespace=vault', readsRightsWorld.member)).status, 403)
   t.is((await readsRightsWorld.get('/v3/releases/web/content?namespace=vault', readsRightsWorld.member)).status, 403)
-  t.deepEqual((await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.member), 200)).json.map(({ namespace }: { namespace: string }) => namespace), ['shop'])
+  t.deepEqual(
+    (await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.member), 200)).json.map(
+      ({ namespace }: { namespace: string }) => namespace,
+    ),
+    ['shop'],
+  )
   await expectStatus(readsRightsWorld.get('/v3/releases/web/content?namespace=shop', readsRightsWorld.member), 200)
   for (const allow of rules) allow()
 })
 
-test.serial("another organization's cluster shows its own releases, also where it claims to be the same one", async (t) => {
-  const twin = await startFakeApi({ progresses: false })
-  t.teardown(() => twin.stop())
-  twin.rules.answer({ path: '/api/v1/namespaces/kube-system', method: 'GET' }, (_req, res) => {
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: readsRightsWorld.fake.uid } }))
-  })
-  await expectStatus(importCluster(readsRightsWorld.service.send, readsRightsWorld.stranger.token, readsRightsWorld.otherOrg, 'prod', twin.kubeconfig()), 200)
-  const theirs = (path: string) => readsRightsWorld.service.send('GET', `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm${path}`, { token: readsRightsWorld.stranger.token })
-  t.is((await expectStatus(theirs('/tiller-config'), 200)).json.clusterID, readsRightsWorld.fake.uid)
-  t.deepEqual((await expectStatus(theirs('/v3/releases'), 200)).json, [])
-  // The same object by uid and version, with another content.
-  await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)
-  const known = readsRightsWorld.fake.find('v1', 'Secret', 'shop', 'sh.helm.release.v1.web.v1')
-  const forged = await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1, description: 'Forged' })
-  const object = { ...forged, metadata: { ...forged.metadata, uid: known?.metadata.uid, resourceVersion: known?.metadata.resourceVersion } }
-  twin.rules.answer({ resource: 'secrets' }, (_req, res, { verb }) => {
-    res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify(verb === 'list' ? { items: [object], metadata: {} } : object))
-  })
-  t.is((await expectStatus(theirs('/v3/releases?namespace=shop'), 200)).json[0].info.description, 'Forged')
-  t.is((await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)).json[0].info.description, 'Release of web')
-  t.is((await readsRightsWorld.service.send('GET', `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm/v3/releases`, { token: readsRightsWorld.owner.token })).status, 404)
-})
+test.serial(
+  "another organization's cluster shows its own releases, also where it claims to be the same one",
+  async (t) => {
+    const twin = await startFakeApi({ progresses: false })
+    t.teardown(() => twin.stop())
+    twin.rules.answer({ path: '/api/v1/namespaces/kube-system', method: 'GET' }, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name: 'kube-system', uid: readsRightsWorld.fake.uid },
+        }),
+      )
+    })
+    await expectStatus(
+      importCluster(
+        readsRightsWorld.service.send,
+        readsRightsWorld.stranger.token,
+        readsRightsWorld.otherOrg,
+        'prod',
+        twin.kubeconfig(),
+      ),
+      200,
+    )
+    const theirs = (path: string) =>
+      readsRightsWorld.service.send('GET', `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm${path}`, {
+        token: readsRightsWorld.stranger.token,
+      })
+    t.is((await expectStatus(theirs('/tiller-config'), 200)).json.clusterID, readsRightsWorld.fake.uid)
+    t.deepEqual((await expectStatus(theirs('/v3/releases'), 200)).json, [])
+    // The same object by uid and version, with another content.
+    await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)
+    const known = readsRightsWorld.fake.find('v1', 'Secret', 'shop', 'sh.helm.release.v1.web.v1')
+    const forged = await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1, description: 'Forged' })
+    const object = {
+      ...forged,
+      metadata: { ...forged.metadata, uid: known?.metadata.uid, resourceVersion: known?.metadata.resourceVersion },
+    }
+    twin.rules.answer({ resource: 'secrets' }, (_req, res, { verb }) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify(verb === 'list' ? { items: [object], metadata: {} } : object))
+    })
+    t.is((await expectStatus(theirs('/v3/releases?namespace=shop'), 200)).json[0].info.description, 'Forged')
+    t.is(
+      (await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)).json[0]
+        .info.description,
+      'Release of web',
+    )
+    t.is(
+      (
+        await readsRightsWorld.service.send(
+          'GET',
+          `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm/v3/releases`,
+          { token: readsRightsWorld.owner.token },
+        )
+      ).status,
+      404,
+    )
+  },
+)
 
 test.serial('a cluster that does not answer is reported', async (t) => {
   const stop = readsRightsWorld.fake.rules.fail({ resource: 'secrets' }, 503, 'ServiceUnavailable', 'not now')
@@ -226,24 +355,50 @@ test.serial('a cluster that does not answer is reported', async (t) => {
 
 /** The driver of a cluster: its default, its setting, and what reads make of it. */
 let driverWorld: ReadsWorld
-test.before(async () => { driverWorld = await openReadsWorld() })
+test.before(async () => {
+  driverWorld = await openReadsWorld()
+})
 test.after.always(() => driverWorld.stop())
 
 const path = '/tiller-config'
 const set = (driverName: unknown, person = driverWorld.owner) =>
-  driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: person.token, body: { driver: { pkg3: { driverName } } } })
-const nameOf = (answer: { readonly json: unknown }): unknown => (answer.json as { data: { driver: { pkg3: { driverName: string } } } }).data.driver.pkg3.driverName
+  driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, {
+    token: person.token,
+    body: { driver: { pkg3: { driverName } } },
+  })
+const nameOf = (answer: { readonly json: unknown }): unknown =>
+  (answer.json as { data: { driver: { pkg3: { driverName: string } } } }).data.driver.pkg3.driverName
 
 test.serial('nothing set is the default, with id 0', async (t) => {
   const got = await expectStatus(driverWorld.get(path), 200)
-  const orgId = (await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}`, { token: driverWorld.owner.token }), 200)).json.id
-  t.deepEqual(got.json, { id: 0, userID: orgId, clusterID: driverWorld.fake.uid, type: 1, data: { driver: { pkg3: { driverName: 'Secret' } } }, createdUnix: 0, updatedUnix: 0 })
+  const orgId = (
+    await expectStatus(
+      driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}`, { token: driverWorld.owner.token }),
+      200,
+    )
+  ).json.id
+  t.deepEqual(got.json, {
+    id: 0,
+    userID: orgId,
+    clusterID: driverWorld.fake.uid,
+    type: 1,
+    data: { driver: { pkg3: { driverName: 'Secret' } } },
+    createdUnix: 0,
+    updatedUnix: 0,
+  })
   t.deepEqual((await expectStatus(driverWorld.get(`${path}/default`), 200)).json, got.json)
 })
 
 test.serial('a driver is set in any case, singular or plural, in one row', async (t) => {
   const ids = new Set<number>()
-  for (const [sent, stored] of [['ConfigMap', 'ConfigMap'], ['secrets', 'Secret'], ['CONFIGMAPS', 'ConfigMap'], ['Secret', 'Secret'], ['', 'Secret'], ['configmap', 'ConfigMap']] as const) {
+  for (const [sent, stored] of [
+    ['ConfigMap', 'ConfigMap'],
+    ['secrets', 'Secret'],
+    ['CONFIGMAPS', 'ConfigMap'],
+    ['Secret', 'Secret'],
+    ['', 'Secret'],
+    ['configmap', 'ConfigMap'],
+  ] as const) {
     const answer = await expectStatus(set(sent), 200)
     t.is(nameOf(answer), stored, sent)
     t.deepEqual((await expectStatus(driverWorld.get(path), 200)).json, answer.json)
@@ -253,18 +408,35 @@ test.serial('a driver is set in any case, singular or plural, in one row', async
   t.is(ids.size, 1)
   for (const body of [{ 'driver.pkg3.driverName': 'ConfigMap' }, { data: { 'driver.pkg3.driverName': 'ConfigMap' } }]) {
     await expectStatus(set('Secret'), 200)
-    const answer = await expectStatus(driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body }), 200)
+    const answer = await expectStatus(
+      driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body }),
+      200,
+    )
     t.is(nameOf(answer), 'ConfigMap')
   }
-  t.is(nameOf(await expectStatus(driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body: {} }), 200)), 'Secret')
+  t.is(
+    nameOf(
+      await expectStatus(
+        driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body: {} }),
+        200,
+      ),
+    ),
+    'Secret',
+  )
   t.is(nameOf(await expectStatus(driverWorld.get(`${path}/default`), 200)), 'Secret')
 })
 
 test.serial('what is no driver for a cluster is refused and changes nothing', async (t) => {
   await expectStatus(set('ConfigMap'), 200)
-  for (const name of ['memory', 'sql', 'Secret ', 'file', 7, {}, 'x'.repeat(100)]) t.is((await set(name)).status, 422, JSON.stringify(name))
+  for (const name of ['memory', 'sql', 'Secret ', 'file', 7, {}, 'x'.repeat(100)])
+    t.is((await set(name)).status, 422, JSON.stringify(name))
   for (const body of [{ driver: 'Secret' }, { driver: { pkg3: 'Secret' } }, [], 'text']) {
-    t.is((await driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body })).status, body === 'text' ? 400 : 422, JSON.stringify(body))
+    t.is(
+      (await driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body }))
+        .status,
+      body === 'text' ? 400 : 422,
+      JSON.stringify(body),
+    )
   }
   t.is(nameOf(await expectStatus(driverWorld.get(path), 200)), 'ConfigMap')
 })
@@ -282,10 +454,28 @@ test.serial('who may not connect to the cluster sets nothing', async (t) => {
 test.serial('reads use the driver of the cluster, and another owner of the same cluster has another', async (t) => {
   driverWorld.fake.put(await recordObject('Secret', { name: 'in-secret', namespace: 'drivers', version: 1 }))
   driverWorld.fake.put(await recordObject('ConfigMap', { name: 'in-map', namespace: 'drivers', version: 1 }))
-  await expectStatus(importCluster(driverWorld.service.send, driverWorld.stranger.token, driverWorld.otherOrg, 'same', driverWorld.fake.kubeconfig()), 200)
+  await expectStatus(
+    importCluster(
+      driverWorld.service.send,
+      driverWorld.stranger.token,
+      driverWorld.otherOrg,
+      'same',
+      driverWorld.fake.kubeconfig(),
+    ),
+    200,
+  )
   const names = async (token: string, at: string): Promise<unknown> =>
-    (await expectStatus(driverWorld.service.send('GET', `/api/v1/clusters/${at}/helm/v3/releases?namespace=drivers`, { token }), 200)).json.map(({ name }: { name: string }) => name)
-  for (const [driver, shown] of [['ConfigMap', 'in-map'], ['Secret', 'in-secret'], ['ConfigMap', 'in-map']] as const) {
+    (
+      await expectStatus(
+        driverWorld.service.send('GET', `/api/v1/clusters/${at}/helm/v3/releases?namespace=drivers`, { token }),
+        200,
+      )
+    ).json.map(({ name }: { name: string }) => name)
+  for (const [driver, shown] of [
+    ['ConfigMap', 'in-map'],
+    ['Secret', 'in-secret'],
+    ['ConfigMap', 'in-map'],
+  ] as const) {
     await expectStatus(set(driver), 200)
     t.deepEqual(await names(driverWorld.owner.token, `${driverWorld.org}/prod`), [shown])
     t.deepEqual(await names(driverWorld.stranger.token, `${driverWorld.otherOrg}/same`), ['in-secret'])
@@ -296,10 +486,18 @@ test.serial('reads use the driver of the cluster, and another owner of the same 
 
 test.serial('each setting is in the audit log of the owner', async (t) => {
   await expectStatus(set('ConfigMap'), 200)
-  const audit = await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}/audit`, { token: driverWorld.owner.token }), 200)
+  const audit = await expectStatus(
+    driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}/audit`, { token: driverWorld.owner.token }),
+    200,
+  )
   const rows = JSON.stringify(audit.json)
   t.true(rows.includes('package_driver.set'), rows.slice(0, 500))
-  const theirs = await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.otherOrg}/audit`, { token: driverWorld.stranger.token }), 200)
+  const theirs = await expectStatus(
+    driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.otherOrg}/audit`, {
+      token: driverWorld.stranger.token,
+    }),
+    200,
+  )
   t.false(JSON.stringify(theirs.json).includes('package_driver.set'))
 })
 
@@ -308,8 +506,15 @@ let bigListWorld: ReadsWorld
 const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => {
   const release = Math.floor(index / 5)
   const version = (index % 5) + 1
-  const status = version < 5 ? 'superseded' : release % 10 === 0 ? 'failed' : release % 10 === 1 ? 'pending-upgrade' : 'deployed'
-  return { name: `release-${release}`, namespace: `team-${release % 20}`, version, status, lastDeployed: new Date(Date.UTC(2026, 0, 1) + ((release * 7919) % 400) * 1000).toISOString() }
+  const status =
+    version < 5 ? 'superseded' : release % 10 === 0 ? 'failed' : release % 10 === 1 ? 'pending-upgrade' : 'deployed'
+  return {
+    name: `release-${release}`,
+    namespace: `team-${release % 20}`,
+    version,
+    status,
+    lastDeployed: new Date(Date.UTC(2026, 0, 1) + ((release * 7919) % 400) * 1000).toISOString(),
+  }
 })
 const newest = records.filter(({ version }) => version === 5)
 
@@ -319,12 +524,19 @@ test.before(async () => {
 })
 test.after.always(() => bigListWorld.stop())
 
-interface BigListRow { readonly name: string; readonly version: number; readonly info: { readonly status: string } }
-const fetched = (): number => bigListWorld.fake.calls.filter(({ verb, resource }) => verb === 'get' && resource === 'secrets').length
-const rows = async (query: string): Promise<readonly BigListRow[]> => (await expectStatus(bigListWorld.get(`/v3/releases${query}`), 200)).json as readonly BigListRow[]
+interface BigListRow {
+  readonly name: string
+  readonly version: number
+  readonly info: { readonly status: string }
+}
+const fetched = (): number =>
+  bigListWorld.fake.calls.filter(({ verb, resource }) => verb === 'get' && resource === 'secrets').length
+const rows = async (query: string): Promise<readonly BigListRow[]> =>
+  (await expectStatus(bigListWorld.get(`/v3/releases${query}`), 200)).json as readonly BigListRow[]
 const names = (list: readonly { readonly name: string }[]): readonly string[] => list.map(({ name }) => name)
 const byName = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-const byDate = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted((a, b) => Date.parse(a.lastDeployed ?? '') - Date.parse(b.lastDeployed ?? ''))
+const byDate = (list: readonly RecordOf[]): readonly RecordOf[] =>
+  list.toSorted((a, b) => Date.parse(a.lastDeployed ?? '') - Date.parse(b.lastDeployed ?? ''))
 
 test.serial('a page of a long list fetches what it shows, once', async (t) => {
   const shown = byName(newest.filter(({ status }) => status !== 'pending-upgrade')).slice(30, 55)
@@ -334,17 +546,35 @@ test.serial('a page of a long list fetches what it shows, once', async (t) => {
   t.is(fetched(), 25)
 })
 
-test.serial('a whole list has each release once, in the order that was asked for, and is asked from the cluster once', async (t) => {
-  const all = await rows('?all=true')
-  t.deepEqual(all.map(({ name, version, info }) => [name, version, info.status]), byName(newest).map(({ name, version, status }) => [name, version, status]))
-  t.is(fetched(), 400)
-  const before = bigListWorld.fake.calls.length
-  t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
-  t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
-  t.deepEqual(names(await rows('?all=true&sort=name-desc&filter=7%24')), names(byName(newest.filter(({ name }) => name.endsWith('7'))).toReversed()))
-  t.deepEqual(names(await rows('?pending=true')), names(byName(newest.filter(({ status }) => status === 'pending-upgrade'))))
-  t.deepEqual(names(await rows('?namespace=team-3&all=true')), names(byName(newest.filter(({ namespace }) => namespace === 'team-3'))))
-  // Four pages of metadata for each list of all namespaces, one for the namespace.
-  t.deepEqual(bigListWorld.fake.calls.slice(before).map(({ verb }) => verb), Array.from({ length: 4 * 4 + 1 }, () => 'list'))
-  t.is((await rows('?superseded=true')).length, 1600)
-})
+test.serial(
+  'a whole list has each release once, in the order that was asked for, and is asked from the cluster once',
+  async (t) => {
+    const all = await rows('?all=true')
+    t.deepEqual(
+      all.map(({ name, version, info }) => [name, version, info.status]),
+      byName(newest).map(({ name, version, status }) => [name, version, status]),
+    )
+    t.is(fetched(), 400)
+    const before = bigListWorld.fake.calls.length
+    t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
+    t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
+    t.deepEqual(
+      names(await rows('?all=true&sort=name-desc&filter=7%24')),
+      names(byName(newest.filter(({ name }) => name.endsWith('7'))).toReversed()),
+    )
+    t.deepEqual(
+      names(await rows('?pending=true')),
+      names(byName(newest.filter(({ status }) => status === 'pending-upgrade'))),
+    )
+    t.deepEqual(
+      names(await rows('?namespace=team-3&all=true')),
+      names(byName(newest.filter(({ namespace }) => namespace === 'team-3'))),
+    )
+    // Four pages of metadata for each list of all namespaces, one for the namespace.
+    t.deepEqual(
+      bigListWorld.fake.calls.slice(before).map(({ verb }) => verb),
+      Array.from({ length: 4 * 4 + 1 }, () => 'list'),
+    )
+    t.is((await rows('?superseded=true')).length, 1600)
+  },
+)

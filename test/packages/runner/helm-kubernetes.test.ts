@@ -12,7 +12,11 @@ test.before(async () => {
   const server = (await kubernetes())!
   const { helm4 } = (await helm())!
   // The admin of the server may impersonate; who is impersonated may do what is bound to them.
-  const uid = ((await server.request('GET', '/api/v1/namespaces/kube-system')).body as { readonly metadata: { readonly uid: string } }).metadata.uid
+  const uid = (
+    (await server.request('GET', '/api/v1/namespaces/kube-system')).body as {
+      readonly metadata: { readonly uid: string }
+    }
+  ).metadata.uid
   await server.request('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     metadata: { name: `helm-runner-${uid.slice(0, 8)}` },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },

@@ -35,4 +35,3 @@ helmRunnerSuite(test, 'helm 3', async () => benches.helm3!)
 helmRunnerSuite(test, 'helm 4', async () => benches.helm4!)
 helmProcessSuite(test, 'helm 3', () => ({ bench: benches.helm3!, api }))
 helmProcessSuite(test, 'helm 4', () => ({ bench: benches.helm4!, api }))
-

@@ -28,7 +28,10 @@ export const memberOf = (kubeconfig: string, uid: string): OpenedMember => {
   const pools = makeConnectionPools(egress)
   const id = (ids += 1) as ClusterId
   const cluster = { id, ownerId: 2 as AccountId, ownerName: 'quay', name: 'wharf', uid, hasCredential: true } as Cluster
-  const connection: ClusterConnection = { link: { id, ownerId: 2 as AccountId, ownerName: 'quay', version: 1, impersonatesUsers: true }, credential }
+  const connection: ClusterConnection = {
+    link: { id, ownerId: 2 as AccountId, ownerName: 'quay', version: 1, impersonatesUsers: true },
+    credential,
+  }
   const members = makeMemberClusters({
     clusters: { get: async () => cluster },
     connections: { open: async () => right(connection) },
@@ -37,7 +40,9 @@ export const memberOf = (kubeconfig: string, uid: string): OpenedMember => {
   })
   return {
     async as(login) {
-      const call = { principal: { userId: 7 as UserId, login, isSiteAdmin: false, method: 'token', scopes: fullScope } } as unknown as SignedInCall
+      const call = {
+        principal: { userId: 7 as UserId, login, isSiteAdmin: false, method: 'token', scopes: fullScope },
+      } as unknown as SignedInCall
       return unwrap(await members.open(call, { objectId: id } as unknown as AccessGrant))
     },
     close: () => pools.close(),

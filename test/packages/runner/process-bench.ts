@@ -72,7 +72,9 @@ export const processBench = async (binary: string, api: ApiServer): Promise<Proc
       const target = `/api/v1/namespaces/${namespace}/secrets?labelSelector=owner%3Dhelm%2Cname%3D${name}`
       const { json } = unwrap(await cluster.request({ method: 'GET', target }, new AbortController().signal))
       const labels = (json as { readonly items: readonly RecordItem[] }).items.map(({ metadata }) => metadata.labels)
-      return labels.toSorted((a, b) => Number(a['version']) - Number(b['version'])).map((each) => `${each['version']} ${each['status']}`)
+      return labels
+        .toSorted((a, b) => Number(a['version']) - Number(b['version']))
+        .map((each) => `${each['version']} ${each['status']}`)
     },
     leftOvers: () => readdirSync(folder),
     async stop() {

@@ -12,7 +12,11 @@ const test = needing('helm')
 
 const run = async (words: readonly string[], environment: Record<string, string>) => {
   const lines: string[] = []
-  const code = await runCommandLine(words, { environment, print: (text) => void lines.push(text), say: (text) => void lines.push(text) })
+  const code = await runCommandLine(words, {
+    environment,
+    print: (text) => void lines.push(text),
+    say: (text) => void lines.push(text),
+  })
   return { code, text: lines.join('\n') }
 }
 
@@ -43,7 +47,10 @@ test('the commands tell which helm is used, and refuse one that is too old', asy
   const told = await run(['helm', 'version', '--json'], { MOORAGE_DATA_DIR: folder, MOORAGE_HELM: helm4 })
   t.is(told.code, 0)
   t.like(JSON.parse(told.text), { origin: 'setting', path: helm4 })
-  t.regex((await run(['helm', 'version'], { MOORAGE_DATA_DIR: folder, MOORAGE_HELM: helm4 })).text, /^Helm 4\.\d+\.\d+ .*\(setting\)$/)
+  t.regex(
+    (await run(['helm', 'version'], { MOORAGE_DATA_DIR: folder, MOORAGE_HELM: helm4 })).text,
+    /^Helm 4\.\d+\.\d+ .*\(setting\)$/,
+  )
   const old = await run(['helm', 'version'], { MOORAGE_DATA_DIR: folder, MOORAGE_HELM: helm3 })
   t.is(old.code, 1)
   t.regex(old.text, /older than 3\.18\.6.*moorage helm install/)

@@ -59,27 +59,30 @@ test('a wait ends with its signal, and with its time', async (t) => {
 test('there are never more than the limits, and no allowed one is left waiting', async (t) => {
   await t.notThrowsAsync(
     fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ tenant: fc.integer({ min: 1, max: 3 }), gives: fc.boolean() }), { maxLength: 40 }), async (steps) => {
-        const limits = { inAll: 3, perTenant: 2, waitingPerTenant: 100 }
-        const slots = makeSlots(limits)
-        const held: { readonly tenant: number; readonly release: Release }[] = []
-        let waiting = 0
-        for (const { tenant, gives } of steps) {
-          if (gives) held.shift()?.release()
-          else {
-            waiting += 1
-            void slots.take(tenant, open).then((taken) => (waiting--, held.push({ tenant, release: unwrap(taken) })))
+      fc.asyncProperty(
+        fc.array(fc.record({ tenant: fc.integer({ min: 1, max: 3 }), gives: fc.boolean() }), { maxLength: 40 }),
+        async (steps) => {
+          const limits = { inAll: 3, perTenant: 2, waitingPerTenant: 100 }
+          const slots = makeSlots(limits)
+          const held: { readonly tenant: number; readonly release: Release }[] = []
+          let waiting = 0
+          for (const { tenant, gives } of steps) {
+            if (gives) held.shift()?.release()
+            else {
+              waiting += 1
+              void slots.take(tenant, open).then((taken) => (waiting--, held.push({ tenant, release: unwrap(taken) })))
+            }
+            await turn()
+            const of = (wanted: number) => held.filter(({ tenant: each }) => each === wanted).length
+            if (held.length > limits.inAll || [1, 2, 3].some((each) => of(each) > limits.perTenant)) return false
           }
-          await turn()
-          const of = (wanted: number) => held.filter(({ tenant: each }) => each === wanted).length
-          if (held.length > limits.inAll || [1, 2, 3].some((each) => of(each) > limits.perTenant)) return false
-        }
-        while (held.length > 0) {
-          held.shift()?.release()
-          await turn()
-        }
-        return waiting === 0
-      }),
+          while (held.length > 0) {
+            held.shift()?.release()
+            await turn()
+          }
+          return waiting === 0
+        },
+      ),
       { numRuns: 50 },
     ),
   )

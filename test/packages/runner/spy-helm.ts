@@ -22,7 +22,9 @@ export interface SpyBench {
 export const spyHelm = (script: string, limits: Partial<HelmLimits> = {}): SpyBench => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-spy-'))
   const path = join(folder, 'helm')
-  writeFileSync(path, `#!/bin/sh\nPATH=/usr/bin:/bin\nif [ "$1" = version ]; then echo v4.1.4; exit; fi\n${script}\n`, { mode: 0o755 })
+  writeFileSync(path, `#!/bin/sh\nPATH=/usr/bin:/bin\nif [ "$1" = version ]; then echo v4.1.4; exit; fi\n${script}\n`, {
+    mode: 0o755,
+  })
   const runner = makeHelmProcessRunner({
     chartTexts,
     finder: makeHelmFinder({ setting: path, searchPath: '', bundled: async () => undefined }),
@@ -35,7 +37,11 @@ export const spyHelm = (script: string, limits: Partial<HelmLimits> = {}): SpyBe
   return {
     runner,
     folder,
-    work: { target: { cluster, driver: 'Secret', tenantId: 1 }, release: { namespace: 'harbour', name: 'tide' }, flags: { dryRun: 'client' } },
+    work: {
+      target: { cluster, driver: 'Secret', tenantId: 1 },
+      release: { namespace: 'harbour', name: 'tide' },
+      flags: { dryRun: 'client' },
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

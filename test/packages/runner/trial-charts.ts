@@ -52,7 +52,14 @@ spec:
 `
 
 /** An archive as helm is given it. */
-export const trialArchive = ({ version = '1.0.0', text = 'calm', hasHook, notes, neverReady, files }: ChartSpec): Promise<Uint8Array> =>
+const trialArchive = ({
+  version = '1.0.0',
+  text = 'calm',
+  hasHook,
+  notes,
+  neverReady,
+  files,
+}: ChartSpec): Promise<Uint8Array> =>
   chartArchive(
     {
       'Chart.yaml': chartYaml('berth', '', version),
@@ -66,4 +73,7 @@ export const trialArchive = ({ version = '1.0.0', text = 'calm', hasHook, notes,
     'berth',
   )
 
-export const trialChart = async (spec: ChartSpec = {}): Promise<HelmChart> => ({ archive: await trialArchive(spec), values: spec.values })
+export const trialChart = async (spec: ChartSpec = {}): Promise<HelmChart> => ({
+  archive: await trialArchive(spec),
+  values: spec.values,
+})

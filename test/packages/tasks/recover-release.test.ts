@@ -3,17 +3,32 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { HelmAftermath, LostOperation, RecordPlace } from '../../../core/packages/releases/release-state.ts'
-import { helmResult, makeRecoverRelease, interruptedDescription, describeStanding, standingOf } from '../../../core/packages/releases/release-state.ts'
+import {
+  helmResult,
+  makeRecoverRelease,
+  interruptedDescription,
+  describeStanding,
+  standingOf,
+} from '../../../core/packages/releases/release-state.ts'
 import { HelmBusy, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { RecordChanged, RecordsRefused, type ReleaseStore } from '../../../core/packages/ports.ts'
 import type { HelmVerb, ReleaseRecordRef, ReleaseStatus } from '../../../core/packages/types.ts'
 import type { TaskEnd } from '../../../core/tasks/ports.ts'
 
-/** How a task ends whose worker died, or whose helm failed: true to the records, and each of them left in a documented state. */
+/**
+ * How a task ends whose worker died, or whose helm failed: true to the records, and each of them left in a documented
+ * state.
+ */
 type Row = readonly [version: number, status: ReleaseStatus]
 
 const refOf = ([version, status]: Row): ReleaseRecordRef => ({
-  namespace: 'shop', name: 'web', version, status, objectName: `sh.helm.release.v1.web.v${version}`, uid: `u${version}`, resourceVersion: `${version}`,
+  namespace: 'shop',
+  name: 'web',
+  version,
+  status,
+  objectName: `sh.helm.release.v1.web.v${version}`,
+  uid: `u${version}`,
+  resourceVersion: `${version}`,
 })
 
 /** Records in memory; remembers what was amended. */
@@ -25,7 +40,9 @@ const recordsOf = (rows: readonly Row[], { amends = true, answers = true } = {})
     amend: (_cluster, _driver, ref, change) => {
       if (!amends) return Promise.resolve(left(RecordChanged('The record was changed.')))
       amended.push([ref.version, change])
-      refs = refs.map((each) => (each.version === ref.version ? { ...each, status: change.status ?? each.status } : each))
+      refs = refs.map((each) =>
+        each.version === ref.version ? { ...each, status: change.status ?? each.status } : each,
+      )
       return Promise.resolve(right(undefined))
     },
   }
@@ -33,8 +50,16 @@ const recordsOf = (rows: readonly Row[], { amends = true, answers = true } = {})
 }
 
 const pause = () => Promise.resolve()
-const place: RecordPlace = { cluster: {} as MemberCluster, driver: 'Secret', release: { namespace: 'shop', name: 'web' } }
-const lost = (verb: HelmVerb, beforeRevision: number, keepsHistory = false): LostOperation => ({ verb, beforeRevision, keepsHistory })
+const place: RecordPlace = {
+  cluster: {} as MemberCluster,
+  driver: 'Secret',
+  release: { namespace: 'shop', name: 'web' },
+}
+const lost = (verb: HelmVerb, beforeRevision: number, keepsHistory = false): LostOperation => ({
+  verb,
+  beforeRevision,
+  keepsHistory,
+})
 
 interface Case {
   readonly title: string
@@ -45,20 +70,134 @@ interface Case {
   readonly says: RegExp
 }
 const cases: readonly Case[] = [
-  { title: 'nothing was recorded', lost: lost('install', 0), rows: [], state: 'failed', after: [], says: /^No new revision was recorded.*namespace/ },
-  { title: 'an install in the middle', lost: lost('install', 0), rows: [[1, 'pending-install']], state: 'failed', after: ['1 failed'], says: /No revision is live/ },
-  { title: 'an install that helm had ended', lost: lost('install', 0), rows: [[1, 'failed']], state: 'failed', after: ['1 failed'], says: /revision 1 is recorded as failed/ },
-  { title: 'an install that was done', lost: lost('install', 0), rows: [[1, 'deployed']], state: 'succeeded', after: ['1 deployed'], says: /Revision 1/ },
-  { title: 'an upgrade not begun', lost: lost('upgrade', 2), rows: [[1, 'superseded'], [2, 'deployed']], state: 'failed', after: ['1 superseded', '2 deployed'], says: /^No new revision was recorded. Revision 2 is live/ },
-  { title: 'an upgrade in the middle', lost: lost('upgrade', 1), rows: [[1, 'deployed'], [2, 'pending-upgrade']], state: 'failed', after: ['1 deployed', '2 failed'], says: /Revision 1 is live; revision 2 is recorded as failed/ },
-  { title: 'an upgrade that was done', lost: lost('upgrade', 1), rows: [[1, 'superseded'], [2, 'deployed']], state: 'succeeded', after: ['1 superseded', '2 deployed'], says: /Revision 2/ },
-  { title: 'a rollback in the middle', lost: lost('rollback', 2), rows: [[1, 'superseded'], [2, 'deployed'], [3, 'pending-rollback']], state: 'failed', after: ['1 superseded', '2 deployed', '3 failed'], says: /Revision 2 is live/ },
-  { title: 'a rollback not begun, over a revision that another process left pending', lost: lost('rollback', 2), rows: [[1, 'deployed'], [2, 'pending-upgrade']], state: 'failed', after: ['1 deployed', '2 pending-upgrade'], says: /^No new revision/ },
-  { title: 'an uninstall that was done', lost: lost('uninstall', 3), rows: [], state: 'succeeded', after: [], says: /uninstalled, and its history removed/ },
-  { title: 'an uninstall that was done, with history', lost: lost('uninstall', 3, true), rows: [[3, 'uninstalled']], state: 'succeeded', after: ['3 uninstalled'], says: /history was kept/ },
-  { title: 'an uninstall in the middle', lost: lost('uninstall', 3), rows: [[3, 'uninstalling']], state: 'failed', after: ['3 uninstalling'], says: /Uninstall it again/ },
-  { title: 'an uninstall whose records are still to go', lost: lost('uninstall', 3), rows: [[3, 'uninstalled']], state: 'failed', after: ['3 uninstalled'], says: /Uninstall it again/ },
-  { title: 'an uninstall not begun', lost: lost('uninstall', 3), rows: [[3, 'deployed']], state: 'failed', after: ['3 deployed'], says: /hooks before the deletion may have run/ },
+  {
+    title: 'nothing was recorded',
+    lost: lost('install', 0),
+    rows: [],
+    state: 'failed',
+    after: [],
+    says: /^No new revision was recorded.*namespace/,
+  },
+  {
+    title: 'an install in the middle',
+    lost: lost('install', 0),
+    rows: [[1, 'pending-install']],
+    state: 'failed',
+    after: ['1 failed'],
+    says: /No revision is live/,
+  },
+  {
+    title: 'an install that helm had ended',
+    lost: lost('install', 0),
+    rows: [[1, 'failed']],
+    state: 'failed',
+    after: ['1 failed'],
+    says: /revision 1 is recorded as failed/,
+  },
+  {
+    title: 'an install that was done',
+    lost: lost('install', 0),
+    rows: [[1, 'deployed']],
+    state: 'succeeded',
+    after: ['1 deployed'],
+    says: /Revision 1/,
+  },
+  {
+    title: 'an upgrade not begun',
+    lost: lost('upgrade', 2),
+    rows: [
+      [1, 'superseded'],
+      [2, 'deployed'],
+    ],
+    state: 'failed',
+    after: ['1 superseded', '2 deployed'],
+    says: /^No new revision was recorded. Revision 2 is live/,
+  },
+  {
+    title: 'an upgrade in the middle',
+    lost: lost('upgrade', 1),
+    rows: [
+      [1, 'deployed'],
+      [2, 'pending-upgrade'],
+    ],
+    state: 'failed',
+    after: ['1 deployed', '2 failed'],
+    says: /Revision 1 is live; revision 2 is recorded as failed/,
+  },
+  {
+    title: 'an upgrade that was done',
+    lost: lost('upgrade', 1),
+    rows: [
+      [1, 'superseded'],
+      [2, 'deployed'],
+    ],
+    state: 'succeeded',
+    after: ['1 superseded', '2 deployed'],
+    says: /Revision 2/,
+  },
+  {
+    title: 'a rollback in the middle',
+    lost: lost('rollback', 2),
+    rows: [
+      [1, 'superseded'],
+      [2, 'deployed'],
+      [3, 'pending-rollback'],
+    ],
+    state: 'failed',
+    after: ['1 superseded', '2 deployed', '3 failed'],
+    says: /Revision 2 is live/,
+  },
+  {
+    title: 'a rollback not begun, over a revision that another process left pending',
+    lost: lost('rollback', 2),
+    rows: [
+      [1, 'deployed'],
+      [2, 'pending-upgrade'],
+    ],
+    state: 'failed',
+    after: ['1 deployed', '2 pending-upgrade'],
+    says: /^No new revision/,
+  },
+  {
+    title: 'an uninstall that was done',
+    lost: lost('uninstall', 3),
+    rows: [],
+    state: 'succeeded',
+    after: [],
+    says: /uninstalled, and its history removed/,
+  },
+  {
+    title: 'an uninstall that was done, with history',
+    lost: lost('uninstall', 3, true),
+    rows: [[3, 'uninstalled']],
+    state: 'succeeded',
+    after: ['3 uninstalled'],
+    says: /history was kept/,
+  },
+  {
+    title: 'an uninstall in the middle',
+    lost: lost('uninstall', 3),
+    rows: [[3, 'uninstalling']],
+    state: 'failed',
+    after: ['3 uninstalling'],
+    says: /Uninstall it again/,
+  },
+  {
+    title: 'an uninstall whose records are still to go',
+    lost: lost('uninstall', 3),
+    rows: [[3, 'uninstalled']],
+    state: 'failed',
+    after: ['3 uninstalled'],
+    says: /Uninstall it again/,
+  },
+  {
+    title: 'an uninstall not begun',
+    lost: lost('uninstall', 3),
+    rows: [[3, 'deployed']],
+    state: 'failed',
+    after: ['3 deployed'],
+    says: /hooks before the deletion may have run/,
+  },
 ]
 for (const { title, lost: operation, rows, state, after, says } of cases) {
   test(`the worker died: ${title}`, async (t) => {
@@ -68,7 +207,10 @@ for (const { title, lost: operation, rows, state, after, says } of cases) {
     t.regex(end.message, says)
     t.deepEqual(records.rows(), after)
     const settled = records.amended.length
-    t.deepEqual(records.amended.map((each) => (each as [number, object])[1]), Array.from({ length: settled }, () => ({ status: 'failed', description: interruptedDescription })))
+    t.deepEqual(
+      records.amended.map((each) => (each as [number, object])[1]),
+      Array.from({ length: settled }, () => ({ status: 'failed', description: interruptedDescription })),
+    )
     const again = await makeRecoverRelease({ pause, releases: records.store })(place, operation)
     t.is(again.state, state, 'recovering twice says the same')
     t.is(records.amended.length, settled)
@@ -76,10 +218,19 @@ for (const { title, lost: operation, rows, state, after, says } of cases) {
 }
 
 test('what cannot be read is unknown, and what cannot be amended is said to be pending', async (t) => {
-  const silent = await makeRecoverRelease({ pause, releases: recordsOf([], { answers: false }).store })(place, lost('upgrade', 1))
+  const silent = await makeRecoverRelease({ pause, releases: recordsOf([], { answers: false }).store })(
+    place,
+    lost('upgrade', 1),
+  )
   t.like(silent, { state: 'unknown' })
   t.regex(silent.message, /did not answer/)
-  const fixed = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']], { amends: false })
+  const fixed = recordsOf(
+    [
+      [1, 'deployed'],
+      [2, 'pending-upgrade'],
+    ],
+    { amends: false },
+  )
   const stuck = await makeRecoverRelease({ pause, releases: fixed.store })(place, lost('upgrade', 1))
   t.like(stuck, { state: 'unknown' })
   t.regex(stuck.message, /pending-upgrade/)
@@ -87,48 +238,153 @@ test('what cannot be read is unknown, and what cannot be amended is said to be p
 
 const running = { signal: new AbortController().signal }
 const stopped = (reason: string) => ({ signal: AbortSignal.abort(reason) })
-const about = (verb: HelmVerb, before: readonly Row[], wasAtomic = false): HelmAftermath => ({ ...place, verb, before: standingOf(before.map(refOf)), wasAtomic })
+const about = (verb: HelmVerb, before: readonly Row[], wasAtomic = false): HelmAftermath => ({
+  ...place,
+  verb,
+  before: standingOf(before.map(refOf)),
+  wasAtomic,
+})
 
 test('a failure says what is live, and whether it was undone', async (t) => {
   const refused = HelmRefused('timed out')
-  const ends = async (verb: HelmVerb, before: readonly Row[], after: readonly Row[], wasAtomic = false) => helmResult({ pause, releases: recordsOf(after).store }, running, about(verb, before, wasAtomic), refused)
-  const plain = await ends('upgrade', [[1, 'deployed']], [[1, 'deployed'], [2, 'failed']])
-  t.like(plain, { state: 'failed', error: 'timed out', message: 'Revision 1 is live; revision 2 is recorded as failed.' })
-  t.deepEqual(plain.result, { release: 'web', namespace: 'shop', driver: 'Secret', revision: 2, status: 'failed', live: 1 })
-  t.is((await ends('upgrade', [[1, 'deployed']], [[1, 'superseded'], [2, 'failed'], [3, 'deployed']], true)).message, 'Revision 3 is live. The upgrade was rolled back.')
-  t.is((await ends('install', [], [], true)).message, 'No revision is recorded. What had been installed was uninstalled again; a namespace and definitions of the chart may stay.')
-  t.is((await ends('upgrade', [[1, 'deployed']], [[1, 'deployed']])).message, 'Revision 1 is live. Nothing new was recorded.')
+  const ends = async (verb: HelmVerb, before: readonly Row[], after: readonly Row[], wasAtomic = false) =>
+    helmResult({ pause, releases: recordsOf(after).store }, running, about(verb, before, wasAtomic), refused)
+  const plain = await ends(
+    'upgrade',
+    [[1, 'deployed']],
+    [
+      [1, 'deployed'],
+      [2, 'failed'],
+    ],
+  )
+  t.like(plain, {
+    state: 'failed',
+    error: 'timed out',
+    message: 'Revision 1 is live; revision 2 is recorded as failed.',
+  })
+  t.deepEqual(plain.result, {
+    release: 'web',
+    namespace: 'shop',
+    driver: 'Secret',
+    revision: 2,
+    status: 'failed',
+    live: 1,
+  })
+  t.is(
+    (
+      await ends(
+        'upgrade',
+        [[1, 'deployed']],
+        [
+          [1, 'superseded'],
+          [2, 'failed'],
+          [3, 'deployed'],
+        ],
+        true,
+      )
+    ).message,
+    'Revision 3 is live. The upgrade was rolled back.',
+  )
+  t.is(
+    (await ends('install', [], [], true)).message,
+    'No revision is recorded. What had been installed was uninstalled again; a namespace and definitions of the chart may stay.',
+  )
+  t.is(
+    (await ends('upgrade', [[1, 'deployed']], [[1, 'deployed']])).message,
+    'Revision 1 is live. Nothing new was recorded.',
+  )
 })
 
 test('a helm that was killed leaves no revision pending', async (t) => {
-  const records = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
-  const end = await helmResult({ pause, releases: records.store }, stopped('cancelled'), about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was stopped.'))
-  t.like(end, { state: 'cancelled', message: 'Stopped as asked. Revision 1 is live; revision 2 is recorded as failed.' })
+  const records = recordsOf([
+    [1, 'deployed'],
+    [2, 'pending-upgrade'],
+  ])
+  const end = await helmResult(
+    { pause, releases: records.store },
+    stopped('cancelled'),
+    about('upgrade', [[1, 'deployed']]),
+    HelmStopped('Helm was stopped.'),
+  )
+  t.like(end, {
+    state: 'cancelled',
+    message: 'Stopped as asked. Revision 1 is live; revision 2 is recorded as failed.',
+  })
   t.deepEqual(records.rows(), ['1 deployed', '2 failed'])
-  const stopping = await helmResult({ pause, releases: records.store }, stopped('stopping'), about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was stopped.'))
+  const stopping = await helmResult(
+    { pause, releases: records.store },
+    stopped('stopping'),
+    about('upgrade', [[1, 'deployed']]),
+    HelmStopped('Helm was stopped.'),
+  )
   t.like(stopping, { state: 'failed' })
-  const pending = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
-  t.like(await helmResult({ pause, releases: pending.store }, stopped('lease-lost'), about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was stopped.')), { state: 'unknown' })
+  const pending = recordsOf([
+    [1, 'deployed'],
+    [2, 'pending-upgrade'],
+  ])
+  t.like(
+    await helmResult(
+      { pause, releases: pending.store },
+      stopped('lease-lost'),
+      about('upgrade', [[1, 'deployed']]),
+      HelmStopped('Helm was stopped.'),
+    ),
+    { state: 'unknown' },
+  )
   t.deepEqual(pending.amended, [], 'a worker that lost the task changes nothing more')
-  const late = await helmResult({ pause, releases: recordsOf([]).store }, stopped('cancelled'), about('uninstall', [[1, 'deployed']]), undefined)
-  t.like(late, { state: 'succeeded', message: 'Release web is uninstalled. Its history was removed. It had gone too far to be stopped.' })
+  const late = await helmResult(
+    { pause, releases: recordsOf([]).store },
+    stopped('cancelled'),
+    about('uninstall', [[1, 'deployed']]),
+    undefined,
+  )
+  t.like(late, {
+    state: 'succeeded',
+    message: 'Release web is uninstalled. Its history was removed. It had gone too far to be stopped.',
+  })
 })
 
 test('success stays one when the records cannot be read afterwards', async (t) => {
-  const end = await helmResult({ pause, releases: recordsOf([], { answers: false }).store }, running, about('install', []), undefined)
+  const end = await helmResult(
+    { pause, releases: recordsOf([], { answers: false }).store },
+    running,
+    about('install', []),
+    undefined,
+  )
   t.like(end, { state: 'succeeded', message: 'Release web is installed.' })
-  const failed = await helmResult({ pause, releases: recordsOf([], { answers: false }).store }, running, about('install', []), HelmRefused('no'))
+  const failed = await helmResult(
+    { pause, releases: recordsOf([], { answers: false }).store },
+    running,
+    about('install', []),
+    HelmRefused('no'),
+  )
   t.like(failed, { state: 'failed', error: 'no' })
   t.regex(failed.message, /could not be read/)
 })
 
 test('the state is that of the newest revision, in any order of the records', (t) => {
   t.is(describeStanding(standingOf([])), 'No revision is recorded.')
-  t.is(describeStanding(standingOf(([[2, 'failed'], [10, 'failed'], [9, 'deployed']] as const).map(refOf))), 'Revision 9 is live; revision 10 is recorded as failed.')
+  t.is(
+    describeStanding(
+      standingOf(
+        (
+          [
+            [2, 'failed'],
+            [10, 'failed'],
+            [9, 'deployed'],
+          ] as const
+        ).map(refOf),
+      ),
+    ),
+    'Revision 9 is live; revision 10 is recorded as failed.',
+  )
 })
 
 test('a revision that another helm works on is left alone', async (t) => {
-  const busy = [[1, 'deployed'], [2, 'pending-upgrade']] as const
+  const busy = [
+    [1, 'deployed'],
+    [2, 'pending-upgrade'],
+  ] as const
   const inProgress = HelmRefused('another operation (install/upgrade/rollback) is in progress')
   const taken = HelmRefused('create: failed to create: secrets "sh.helm.release.v1.web.v2" already exists')
   for (const failure of [inProgress, taken, HelmBusy('Too many.'), undefined]) {
@@ -136,8 +392,17 @@ test('a revision that another helm works on is left alone', async (t) => {
     await helmResult({ pause, releases: records.store }, running, about('upgrade', [[1, 'deployed']]), failure)
     t.deepEqual(records.amended, [], failure?.message)
   }
-  const later = recordsOf([[1, 'superseded'], [2, 'deployed'], [3, 'pending-upgrade']])
-  await helmResult({ pause, releases: later.store }, running, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was stopped.'))
+  const later = recordsOf([
+    [1, 'superseded'],
+    [2, 'deployed'],
+    [3, 'pending-upgrade'],
+  ])
+  await helmResult(
+    { pause, releases: later.store },
+    running,
+    about('upgrade', [[1, 'deployed']]),
+    HelmStopped('Helm was stopped.'),
+  )
   t.deepEqual(later.amended, [])
 })
 
@@ -151,47 +416,126 @@ const awayFor = (rows: readonly Row[], silentReads: number, silentAmends = 0) =>
     index: (...asked) => (reads-- > 0 ? Promise.resolve(unreachable) : store.index(...asked)),
     amend: (...asked) => (amends-- > 0 ? Promise.resolve(unreachable) : store.amend(...asked)),
   }
-  return { deps: { releases, pause: (milliseconds: number) => Promise.resolve(void pauses.push(milliseconds)) }, now, pauses }
+  return {
+    deps: { releases, pause: (milliseconds: number) => Promise.resolve(void pauses.push(milliseconds)) },
+    now,
+    pauses,
+  }
 }
 
 test('a cluster that is away when helm ends is asked again, and no revision stays pending', async (t) => {
-  const pending = [[1, 'deployed'], [2, 'pending-upgrade']] as const
-  for (const [reads, amends] of [[3, 0], [0, 2], [2, 3]] as const) {
+  const pending = [
+    [1, 'deployed'],
+    [2, 'pending-upgrade'],
+  ] as const
+  for (const [reads, amends] of [
+    [3, 0],
+    [0, 2],
+    [2, 3],
+  ] as const) {
     const away = awayFor(pending, reads, amends)
-    const end = await helmResult(away.deps, running, about('upgrade', [[1, 'deployed']]), HelmStopped('The cluster went away.'))
+    const end = await helmResult(
+      away.deps,
+      running,
+      about('upgrade', [[1, 'deployed']]),
+      HelmStopped('The cluster went away.'),
+    )
     t.is(end.message, 'Revision 1 is live; revision 2 is recorded as failed.')
     t.deepEqual(away.now(), ['1 deployed', '2 failed'])
     t.is(away.pauses.length, reads + amends)
   }
   const gone = awayFor(pending, 1000)
-  t.regex((await helmResult(gone.deps, running, about('upgrade', [[1, 'deployed']]), HelmStopped('The cluster went away.'))).message, /could not be read/)
-  t.true(gone.pauses.length > 1 && gone.pauses.every((each, at) => at === 0 || each > (gone.pauses[at - 1] ?? 0)), 'pauses grow')
+  t.regex(
+    (await helmResult(gone.deps, running, about('upgrade', [[1, 'deployed']]), HelmStopped('The cluster went away.')))
+      .message,
+    /could not be read/,
+  )
+  t.true(
+    gone.pauses.length > 1 && gone.pauses.every((each, at) => at === 0 || each > (gone.pauses[at - 1] ?? 0)),
+    'pauses grow',
+  )
   t.true(gone.pauses.reduce((sum, each) => sum + each, 0) <= 20_000)
 })
 
 test('what a cluster refuses is not asked for again', async (t) => {
   const refused = awayFor([], 0)
-  const releases = { ...refused.deps.releases, index: () => Promise.resolve(left(RecordsRefused('You may not list secrets.'))) }
+  const releases = {
+    ...refused.deps.releases,
+    index: () => Promise.resolve(left(RecordsRefused('You may not list secrets.'))),
+  }
   await helmResult({ ...refused.deps, releases }, running, about('upgrade', []), HelmRefused('no'))
   t.deepEqual(refused.pauses, [])
 })
 
 test('a user who lost the right gets the finished steps, and nothing of the release', async (t) => {
   const lostRights = stopped('rights-lost')
-  const pending = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
-  const end = await helmResult({ pause, releases: pending.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended. Helm said: secret things'))
+  const pending = recordsOf([
+    [1, 'deployed'],
+    [2, 'pending-upgrade'],
+  ])
+  const end = await helmResult(
+    { pause, releases: pending.store },
+    lostRights,
+    about('upgrade', [[1, 'deployed']]),
+    HelmStopped('Helm was ended. Helm said: secret things'),
+  )
   t.deepEqual(pending.rows(), ['1 deployed', '2 failed'])
-  t.like(end, { state: 'failed', error: 'The user who requested it may no longer connect to the cluster.', result: { release: 'web', namespace: 'shop' } })
+  t.like(end, {
+    state: 'failed',
+    error: 'The user who requested it may no longer connect to the cluster.',
+    result: { release: 'web', namespace: 'shop' },
+  })
   t.notRegex(end.message, /live|recorded as/)
-  const fixed = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']], { amends: false })
-  t.regex((await helmResult({ pause, releases: fixed.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended.'))).message, /may be left pending/)
-  const late = await helmResult({ pause, releases: recordsOf([[1, 'superseded'], [2, 'deployed']]).store }, lostRights, about('upgrade', [[1, 'deployed']]), undefined)
-  t.deepEqual(late, { state: 'succeeded', message: 'Release web is upgraded. It had gone too far to be stopped.', result: { release: 'web', namespace: 'shop' } })
+  const fixed = recordsOf(
+    [
+      [1, 'deployed'],
+      [2, 'pending-upgrade'],
+    ],
+    { amends: false },
+  )
+  t.regex(
+    (
+      await helmResult(
+        { pause, releases: fixed.store },
+        lostRights,
+        about('upgrade', [[1, 'deployed']]),
+        HelmStopped('Helm was ended.'),
+      )
+    ).message,
+    /may be left pending/,
+  )
+  const late = await helmResult(
+    {
+      pause,
+      releases: recordsOf([
+        [1, 'superseded'],
+        [2, 'deployed'],
+      ]).store,
+    },
+    lostRights,
+    about('upgrade', [[1, 'deployed']]),
+    undefined,
+  )
+  t.deepEqual(late, {
+    state: 'succeeded',
+    message: 'Release web is upgraded. It had gone too far to be stopped.',
+    result: { release: 'web', namespace: 'shop' },
+  })
 })
 
 test('an upgrade that installed says so', async (t) => {
-  const done = await helmResult({ pause, releases: recordsOf([[1, 'deployed']]).store }, running, about('upgrade', []), undefined)
+  const done = await helmResult(
+    { pause, releases: recordsOf([[1, 'deployed']]).store },
+    running,
+    about('upgrade', []),
+    undefined,
+  )
   t.is(done.message, 'Release web is installed. Revision 1 is recorded as deployed.')
-  const failed = await helmResult({ pause, releases: recordsOf([]).store }, running, about('upgrade', [], true), HelmRefused('timed out'))
+  const failed = await helmResult(
+    { pause, releases: recordsOf([]).store },
+    running,
+    about('upgrade', [], true),
+    HelmRefused('timed out'),
+  )
   t.regex(failed.message, /uninstalled again/)
 })

@@ -6,7 +6,10 @@ import { until } from '../../support/until.ts'
 import type { TasksWorld } from './tasks-world.ts'
 import { echo, openTasksWorld, releases } from './tasks-world.ts'
 
-/** Install, upgrade, rollback and uninstall over HTTP: whose rights count and when, what is refused early, and what nobody is told. */
+/**
+ * Install, upgrade, rollback and uninstall over HTTP: whose rights count and when, what is refused early, and what
+ * nobody is told.
+ */
 const test = needing('helm')
 
 let world: TasksWorld
@@ -16,8 +19,16 @@ test.before(async () => {
 test.after.always(() => world?.stop())
 
 const changing = (calls: TasksWorld['fake']['calls']) =>
-  calls.filter(({ verb, group }) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && group !== 'authorization.k8s.io')
-const installBody = (namespace: string, chart = 'minimal', more: object = {}) => ({ ...world.chart(chart), releaseName: 'web', namespace, ...more })
+  calls.filter(
+    ({ verb, group }) =>
+      ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && group !== 'authorization.k8s.io',
+  )
+const installBody = (namespace: string, chart = 'minimal', more: object = {}) => ({
+  ...world.chart(chart),
+  releaseName: 'web',
+  namespace,
+  ...more,
+})
 const operations = (namespace: string): readonly (readonly [string, string, object])[] => [
   ['POST', `${releases}/`, installBody(namespace)],
   ['PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace }],
@@ -32,27 +43,36 @@ test.serial('who may not connect starts nothing, and an outsider learns nothing'
   for (const [method, path, body] of operations(namespace)) {
     t.is((await world.as(world.viewer).send(method, path, body)).status, 403, `${method} ${path}`)
     t.is((await world.as(world.stranger).send(method, path, body)).status, 404, `${method} ${path}`)
-    t.is((await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, { body })).status, 401, `${method} ${path}`)
+    t.is(
+      (await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, { body })).status,
+      401,
+      `${method} ${path}`,
+    )
     const reader = await world.service.tokenFor(world.owner.login, ['read:cluster'])
     t.is((await world.as({ ...world.owner, token: reader }).send(method, path, body)).status, 403, `${method} ${path}`)
   }
   t.is(world.fake.calls.length, before)
 })
 
-test.serial('a task works as the person who asked, on their cluster and on no other, and only its tenant sees it', async (t) => {
-  const namespace = world.namespace()
-  const [before, twinBefore] = [world.fake.calls.length, world.twin.calls.length]
-  const task = await world.as(world.member).done('POST', `${releases}/`, installBody(namespace))
-  t.is(task.state, 'succeeded', task.error)
-  const users = new Set(world.fake.calls.slice(before).map(({ user }) => user))
-  t.deepEqual([...users], [`moorage:${world.member.login}`])
-  t.is(world.twin.calls.length, twinBefore)
-  t.is((await world.service.send('GET', `/api/v1/tasks/${task.id}`, { token: world.stranger.token })).status, 404)
-  // The twin: the other organization's cluster of the same name, by the same words.
-  const theirs = await world.as(world.stranger, `${world.otherOrg}/prod`).done('POST', `${releases}/`, installBody('default'))
-  t.is(theirs.state, 'succeeded', theirs.error)
-  t.is((await world.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: world.owner.token })).status, 404)
-})
+test.serial(
+  'a task works as the person who asked, on their cluster and on no other, and only its tenant sees it',
+  async (t) => {
+    const namespace = world.namespace()
+    const [before, twinBefore] = [world.fake.calls.length, world.twin.calls.length]
+    const task = await world.as(world.member).done('POST', `${releases}/`, installBody(namespace))
+    t.is(task.state, 'succeeded', task.error)
+    const users = new Set(world.fake.calls.slice(before).map(({ user }) => user))
+    t.deepEqual([...users], [`moorage:${world.member.login}`])
+    t.is(world.twin.calls.length, twinBefore)
+    t.is((await world.service.send('GET', `/api/v1/tasks/${task.id}`, { token: world.stranger.token })).status, 404)
+    // The twin: the other organization's cluster of the same name, by the same words.
+    const theirs = await world
+      .as(world.stranger, `${world.otherOrg}/prod`)
+      .done('POST', `${releases}/`, installBody('default'))
+    t.is(theirs.state, 'succeeded', theirs.error)
+    t.is((await world.service.send('GET', `/api/v1/tasks/${theirs.id}`, { token: world.owner.token })).status, 404)
+  },
+)
 
 const bad: readonly (readonly [string, object])[] = [
   ['releaseName', { releaseName: 'Web' }],
@@ -91,7 +111,14 @@ test.serial('wrong options are refused by 422 that names the field, and nothing 
     t.is(answer.status, 422, `${JSON.stringify(wrong)}: ${answer.text}`)
     t.true(answer.json.message.includes(field), `${JSON.stringify(wrong)}: ${answer.text}`)
   }
-  t.is((await world.as(world.owner).send('PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace, maxHistory: -1 })).status, 422)
+  t.is(
+    (
+      await world
+        .as(world.owner)
+        .send('PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace, maxHistory: -1 })
+    ).status,
+    422,
+  )
   t.is((await world.as(world.owner).send('POST', `${releases}/web/rollback`, { namespace, version: -1 })).status, 422)
   t.is((await world.as(world.owner).send('DELETE', `${releases}/web/?purge=perhaps`)).status, 422)
   const misnamed = await world.as(world.owner).send('DELETE', `${releases}/web/?namespace=${namespace}&response-id=a.b`)
@@ -101,13 +128,17 @@ test.serial('wrong options are refused by 422 that names the field, and nothing 
 })
 
 test.serial('unknown options are accepted', async (t) => {
-  const task = await world.as(world.owner).done('POST', `${releases}/`, installBody(world.namespace(), 'minimal', { generateName: false, unknown: { a: 1 } }))
+  const task = await world
+    .as(world.owner)
+    .done('POST', `${releases}/`, installBody(world.namespace(), 'minimal', { generateName: false, unknown: { a: 1 } }))
   t.is(task.state, 'succeeded', task.error)
 })
 
 test.serial('of two installations of one name at once exactly one is accepted', async (t) => {
   const namespace = world.namespace()
-  const answers = await Promise.all(Array.from({ length: 6 }, () => world.as(world.owner).send('POST', `${releases}/`, installBody(namespace))))
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => world.as(world.owner).send('POST', `${releases}/`, installBody(namespace))),
+  )
   t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409, 409])
   const refused = answers.find(({ status }) => status === 409)
   t.regex(refused?.json.message ?? '', /Install release web/)
@@ -118,18 +149,26 @@ test.serial('of two installations of one name at once exactly one is accepted', 
   t.regex(later.json.message, /revision 1, deployed\. Upgrade it/)
 })
 
-test.serial('the same request with the same response-id is answered as before, another request with it is refused', async (t) => {
-  const namespace = world.namespace()
-  const client = world.as(world.owner)
-  for (const [method, path, body] of operations(namespace)) {
-    const at = `${path}?response-id=${randomUUID()}`
-    const first = await expectStatus(client.send(method, at, body), 200)
-    t.is((await client.follow(first.json.id)).state, 'succeeded', `${method} ${path}`)
-    const second = await expectStatus(client.send(method, at, body), 200)
-    t.deepEqual(second.json, first.json, `${method} ${path}`)
-    t.is((await client.send(method, at, { ...body, ...(method === 'DELETE' ? { purge: false } : { timeout: 77 }) })).status, 422, `${method} ${path}`)
-  }
-})
+test.serial(
+  'the same request with the same response-id is answered as before, another request with it is refused',
+  async (t) => {
+    const namespace = world.namespace()
+    const client = world.as(world.owner)
+    for (const [method, path, body] of operations(namespace)) {
+      const at = `${path}?response-id=${randomUUID()}`
+      const first = await expectStatus(client.send(method, at, body), 200)
+      t.is((await client.follow(first.json.id)).state, 'succeeded', `${method} ${path}`)
+      const second = await expectStatus(client.send(method, at, body), 200)
+      t.deepEqual(second.json, first.json, `${method} ${path}`)
+      t.is(
+        (await client.send(method, at, { ...body, ...(method === 'DELETE' ? { purge: false } : { timeout: 77 }) }))
+          .status,
+        422,
+        `${method} ${path}`,
+      )
+    }
+  },
+)
 
 test.serial('a release that another helm left pending is not touched, and the caller gets advice', async (t) => {
   const namespace = world.namespace()
@@ -145,24 +184,50 @@ test.serial('a release that another helm left pending is not touched, and the ca
     t.is(answer.status, 409, answer.text)
     t.regex(answer.json.message, /Revision 2 of web is pending-upgrade.*roll back to an earlier revision/)
   }
-  const back = await client.done('POST', `${releases}/web/rollback`, { namespace, version: 1, description: 'away from the stuck one' })
+  const back = await client.done('POST', `${releases}/web/rollback`, {
+    namespace,
+    version: 1,
+    description: 'away from the stuck one',
+  })
   t.is(back.state, 'succeeded', back.error)
-  t.like((await client.send('GET', `${releases}/web/status?namespace=${namespace}`)).json, { version: 3, info: { status: 'deployed', description: 'away from the stuck one' } })
+  t.like((await client.send('GET', `${releases}/web/status?namespace=${namespace}`)).json, {
+    version: 3,
+    info: { status: 'deployed', description: 'away from the stuck one' },
+  })
 })
 
 test.serial('rights are asked again when the work begins', async (t) => {
   const namespace = world.namespace()
-  const held = world.fake.rules.hold({ user: `moorage:${world.member.login}`, resource: 'secrets', verb: 'list', namespace })
+  const held = world.fake.rules.hold({
+    user: `moorage:${world.member.login}`,
+    resource: 'secrets',
+    verb: 'list',
+    namespace,
+  })
   const answer = world.as(world.member).send('POST', `${releases}/`, installBody(namespace))
   await held.arrived
-  await expectStatus(world.service.send('DELETE', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, { token: world.owner.token }), 204)
+  await expectStatus(
+    world.service.send('DELETE', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, {
+      token: world.owner.token,
+    }),
+    204,
+  )
   held.release()
   const { id } = (await expectStatus(answer, 200)).json as { readonly id: string }
   const before = world.fake.calls.length
   const task = await world.as(world.owner).follow(id)
-  t.like(task, { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
+  t.like(task, {
+    state: 'failed',
+    message: 'Nothing was changed.',
+    error: 'You may no longer connect to this cluster.',
+  })
   t.deepEqual(changing(world.fake.calls.slice(before)), [])
-  await expectStatus(world.service.send('PUT', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, { token: world.owner.token }), 204)
+  await expectStatus(
+    world.service.send('PUT', `/api/v1/teams/${world.connecting.teamId}/members/${world.member.login}`, {
+      token: world.owner.token,
+    }),
+    204,
+  )
 })
 
 test.serial('a revoked token begins nothing any more', async (t) => {
@@ -174,10 +239,13 @@ test.serial('a revoked token begins nothing any more', async (t) => {
   await expectStatus(importCluster(world.service.send, person.token, org, 'own', cluster.kubeconfig()), 200)
   const held = cluster.rules.hold({ resource: 'secrets', verb: 'list' })
   const second = await world.service.tokenFor(person.login)
-  const answer = world.as({ ...person, token: second }, `${org}/own`).send('POST', `${releases}/`, installBody(namespace))
+  const answer = world
+    .as({ ...person, token: second }, `${org}/own`)
+    .send('POST', `${releases}/`, installBody(namespace))
   await held.arrived
   const basic = [person.login, 'quiet-harbour-lantern-7'] as const
-  const tokens = (await expectStatus(world.service.send('GET', `/api/v1/users/${person.login}/tokens`, { basic }), 200)).json as readonly { readonly id: number }[]
+  const tokens = (await expectStatus(world.service.send('GET', `/api/v1/users/${person.login}/tokens`, { basic }), 200))
+    .json as readonly { readonly id: number }[]
   const newest = Math.max(...tokens.map(({ id }) => id))
   await expectStatus(world.service.send('DELETE', `/api/v1/users/${person.login}/tokens/${newest}`, { basic }), 204)
   held.release()
@@ -196,7 +264,10 @@ test.serial('a cluster that was replaced by another one under its name is not th
   const held = first.rules.hold({ resource: 'secrets', verb: 'list' })
   const answer = world.as(person, `${org}/own`).send('POST', `${releases}/`, installBody('default'))
   await held.arrived
-  await expectStatus(world.service.send('POST', `/api/v1/clustersv2/${org}/own/remove`, { token: person.token, body: {} }), 200)
+  await expectStatus(
+    world.service.send('POST', `/api/v1/clustersv2/${org}/own/remove`, { token: person.token, body: {} }),
+    200,
+  )
   await expectStatus(importCluster(world.service.send, person.token, org, 'own', second.kubeconfig()), 200)
   held.release()
   const accepted = await answer
@@ -213,7 +284,11 @@ test.serial('what the cluster would refuse is found out before anything is chang
   const before = world.fake.calls.length
   const task = await world.as(world.owner).done('POST', `${releases}/`, installBody(namespace, 'harbour'))
   allow()
-  t.like(task, { state: 'failed', message: 'Nothing was changed.', error: `The cluster does not let you create deployments.apps in the namespace ${namespace}.` })
+  t.like(task, {
+    state: 'failed',
+    message: 'Nothing was changed.',
+    error: `The cluster does not let you create deployments.apps in the namespace ${namespace}.`,
+  })
   t.deepEqual(changing(world.fake.calls.slice(before)), [])
 })
 
@@ -221,31 +296,70 @@ test.serial('a release whose record would be too large is refused, and the large
   const noise = Array.from({ length: 60_000 }, () => randomUUID()).join('\n')
   world.charts.add(await echo('9.0.0', { 'files/noise.txt': noise }))
   const namespace = world.namespace()
-  const task = await world.as(world.owner).done('POST', `${releases}/`, { ...world.chart('echo', '9.0.0'), releaseName: 'big', namespace })
+  const task = await world
+    .as(world.owner)
+    .done('POST', `${releases}/`, { ...world.chart('echo', '9.0.0'), releaseName: 'big', namespace })
   t.is(task.state, 'failed')
   t.regex(task.error ?? '', /would take \d+ KiB, and a Secret holds 1024 KiB.*files\/noise\.txt \(\d+ KiB\)/)
-  t.deepEqual(world.fake.all('v1', 'Secret', namespace).filter(({ metadata }) => metadata.name.startsWith('sh.helm')), [])
+  t.deepEqual(
+    world.fake.all('v1', 'Secret', namespace).filter(({ metadata }) => metadata.name.startsWith('sh.helm')),
+    [],
+  )
 })
 
 const planted = 'Zanzibar-lighthouse-42'
 test.serial('no value is written or told anywhere: not in the database, events, results, audit or log', async (t) => {
   const namespace = world.namespace()
   const client = world.as(world.owner)
-  const secretly = { stringValues: [`password=${planted}`], kv_pairs: [{ K: 'more.token', V: `${planted}-kv` }], valueBytes: [Buffer.from(`other: {apiKey: ${planted}-yaml}`).toString('base64')] }
+  const secretly = {
+    stringValues: [`password=${planted}`],
+    kv_pairs: [{ K: 'more.token', V: `${planted}-kv` }],
+    valueBytes: [Buffer.from(`other: {apiKey: ${planted}-yaml}`).toString('base64')],
+  }
   const tasks = [
-    await client.done('POST', `${releases}/`, { ...installBody(namespace, 'echo'), ...world.chart('echo', '1.0.0'), ...secretly, dryRun: true }),
-    await client.done('POST', `${releases}/`, { ...world.chart('echo', '1.0.0'), releaseName: 'web', namespace, ...secretly }),
-    await client.done('PUT', `${releases}/web/`, { ...world.chart('echo', '1.0.0'), namespace, ...secretly, values: ['fails=true'] }),
-    await client.done('PUT', `${releases}/web/`, { ...world.chart('echo', '1.0.0'), namespace, replaceValues: { password: `${planted}-new` } }),
+    await client.done('POST', `${releases}/`, {
+      ...installBody(namespace, 'echo'),
+      ...world.chart('echo', '1.0.0'),
+      ...secretly,
+      dryRun: true,
+    }),
+    await client.done('POST', `${releases}/`, {
+      ...world.chart('echo', '1.0.0'),
+      releaseName: 'web',
+      namespace,
+      ...secretly,
+    }),
+    await client.done('PUT', `${releases}/web/`, {
+      ...world.chart('echo', '1.0.0'),
+      namespace,
+      ...secretly,
+      values: ['fails=true'],
+    }),
+    await client.done('PUT', `${releases}/web/`, {
+      ...world.chart('echo', '1.0.0'),
+      namespace,
+      replaceValues: { password: `${planted}-new` },
+    }),
     await client.done('POST', `${releases}/web/rollback`, { namespace, dry_run: true }),
     await client.done('POST', `${releases}/web/rollback`, { namespace }),
     await client.done('DELETE', `${releases}/web/`, { namespace }),
   ]
-  t.deepEqual(tasks.map(({ state }) => state), ['succeeded', 'succeeded', 'failed', 'succeeded', 'succeeded', 'succeeded', 'succeeded'], tasks.map(({ error }) => error).join('\n'))
+  t.deepEqual(
+    tasks.map(({ state }) => state),
+    ['succeeded', 'succeeded', 'failed', 'succeeded', 'succeeded', 'succeeded', 'succeeded'],
+    tasks.map(({ error }) => error).join('\n'),
+  )
   t.regex(tasks[2]?.error ?? '', /it holds \*\*\*/)
-  const wrong = await client.send('POST', `${releases}/`, { ...installBody(namespace), values: [`password.${planted}`] })
+  const wrong = await client.send('POST', `${releases}/`, {
+    ...installBody(namespace),
+    values: [`password.${planted}`],
+  })
   t.is(wrong.status, 422)
-  const shown = JSON.stringify([tasks, wrong.json, (await world.service.send('GET', '/api/v1/tasks?limit=100', { token: world.owner.token })).json])
+  const shown = JSON.stringify([
+    tasks,
+    wrong.json,
+    (await world.service.send('GET', '/api/v1/tasks?limit=100', { token: world.owner.token })).json,
+  ])
   const stored = world.written()
   t.true(stored.includes(tasks[1]?.id ?? 'nothing'), 'the task itself is found in what was written')
   for (const form of [planted, Buffer.from(planted).toString('base64').slice(0, 24), encodeURIComponent(planted)]) {
@@ -263,40 +377,82 @@ test.after.always(() => cancelWorld?.stop())
 const hanging = { wait: true, timeout: '120s', values: ['hooks.isOn=false,claim.isOn=true'] }
 const quick = { wait: true, timeout: '60s', values: ['hooks.isOn=false'] }
 const statuses = async (namespace: string): Promise<readonly string[]> =>
-  ((await cancelWorld.as(cancelWorld.owner).send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly { version: number; info: { status: string } }[]).map(({ version, info }) => `${version} ${info.status}`)
+  (
+    (await cancelWorld.as(cancelWorld.owner).send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly {
+      version: number
+      info: { status: string }
+    }[]
+  ).map(({ version, info }) => `${version} ${info.status}`)
 /** Both are there, the claim before the deployment: from then on helm waits. */
 const isWaiting = (namespace: string) =>
-  until('helm waits', () => cancelWorld.fake.find('v1', 'PersistentVolumeClaim', namespace, 'web-store') && cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web'))
+  until(
+    'helm waits',
+    () =>
+      cancelWorld.fake.find('v1', 'PersistentVolumeClaim', namespace, 'web-store') &&
+      cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web'),
+  )
 
-const said = (task: { readonly message: string; readonly error?: string }): string => `${task.message} | ${task.error ?? ''}`
+const said = (task: { readonly message: string; readonly error?: string }): string =>
+  `${task.message} | ${task.error ?? ''}`
 
 for (const atomic of [false, true]) {
-  test.serial(`a cancelled upgrade${atomic ? ' that undoes' : ''} leaves the former revision live, and says it`, async (t) => {
-    const namespace = cancelWorld.namespace()
-    const client = cancelWorld.as(cancelWorld.owner)
-    await client.done('POST', `${releases}/`, { ...cancelWorld.chart('harbour'), releaseName: 'web', namespace, ...quick })
-    const id = await client.accepted('PUT', `${releases}/web/`, { ...cancelWorld.chart('harbour'), namespace, ...hanging, atomic })
-    await isWaiting(namespace)
-    t.is((await client.cancel(id)).status, 202)
-    const task = await client.follow(id)
-    t.is(task.state, 'cancelled', said(task))
-    t.is(task.message, `Stopped as asked. ${atomic ? 'Revision 3 is live. The upgrade was rolled back.' : 'Revision 1 is live; revision 2 is recorded as failed.'}`)
-    t.deepEqual(await statuses(namespace), atomic ? ['1 superseded', '2 failed', '3 deployed'] : ['1 deployed', '2 failed'])
-    t.is((await client.done('PUT', `${releases}/web/`, { ...cancelWorld.chart('harbour'), namespace, ...quick })).state, 'succeeded')
-  })
+  test.serial(
+    `a cancelled upgrade${atomic ? ' that undoes' : ''} leaves the former revision live, and says it`,
+    async (t) => {
+      const namespace = cancelWorld.namespace()
+      const client = cancelWorld.as(cancelWorld.owner)
+      await client.done('POST', `${releases}/`, {
+        ...cancelWorld.chart('harbour'),
+        releaseName: 'web',
+        namespace,
+        ...quick,
+      })
+      const id = await client.accepted('PUT', `${releases}/web/`, {
+        ...cancelWorld.chart('harbour'),
+        namespace,
+        ...hanging,
+        atomic,
+      })
+      await isWaiting(namespace)
+      t.is((await client.cancel(id)).status, 202)
+      const task = await client.follow(id)
+      t.is(task.state, 'cancelled', said(task))
+      t.is(
+        task.message,
+        `Stopped as asked. ${atomic ? 'Revision 3 is live. The upgrade was rolled back.' : 'Revision 1 is live; revision 2 is recorded as failed.'}`,
+      )
+      t.deepEqual(
+        await statuses(namespace),
+        atomic ? ['1 superseded', '2 failed', '3 deployed'] : ['1 deployed', '2 failed'],
+      )
+      t.is(
+        (await client.done('PUT', `${releases}/web/`, { ...cancelWorld.chart('harbour'), namespace, ...quick })).state,
+        'succeeded',
+      )
+    },
+  )
 
-  test.serial(`a cancelled install${atomic ? ' that undoes leaves no release' : ' leaves a failed revision'}`, async (t) => {
-    const namespace = cancelWorld.namespace()
-    const client = cancelWorld.as(cancelWorld.owner)
-    const id = await client.accepted('POST', `${releases}/`, { ...cancelWorld.chart('harbour'), releaseName: 'web', namespace, ...hanging, atomic })
-    await isWaiting(namespace)
-    t.is((await client.cancel(id)).status, 202)
-    const task = await client.follow(id)
-    t.is(task.state, 'cancelled', said(task))
-    if (atomic) t.is((await client.send('GET', `${releases}/web/?namespace=${namespace}`)).status, 404)
-    else t.deepEqual(await statuses(namespace), ['1 failed'])
-    t.is(cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web') === undefined, atomic)
-  })
+  test.serial(
+    `a cancelled install${atomic ? ' that undoes leaves no release' : ' leaves a failed revision'}`,
+    async (t) => {
+      const namespace = cancelWorld.namespace()
+      const client = cancelWorld.as(cancelWorld.owner)
+      const id = await client.accepted('POST', `${releases}/`, {
+        ...cancelWorld.chart('harbour'),
+        releaseName: 'web',
+        namespace,
+        ...hanging,
+        atomic,
+      })
+      await isWaiting(namespace)
+      t.is((await client.cancel(id)).status, 202)
+      const task = await client.follow(id)
+      t.is(task.state, 'cancelled', said(task))
+      if (atomic) t.is((await client.send('GET', `${releases}/web/?namespace=${namespace}`)).status, 404)
+      else t.deepEqual(await statuses(namespace), ['1 failed'])
+      t.is(cancelWorld.fake.find('apps/v1', 'Deployment', namespace, 'web') === undefined, atomic)
+    },
+  )
 }
 
 test.serial('cancelled while the chart is fetched: nothing was changed', async (t) => {
@@ -305,10 +461,17 @@ test.serial('cancelled while the chart is fetched: nothing was changed', async (
   const asked = Promise.withResolvers<void>()
   cancelWorld.charts.on('/index.yaml', () => asked.resolve())
   const before = cancelWorld.fake.calls.length
-  const id = await client.accepted('POST', `${releases}/`, { ...cancelWorld.chart('harbour', '9.9.9'), releaseName: 'web', namespace })
+  const id = await client.accepted('POST', `${releases}/`, {
+    ...cancelWorld.chart('harbour', '9.9.9'),
+    releaseName: 'web',
+    namespace,
+  })
   await asked.promise
   await client.cancel(id)
   t.like(await client.follow(id), { state: 'cancelled', message: 'Stopped before anything was changed.' })
-  t.deepEqual(cancelWorld.fake.calls.slice(before).filter(({ verb }) => verb !== 'list' && verb !== 'get'), [])
+  t.deepEqual(
+    cancelWorld.fake.calls.slice(before).filter(({ verb }) => verb !== 'list' && verb !== 'get'),
+    [],
+  )
   cancelWorld.charts.off('/index.yaml')
 })

@@ -15,7 +15,13 @@ import { chartTexts } from '../texts.ts'
 
 const rightsGone = 'The user who requested it may no longer connect to the cluster.'
 const refOf = (version: number, status: ReleaseRecordRef['status']): ReleaseRecordRef => ({
-  namespace: 'shop', name: 'web', version, status, objectName: `web.v${version}`, uid: `u${version}`, resourceVersion: '1',
+  namespace: 'shop',
+  name: 'web',
+  version,
+  status,
+  objectName: `web.v${version}`,
+  uid: `u${version}`,
+  resourceVersion: '1',
 })
 
 /** A helm that works until it is stopped, over records that it left pending. */
@@ -31,15 +37,26 @@ const world = (pending: ReleaseRecordRef['status'] | undefined) => {
     return left(HelmStopped('Helm was ended.'))
   }
   const deps = {
-    ...held.deps, chartTexts, clock: { now: () => new Date(0) },
+    ...held.deps,
+    chartTexts,
+    clock: { now: () => new Date(0) },
     driverOf: async () => 'Secret',
     chartSource: { fetch: (_ref: unknown, _for: unknown, signal: AbortSignal) => work(signal) },
     editorCatalog: { find: (_cluster: unknown, _resource: unknown, signal: AbortSignal) => work(signal) },
-    helm: { rollback: (_work: unknown, _revision: number, signal: AbortSignal) => work(signal), uninstall: (_work: unknown, signal: AbortSignal) => work(signal) },
+    helm: {
+      rollback: (_work: unknown, _revision: number, signal: AbortSignal) => work(signal),
+      uninstall: (_work: unknown, signal: AbortSignal) => work(signal),
+    },
     releases: {
       index: async () => right(refs),
-      read: async (_cluster: unknown, _driver: unknown, ref: ReleaseRecordRef) => right({ ...ref, info: { status: ref.status }, chart: {}, manifest: '' }),
-      amend: async (_cluster: unknown, _driver: unknown, ref: ReleaseRecordRef, { status }: { status: ReleaseRecordRef['status'] }) => {
+      read: async (_cluster: unknown, _driver: unknown, ref: ReleaseRecordRef) =>
+        right({ ...ref, info: { status: ref.status }, chart: {}, manifest: '' }),
+      amend: async (
+        _cluster: unknown,
+        _driver: unknown,
+        ref: ReleaseRecordRef,
+        { status }: { status: ReleaseRecordRef['status'] },
+      ) => {
         reads.push(`${ref.version} ${status}`)
         refs = refs.map((each) => (each.version === ref.version ? { ...each, status } : each))
         return right(undefined)
@@ -49,7 +66,12 @@ const world = (pending: ReleaseRecordRef['status'] | undefined) => {
   return { held, deps, begun: begun.promise, amended: reads }
 }
 
-const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskHandler, pending: ReleaseRecordRef['status'] | undefined, input: FreeObject) => {
+const loseWhile = async (
+  t: ExecutionContext,
+  make: (deps: never) => TaskHandler,
+  pending: ReleaseRecordRef['status'] | undefined,
+  input: FreeObject,
+) => {
   const { held, deps, begun, amended } = world(pending)
   const ended = make(deps as never).run(held.run(input))
   await begun
@@ -60,13 +82,22 @@ const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskHandler
 }
 
 test('a rollback under way is ended, leaves nothing pending, and tells nothing of the release', async (t) => {
-  const { end, amended } = await loseWhile(t, (deps) => rollbackReleaseKind(deps), 'pending-rollback', { revision: 1, description: 'back' })
+  const { end, amended } = await loseWhile(t, (deps) => rollbackReleaseKind(deps), 'pending-rollback', {
+    revision: 1,
+    description: 'back',
+  })
   t.deepEqual(amended, ['3 failed'])
-  t.is(end.message, 'Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. No revision was left pending.')
+  t.is(
+    end.message,
+    'Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. No revision was left pending.',
+  )
   t.deepEqual(end.result, { release: 'web', namespace: 'shop' })
 })
 
-for (const [title, make] of [['an uninstallation', uninstallReleaseKind], ['a removal by an editor', deleteEditorKind]] as const) {
+for (const [title, make] of [
+  ['an uninstallation', uninstallReleaseKind],
+  ['a removal by an editor', deleteEditorKind],
+] as const) {
   test(`${title} under way is ended, and says what removes the rest`, async (t) => {
     const { end, amended } = await loseWhile(t, (deps) => make(deps), undefined, {})
     t.deepEqual(amended, [])
@@ -74,8 +105,14 @@ for (const [title, make] of [['an uninstallation', uninstallReleaseKind], ['a re
   })
 }
 
-const order = { chart: { name: 'web', version: '', source: { apiGroup: '', kind: 'HelmRepository', namespace: '', name: 'x' } }, values: {} }
-for (const [title, make] of [['an install', (deps: ChartTaskDeps) => installReleaseKind(deps)], ['an upgrade', (deps: ChartTaskDeps) => upgradeReleaseKind(deps)]] as const) {
+const order = {
+  chart: { name: 'web', version: '', source: { apiGroup: '', kind: 'HelmRepository', namespace: '', name: 'x' } },
+  values: {},
+}
+for (const [title, make] of [
+  ['an install', (deps: ChartTaskDeps) => installReleaseKind(deps)],
+  ['an upgrade', (deps: ChartTaskDeps) => upgradeReleaseKind(deps)],
+] as const) {
   test(`${title} that has not reached the cluster changes nothing any more`, async (t) => {
     const { end, amended } = await loseWhile(t, (deps) => make(deps), undefined, order)
     t.deepEqual([end.message, amended], ['Nothing was changed.', []])
@@ -83,7 +120,12 @@ for (const [title, make] of [['an install', (deps: ChartTaskDeps) => installRele
 }
 
 test('what an editor is to apply is not applied any more', async (t) => {
-  const model = { metadata: { resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' }, release: { name: 'web', namespace: 'shop' } } }
+  const model = {
+    metadata: {
+      resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' },
+      release: { name: 'web', namespace: 'shop' },
+    },
+  }
   const { end } = await loseWhile(t, (deps: ApplyEditorTaskDeps) => applyEditorKind(deps), undefined, { model })
   t.is(end.message, 'Nothing was changed.')
 })

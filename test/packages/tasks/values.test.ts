@@ -13,7 +13,14 @@ import type { SetMode } from '../../../core/packages/charts/set-grammar.ts'
 import { assignAll, parseSet } from '../../../core/packages/charts/set-grammar.ts'
 import { asTable, mergeTables } from '../../../core/packages/charts/value-tables.ts'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
-import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues, storedValues } from '../../../core/packages/charts/values.ts'
+import {
+  checkValuesSpec,
+  composeOverrides,
+  composeValues,
+  exactValues,
+  saysValues,
+  storedValues,
+} from '../../../core/packages/charts/values.ts'
 import {
   parseGoDuration,
   Duration,
@@ -72,7 +79,23 @@ test('no line reaches the prototype of anything', (t) => {
   t.is(({} as Record<string, unknown>).polluted, undefined)
 })
 
-for (const line of ['a', 'a.b', 'a,b=1', '=1', 'a..b=1', '.a=1', 'a[x]=1', 'a[-1]=1', 'a[0', 'a[0]x=1', 'a[70000]=1', 'a={b', 'a={b,c', 'a[0]', `${'a.'.repeat(40)}b=1`]) {
+for (const line of [
+  'a',
+  'a.b',
+  'a,b=1',
+  '=1',
+  'a..b=1',
+  '.a=1',
+  'a[x]=1',
+  'a[-1]=1',
+  'a[0',
+  'a[0]x=1',
+  'a[70000]=1',
+  'a={b',
+  'a={b,c',
+  'a[0]',
+  `${'a.'.repeat(40)}b=1`,
+]) {
   test(`refused: ${line.slice(0, 20)}`, (t) => {
     const parsed = parseSet(line, 'typed')
     t.true(isLeft(parsed))
@@ -85,7 +108,9 @@ test('--set-string keeps every value a text', (t) => {
 })
 
 test('a later value is put into what is there already', (t) => {
-  t.deepEqual(set('a.list[1].x=2,a.more=1', 'typed', { a: { list: [{ x: 1 }, { x: 1, y: 1 }], keep: true } }), { a: { list: [{ x: 1 }, { x: 2, y: 1 }], keep: true, more: 1 } })
+  t.deepEqual(set('a.list[1].x=2,a.more=1', 'typed', { a: { list: [{ x: 1 }, { x: 1, y: 1 }], keep: true } }), {
+    a: { list: [{ x: 1 }, { x: 2, y: 1 }], keep: true, more: 1 },
+  })
   t.deepEqual(set('a.b=1', 'typed', { a: 'text' }), { a: { b: 1 } })
 })
 
@@ -103,7 +128,10 @@ test('what is escaped arrives as it was, at any path', (t) => {
 })
 
 test('any line is read or refused, in linear steps, and reading it twice gives the same', (t) => {
-  const line = fc.string({ unit: fc.constantFrom('a', '.', ',', '=', '[', ']', '{', '}', '\\', '0', '1', ' ', '-'), maxLength: 60 })
+  const line = fc.string({
+    unit: fc.constantFrom('a', '.', ',', '=', '[', ']', '{', '}', '\\', '0', '1', ' ', '-'),
+    maxLength: 60,
+  })
   fc.assert(
     fc.property(line, (given) => {
       t.deepEqual(parseSet(given, 'typed'), parseSet(given, 'typed'))
@@ -133,27 +161,47 @@ test('the cost grows linearly with the number of names', (t) => {
   t.is(Object.keys(set(line)).length, 50_000)
 })
 
-/** How what a caller says about values becomes the complete set, and what helm is given so that nothing else creeps in. */
+/**
+ * How what a caller says about values becomes the complete set, and what helm is given so that nothing else creeps in.
+ */
 const readers = { chartTexts, patches: fastJsonPatches }
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 const chartOf = (values: FreeObject, more: Partial<Chart> = {}): Chart => ({
-  name: 'web', version: '1.0.0', metadata: { name: 'web', version: '1.0.0' }, values, files: new Map(), subcharts: [], ...more,
+  name: 'web',
+  version: '1.0.0',
+  metadata: { name: 'web', version: '1.0.0' },
+  values,
+  files: new Map(),
+  subcharts: [],
+  ...more,
 })
-const compose = async (chart: Chart, spec: ValuesSpec): Promise<FreeObject> => unwrap(await composeValues(readers, chart, spec)).complete
+const compose = async (chart: Chart, spec: ValuesSpec): Promise<FreeObject> =>
+  unwrap(await composeValues(readers, chart, spec)).complete
 const fieldOf = async (chart: Chart, spec: ValuesSpec): Promise<string> => {
   const composed = await composeValues(readers, chart, spec)
   return isLeft(composed) ? (composed.left.message.split(':')[0] ?? '') : 'done'
 }
 /** Without nulls: below a subchart helm leaves some, which templates cannot tell from nothing. */
 const withoutNulls = (values: FreeObject): FreeObject =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null).map(([key, value]) => [key, asTable(value) === undefined ? value : withoutNulls(value as FreeObject)]))
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, asTable(value) === undefined ? value : withoutNulls(value as FreeObject)]),
+  )
 /** What templates would see. */
-const rendered = (chart: Chart, given: FreeObject): FreeObject => withoutNulls(unwrap(valuesByChart(chart, given))[0]?.values ?? {})
+const rendered = (chart: Chart, given: FreeObject): FreeObject =>
+  withoutNulls(unwrap(valuesByChart(chart, given))[0]?.values ?? {})
 
 const chart = chartOf(
   { replicas: 1, image: { name: 'nginx', tag: '1' }, args: ['a'] },
-  { files: new Map([['values-small.yaml', bytes('\uFEFFreplicas: 0\nimage:\n  name: tiny\n')], ['list.yaml', bytes('- 1')], ['broken.yaml', bytes('a: [')]]) },
+  {
+    files: new Map([
+      ['values-small.yaml', bytes('\uFEFFreplicas: 0\nimage:\n  name: tiny\n')],
+      ['list.yaml', bytes('- 1')],
+      ['broken.yaml', bytes('a: [')],
+    ]),
+  },
 )
 
 test('each form of values takes precedence over the one before it', async (t) => {
@@ -161,14 +209,30 @@ test('each form of values takes precedence over the one before it', async (t) =>
     valueTexts: ['replicas: 2\nimage: {tag: "2"}', 'extra: {a: 1, b: 1}'],
     values: ['extra.a=2,replicas=3'],
     stringValues: ['extra.a=3'],
-    kvPairs: [{ key: 'extra.b', value: { deep: [1] } }, { key: 'with\\.dot', value: 1 }],
+    kvPairs: [
+      { key: 'extra.b', value: { deep: [1] } },
+      { key: 'with\\.dot', value: 1 },
+    ],
   }
-  t.deepEqual(await compose(chart, spec), { replicas: 3, image: { name: 'nginx', tag: '2' }, args: ['a'], extra: { a: '3', b: { deep: [1] } }, 'with.dot': 1 })
-  t.deepEqual(unwrap(await composeOverrides(readers, spec)), { replicas: 3, image: { tag: '2' }, extra: { a: '3', b: { deep: [1] } }, 'with.dot': 1 })
+  t.deepEqual(await compose(chart, spec), {
+    replicas: 3,
+    image: { name: 'nginx', tag: '2' },
+    args: ['a'],
+    extra: { a: '3', b: { deep: [1] } },
+    'with.dot': 1,
+  })
+  t.deepEqual(unwrap(await composeOverrides(readers, spec)), {
+    replicas: 3,
+    image: { tag: '2' },
+    extra: { a: '3', b: { deep: [1] } },
+    'with.dot': 1,
+  })
 })
 
 test('replaceValues is the whole set, also when it is empty', async (t) => {
-  t.deepEqual(await compose(chart, { replaceValues: { a: 1 }, values: ['b=1'], valuesPatch: [{ op: 'nonsense' }] }), { a: 1 })
+  t.deepEqual(await compose(chart, { replaceValues: { a: 1 }, values: ['b=1'], valuesPatch: [{ op: 'nonsense' }] }), {
+    a: 1,
+  })
   t.deepEqual(await compose(chart, { replaceValues: {} }), {})
   t.true(saysValues({ replaceValues: {} }))
   t.false(saysValues({}))
@@ -177,7 +241,17 @@ test('replaceValues is the whole set, also when it is empty', async (t) => {
 
 test('the base is a file of the chart, and a patch on it is final', async (t) => {
   t.deepEqual(await compose(chart, { valuesFile: 'values-small.yaml' }), { replicas: 0, image: { name: 'tiny' } })
-  t.deepEqual(await compose(chart, { valuesFile: 'values.yaml', valuesPatch: [{ op: 'remove', path: '/image' }, { op: 'add', path: '/args/-', value: 'b' }], values: ['replicas=9'] }), { replicas: 1, args: ['a', 'b'] })
+  t.deepEqual(
+    await compose(chart, {
+      valuesFile: 'values.yaml',
+      valuesPatch: [
+        { op: 'remove', path: '/image' },
+        { op: 'add', path: '/args/-', value: 'b' },
+      ],
+      values: ['replicas=9'],
+    }),
+    { replicas: 1, args: ['a', 'b'] },
+  )
   t.deepEqual(chart.values, { replicas: 1, image: { name: 'nginx', tag: '1' }, args: ['a'] })
 })
 
@@ -227,28 +301,56 @@ test('a default that the complete set lacks is taken away', (t) => {
 const library = chartOf({ port: 80, tls: { on: false, name: 'own' } }, { name: 'lib' })
 const umbrella = chartOf(
   { lib: { port: 8080, tls: { name: 'parents' }, added: 1 }, second: { port: 1 }, top: 1 },
-  { metadata: { name: 'umbrella', version: '1.0.0', dependencies: [{ name: 'lib', version: '1.0.0' }, { name: 'lib', version: '1.0.0', alias: 'second' }] }, subcharts: [library] },
+  {
+    metadata: {
+      name: 'umbrella',
+      version: '1.0.0',
+      dependencies: [
+        { name: 'lib', version: '1.0.0' },
+        { name: 'lib', version: '1.0.0', alias: 'second' },
+      ],
+    },
+    subcharts: [library],
+  },
 )
 
-test('a subchart gets its own default back where the set lacks its parent\'s, as if the parent had said nothing', (t) => {
+test("a subchart gets its own default back where the set lacks its parent's, as if the parent had said nothing", (t) => {
   const own = { port: 80, tls: { on: false, name: 'own' }, global: {} }
   t.deepEqual(rendered(umbrella, exactValues(umbrella, {})), { lib: own, second: own })
-  t.deepEqual(rendered(umbrella, exactValues(umbrella, { lib: { tls: { on: true } } })), { lib: { ...own, tls: { on: true, name: 'own' } }, second: own })
-  t.deepEqual(rendered(umbrella, exactValues(umbrella, { lib: { tls: null } })), { lib: { port: 80, global: {} }, second: own })
+  t.deepEqual(rendered(umbrella, exactValues(umbrella, { lib: { tls: { on: true } } })), {
+    lib: { ...own, tls: { on: true, name: 'own' } },
+    second: own,
+  })
+  t.deepEqual(rendered(umbrella, exactValues(umbrella, { lib: { tls: null } })), {
+    lib: { port: 80, global: {} },
+    second: own,
+  })
 })
 
 const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor')
 const table = fc.letrec<{ value: unknown; table: FreeObject }>((tie) => ({
-  value: fc.oneof({ depthSize: 'small' }, fc.constantFrom(1, 'x', true), fc.array(fc.constantFrom(1, 'y'), { maxLength: 2 }), tie('table')),
-  table: fc.array(fc.tuple(key, tie('value')), { maxLength: 3 }).map((entries) => Object.fromEntries(entries) as FreeObject),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom(1, 'x', true),
+    fc.array(fc.constantFrom(1, 'y'), { maxLength: 2 }),
+    tie('table'),
+  ),
+  table: fc
+    .array(fc.tuple(key, tie('value')), { maxLength: 3 })
+    .map((entries) => Object.fromEntries(entries) as FreeObject),
 })).table
 
 test('whatever the defaults are, templates see exactly the complete set', (t) => {
-  fc.assert(fc.property(table, table, (defaults, complete) => t.deepEqual(rendered(chartOf(defaults), exactValues(chartOf(defaults), complete)), complete)))
+  fc.assert(
+    fc.property(table, table, (defaults, complete) =>
+      t.deepEqual(rendered(chartOf(defaults), exactValues(chartOf(defaults), complete)), complete),
+    ),
+  )
 })
 
 /** What helm is to store. */
-const stored = async (of: Chart, spec: ValuesSpec): Promise<FreeObject> => storedValues(of, unwrap(await composeValues(readers, of, spec)))
+const stored = async (of: Chart, spec: ValuesSpec): Promise<FreeObject> =>
+  storedValues(of, unwrap(await composeValues(readers, of, spec)))
 
 test('only what the caller sets is stored, a list as a whole', async (t) => {
   const cases: readonly (readonly [ValuesSpec, FreeObject])[] = [
@@ -256,13 +358,36 @@ test('only what the caller sets is stored, a list as a whole', async (t) => {
     [{ values: ['image.tag=x,args[1]=b'] }, { image: { tag: 'x' }, args: ['a', 'b'] }],
     [{ valueTexts: ['image: {tag: "1"}\nnew: {}', 'image: {}'] }, { image: { tag: '1' }, new: {} }],
     [{ kvPairs: [{ key: 'image', value: { name: 'x' } }] }, { image: { name: 'x', tag: null } }],
-    [{ valuesPatch: [{ op: 'replace', path: '/replicas', value: 1 }, { op: 'test', path: '/args/0', value: 'a' }, { op: 'remove', path: '/image/tag' }] }, { replicas: 1, image: { tag: null } }],
-    [{ valuesPatch: [{ op: 'move', from: '/image/name', path: '/name' }, { op: 'add', path: '/args/-', value: 'b' }] }, { image: { name: null }, name: 'nginx', args: ['a', 'b'] }],
+    [
+      {
+        valuesPatch: [
+          { op: 'replace', path: '/replicas', value: 1 },
+          { op: 'test', path: '/args/0', value: 'a' },
+          { op: 'remove', path: '/image/tag' },
+        ],
+      },
+      { replicas: 1, image: { tag: null } },
+    ],
+    [
+      {
+        valuesPatch: [
+          { op: 'move', from: '/image/name', path: '/name' },
+          { op: 'add', path: '/args/-', value: 'b' },
+        ],
+      },
+      { image: { name: null }, name: 'nginx', args: ['a', 'b'] },
+    ],
     [{ valuesPatch: [{ op: 'replace', path: '', value: { replicas: 2 } }] }, { replicas: 2, image: null, args: null }],
-    [{ valuesFile: 'values-small.yaml', values: ['a=1'] }, { replicas: 0, image: { name: 'tiny', tag: null }, a: 1, args: null }],
+    [
+      { valuesFile: 'values-small.yaml', values: ['a=1'] },
+      { replicas: 0, image: { name: 'tiny', tag: null }, a: 1, args: null },
+    ],
     [{ replaceValues: { a: 1 } }, { a: 1, replicas: null, image: null, args: null }],
     [{ values: ['image=x'] }, { image: 'x' }],
-    [{ valueTexts: ['replicas: 2\nimage: {tag: "2"}\n---\n---\nimage: {name: x}\n'] }, { replicas: 2, image: { tag: '2', name: 'x' } }],
+    [
+      { valueTexts: ['replicas: 2\nimage: {tag: "2"}\n---\n---\nimage: {name: x}\n'] },
+      { replicas: 2, image: { tag: '2', name: 'x' } },
+    ],
   ]
   for (const [spec, expected] of cases) {
     t.deepEqual(await stored(chart, spec), expected, JSON.stringify(spec))
@@ -274,22 +399,32 @@ const specs = table.chain((given): fc.Arbitrary<ValuesSpec> =>
   fc.oneof(
     fc.constant({ valueTexts: [JSON.stringify(given)] }),
     fc.constant({ kvPairs: Object.entries(given).map(([name, value]) => ({ key: name, value: value as Json })) }),
-    fc.constant({ valuesPatch: Object.entries(given).filter(([name]) => name !== '__proto__').map(([name, value]) => ({ op: 'add', path: `/${name}`, value: value as Json })) }),
+    fc.constant({
+      valuesPatch: Object.entries(given)
+        .filter(([name]) => name !== '__proto__')
+        .map(([name, value]) => ({ op: 'add', path: `/${name}`, value: value as Json })),
+    }),
     fc.constant({ values: ['a.b=1', 'c[1]=x'], valueTexts: [JSON.stringify(given)] }),
   ),
 )
 
 test('what is stored gives the complete set over the defaults, and leaves other keys to the next chart', async (t) => {
   await fc.assert(
-    fc.asyncProperty(table.filter((values) => !Object.hasOwn(values, '__proto__')), table, specs, async (defaults, next, spec) => {
-      const composed = await composeValues(readers, chartOf(defaults), spec)
-      // A text with the key __proto__ is refused.
-      if (isLeft(composed)) return
-      const given = storedValues(chartOf(defaults), composed.right)
-      t.deepEqual(rendered(chartOf(defaults), given), withoutNulls(composed.right.complete))
-      const later = rendered(chartOf(next), given)
-      for (const name of Object.keys(next).filter((each) => !Object.hasOwn(given, each))) t.deepEqual(later[name], next[name])
-    }),
+    fc.asyncProperty(
+      table.filter((values) => !Object.hasOwn(values, '__proto__')),
+      table,
+      specs,
+      async (defaults, next, spec) => {
+        const composed = await composeValues(readers, chartOf(defaults), spec)
+        // A text with the key __proto__ is refused.
+        if (isLeft(composed)) return
+        const given = storedValues(chartOf(defaults), composed.right)
+        t.deepEqual(rendered(chartOf(defaults), given), withoutNulls(composed.right.complete))
+        const later = rendered(chartOf(next), given)
+        for (const name of Object.keys(next).filter((each) => !Object.hasOwn(given, each)))
+          t.deepEqual(later[name], next[name])
+      },
+    ),
   )
 })
 
@@ -323,7 +458,11 @@ for (const [name, codec, least] of codecs) {
         if (key === 'replaceValues' && !Array.isArray(wrong)) continue
         const decoded = codec.decode({ ...least, [key]: wrong })
         t.true(isLeft(decoded), `${key} takes ${JSON.stringify(wrong)}`)
-        if (isLeft(decoded)) t.true(decoded.left.some(({ context }) => context.some((entry) => entry.key === key)), key)
+        if (isLeft(decoded))
+          t.true(
+            decoded.left.some(({ context }) => context.some((entry) => entry.key === key)),
+            key,
+          )
       }
     }
   })
@@ -335,7 +474,8 @@ for (const [name, codec, least] of codecs) {
       fc.property(fc.dictionary(unknownKey, fc.jsonValue()), (unknown) => {
         const decoded = codec.decode({ ...unknown, ...least })
         t.true(isRight(decoded))
-        if (isRight(decoded)) t.true(Object.keys(decoded.right as object).every((key) => Object.hasOwn(propsOf(codec), key)))
+        if (isRight(decoded))
+          t.true(Object.keys(decoded.right as object).every((key) => Object.hasOwn(propsOf(codec), key)))
       }),
     )
     const optional = Object.keys(propsOf(codec)).filter((key) => !Object.hasOwn(least, key))
@@ -343,7 +483,10 @@ for (const [name, codec, least] of codecs) {
   })
 }
 
-const part = fc.tuple(fc.nat(59), fc.constantFrom(['h', 3600], ['m', 60], ['s', 1], ['ms', 0.001]) as fc.Arbitrary<[string, number]>)
+const part = fc.tuple(
+  fc.nat(59),
+  fc.constantFrom(['h', 3600], ['m', 60], ['s', 1], ['ms', 0.001]) as fc.Arbitrary<[string, number]>,
+)
 
 test('a duration is the sum of its parts, rounded up to seconds', (t) => {
   fc.assert(
@@ -364,21 +507,28 @@ test('numbers are seconds, or nanoseconds where they are that many', (t) => {
     return isRight(decoded) ? decoded.right : 'refused'
   }
   t.deepEqual([0, 300, 86_400, 300_000_000_000, 1_500_000_000, 1_000_000].map(read), [0, 300, 86_400, 300, 2, 1])
-  t.deepEqual([-1, 90_000, 1.5, '', 'soon', true, null, 86_401_000_000_000, 2 ** 60].map(read), Array.from({ length: 9 }, () => 'refused'))
+  t.deepEqual(
+    [-1, 90_000, 1.5, '', 'soon', true, null, 86_401_000_000_000, 2 ** 60].map(read),
+    Array.from({ length: 9 }, () => 'refused'),
+  )
 })
 
 test('any text is refused or read', (t) => {
-  fc.assert(fc.property(fc.string({ maxLength: 80 }), (text) => {
-    const seconds = parseGoDuration(text)
-    t.true(seconds === undefined || seconds >= 0)
-  }))
+  fc.assert(
+    fc.property(fc.string({ maxLength: 80 }), (text) => {
+      const seconds = parseGoDuration(text)
+      t.true(seconds === undefined || seconds >= 0)
+    }),
+  )
 })
 
 /** What callers gave is taken out of what others wrote, however much of it there is. */
 test('nothing that is sought stays, wherever such texts overlap', (t) => {
   t.is(redactAll({ a: 'abcdef', b: 'cdefghij' })('x abcdefghij y'), 'x *** y')
   t.is(redactSecrets({ password: ['hunter2', 'hunter2-more'] })('hunter2-more, hunter2'), '***, ***')
-  const texts = fc.array(fc.string({ minLength: 6, maxLength: 12, unit: fc.constantFrom('a', 'b', 'c') }), { maxLength: 8 })
+  const texts = fc.array(fc.string({ minLength: 6, maxLength: 12, unit: fc.constantFrom('a', 'b', 'c') }), {
+    maxLength: 8,
+  })
   t.notThrows(() =>
     fc.assert(
       fc.property(texts, fc.string({ maxLength: 200, unit: fc.constantFrom('a', 'b', 'c', ' ') }), (values, text) => {
@@ -406,11 +556,28 @@ test('with too many texts to seek nothing is shown', (t) => {
 
 test('one list of words marks what is secret, for helm and for this service', (t) => {
   const keys = [
-    'password', 'passphrase', 'clientSecret', 'token', 'apikey', 'KEY', 'signing_key', 'credentials', 'auth', 'privatePem', 'cert', 'dsn', 'connection', 'salt', 'hash', 'license', 'licence',
+    'password',
+    'passphrase',
+    'clientSecret',
+    'token',
+    'apikey',
+    'KEY',
+    'signing_key',
+    'credentials',
+    'auth',
+    'privatePem',
+    'cert',
+    'dsn',
+    'connection',
+    'salt',
+    'hash',
+    'license',
+    'licence',
   ]
   for (const key of keys) {
     const values = { app: { [key]: ['hunter2-more'] } }
-    for (const redact of [redactSecrets(values), makeRedact(values, 'http://127.0.0.1:1/x')]) t.is(redact('is hunter2-more'), 'is ***', key)
+    for (const redact of [redactSecrets(values), makeRedact(values, 'http://127.0.0.1:1/x')])
+      t.is(redact('is hunter2-more'), 'is ***', key)
   }
   t.is(redactSecrets({ image: 'nginx:1.29', replicas: 12345 })('nginx:1.29, 12345 times'), 'nginx:1.29, 12345 times')
 })
@@ -423,7 +590,8 @@ test('a secret is found in each form in which it is quoted', (t) => {
       if (form.trim().length >= 4) t.is(redact(`<${form.trim()}>`), '<***>', form)
     }
   }
-  for (const form of [value, 'last line, ünïcode', 'first "line"']) t.is(redact(`<${Buffer.from(form).toString('base64')}>`), '<***>', form)
+  for (const form of [value, 'last line, ünïcode', 'first "line"'])
+    t.is(redact(`<${Buffer.from(form).toString('base64')}>`), '<***>', form)
   t.is(redact(JSON.stringify({ a: value })), '{"a":"***"}')
   t.is(redact('4711, 12345.0, 9007199254740993'), '***, ***.0, ***')
 })

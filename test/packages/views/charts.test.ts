@@ -53,9 +53,16 @@ test('views that are asked for at once share one fetch, each for its own user', 
   const source = stubSource([stubChart('ferry', '1.0.0')])
   const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   const gone = new AbortController()
-  const asked = [open(refOf('ferry'), reader(1), signal), open(refOf('ferry'), reader(1), gone.signal), open(refOf('ferry'), reader(2), signal)]
+  const asked = [
+    open(refOf('ferry'), reader(1), signal),
+    open(refOf('ferry'), reader(1), gone.signal),
+    open(refOf('ferry'), reader(2), signal),
+  ]
   gone.abort()
-  t.deepEqual((await Promise.allSettled(asked)).map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled'])
+  t.deepEqual(
+    (await Promise.allSettled(asked)).map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
   t.is(source.asked.length, 2)
 })
 
@@ -70,9 +77,15 @@ test('what could not be fetched is asked for again', async (t) => {
 })
 
 test('the cache stays within its bytes, the least recently used leaving first, and keeps nothing large', async (t) => {
-  const sized = (name: string, bytes: number): Chart => ({ ...stubChart(name, '1.0.0'), files: new Map([['x', new Uint8Array(bytes)]]) })
+  const sized = (name: string, bytes: number): Chart => ({
+    ...stubChart(name, '1.0.0'),
+    files: new Map([['x', new Uint8Array(bytes)]]),
+  })
   const source = stubSource([sized('a', 1000), sized('b', 1000), sized('c', 1000), sized('large', 5000)])
-  const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches }, { maxBytes: 8000, maxChartBytes: 8000, keepMs: 1000 })
+  const open = makeOpenChart(
+    { source, clock: clockAt(), caches: lruCaches },
+    { maxBytes: 8000, maxChartBytes: 8000, keepMs: 1000 },
+  )
   const isFetched = async (name: string): Promise<boolean> => {
     const before = source.asked.length
     await open(refOf(name), reader(), signal)
@@ -86,42 +99,86 @@ test('the cache stays within its bytes, the least recently used leaving first, a
 
 const bundleYaml = (packages: readonly object[], extra = ''): string =>
   `apiVersion: releases.x-helm.dev/v1alpha1\nkind: Bundle\nmetadata: {name: b}\nspec:\n  namespace: boats\n${extra}  packages: ${JSON.stringify(packages)}\n`
-const chartOf = (name: string, changes: object = {}): object => ({ chart: { name, sourceRef: harbour, versions: [{ version: '1.0.0' }], ...changes } })
+const chartOf = (name: string, changes: object = {}): object => ({
+  chart: { name, sourceRef: harbour, versions: [{ version: '1.0.0' }], ...changes },
+})
 const bundleOf = (name: string): object => ({ bundle: { name, sourceRef: harbour, version: '1.0.0' } })
-const oneOf = (...names: readonly string[]): object => ({ oneOf: { description: 'One', bundles: names.map((name) => ({ name, sourceRef: harbour, version: '1.0.0' })) } })
-const bundleChart = (name: string, ...packages: readonly object[]): Chart => stubChart(name, '1.0.0', { 'templates/bundle.yaml': bundleYaml(packages) })
+const oneOf = (...names: readonly string[]): object => ({
+  oneOf: { description: 'One', bundles: names.map((name) => ({ name, sourceRef: harbour, version: '1.0.0' })) },
+})
+const bundleChart = (name: string, ...packages: readonly object[]): Chart =>
+  stubChart(name, '1.0.0', { 'templates/bundle.yaml': bundleYaml(packages) })
 
 const noHelm: Pick<HelmRunner, 'template'> = { template: async () => left(HelmMissing('There is no helm.')) }
 const rendering = (manifest: string): Pick<HelmRunner, 'template'> & { runs: number } => {
-  const helm = { runs: 0, template: async () => (helm.runs++, right({ manifest, hooks: [], notes: '', release: undefined })) }
+  const helm = {
+    runs: 0,
+    template: async () => (helm.runs++, right({ manifest, hooks: [], notes: '', release: undefined })),
+  }
   return helm
 }
-const finder = (helm = noHelm) => makeFindBundle({ texts: stubTexts, tools: { pack: async () => new Uint8Array(1) }, helm })
-const told = <A>(result: Either<{ readonly tag: string; readonly message: string }, A>): A | string => (isLeft(result) ? `${result.left.tag}: ${result.left.message}` : result.right)
+const finder = (helm = noHelm) =>
+  makeFindBundle({ texts: stubTexts, tools: { pack: async () => new Uint8Array(1) }, helm })
+const told = <A>(result: Either<{ readonly tag: string; readonly message: string }, A>): A | string =>
+  isLeft(result) ? `${result.left.tag}: ${result.left.message}` : result.right
 
 test('only a chart that looks like a bundle is rendered, and only where its template is no plain YAML', async (t) => {
   const plain = await finder()(fetched(bundleChart('fleet', chartOf('a'))), reader(), signal)
   t.like(told(plain), { name: 'b', namespace: 'boats' })
-  t.is(told(await finder()(fetched(stubChart('ferry', '1.0.0', { 'templates/a.yaml': '{{ .Values.x }}' })), reader(), signal)), undefined)
-  const templated = fetched(stubChart('fleet', '1.0.0', { 'templates/bundle.yaml': `${bundleYaml([])}# {{ .Release.Name }}` }))
+  t.is(
+    told(
+      await finder()(fetched(stubChart('ferry', '1.0.0', { 'templates/a.yaml': '{{ .Values.x }}' })), reader(), signal),
+    ),
+    undefined,
+  )
+  const templated = fetched(
+    stubChart('fleet', '1.0.0', { 'templates/bundle.yaml': `${bundleYaml([])}# {{ .Release.Name }}` }),
+  )
   t.is(told(await finder()(templated, reader(), signal)), 'HelmMissing: There is no helm.')
-  const helm = rendering(`---\n# Source: a\napiVersion: v1\nkind: ConfigMap\ndata: {broken: [\n---\n# Source: b\n${bundleYaml([chartOf('x')])}`)
+  const helm = rendering(
+    `---\n# Source: a\napiVersion: v1\nkind: ConfigMap\ndata: {broken: [\n---\n# Source: b\n${bundleYaml([chartOf('x')])}`,
+  )
   t.like(told(await finder(helm)(templated, reader(), signal)), { name: 'b', packages: [{ kind: 'chart' }] })
-  t.is(told(await finder(rendering('---\nkind: ConfigMap\n'))(templated, reader(), signal)), undefined, 'what was conditional and is not there')
+  t.is(
+    told(await finder(rendering('---\nkind: ConfigMap\n'))(templated, reader(), signal)),
+    undefined,
+    'what was conditional and is not there',
+  )
   t.is(helm.runs, 1)
 })
 
 test('a bundle that cannot be read is refused with its place', async (t) => {
   const broken = fetched(stubChart('fleet', '1.0.0', { 'templates/bundle.yaml': bundleYaml([{}]) }))
-  t.is(told(await finder()(broken, reader(), signal)), 'ChartRefused: The bundle of the chart fleet 1.0.0 cannot be read: spec.packages.0: one of chart, bundle and oneOf is expected.')
-  const notes = fetched(stubChart('fleet', '1.0.0', { 'templates/NOTES.txt': bundleYaml([{}]), 'templates/big.yaml': bundleYaml([{}]) + '#'.repeat(300_000), 'crds/bundle.yaml': bundleYaml([{}]) }))
-  t.is(told(await finder()(notes, reader(), signal)), undefined, 'neither in notes, nor in long files, nor outside of templates')
+  t.is(
+    told(await finder()(broken, reader(), signal)),
+    'ChartRefused: The bundle of the chart fleet 1.0.0 cannot be read: spec.packages.0: one of chart, bundle and oneOf is expected.',
+  )
+  const notes = fetched(
+    stubChart('fleet', '1.0.0', {
+      'templates/NOTES.txt': bundleYaml([{}]),
+      'templates/big.yaml': bundleYaml([{}]) + '#'.repeat(300_000),
+      'crds/bundle.yaml': bundleYaml([{}]),
+    }),
+  )
+  t.is(
+    told(await finder()(notes, reader(), signal)),
+    undefined,
+    'neither in notes, nor in long files, nor outside of templates',
+  )
 })
 
-const viewOf = (deps: { readonly open: OpenChart; readonly find: FindBundle }, name: string, stopped = signal, mostMs?: number) => {
+const viewOf = (
+  deps: { readonly open: OpenChart; readonly find: FindBundle },
+  name: string,
+  stopped = signal,
+  mostMs?: number,
+) => {
   const { cluster, userId } = reader()
   const view = makeViewBundle({ ...deps, memberClusters: { open: async () => right(cluster) } }, mostMs)
-  return view({ principal: { userId }, signal: stopped } as SignedInCall, { grant: {} as AccessGrant, ref: refOf(name) })
+  return view({ principal: { userId }, signal: stopped } as SignedInCall, {
+    grant: {} as AccessGrant,
+    ref: refOf(name),
+  })
 }
 const world = (charts: readonly Chart[], helm = noHelm, source: ChartSource = stubSource(charts)) => {
   const open: OpenChart = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
@@ -132,40 +189,131 @@ const reference = (name: string) => ({ name, version: '1.0.0', sourceRef: harbou
 
 test('a chart that is no bundle is shown as a bundle of itself', async (t) => {
   t.deepEqual(await world([stubChart('kube-ui', '1.0.0')])('kube-ui'), {
-    ...descriptor('kube-ui'), ...reference('kube-ui'), displayName: 'Kube Ui',
-    packages: [{ chart: { name: 'kube-ui', sourceRef: harbour, ...descriptor('kube-ui'), features: ['The kube-ui'], namespace: 'default', versions: [{ version: '1.0.0', selected: true }], multiSelect: false, required: true, selected: true } }],
+    ...descriptor('kube-ui'),
+    ...reference('kube-ui'),
+    displayName: 'Kube Ui',
+    packages: [
+      {
+        chart: {
+          name: 'kube-ui',
+          sourceRef: harbour,
+          ...descriptor('kube-ui'),
+          features: ['The kube-ui'],
+          namespace: 'default',
+          versions: [{ version: '1.0.0', selected: true }],
+          multiSelect: false,
+          required: true,
+          selected: true,
+        },
+      },
+    ],
   })
 })
 
 test('a bundle is expanded with all that it names; only its own charts can be required', async (t) => {
   const charts = [
-    bundleChart('fleet', chartOf('a', { required: true, features: ['Fast'] }), bundleOf('inner'), oneOf('sail', 'diesel'), chartOf('b', { namespace: 'own', multiSelect: true, versions: [{ version: '2.0.0' }, { version: '1.0.0', selected: true, valuesFile: 'values-x.yaml', licenseKeyPath: '/key', resources: {} }] })),
-    bundleChart('inner', chartOf('a', { required: true })), bundleChart('sail'), bundleChart('diesel'), stubChart('a', '1.0.0'), stubChart('b', '1.0.0'),
+    bundleChart(
+      'fleet',
+      chartOf('a', { required: true, features: ['Fast'] }),
+      bundleOf('inner'),
+      oneOf('sail', 'diesel'),
+      chartOf('b', {
+        namespace: 'own',
+        multiSelect: true,
+        versions: [
+          { version: '2.0.0' },
+          { version: '1.0.0', selected: true, valuesFile: 'values-x.yaml', licenseKeyPath: '/key', resources: {} },
+        ],
+      }),
+    ),
+    bundleChart('inner', chartOf('a', { required: true })),
+    bundleChart('sail'),
+    bundleChart('diesel'),
+    stubChart('a', '1.0.0'),
+    stubChart('b', '1.0.0'),
   ]
-  const card = (name: string, changes: object) => ({ chart: { name, sourceRef: harbour, ...descriptor(name), namespace: 'boats', versions: [{ version: '1.0.0', selected: true }], multiSelect: false, ...changes } })
-  const bundle = (name: string, packages: readonly object[]) => ({ ...descriptor(name), ...reference(name), displayName: 'B', packages })
+  const card = (name: string, changes: object) => ({
+    chart: {
+      name,
+      sourceRef: harbour,
+      ...descriptor(name),
+      namespace: 'boats',
+      versions: [{ version: '1.0.0', selected: true }],
+      multiSelect: false,
+      ...changes,
+    },
+  })
+  const bundle = (name: string, packages: readonly object[]) => ({
+    ...descriptor(name),
+    ...reference(name),
+    displayName: 'B',
+    packages,
+  })
   t.deepEqual(
     (await world(charts)('fleet')) as unknown,
     bundle('fleet', [
       card('a', { features: ['Fast'], required: true, selected: true }),
       { bundle: bundle('inner', [card('a', { required: false, selected: true })]) },
       { oneOf: { description: 'One', bundles: [bundle('sail', []), bundle('diesel', [])] } },
-      card('b', { namespace: 'own', multiSelect: true, required: false, selected: false, versions: [{ version: '2.0.0' }, { version: '1.0.0', selected: true, valuesFile: 'values-x.yaml' }] }),
+      card('b', {
+        namespace: 'own',
+        multiSelect: true,
+        required: false,
+        selected: false,
+        versions: [{ version: '2.0.0' }, { version: '1.0.0', selected: true, valuesFile: 'values-x.yaml' }],
+      }),
     ]),
   )
 })
 
 const tooMuch: readonly (readonly [string, readonly Chart[], RegExp])[] = [
   ['a bundle in itself', [bundleChart('top', bundleOf('top'))], /The bundle top 1\.0\.0 contains itself/],
-  ['a bundle in itself by way of others', [bundleChart('top', bundleOf('mid')), bundleChart('mid', oneOf('low')), bundleChart('low', bundleOf('mid'))], /The bundle mid 1\.0\.0 contains itself/],
-  ['bundles too deep', [...Array.from({ length: 8 }, (_, at) => bundleChart(at === 0 ? 'top' : `b${at}`, bundleOf(`b${at + 1}`))), bundleChart('b8')], /5 levels deep/],
-  ['too many bundles', [bundleChart('top', ...Array.from({ length: 21 }, () => bundleOf('b'))), bundleChart('b')], /20 bundles/],
-  ['bundles that double at each level', [bundleChart('top', bundleOf('b1'), bundleOf('b1')), ...[1, 2, 3, 4].map((at) => bundleChart(`b${at}`, bundleOf(`b${at + 1}`), bundleOf(`b${at + 1}`))), bundleChart('b5')], /20 bundles/],
-  ['too many charts', [bundleChart('top', ...Array.from({ length: 61 }, () => chartOf('a'))), stubChart('a', '1.0.0')], /60 charts/],
-  ['a chart that is not there', [bundleChart('top', chartOf('a'))], /The bundle top 1\.0\.0 names a: There is no chart a 1\.0\.0/],
-  ['a chart in place of a bundle', [bundleChart('top', bundleOf('a')), stubChart('a', '1.0.0')], /names a 1\.0\.0 as a bundle, which it is not/],
+  [
+    'a bundle in itself by way of others',
+    [bundleChart('top', bundleOf('mid')), bundleChart('mid', oneOf('low')), bundleChart('low', bundleOf('mid'))],
+    /The bundle mid 1\.0\.0 contains itself/,
+  ],
+  [
+    'bundles too deep',
+    [
+      ...Array.from({ length: 8 }, (_, at) => bundleChart(at === 0 ? 'top' : `b${at}`, bundleOf(`b${at + 1}`))),
+      bundleChart('b8'),
+    ],
+    /5 levels deep/,
+  ],
+  [
+    'too many bundles',
+    [bundleChart('top', ...Array.from({ length: 21 }, () => bundleOf('b'))), bundleChart('b')],
+    /20 bundles/,
+  ],
+  [
+    'bundles that double at each level',
+    [
+      bundleChart('top', bundleOf('b1'), bundleOf('b1')),
+      ...[1, 2, 3, 4].map((at) => bundleChart(`b${at}`, bundleOf(`b${at + 1}`), bundleOf(`b${at + 1}`))),
+      bundleChart('b5'),
+    ],
+    /20 bundles/,
+  ],
+  [
+    'too many charts',
+    [bundleChart('top', ...Array.from({ length: 61 }, () => chartOf('a'))), stubChart('a', '1.0.0')],
+    /60 charts/,
+  ],
+  [
+    'a chart that is not there',
+    [bundleChart('top', chartOf('a'))],
+    /The bundle top 1\.0\.0 names a: There is no chart a 1\.0\.0/,
+  ],
+  [
+    'a chart in place of a bundle',
+    [bundleChart('top', bundleOf('a')), stubChart('a', '1.0.0')],
+    /names a 1\.0\.0 as a bundle, which it is not/,
+  ],
 ]
-for (const [what, charts, message] of tooMuch) test(`a view is refused for ${what}`, async (t) => t.regex(String(await world(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
+for (const [what, charts, message] of tooMuch)
+  test(`a view is refused for ${what}`, async (t) =>
+    t.regex(String(await world(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
 
 test('a missing chart and an unreachable repository are reported for the requested chart', async (t) => {
   t.regex(String(await world([])('top')), /^ChartMissing: /)
@@ -177,7 +325,10 @@ test('a missing chart and an unreachable repository are reported for the request
 })
 
 test('a view that takes too long is ended, with words', async (t) => {
-  const stuck: ChartSource = { fetch: (_ref, _from, stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped')))) }
+  const stuck: ChartSource = {
+    fetch: (_ref, _from, stopped) =>
+      new Promise((_, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped')))),
+  }
   const open = makeOpenChart({ source: stuck, clock: clockAt(), caches: lruCaches })
   // The limit alone does not keep the process alive.
   const alive = setTimeout(() => undefined, 60_000)
@@ -185,31 +336,38 @@ test('a view that takes too long is ended, with words', async (t) => {
   clearTimeout(alive)
   t.is(told(viewed), 'ChartSourceUnreachable: Not everything that the chart names came within 0.001 seconds.')
   const gone = AbortSignal.abort()
-  const away: OpenChart = async (_ref, _reader, stopped) => (stopped.throwIfAborted(), left(ChartSourceUnreachable('It is away.')))
+  const away: OpenChart = async (_ref, _reader, stopped) => (
+    stopped.throwIfAborted(),
+    left(ChartSourceUnreachable('It is away.'))
+  )
   await t.throwsAsync(viewOf({ open: away, find: finder() }, 'top', gone), { name: 'AbortError' })
 })
 
 test('work at a time: in order, never wider than allowed, nothing begun after a failure', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (goesWell, width) => {
-      let open = 0
-      let widest = 0
-      let failed = false
-      const done = await atATime([...goesWell.keys()], width, async (at): Promise<Either<string, number>> => {
-        t.false(failed)
-        open += 1
-        widest = Math.max(widest, open)
-        await new Promise((resolve) => setImmediate(resolve))
-        open -= 1
-        if (goesWell[at] === true) return right(at)
-        failed = true
-        return left(`${at}`)
-      })
-      t.true(widest <= width)
-      t.is(open, 0)
-      if (isRight(done)) t.deepEqual(done.right, [...goesWell.keys()])
-      t.is(isLeft(done), goesWell.includes(false))
-    }),
+    fc.asyncProperty(
+      fc.array(fc.boolean(), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (goesWell, width) => {
+        let open = 0
+        let widest = 0
+        let failed = false
+        const done = await atATime([...goesWell.keys()], width, async (at): Promise<Either<string, number>> => {
+          t.false(failed)
+          open += 1
+          widest = Math.max(widest, open)
+          await new Promise((resolve) => setImmediate(resolve))
+          open -= 1
+          if (goesWell[at] === true) return right(at)
+          failed = true
+          return left(`${at}`)
+        })
+        t.true(widest <= width)
+        t.is(open, 0)
+        if (isRight(done)) t.deepEqual(done.right, [...goesWell.keys()])
+        t.is(isLeft(done), goesWell.includes(false))
+      },
+    ),
     { numRuns: 50 },
   )
 })
@@ -261,7 +419,12 @@ test('a bundle is read with the defaults of its references', (t) => {
   const legacy = { apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: 'https://charts.example.com' }
   t.deepEqual(isRight(read) ? read.right : read.left, {
     name: 'fleet',
-    descriptor: { notes: 'Mind the gap.', icons: [{ src: 'https://example.com/logo', size: '64x64', type: 'image/png' }], links: [{ description: 'shop', url: 'https://example.com' }], maintainers: [{ name: 'Ann' }] },
+    descriptor: {
+      notes: 'Mind the gap.',
+      icons: [{ src: 'https://example.com/logo', size: '64x64', type: 'image/png' }],
+      links: [{ description: 'shop', url: 'https://example.com' }],
+      maintainers: [{ name: 'Ann' }],
+    },
     displayName: 'The Fleet',
     namespace: 'boats',
     features: [{ trait: 'Boats', value: '3' }],
@@ -270,7 +433,12 @@ test('a bundle is read with the defaults of its references', (t) => {
         kind: 'chart',
         chart: {
           name: 'ferry',
-          source: { apiGroup: 'source.toolkit.fluxcd.io', kind: 'HelmRepository', namespace: 'kubeops', name: 'harbour' },
+          source: {
+            apiGroup: 'source.toolkit.fluxcd.io',
+            kind: 'HelmRepository',
+            namespace: 'kubeops',
+            name: 'harbour',
+          },
           features: ['Two decks'],
           namespace: 'ferries',
           multiSelect: true,
@@ -282,7 +450,14 @@ test('a bundle is read with the defaults of its references', (t) => {
               valuesFile: 'values-big.yaml',
               valuesPatch: [{ op: 'replace', path: '/decks', value: 2 }],
               resources: { owned: [{ group: 'sea', version: 'v1', resource: 'boats' }], required: [] },
-              waitFors: [{ resource: { group: 'apps', resource: 'deployments' }, all: true, timeout: '5m', for: 'condition=available' }],
+              waitFors: [
+                {
+                  resource: { group: 'apps', resource: 'deployments' },
+                  all: true,
+                  timeout: '5m',
+                  for: 'condition=available',
+                },
+              ],
               licenseKeyPath: '/license',
             },
             { version: '1.3.0' },
@@ -300,15 +475,47 @@ const chart = { name: 'ferry', sourceRef: { name: 'harbour' }, versions: [{ vers
 const wrong: readonly (readonly [string, unknown, string])[] = [
   ['no spec', undefined, 'spec: a map is expected'],
   ['packages that are no list', { packages: {} }, 'spec.packages: a list is expected'],
-  ['a package of two kinds', { packages: [{ chart, bundle: chart }] }, 'spec.packages.0: one of chart, bundle and oneOf is expected'],
+  [
+    'a package of two kinds',
+    { packages: [{ chart, bundle: chart }] },
+    'spec.packages.0: one of chart, bundle and oneOf is expected',
+  ],
   ['a package of none', { packages: [{}] }, 'spec.packages.0: one of chart, bundle and oneOf is expected'],
-  ['a chart without versions', { packages: [{ chart: { ...chart, versions: [] } }] }, 'spec.packages.0.chart.versions: 1 to 50 items are expected'],
-  ['a chart without a source', { packages: [{ chart: { ...chart, sourceRef: null } }] }, 'spec.packages.0.chart.sourceRef: a map is expected; spec.packages.0.chart.sourceRef.name: a text is expected'],
-  ['a chart without a name', { packages: [{ chart: { ...chart, name: '' } }] }, 'spec.packages.0.chart.name: a text is expected'],
-  ['a flag that is a text', { packages: [{ chart: { ...chart, required: 'yes' } }] }, 'spec.packages.0.chart.required: true or false is expected'],
-  ['a choice of nothing', { packages: [{ oneOf: { bundles: [] } }] }, 'spec.packages.0.oneOf.bundles: 1 to 20 items are expected'],
-  ['too many packages', { packages: Array.from({ length: 101 }, () => ({ chart })) }, 'spec.packages: 0 to 100 items are expected'],
-  ['a patch of no operations', { packages: [{ chart: { ...chart, versions: [{ version: '1', valuesPatch: ['x'] }] } }] }, 'spec.packages.0.chart.versions.0.valuesPatch.0: a map is expected'],
+  [
+    'a chart without versions',
+    { packages: [{ chart: { ...chart, versions: [] } }] },
+    'spec.packages.0.chart.versions: 1 to 50 items are expected',
+  ],
+  [
+    'a chart without a source',
+    { packages: [{ chart: { ...chart, sourceRef: null } }] },
+    'spec.packages.0.chart.sourceRef: a map is expected; spec.packages.0.chart.sourceRef.name: a text is expected',
+  ],
+  [
+    'a chart without a name',
+    { packages: [{ chart: { ...chart, name: '' } }] },
+    'spec.packages.0.chart.name: a text is expected',
+  ],
+  [
+    'a flag that is a text',
+    { packages: [{ chart: { ...chart, required: 'yes' } }] },
+    'spec.packages.0.chart.required: true or false is expected',
+  ],
+  [
+    'a choice of nothing',
+    { packages: [{ oneOf: { bundles: [] } }] },
+    'spec.packages.0.oneOf.bundles: 1 to 20 items are expected',
+  ],
+  [
+    'too many packages',
+    { packages: Array.from({ length: 101 }, () => ({ chart })) },
+    'spec.packages: 0 to 100 items are expected',
+  ],
+  [
+    'a patch of no operations',
+    { packages: [{ chart: { ...chart, versions: [{ version: '1', valuesPatch: ['x'] }] } }] },
+    'spec.packages.0.chart.versions.0.valuesPatch.0: a map is expected',
+  ],
 ]
 for (const [what, spec, message] of wrong) {
   test(`a bundle is refused for ${what}`, (t) => {
@@ -318,15 +525,30 @@ for (const [what, spec, message] of wrong) {
 }
 
 test('no bundle, whatever its shape, is read with anything but what belongs there', (t) => {
-  const odd = fc.oneof(fc.jsonValue(), fc.constant({ name: 'x', sourceRef: { name: 'y' }, versions: [{ version: '1' }] }))
-  const packages = fc.array(fc.record({ chart: odd, bundle: odd, oneOf: fc.oneof(odd, fc.record({ bundles: fc.array(odd) })) }, { requiredKeys: [] }))
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.constant({ name: 'x', sourceRef: { name: 'y' }, versions: [{ version: '1' }] }),
+  )
+  const packages = fc.array(
+    fc.record(
+      { chart: odd, bundle: odd, oneOf: fc.oneof(odd, fc.record({ bundles: fc.array(odd) })) },
+      { requiredKeys: [] },
+    ),
+  )
   fc.assert(
-    fc.property(fc.oneof(odd, fc.record({ packages, namespace: odd, displayName: odd, features: odd }, { requiredKeys: ['packages'] })), (spec) => {
-      const read = readBundle({ ...head, spec } as unknown as FreeObject)
-      if (isLeft(read)) return t.regex(read.left, /^(?:spec|metadata)\b/)
-      for (const each of read.right.packages) if (each.kind === 'chart') t.true(each.chart.versions.length > 0 && each.chart.name !== '')
-      t.is(typeof read.right.namespace, 'string')
-    }),
+    fc.property(
+      fc.oneof(
+        odd,
+        fc.record({ packages, namespace: odd, displayName: odd, features: odd }, { requiredKeys: ['packages'] }),
+      ),
+      (spec) => {
+        const read = readBundle({ ...head, spec } as unknown as FreeObject)
+        if (isLeft(read)) return t.regex(read.left, /^(?:spec|metadata)\b/)
+        for (const each of read.right.packages)
+          if (each.kind === 'chart') t.true(each.chart.versions.length > 0 && each.chart.name !== '')
+        t.is(typeof read.right.namespace, 'string')
+      },
+    ),
   )
 })
 
@@ -341,14 +563,26 @@ test('the first bundle among objects is the one; its group tells it from others 
 const lookalikes: readonly (readonly [string, string, boolean])[] = [
   ['as it is written', 'apiVersion: releases.x-helm.dev/v1alpha1\nkind: Bundle\n', true],
   ['in quotes, with a comment', '"kind": "Bundle" # all of it\r\n\'apiVersion\': \'kubepack.com/v1alpha1\'\r\n', true],
-  ['within a condition', '{{- if .Values.x }}\n  kind: Bundle\n  apiVersion: releases.x-helm.dev/v1alpha1\n{{- end }}', true],
+  [
+    'within a condition',
+    '{{- if .Values.x }}\n  kind: Bundle\n  apiVersion: releases.x-helm.dev/v1alpha1\n{{- end }}',
+    true,
+  ],
   ['another kind', 'apiVersion: releases.x-helm.dev/v1alpha1\nkind: BundleView\n', false],
   ['another group', 'apiVersion: fleet.cattle.io/v1alpha1\nkind: Bundle\n', false],
   ['in a comment', '# apiVersion: releases.x-helm.dev/v1alpha1\nkind: Bundle\n', false],
   ['in prose', 'A file of kind: Bundle in releases.x-helm.dev/\n', false],
 ]
-for (const [what, text, expected] of lookalikes) test(`a text looks like a bundle or does not: ${what}`, (t) => t.is(looksLikeBundle(text), expected))
+for (const [what, text, expected] of lookalikes)
+  test(`a text looks like a bundle or does not: ${what}`, (t) => t.is(looksLikeBundle(text), expected))
 
 test('the cost grows linearly with the length of the text', (t) => {
-  for (const text of ['\n'.repeat(300_000), ' '.repeat(300_000), `kind: Bundle${' '.repeat(300_000)}x`, 'kind:'.repeat(60_000), `\t"kind"${'\t'.repeat(300_000)}`]) t.false(looksLikeBundle(text))
+  for (const text of [
+    '\n'.repeat(300_000),
+    ' '.repeat(300_000),
+    `kind: Bundle${' '.repeat(300_000)}x`,
+    'kind:'.repeat(60_000),
+    `\t"kind"${'\t'.repeat(300_000)}`,
+  ])
+    t.false(looksLikeBundle(text))
 })

@@ -36,11 +36,25 @@ const ferryView = () => ({
 test('a package view, its chart named in the query, in the body, or in both', async (t) => {
   const byQuery = await expectStatus(world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0') }), 200)
   t.deepEqual(byQuery.json, ferryView())
-  t.deepEqual((await expectStatus(world.ask('GET', '/packageview', { body: world.source('ferry') }), 200)).json, ferryView(), 'the newest one')
-  const both = await expectStatus(world.ask('GET', '/packageview', { body: world.source('ferry', '1.4.0'), query: { version: '1.3.0' } }), 200)
+  t.deepEqual(
+    (await expectStatus(world.ask('GET', '/packageview', { body: world.source('ferry') }), 200)).json,
+    ferryView(),
+    'the newest one',
+  )
+  const both = await expectStatus(
+    world.ask('GET', '/packageview', { body: world.source('ferry', '1.4.0'), query: { version: '1.3.0' } }),
+    200,
+  )
   t.is(both.json.version, '1.3.0', 'the query wins')
-  t.deepEqual((await expectStatus(world.ask('GET', '/packageview/', { query: world.source('ferry', '~1.3.0') }), 200)).json.version, '1.3.0')
-  const yaml = await expectStatus(world.ask('GET', '/packageview', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }), 200)
+  t.deepEqual(
+    (await expectStatus(world.ask('GET', '/packageview/', { query: world.source('ferry', '~1.3.0') }), 200)).json
+      .version,
+    '1.3.0',
+  )
+  const yaml = await expectStatus(
+    world.ask('GET', '/packageview', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }),
+    200,
+  )
   t.is(yaml.headers['content-type'], 'application/yaml; charset=utf-8')
   t.deepEqual(parse(yaml.text), ferryView())
 })
@@ -53,25 +67,45 @@ test('nothing but the repository is asked, and the icon of a chart never', async
 })
 
 test('the files of a chart, those of subcharts among them', async (t) => {
-  const { json } = await expectStatus(world.ask('GET', '/packageview/files', { query: world.source('ferry', '1.4.0') }), 200)
-  t.deepEqual(json, Object.keys(ferryFiles).sort((a, b) => (a < b ? -1 : 1)))
+  const { json } = await expectStatus(
+    world.ask('GET', '/packageview/files', { query: world.source('ferry', '1.4.0') }),
+    200,
+  )
+  t.deepEqual(
+    json,
+    Object.keys(ferryFiles).sort((a, b) => (a < b ? -1 : 1)),
+  )
 })
 
-const file = (path: string, query: Readonly<Record<string, string>> = {}, headers: Readonly<Record<string, string>> = {}) =>
-  world.ask('GET', `/packageview/files/${path.split('/').map(encodeURIComponent).join('/')}`, { query: { ...world.source('ferry', '1.4.0'), ...query }, headers })
+const file = (
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
+) =>
+  world.ask('GET', `/packageview/files/${path.split('/').map(encodeURIComponent).join('/')}`, {
+    query: { ...world.source('ferry', '1.4.0'), ...query },
+    headers,
+  })
 
 test('each file of a chart is a download that no browser runs', async (t) => {
   for (const [path, content] of Object.entries(ferryFiles)) {
     const answer = await expectStatus(file(path), 200)
     if (typeof content === 'string') t.is(answer.text, content)
-    t.regex(String(answer.headers['content-disposition']), /^attachment; filename="[A-Za-z0-9._-]+"; filename\*=UTF-8''[A-Za-z0-9._~%!-]+$/, path)
+    t.regex(
+      String(answer.headers['content-disposition']),
+      /^attachment; filename="[A-Za-z0-9._-]+"; filename\*=UTF-8''[A-Za-z0-9._~%!-]+$/,
+      path,
+    )
     t.is(answer.headers['content-security-policy'], "default-src 'none'; sandbox")
     t.is(answer.headers['x-content-type-options'], 'nosniff')
     t.is(answer.headers['cache-control'], 'private, no-cache')
     t.notRegex(String(answer.headers['content-type']), /html|svg|xml|javascript/, path)
   }
   const odd = await expectStatus(file('files/über mich (1).txt'), 200)
-  t.is(odd.headers['content-disposition'], `attachment; filename="_ber_mich__1_.txt"; filename*=UTF-8''%C3%BCber%20mich%20%281%29.txt`)
+  t.is(
+    odd.headers['content-disposition'],
+    `attachment; filename="_ber_mich__1_.txt"; filename*=UTF-8''%C3%BCber%20mich%20%281%29.txt`,
+  )
   t.is(odd.headers['content-type'], 'text/plain; charset=utf-8')
   t.is((await expectStatus(file('files/bytes.bin'), 200)).headers['content-type'], 'application/octet-stream')
   t.is((await expectStatus(file('files/bytes.bin'), 200)).headers['content-length'], '4')
@@ -90,27 +124,57 @@ test('YAML and JSON are turned into one another; the rest is not', async (t) => 
   const yaml = await expectStatus(file('values.schema.json', { format: 'yaml' }), 200)
   t.deepEqual(parse(yaml.text), { type: 'object', properties: { replicas: { type: 'integer' } } })
   t.is((await expectStatus(file('values-big.yaml', { format: 'xml' }), 200)).text, 'replicas: 100\n')
-  for (const path of ['README.md', 'templates/deep/object.yaml']) t.is((await expectStatus(file(path, { format: 'json' }), 422)).json.code, 'FormatRefused')
+  for (const path of ['README.md', 'templates/deep/object.yaml'])
+    t.is((await expectStatus(file(path, { format: 'json' }), 422)).json.code, 'FormatRefused')
 })
 
-const missing: readonly string[] = ['none.txt', 'templates', 'templates/deep/', 'CHART.YAML', 'values.yaml/x', 'ferry/Chart.yaml', 'x'.repeat(1000)]
-for (const path of missing) test(`there is no file ${path.slice(0, 30)}`, async (t) => t.is((await file(path)).status, 404))
+const missing: readonly string[] = [
+  'none.txt',
+  'templates',
+  'templates/deep/',
+  'CHART.YAML',
+  'values.yaml/x',
+  'ferry/Chart.yaml',
+  'x'.repeat(1000),
+]
+for (const path of missing)
+  test(`there is no file ${path.slice(0, 30)}`, async (t) => t.is((await file(path)).status, 404))
 test.serial('a path that leads out of the chart is refused before anything is fetched', async (t) => {
   const asked = world.charts.requests.length
-  for (const path of ['..%2f..%2fetc%2fpasswd', '%2e%2e%5cx', 'a%00b']) t.is((await world.ask('GET', `/packageview/files/${path}`, { query: world.source('harbour') })).status, 400)
+  for (const path of ['..%2f..%2fetc%2fpasswd', '%2e%2e%5cx', 'a%00b'])
+    t.is((await world.ask('GET', `/packageview/files/${path}`, { query: world.source('harbour') })).status, 400)
   t.is(world.charts.requests.length, asked)
 })
 
 test('values are the defaults of the chart, as JSON or YAML', async (t) => {
   const values = { replicas: 1, image: { tag: 'a', pull: 'Always' }, license: 'none' }
-  t.deepEqual((await expectStatus(world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'json' } }), 200)).json, values)
-  t.deepEqual((await expectStatus(world.ask('GET', '/packageview/values', { body: world.source('ferry', '1.4.0') }), 200)).json, values)
-  const yaml = await expectStatus(world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }), 200)
+  t.deepEqual(
+    (
+      await expectStatus(
+        world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'json' } }),
+        200,
+      )
+    ).json,
+    values,
+  )
+  t.deepEqual(
+    (await expectStatus(world.ask('GET', '/packageview/values', { body: world.source('ferry', '1.4.0') }), 200)).json,
+    values,
+  )
+  const yaml = await expectStatus(
+    world.ask('GET', '/packageview/values', { query: { ...world.source('ferry', '1.4.0'), format: 'yaml' } }),
+    200,
+  )
   t.is(yaml.text, 'replicas: 1\nimage:\n  tag: a\n  pull: Always\nlicense: none\n')
 })
 
 test('an order of one chart holds what differs from its defaults, and installs nothing', async (t) => {
-  const body = { ...world.source('ferry'), releaseName: 'blue', namespace: 'shop', values: { replicas: 3, image: { tag: 'a', pull: null }, extra: { on: true } } }
+  const body = {
+    ...world.source('ferry'),
+    releaseName: 'blue',
+    namespace: 'shop',
+    values: { replicas: 3, image: { tag: 'a', pull: null }, extra: { on: true } },
+  }
   const { json } = await expectStatus(world.ask('POST', '/packageview/orders', { body }), 200)
   t.regex(json.metadata.uid, /^[0-9a-f-]{36}$/)
   t.regex(json.metadata.creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
@@ -122,10 +186,20 @@ test('an order of one chart holds what differs from its defaults, and installs n
       items: [
         {
           chart: {
-            name: 'ferry', version: '1.4.0', sourceRef: sourceRef(), releaseName: 'blue', namespace: 'shop', bundle: null,
+            name: 'ferry',
+            version: '1.4.0',
+            sourceRef: sourceRef(),
+            releaseName: 'blue',
+            namespace: 'shop',
+            bundle: null,
             valuesFile: 'values.yaml',
-            valuesPatch: [{ op: 'replace', path: '/replicas', value: 3 }, { op: 'replace', path: '/image/pull', value: null }, { op: 'add', path: '/extra', value: { on: true } }],
-            resources: null, waitFors: null,
+            valuesPatch: [
+              { op: 'replace', path: '/replicas', value: 3 },
+              { op: 'replace', path: '/image/pull', value: null },
+              { op: 'add', path: '/extra', value: { on: true } },
+            ],
+            resources: null,
+            waitFors: null,
           },
         },
       ],
@@ -134,7 +208,10 @@ test('an order of one chart holds what differs from its defaults, and installs n
   })
   const plain = await expectStatus(world.ask('POST', '/packageview/orders', { body: world.source('ferry') }), 200)
   t.like(plain.json.spec.items[0].chart, { releaseName: 'ferry', namespace: 'default', valuesPatch: [] })
-  t.false(world.api.calls.some(({ method }) => method !== 'GET'), 'the cluster was not changed')
+  t.false(
+    world.api.calls.some(({ method }) => method !== 'GET'),
+    'the cluster was not changed',
+  )
 })
 
 const badOrders: readonly (readonly [string, object])[] = [
@@ -147,9 +224,20 @@ const badOrders: readonly (readonly [string, object])[] = [
   ['a version that is a number', { version: 1 }],
   ['no chart', { name: '' }],
 ]
-for (const [what, changes] of badOrders) test(`an order is refused for ${what}`, async (t) => t.is((await world.ask('POST', '/packageview/orders', { body: { ...world.source('ferry'), ...changes } })).status, 422))
+for (const [what, changes] of badOrders)
+  test(`an order is refused for ${what}`, async (t) =>
+    t.is(
+      (await world.ask('POST', '/packageview/orders', { body: { ...world.source('ferry'), ...changes } })).status,
+      422,
+    ))
 
-const views = ['/packageview', '/packageview/files', '/packageview/files/Chart.yaml', '/packageview/values', '/bundleview'] as const
+const views = [
+  '/packageview',
+  '/packageview/files',
+  '/packageview/files/Chart.yaml',
+  '/packageview/values',
+  '/bundleview',
+] as const
 const badSources: readonly (readonly [string, () => Readonly<Record<string, string>>, number, string])[] = [
   ['nothing at all', () => ({}), 422, 'InvalidBody'],
   ['no source', () => ({ name: 'ferry' }), 422, 'InvalidBody'],
@@ -157,14 +245,49 @@ const badSources: readonly (readonly [string, () => Readonly<Record<string, stri
   ['an unknown version', () => world.source('ferry', '9.9.9'), 404, 'ChartMissing'],
   ['a version that is none', () => world.source('ferry', '../1.4.0'), 404, 'ChartMissing'],
   ['a name that is a path', () => world.source('../index.yaml'), 404, 'ChartMissing'],
-  ['a folder of the server', () => ({ ...world.source('ferry'), sourceKind: 'Local', sourceName: '/etc' }), 422, 'ChartSourceRefused'],
+  [
+    'a folder of the server',
+    () => ({ ...world.source('ferry'), sourceKind: 'Local', sourceName: '/etc' }),
+    422,
+    'ChartSourceRefused',
+  ],
   ['a file of the server', () => ({ ...world.source('ferry'), sourceName: 'file:///etc' }), 422, 'ChartSourceRefused'],
-  ['a path in place of an address', () => ({ ...world.source('ferry'), sourceName: '/etc' }), 422, 'ChartSourceRefused'],
-  ['an address inside of the network', () => ({ ...world.source('ferry'), sourceName: `http://127.0.0.1:${new URL(world.service.baseUrl).port}` }), 422, 'ChartSourceRefused'],
-  ['the address of cloud metadata', () => ({ ...world.source('ferry'), sourceName: 'http://169.254.169.254/latest' }), 422, 'ChartSourceRefused'],
-  ['a kind of source that there is not', () => ({ ...world.source('ferry'), sourceKind: 'GitRepository' }), 422, 'ChartSourceRefused'],
-  ['a HelmRepository that is not there', () => ({ name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' }), 404, 'ChartMissing'],
-  ['a namespace that is none', () => ({ name: 'ferry', sourceName: 'harbour', sourceNamespace: '../x' }), 422, 'InvalidBody'],
+  [
+    'a path in place of an address',
+    () => ({ ...world.source('ferry'), sourceName: '/etc' }),
+    422,
+    'ChartSourceRefused',
+  ],
+  [
+    'an address inside of the network',
+    () => ({ ...world.source('ferry'), sourceName: `http://127.0.0.1:${new URL(world.service.baseUrl).port}` }),
+    422,
+    'ChartSourceRefused',
+  ],
+  [
+    'the address of cloud metadata',
+    () => ({ ...world.source('ferry'), sourceName: 'http://169.254.169.254/latest' }),
+    422,
+    'ChartSourceRefused',
+  ],
+  [
+    'a kind of source that there is not',
+    () => ({ ...world.source('ferry'), sourceKind: 'GitRepository' }),
+    422,
+    'ChartSourceRefused',
+  ],
+  [
+    'a HelmRepository that is not there',
+    () => ({ name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' }),
+    404,
+    'ChartMissing',
+  ],
+  [
+    'a namespace that is none',
+    () => ({ name: 'ferry', sourceName: 'harbour', sourceNamespace: '../x' }),
+    422,
+    'InvalidBody',
+  ],
 ]
 for (const [what, source, status, code] of badSources) {
   test(`each view is refused with ${status} for ${what}`, async (t) => {
@@ -178,8 +301,18 @@ for (const [what, source, status, code] of badSources) {
 test.serial('no other caller sees a chart by way of the cluster, and nothing is fetched for them', async (t) => {
   const asked = world.charts.requests.length
   const called = world.api.calls.length
-  for (const path of views) t.is((await world.ask('GET', path, { query: world.source('harbour'), token: world.stranger.token })).status, 404, path)
-  for (const path of ['/packageview/orders', '/bundleview/orders']) t.is((await world.ask('POST', path, { body: world.source('harbour'), token: world.stranger.token })).status, 404, path)
+  for (const path of views)
+    t.is(
+      (await world.ask('GET', path, { query: world.source('harbour'), token: world.stranger.token })).status,
+      404,
+      path,
+    )
+  for (const path of ['/packageview/orders', '/bundleview/orders'])
+    t.is(
+      (await world.ask('POST', path, { body: world.source('harbour'), token: world.stranger.token })).status,
+      404,
+      path,
+    )
   for (const path of views) t.is((await world.service.send('GET', `${world.helm}${path}`)).status, 401, path)
   t.deepEqual([world.charts.requests.length, world.api.calls.length], [asked, called])
 })
@@ -198,8 +331,15 @@ test.before(async () => {
   presetWorld = await startViewsWorld()
   for (const [group, version, plural, kind, scope] of definitions) {
     presetWorld.api.put({
-      apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` },
-      spec: { group, scope, names: { plural, kind }, versions: [{ name: version, served: true, storage: true, schema: {} }] },
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope,
+        names: { plural, kind },
+        versions: [{ name: version, served: true, storage: true, schema: {} }],
+      },
     } as unknown as KubeObject)
   }
   for (const object of objects()) presetWorld.api.put(object as unknown as KubeObject)
@@ -214,12 +354,20 @@ const definitions = [
 ] as const
 
 const preset = (kind: string, name: string, namespace: string | undefined, size: string, values: object) => ({
-  apiVersion: 'charts.x-helm.dev/v1alpha1', kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels: { size } }, spec: { values },
+  apiVersion: 'charts.x-helm.dev/v1alpha1',
+  kind,
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels: { size } },
+  spec: { values },
 })
 const objects = () => [
   {
-    apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ResourceEditor', metadata: { name: 'apps-v1-deployments' },
-    spec: { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, variants: [{ name: 'small', selector: { matchLabels: { size: 'small' } } }, { name: 'empty' }] },
+    apiVersion: 'ui.k8s.appscode.com/v1alpha1',
+    kind: 'ResourceEditor',
+    metadata: { name: 'apps-v1-deployments' },
+    spec: {
+      resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' },
+      variants: [{ name: 'small', selector: { matchLabels: { size: 'small' } } }, { name: 'empty' }],
+    },
   },
   preset('ClusterChartPreset', 'b-replicas', undefined, 'small', { replicas: 2, image: { pull: null } }),
   preset('ClusterChartPreset', 'a-replicas', undefined, 'small', { replicas: 9, image: { tag: 'cluster' } }),
@@ -227,27 +375,75 @@ const objects = () => [
   preset('ChartPreset', 'a-replicas', 'shop', 'other', { image: { tag: 'shop' } }),
   preset('ChartPreset', 'z-extra', 'shop', 'small', { extra: [1] }),
   preset('ChartPreset', 'y-elsewhere', 'other', 'small', { replicas: 77 }),
-  { apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'HelmRepository', metadata: { name: 'harbour', namespace: 'kubeops' }, spec: { url: presetWorld.charts.url } },
+  {
+    apiVersion: 'source.toolkit.fluxcd.io/v1',
+    kind: 'HelmRepository',
+    metadata: { name: 'harbour', namespace: 'kubeops' },
+    spec: { url: presetWorld.charts.url },
+  },
 ]
 
 const values = (changes: Readonly<Record<string, string>>) =>
-  presetWorld.ask('GET', '/packageview/values', { query: { ...presetWorld.source('ferry', '1.4.0'), group: 'apps', resource: 'deployments', kind: 'Deployment', variant: 'small', ...changes } })
+  presetWorld.ask('GET', '/packageview/values', {
+    query: {
+      ...presetWorld.source('ferry', '1.4.0'),
+      group: 'apps',
+      resource: 'deployments',
+      kind: 'Deployment',
+      variant: 'small',
+      ...changes,
+    },
+  })
 
 test('presets of the cluster are laid over the defaults by name, then those of the namespace', async (t) => {
-  t.deepEqual((await expectStatus(values({}), 200)).json, { replicas: 2, image: { tag: 'cluster', pull: null }, license: 'none' })
-  t.deepEqual((await expectStatus(values({ namespace: 'shop' }), 200)).json, { replicas: 2, image: { tag: 'shop', pull: null }, license: 'none', extra: [1] })
-  t.deepEqual((await expectStatus(values({ namespace: 'bare' }), 200)).json, { replicas: 2, image: { tag: 'cluster', pull: null }, license: 'none' })
+  t.deepEqual((await expectStatus(values({}), 200)).json, {
+    replicas: 2,
+    image: { tag: 'cluster', pull: null },
+    license: 'none',
+  })
+  t.deepEqual((await expectStatus(values({ namespace: 'shop' }), 200)).json, {
+    replicas: 2,
+    image: { tag: 'shop', pull: null },
+    license: 'none',
+    extra: [1],
+  })
+  t.deepEqual((await expectStatus(values({ namespace: 'bare' }), 200)).json, {
+    replicas: 2,
+    image: { tag: 'cluster', pull: null },
+    license: 'none',
+  })
   t.deepEqual((await expectStatus(values({ resource: '' }), 200)).json.replicas, 2, 'by kind alone')
-  t.deepEqual((await expectStatus(values({ variant: 'empty' }), 200)).json, { replicas: 1, image: { tag: 'a', pull: 'Always' }, license: 'none' })
-  const body = { ...presetWorld.source('ferry', '1.4.0'), group: 'apps', resource: 'deployments', variant: 'small', namespace: 'shop' }
+  t.deepEqual((await expectStatus(values({ variant: 'empty' }), 200)).json, {
+    replicas: 1,
+    image: { tag: 'a', pull: 'Always' },
+    license: 'none',
+  })
+  const body = {
+    ...presetWorld.source('ferry', '1.4.0'),
+    group: 'apps',
+    resource: 'deployments',
+    variant: 'small',
+    namespace: 'shop',
+  }
   t.is((await expectStatus(presetWorld.ask('GET', '/packageview/values', { body }), 200)).json.image.tag, 'shop')
   t.regex((await expectStatus(values({ format: 'yaml' }), 200)).text, /^replicas: 2\n/)
 })
 
 test.serial('what the cluster holds is read as the caller', async (t) => {
   await expectStatus(values({ namespace: 'shop' }), 200)
-  await expectStatus(presetWorld.ask('GET', '/packageview', { query: { name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' } }), 200)
-  const users = new Set(presetWorld.api.calls.filter(({ resource }) => ['resourceeditors', 'clusterchartpresets', 'chartpresets', 'helmrepositories'].includes(resource)).map(({ user }) => user))
+  await expectStatus(
+    presetWorld.ask('GET', '/packageview', {
+      query: { name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' },
+    }),
+    200,
+  )
+  const users = new Set(
+    presetWorld.api.calls
+      .filter(({ resource }) =>
+        ['resourceeditors', 'clusterchartpresets', 'chartpresets', 'helmrepositories'].includes(resource),
+      )
+      .map(({ user }) => user),
+  )
   t.deepEqual([...users], [`moorage:${presetWorld.owner.login}`])
 })
 
@@ -272,7 +468,13 @@ test('presets that the caller may not read are reported, and not ignored', async
   t.teardown(() => other.stop())
   for (const object of presetWorld.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
   for (const object of objects()) other.api.put(object as unknown as KubeObject)
-  const query = { ...other.source('ferry'), group: 'apps', resource: 'deployments', variant: 'small', namespace: 'shop' }
+  const query = {
+    ...other.source('ferry'),
+    group: 'apps',
+    resource: 'deployments',
+    variant: 'small',
+    namespace: 'shop',
+  }
   t.is((await other.ask('GET', '/packageview/values', { query })).status, 200)
   other.api.rules.forbid({ resource: 'chartpresets' })
   const answer = await other.ask('GET', '/packageview/values', { query })
@@ -280,16 +482,36 @@ test('presets that the caller may not read are reported, and not ignored', async
 })
 
 test('a chart of a Flux repository: found with its defaults, refused where the caller may not read it', async (t) => {
-  const query = { name: 'ferry', version: '1.4.0', sourceApiGroup: '', sourceKind: '', sourceNamespace: 'kubeops', sourceName: 'harbour' }
+  const query = {
+    name: 'ferry',
+    version: '1.4.0',
+    sourceApiGroup: '',
+    sourceKind: '',
+    sourceNamespace: 'kubeops',
+    sourceName: 'harbour',
+  }
   const { json } = await expectStatus(presetWorld.ask('GET', '/packageview', { query }), 200)
-  t.deepEqual(json.sourceRef, { apiGroup: 'source.toolkit.fluxcd.io', kind: 'HelmRepository', namespace: 'kubeops', name: 'harbour' })
+  t.deepEqual(json.sourceRef, {
+    apiGroup: 'source.toolkit.fluxcd.io',
+    kind: 'HelmRepository',
+    namespace: 'kubeops',
+    name: 'harbour',
+  })
   t.is((await presetWorld.ask('GET', '/packageview', { query: { ...query, sourceNamespace: 'other' } })).status, 404)
 })
 
 test('a chart that one member could fetch from the cluster is not shown to another who may not', async (t) => {
   const colleague = await presetWorld.people.person('colleague')
   const [, , , , org = ''] = presetWorld.helm.split('/')
-  await presetWorld.people.teamWithRole(presetWorld.owner, org, [colleague], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'connect to clusters' }])
+  await presetWorld.people.teamWithRole(
+    presetWorld.owner,
+    org,
+    [colleague],
+    [
+      { namespace: 'cluster_mgmt', action: 'view clusters' },
+      { namespace: 'cluster_mgmt', action: 'connect to clusters' },
+    ],
+  )
   const query = { name: 'ferry', version: '1.3.0', sourceNamespace: 'kubeops', sourceName: 'harbour' }
   presetWorld.api.rules.forbid({ resource: 'helmrepositories', user: `moorage:${colleague.login}` })
   t.is((await presetWorld.ask('GET', '/packageview', { query })).status, 200)
@@ -303,13 +525,30 @@ let org: string
 test.before(async () => {
   namedRepositoriesWorld = await startViewsWorld()
   org = namedRepositoriesWorld.helm.split('/')[4] ?? ''
-  const repository = { name: 'private', url: namedRepositoriesWorld.charts.url, username: 'reader', password: 'anchor-and-chain' }
-  await expectStatus(namedRepositoriesWorld.service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, { token: namedRepositoriesWorld.owner.token, body: repository }), 201)
+  const repository = {
+    name: 'private',
+    url: namedRepositoriesWorld.charts.url,
+    username: 'reader',
+    password: 'anchor-and-chain',
+  }
+  await expectStatus(
+    namedRepositoriesWorld.service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, {
+      token: namedRepositoriesWorld.owner.token,
+      body: repository,
+    }),
+    201,
+  )
 })
 test.after.always(() => namedRepositoriesWorld?.stop())
 
 const source = { name: 'ferry', version: '1.4.0', sourceKind: 'ChartRepository', sourceName: 'private' }
-const namedRepositoriesViews = ['/packageview', '/packageview/files', '/packageview/files/Chart.yaml', '/packageview/values', '/bundleview']
+const namedRepositoriesViews = [
+  '/packageview',
+  '/packageview/files',
+  '/packageview/files/Chart.yaml',
+  '/packageview/values',
+  '/bundleview',
+]
 
 test.serial('a chart of a named repository is fetched with its credentials, once', async (t) => {
   for (const path of namedRepositoriesViews) {
@@ -319,21 +558,42 @@ test.serial('a chart of a named repository is fetched with its credentials, once
   const expected = `Basic ${Buffer.from('reader:anchor-and-chain').toString('base64')}`
   t.true(namedRepositoriesWorld.charts.authorizations.length > 0)
   t.deepEqual([...new Set(namedRepositoriesWorld.charts.authorizations)], [expected])
-  t.is(namedRepositoriesWorld.charts.requests.filter((line) => line.endsWith('.tgz')).length, 1, 'what was fetched for one view serves the next')
+  t.is(
+    namedRepositoriesWorld.charts.requests.filter((line) => line.endsWith('.tgz')).length,
+    1,
+    'what was fetched for one view serves the next',
+  )
   t.false(namedRepositoriesWorld.service.logText().includes('anchor-and-chain'))
 })
 
 test.serial('another organization has no repository of that name, whatever was fetched before', async (t) => {
   await expectStatus(namedRepositoriesWorld.ask('GET', '/packageview', { query: source }), 200)
   const theirs = await namedRepositoriesWorld.people.organization(namedRepositoriesWorld.stranger)
-  await expectStatus(importCluster(namedRepositoriesWorld.service.send, namedRepositoriesWorld.stranger.token, theirs, 'own', namedRepositoriesWorld.api.kubeconfig()), 200)
+  await expectStatus(
+    importCluster(
+      namedRepositoriesWorld.service.send,
+      namedRepositoriesWorld.stranger.token,
+      theirs,
+      'own',
+      namedRepositoriesWorld.api.kubeconfig(),
+    ),
+    200,
+  )
   const asked = namedRepositoriesWorld.charts.requests.length
   for (const path of namedRepositoriesViews) {
     const query = new URLSearchParams({ ...source, sourceNamespace: org }).toString()
-    const answer = await namedRepositoriesWorld.service.send('GET', `/api/v1/clusters/${theirs}/own/helm${path}?${query}`, { token: namedRepositoriesWorld.stranger.token })
+    const answer = await namedRepositoriesWorld.service.send(
+      'GET',
+      `/api/v1/clusters/${theirs}/own/helm${path}?${query}`,
+      { token: namedRepositoriesWorld.stranger.token },
+    )
     t.deepEqual([answer.status, answer.json?.code], [404, 'ChartMissing'], answer.text)
   }
-  const ordered = await namedRepositoriesWorld.service.send('POST', `/api/v1/clusters/${theirs}/own/helm/packageview/orders`, { token: namedRepositoriesWorld.stranger.token, body: source })
+  const ordered = await namedRepositoriesWorld.service.send(
+    'POST',
+    `/api/v1/clusters/${theirs}/own/helm/packageview/orders`,
+    { token: namedRepositoriesWorld.stranger.token, body: source },
+  )
   t.is(ordered.status, 404)
   t.is(namedRepositoriesWorld.charts.requests.length, asked)
 })

@@ -9,7 +9,12 @@ import type { ChartReader } from '../../../core/packages/charts/chart-cache.ts'
 import type { ChartRef, SourceRef } from '../../../core/packages/types.ts'
 import { slices } from '../texts.ts'
 
-export const harbour: SourceRef = { apiGroup: 'charts.x-helm.dev', kind: 'Legacy', namespace: '', name: 'https://charts.example.com' }
+export const harbour: SourceRef = {
+  apiGroup: 'charts.x-helm.dev',
+  kind: 'Legacy',
+  namespace: '',
+  name: 'https://charts.example.com',
+}
 export const refOf = (name: string, version = '1.0.0', source = harbour): ChartRef => ({ name, version, source })
 export const text = (content: string): Uint8Array => new TextEncoder().encode(content)
 
@@ -21,7 +26,10 @@ const table = (content: string | undefined): FreeObject => {
 
 /** A chart of the given files; Chart.yaml is made where there is none. */
 export const stubChart = (name: string, version: string, files: Readonly<Record<string, string>> = {}): Chart => {
-  const all: Record<string, string> = { 'Chart.yaml': `apiVersion: v2\nname: ${name}\nversion: ${version}\ndescription: The ${name}\n`, ...files }
+  const all: Record<string, string> = {
+    'Chart.yaml': `apiVersion: v2\nname: ${name}\nversion: ${version}\ndescription: The ${name}\n`,
+    ...files,
+  }
   return {
     name,
     version,
@@ -32,7 +40,12 @@ export const stubChart = (name: string, version: string, files: Readonly<Record<
   }
 }
 
-export const fetched = (chart: Chart, source = harbour): FetchedChart => ({ chart, ref: { name: chart.name, version: chart.version, source }, digest: `sha256:${chart.name}`, size: 1000 })
+export const fetched = (chart: Chart, source = harbour): FetchedChart => ({
+  chart,
+  ref: { name: chart.name, version: chart.version, source },
+  digest: `sha256:${chart.name}`,
+  size: 1000,
+})
 
 /** Short texts alone: no thread is there. */
 export const stubTexts = makeChartTexts({ run: () => Promise.reject(new Error('no thread is to be asked')) }, slices)
@@ -44,15 +57,30 @@ export const stubSource = (charts: readonly Chart[]): ChartSource & { readonly a
     asked,
     async fetch(ref) {
       asked.push(ref)
-      const found = charts.find(({ name, version }) => name === ref.name && (ref.version === '' || version === ref.version))
-      return found === undefined ? left(ChartMissing(`There is no chart ${ref.name} ${ref.version}.`)) : right(fetched(found, ref.source))
+      const found = charts.find(
+        ({ name, version }) => name === ref.name && (ref.version === '' || version === ref.version),
+      )
+      return found === undefined
+        ? left(ChartMissing(`There is no chart ${ref.name} ${ref.version}.`))
+        : right(fetched(found, ref.source))
     },
   }
 }
 
 export const stubCluster = (id = 1): MemberCluster => {
   const unasked = () => Promise.reject(new Error('the cluster is not to be asked'))
-  return { id: id as ClusterId, ownerId: (id + 100) as AccountId, ownerName: 'acme', name: 'prod', uid: `uid-${id}`, request: unasked, relay: unasked }
+  return {
+    id: id as ClusterId,
+    ownerId: (id + 100) as AccountId,
+    ownerName: 'acme',
+    name: 'prod',
+    uid: `uid-${id}`,
+    request: unasked,
+    relay: unasked,
+  }
 }
-export const reader = (userId = 7, clusterId = 1): ChartReader => ({ cluster: stubCluster(clusterId), userId: userId as UserId })
+export const reader = (userId = 7, clusterId = 1): ChartReader => ({
+  cluster: stubCluster(clusterId),
+  userId: userId as UserId,
+})
 export const signal: AbortSignal = new AbortController().signal

@@ -18,7 +18,13 @@ export interface TemplateInput {
 /** The file of an answer: without a cluster, helm's answer depends on nothing but the program and its input. */
 const placeOf = (command: string, release: string, { archive, values = '', words = [] }: TemplateInput): string => {
   const { size, mtimeMs } = statSync(command)
-  return join(keptAnswers, hash('sha256', JSON.stringify([command, size, mtimeMs, release, words, values, Buffer.from(archive).toString('base64')])))
+  return join(
+    keptAnswers,
+    hash(
+      'sha256',
+      JSON.stringify([command, size, mtimeMs, release, words, values, Buffer.from(archive).toString('base64')]),
+    ),
+  )
 }
 
 const keptAt = (place: string): CommandResult | undefined => {
@@ -37,7 +43,11 @@ const keep = (place: string, answer: CommandResult): void => {
 }
 
 /** Returns what `helm template` answers: from the last run if the program and the input are the same, else it runs. */
-export const templateAnswer = async (command: string, release: string, input: TemplateInput): Promise<CommandResult> => {
+export const templateAnswer = async (
+  command: string,
+  release: string,
+  input: TemplateInput,
+): Promise<CommandResult> => {
   const place = placeOf(command, release, input)
   const kept = keptAt(place)
   if (kept !== undefined) return kept
@@ -46,12 +56,22 @@ export const templateAnswer = async (command: string, release: string, input: Te
   try {
     writeFileSync(join(folder, 'chart.tgz'), archive)
     if (values !== undefined) writeFileSync(join(folder, 'values.json'), values)
-    const answer = await runCommand(command, ['template', release, 'chart.tgz', ...(values === undefined ? [] : ['-f', 'values.json']), ...words], {
-      cwd: folder,
-      timeoutMilliseconds: 30_000,
-      // A process of fifty milliseconds needs no garbage collector.
-      environment: { GOGC: 'off', HOME: folder, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder },
-    })
+    const answer = await runCommand(
+      command,
+      ['template', release, 'chart.tgz', ...(values === undefined ? [] : ['-f', 'values.json']), ...words],
+      {
+        cwd: folder,
+        timeoutMilliseconds: 30_000,
+        // A process of fifty milliseconds needs no garbage collector.
+        environment: {
+          GOGC: 'off',
+          HOME: folder,
+          HELM_CACHE_HOME: folder,
+          HELM_CONFIG_HOME: folder,
+          HELM_DATA_HOME: folder,
+        },
+      },
+    )
     // An answer without a status is none: the process was ended.
     if (answer.status !== undefined) keep(place, answer)
     return answer
@@ -61,8 +81,16 @@ export const templateAnswer = async (command: string, release: string, input: Te
 }
 
 /** Renders an archive with values as JSON; answers what helm printed, or the words of its error. */
-export const helmTemplate = async (command: string, archive: Uint8Array, values: string): Promise<{ readonly manifest: string } | { readonly error: string }> => {
-  const { status, stdout, stderr } = await templateAnswer(command, 'release', { archive, values, words: ['--skip-schema-validation'] })
+export const helmTemplate = async (
+  command: string,
+  archive: Uint8Array,
+  values: string,
+): Promise<{ readonly manifest: string } | { readonly error: string }> => {
+  const { status, stdout, stderr } = await templateAnswer(command, 'release', {
+    archive,
+    values,
+    words: ['--skip-schema-validation'],
+  })
   return status === 0 ? { manifest: stdout } : { error: stderr }
 }
 
@@ -72,5 +100,8 @@ export const tellValues = '---\nvalues: {{ .Values | toJson | b64enc }}\n'
 /** What `tellValues` printed, by the path of the template. */
 export const toldValues = (manifest: string): ReadonlyMap<string, unknown> =>
   new Map(
-    [...manifest.matchAll(/# Source: (\S+)\nvalues: (\S+)/g)].map(([, source = '', encoded = '']) => [source, JSON.parse(Buffer.from(encoded, 'base64').toString('utf8')) as unknown]),
+    [...manifest.matchAll(/# Source: (\S+)\nvalues: (\S+)/g)].map(([, source = '', encoded = '']) => [
+      source,
+      JSON.parse(Buffer.from(encoded, 'base64').toString('utf8')) as unknown,
+    ]),
   )

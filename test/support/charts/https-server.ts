@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { makeServerCertificate, type ServerCertificate } from '../server-certificate.ts'
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string
   readonly path: string
   readonly authorization: string | undefined
@@ -11,14 +11,19 @@ export interface SeenRequest {
 }
 
 /** One whole answer. In two calls: a service in the same process changes what the first one returns. */
-export const reply = (response: ServerResponse, status: number, headers: Readonly<Record<string, string>> = {}, body: string | Uint8Array = ''): void => {
+export const reply = (
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body: string | Uint8Array = '',
+): void => {
   response.writeHead(status, headers)
   response.end(body)
 }
 
 let certificate: Promise<ServerCertificate> | undefined
 /** For 127.0.0.1 and localhost; its own authority. */
-export const testCertificate = (): Promise<ServerCertificate> => (certificate ??= makeServerCertificate('charts'))
+const testCertificate = (): Promise<ServerCertificate> => (certificate ??= makeServerCertificate('charts'))
 
 export interface TestServer {
   readonly url: string
@@ -29,14 +34,23 @@ export interface TestServer {
 }
 
 /** A real server on loopback that notes what it was asked. */
-export const startServer = async (answer: (request: IncomingMessage, response: ServerResponse) => void, options: { readonly isPlain?: boolean } = {}): Promise<TestServer> => {
+export const startServer = async (
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  options: { readonly isPlain?: boolean } = {},
+): Promise<TestServer> => {
   const { certificatePem, keyPem } = await testCertificate()
   const seen: SeenRequest[] = []
   const listener: RequestListener = (request, response) => {
-    seen.push({ method: request.method ?? '', path: request.url ?? '', authorization: request.headers.authorization, headers: request.headers })
+    seen.push({
+      method: request.method ?? '',
+      path: request.url ?? '',
+      authorization: request.headers.authorization,
+      headers: request.headers,
+    })
     answer(request, response)
   }
-  const server = options.isPlain === true ? createPlain(listener) : createServer({ cert: certificatePem, key: keyPem }, listener)
+  const server =
+    options.isPlain === true ? createPlain(listener) : createServer({ cert: certificatePem, key: keyPem }, listener)
   await new Promise<void>((go) => server.listen(0, '127.0.0.1', go))
   const { port } = server.address() as AddressInfo
   return {
@@ -44,9 +58,10 @@ export const startServer = async (answer: (request: IncomingMessage, response: S
     seen,
     authorityPem: certificatePem,
     url: `${options.isPlain === true ? 'http' : 'https'}://localhost:${port}`,
-    close: () => new Promise((go) => {
-      server.closeAllConnections()
-      server.close(() => go())
-    }),
+    close: () =>
+      new Promise((go) => {
+        server.closeAllConnections()
+        server.close(() => go())
+      }),
   }
 }

@@ -23,7 +23,10 @@ const token = 'a-token-of-the-registry'
 const chartType = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip'
 
 /** A small registry with charts below `/team`. */
-export const startRegistry = async (charts: readonly ServedChart[], options: RegistryOptions = {}): Promise<TestServer> => {
+export const startRegistry = async (
+  charts: readonly ServedChart[],
+  options: RegistryOptions = {},
+): Promise<TestServer> => {
   const manifestOf = ({ bytes }: ServedChart): string =>
     JSON.stringify({
       schemaVersion: 2,
@@ -32,7 +35,8 @@ export const startRegistry = async (charts: readonly ServedChart[], options: Reg
     })
 
   const isLetIn = (request: IncomingMessage): boolean =>
-    options.authorization === undefined || request.headers.authorization === (options.isBasic === true ? options.authorization : `Bearer ${token}`)
+    options.authorization === undefined ||
+    request.headers.authorization === (options.isBasic === true ? options.authorization : `Bearer ${token}`)
 
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const url = new URL(request.url ?? '', 'http://registry')
@@ -41,16 +45,25 @@ export const startRegistry = async (charts: readonly ServedChart[], options: Reg
       return void response.end(JSON.stringify({ token }))
     }
     if (!isLetIn(request)) {
-      const realm = options.realm ?? `${options.isPlain === true ? 'http' : 'https'}://${request.headers.host ?? ''}/token`
-      const challenge = options.isBasic === true ? 'Basic realm="registry"' : `Bearer realm="${realm}",service="registry",scope="repository:team/web:pull"`
+      const realm =
+        options.realm ?? `${options.isPlain === true ? 'http' : 'https'}://${request.headers.host ?? ''}/token`
+      const challenge =
+        options.isBasic === true
+          ? 'Basic realm="registry"'
+          : `Bearer realm="${realm}",service="registry",scope="repository:team/web:pull"`
       return reply(response, 401, { 'www-authenticate': challenge })
     }
-    const [, name = '', kind = '', reference = ''] = /^\/v2\/team\/([^/]+)\/(manifests|blobs|tags)\/(.+)$/.exec(url.pathname) ?? []
+    const [, name = '', kind = '', reference = ''] =
+      /^\/v2\/team\/([^/]+)\/(manifests|blobs|tags)\/(.+)$/.exec(url.pathname) ?? []
     const versions = charts.filter((each) => each.name === name)
     if (kind === 'tags') return tagsPage(url, versions, response)
-    const chart = kind === 'manifests' ? versions.find(({ version }) => version.replaceAll('+', '_') === reference) : versions.find(({ bytes }) => `sha256:${sha256(bytes)}` === reference)
+    const chart =
+      kind === 'manifests'
+        ? versions.find(({ version }) => version.replaceAll('+', '_') === reference)
+        : versions.find(({ bytes }) => `sha256:${sha256(bytes)}` === reference)
     if (chart === undefined) return reply(response, 404)
-    if (kind === 'manifests') return reply(response, 200, { 'content-type': 'application/vnd.oci.image.manifest.v1+json' }, manifestOf(chart))
+    if (kind === 'manifests')
+      return reply(response, 200, { 'content-type': 'application/vnd.oci.image.manifest.v1+json' }, manifestOf(chart))
     if (options.blobRedirect !== undefined) return reply(response, 307, { location: options.blobRedirect })
     response.end(options.isLying === true ? Buffer.concat([chart.bytes, Buffer.of(0)]) : chart.bytes)
   }

@@ -16,7 +16,7 @@ export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update
 
 const fileOf = ({ name, version }: ServedChart): string => `charts/${name}-${version}.tgz`
 
-export const indexText = (charts: readonly ServedChart[]): string => {
+const indexText = (charts: readonly ServedChart[]): string => {
   const names = [...new Set(charts.map(({ name }) => name))]
   const entries = names.map((name) => {
     const versions = charts.filter((each) => each.name === name)
@@ -31,10 +31,14 @@ export interface RepositoryServer extends TestServer {
 }
 
 /** A real repository below `/stable`, for who has these credentials where there are any. */
-export const startRepository = async (charts: readonly ServedChart[], options: { readonly isPlain?: boolean; readonly authorization?: string } = {}): Promise<RepositoryServer> => {
+export const startRepository = async (
+  charts: readonly ServedChart[],
+  options: { readonly isPlain?: boolean; readonly authorization?: string } = {},
+): Promise<RepositoryServer> => {
   const state = { charts }
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    if (options.authorization !== undefined && request.headers.authorization !== options.authorization) return reply(response, 401)
+    if (options.authorization !== undefined && request.headers.authorization !== options.authorization)
+      return reply(response, 401)
     const path = request.url?.split('?')[0] ?? ''
     if (path === '/stable/index.yaml') {
       const text = indexText(state.charts)

@@ -36,8 +36,8 @@ export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
 }
 
 /**
- * A second kube-apiserver, for the spokes of a hub and for one hub with fixed names, or `undefined` when switched off. It
- * starts when a test file first asks for it, and is shared by the files of the run.
+ * A second kube-apiserver, for the spokes of a hub and for one hub with fixed names, or `undefined` when switched off.
+ * It starts when a test file first asks for it, and is shared by the files of the run.
  */
 export function spokeKubernetes(): Promise<ControlPlaneAccess | undefined> {
   return once('spoke-kubernetes', async () => spokeControlPlane((await kubernetes())!))

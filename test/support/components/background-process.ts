@@ -39,7 +39,10 @@ export function startProcess(start: ProcessToStart): BackgroundProcess {
   let failedToStart = ''
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
-    child.once('error', (cause) => { failedToStart = cause.message; resolve() })
+    child.once('error', (cause) => {
+      failedToStart = cause.message
+      resolve()
+    })
   })
   // An idle component must not keep a test process alive.
   child.unref()

@@ -27,7 +27,9 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
     try {
       await fill(making)
       // Two may have filled it after all, when a lock was left behind: the first one stays.
-      await rename(making, place).catch(async (cause: unknown) => { if (!(await exists(place))) throw cause })
+      await rename(making, place).catch(async (cause: unknown) => {
+        if (!(await exists(place))) throw cause
+      })
     } finally {
       await rm(making, { recursive: true, force: true })
     }
@@ -36,8 +38,11 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
 }
 
 /** True when something exists at this path. */
-export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(() => true, () => false)
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -62,7 +67,12 @@ async function tryLock(lock: string): Promise<boolean> {
   }
   const owner = Number(await readFile(lock, 'utf8').catch(() => ''))
   // An empty file is a lock whose owner is about to write its number, unless it stays so.
-  const age = Date.now() - (await stat(lock).then((found) => found.mtimeMs, () => Date.now()))
+  const age =
+    Date.now() -
+    (await stat(lock).then(
+      (found) => found.mtimeMs,
+      () => Date.now(),
+    ))
   const abandoned = owner > 0 ? !isAlive(owner) : age > 10_000
   if (abandoned) await rm(lock, { force: true })
   return false

@@ -13,7 +13,17 @@ export async function makeClientCa(folder: string): Promise<CertificateFiles | u
   if (findExecutable('openssl') === undefined) return undefined
   const files = { certificatePath: join(folder, 'client-ca.crt'), keyPath: join(folder, 'client-ca.key') }
   await mustRun('openssl', [
-    'req', '-x509', ...newKey, '-keyout', files.keyPath, '-out', files.certificatePath, '-days', '30', '-subj', '/CN=moorage-test-clients',
+    'req',
+    '-x509',
+    ...newKey,
+    '-keyout',
+    files.keyPath,
+    '-out',
+    files.certificatePath,
+    '-days',
+    '30',
+    '-subj',
+    '/CN=moorage-test-clients',
   ])
   return files
 }
@@ -26,13 +36,29 @@ export async function makeClientCertificate(
 ): Promise<{ certificatePem: string; keyPem: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'moorage-certificate-'))
   try {
-    const [key, request, certificate] = ['key', 'request', 'certificate'].map((name) => join(folder, name)) as [string, string, string]
+    const [key, request, certificate] = ['key', 'request', 'certificate'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ]
     const subject = [...groups.map((group) => `/O=${escaped(group)}`), `/CN=${escaped(user)}`].join('')
     await mustRun('openssl', ['req', '-new', ...newKey, '-keyout', key, '-out', request, '-utf8', '-subj', subject])
     await mustRun('openssl', [
-      'x509', '-req', '-in', request, '-CA', ca.certificatePath, '-CAkey', ca.keyPath, '-out', certificate, '-days', '30',
+      'x509',
+      '-req',
+      '-in',
+      request,
+      '-CA',
+      ca.certificatePath,
+      '-CAkey',
+      ca.keyPath,
+      '-out',
+      certificate,
+      '-days',
+      '30',
       // Random, so that test files which sign at the same time share no serial file.
-      '-set_serial', String(process.hrtime.bigint()),
+      '-set_serial',
+      String(process.hrtime.bigint()),
     ])
     return { certificatePem: await readFile(certificate, 'utf8'), keyPem: await readFile(key, 'utf8') }
   } finally {

@@ -45,7 +45,7 @@ export interface ControlPlaneAccess {
   request(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<KubernetesAnswer>
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly contentType?: string
   readonly token?: string
 }
@@ -72,7 +72,8 @@ export function accessTo(record: ControlPlaneRecord, adminKubeconfigPath: string
     kubeconfig: (user = 'admin') => kubeconfigText(record, user, { token: record.tokens[user] }),
     tokenFor: (user) => record.tokens[user],
     createUserKubeconfig: async (user, groups = []) => {
-      if (record.clientCa === undefined) throw new Error('client certificates need the openssl command, which was not found')
+      if (record.clientCa === undefined)
+        throw new Error('client certificates need the openssl command, which was not found')
       const pair = await makeClientCertificate(record.clientCa, user, groups)
       return kubeconfigText(record, user, {
         'client-certificate-data': base64(pair.certificatePem),
@@ -133,7 +134,11 @@ export const untilAllowed = (
   groups: readonly string[] = [],
 ): Promise<true> =>
   until(`a role of ${user}`, async () => {
-    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user, groups, resourceAttributes } }
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user, groups, resourceAttributes },
+    }
     const { body } = await server.request('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)
     return (body as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true ? true : undefined
   })

@@ -6,7 +6,13 @@ import { fillAggregatedRoles } from './aggregated-roles.ts'
 import { startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
 import { reservedPort } from './reserved-port.ts'
 import { makeClientCa } from './client-certificate.ts'
-import { accessTo, recordPathOf, type BuiltInUser, type ControlPlaneAccess, type ControlPlaneRecord } from './control-plane-access.ts'
+import {
+  accessTo,
+  recordPathOf,
+  type BuiltInUser,
+  type ControlPlaneAccess,
+  type ControlPlaneRecord,
+} from './control-plane-access.ts'
 import { findControlPlaneBinaries } from './kubernetes-binaries.ts'
 import { sayOnStderr, type Say } from './progress.ts'
 import { createRunFolder, removeRunFolder } from './run-folder.ts'
@@ -28,13 +34,17 @@ export async function startControlPlane(say: Say = sayOnStderr): Promise<Control
   const folder = createRunFolder('kubernetes')
   const started: BackgroundProcess[] = []
   const stop = async () => {
-    // etcd waits for its clients, among them the kube-apiserver of spokes, which ends with the folder; its data is not kept.
+    // etcd waits for its clients, among them the kube-apiserver of spokes, which ends with the folder; its data is not
+    // kept.
     for (const each of started.toReversed()) await each.stop(each.name === 'etcd' ? 1_000 : undefined)
     removeRunFolder(folder)
   }
   try {
     const etcdUrl = await startEtcd(binaries.etcd, folder, started)
-    const access = await startApiServer({ file: binaries.apiServer, name: 'kube-apiserver', folder, owner: folder, etcdUrl }, started)
+    const access = await startApiServer(
+      { file: binaries.apiServer, name: 'kube-apiserver', folder, owner: folder, etcdUrl },
+      started,
+    )
     return { ...access, stop }
   } catch (cause) {
     await stop()
@@ -49,8 +59,11 @@ async function startEtcd(file: string, folder: string, started: BackgroundProces
     file,
     folder,
     arguments: [
-      `--data-dir=${join(folder, 'etcd')}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
-      '--listen-peer-urls=http://127.0.0.1:0', '--unsafe-no-fsync=true',
+      `--data-dir=${join(folder, 'etcd')}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      '--listen-peer-urls=http://127.0.0.1:0',
+      '--unsafe-no-fsync=true',
     ],
   })
   started.push(etcd)
@@ -72,7 +85,10 @@ export interface ApiServerToStart {
 }
 
 /** Starts one kube-apiserver, and writes down how other processes reach it. */
-export async function startApiServer(wanted: ApiServerToStart, started: BackgroundProcess[]): Promise<ControlPlaneAccess> {
+export async function startApiServer(
+  wanted: ApiServerToStart,
+  started: BackgroundProcess[],
+): Promise<ControlPlaneAccess> {
   const { folder, etcdUrl } = wanted
   const port = await reservedPort()
   const certificates = join(folder, 'certificates')
@@ -85,11 +101,19 @@ export async function startApiServer(wanted: ApiServerToStart, started: Backgrou
     file: wanted.file,
     folder: wanted.owner,
     arguments: [
-      `--etcd-servers=${etcdUrl}`, `--cert-dir=${certificates}`, `--secure-port=${port}`, '--bind-address=127.0.0.1',
-      '--service-cluster-ip-range=10.0.0.0/24', '--authorization-mode=RBAC', '--allow-privileged=true',
-      '--disable-admission-plugins=ServiceAccount', `--token-auth-file=${join(folder, 'tokens.csv')}`,
-      '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${serviceAccountKey}`,
-      `--service-account-signing-key-file=${serviceAccountKey}`, '--kubelet-preferred-address-types=InternalIP',
+      `--etcd-servers=${etcdUrl}`,
+      `--cert-dir=${certificates}`,
+      `--secure-port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--service-cluster-ip-range=10.0.0.0/24',
+      '--authorization-mode=RBAC',
+      '--allow-privileged=true',
+      '--disable-admission-plugins=ServiceAccount',
+      `--token-auth-file=${join(folder, 'tokens.csv')}`,
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${serviceAccountKey}`,
+      `--service-account-signing-key-file=${serviceAccountKey}`,
+      '--kubelet-preferred-address-types=InternalIP',
       ...(clientCa === undefined ? [] : [`--client-ca-file=${clientCa.certificatePath}`]),
       ...(wanted.etcdPrefix === undefined ? [] : [`--etcd-prefix=${wanted.etcdPrefix}`]),
     ],
@@ -98,15 +122,19 @@ export async function startApiServer(wanted: ApiServerToStart, started: Backgrou
   const certificate = join(certificates, 'apiserver.crt')
   const url = `https://127.0.0.1:${port}`
   let record: ControlPlaneRecord | undefined
-  await untilReady(server, async () => {
-    if (!existsSync(certificate)) return false
-    // Signed by itself on first start, so it is its own authority.
-    const caPem = await readFile(certificate, 'utf8')
-    const candidate = { url, caPem, tokens, etcdUrl, ...(clientCa === undefined ? {} : { clientCa }) }
-    const ready = await accessTo(candidate, '').request('GET', '/readyz')
-    if (ready.status === 200) record = candidate
-    return ready.status === 200
-  }, startTimeoutMilliseconds)
+  await untilReady(
+    server,
+    async () => {
+      if (!existsSync(certificate)) return false
+      // Signed by itself on first start, so it is its own authority.
+      const caPem = await readFile(certificate, 'utf8')
+      const candidate = { url, caPem, tokens, etcdUrl, ...(clientCa === undefined ? {} : { clientCa }) }
+      const ready = await accessTo(candidate, '').request('GET', '/readyz')
+      if (ready.status === 200) record = candidate
+      return ready.status === 200
+    },
+    startTimeoutMilliseconds,
+  )
   if (record === undefined) throw new Error('kube-apiserver is ready, but its certificate was not read')
   const kubeconfigPath = join(folder, 'admin.kubeconfig')
   const access = accessTo(record, kubeconfigPath)
@@ -120,7 +148,9 @@ export async function startApiServer(wanted: ApiServerToStart, started: Backgrou
 
 async function writeTokens(path: string): Promise<Record<BuiltInUser, string>> {
   const tokens = { admin: randomBytes(24).toString('hex'), viewer: randomBytes(24).toString('hex') }
-  await writeFile(path, `${tokens.admin},admin,admin,"system:masters"\n${tokens.viewer},viewer,viewer\n`, { mode: 0o600 })
+  await writeFile(path, `${tokens.admin},admin,admin,"system:masters"\n${tokens.viewer},viewer,viewer\n`, {
+    mode: 0o600,
+  })
   return tokens
 }
 

@@ -39,10 +39,26 @@ export async function isGoBuilt(asset: GoAsset): Promise<boolean> {
 async function build(asset: GoAsset, into: string, say: Say): Promise<void> {
   const [major, minor] = kubernetesVersion.split('.')
   const version = 'k8s.io/component-base/version'
-  const flags = ['-s', '-w', `-X ${version}.gitVersion=v${kubernetesVersion}`, `-X ${version}.gitMajor=${major}`, `-X ${version}.gitMinor=${minor}`]
-  await goBuild({
-    name: asset, version: kubernetesVersion, neededGo: '1.24', neededDiskBytes, sources, target: `./${asset}`, linkerFlags: flags, output: join(into, asset),
-  }, say)
+  const flags = [
+    '-s',
+    '-w',
+    `-X ${version}.gitVersion=v${kubernetesVersion}`,
+    `-X ${version}.gitMajor=${major}`,
+    `-X ${version}.gitMinor=${minor}`,
+  ]
+  await goBuild(
+    {
+      name: asset,
+      version: kubernetesVersion,
+      neededGo: '1.24',
+      neededDiskBytes,
+      sources,
+      target: `./${asset}`,
+      linkerFlags: flags,
+      output: join(into, asset),
+    },
+    say,
+  )
 }
 
 export interface GoBuild {
@@ -65,24 +81,45 @@ export async function goBuild(wanted: GoBuild, say: Say): Promise<void> {
   const { name, neededGo } = wanted
   const go = findExecutable('go', goFolders)
   if (go === undefined) {
-    throw new Error(`${name} is not on this machine and cannot be built: the command "go" (Go ${neededGo} or newer) was not found`)
+    throw new Error(
+      `${name} is not on this machine and cannot be built: the command "go" (Go ${neededGo} or newer) was not found`,
+    )
   }
   const disk = await statfs(cacheFolder())
   const freeBytes = disk.bavail * disk.bsize
   if (freeBytes < wanted.neededDiskBytes) {
-    throw new Error(`building ${name} needs about ${wanted.neededDiskBytes / 1e9} GB of disk for Go's caches; ${cacheFolder()} has ${(freeBytes / 1e9).toFixed(1)} GB`)
+    throw new Error(
+      `building ${name} needs about ${wanted.neededDiskBytes / 1e9} GB of disk for Go's caches; ${cacheFolder()} has ${(freeBytes / 1e9).toFixed(1)} GB`,
+    )
   }
-  const command = ['build', '-trimpath', '-buildvcs=false', '-mod=readonly', '-p', String(availableParallelism()),
-    '-ldflags', wanted.linkerFlags.join(' '), '-o', wanted.output, wanted.target]
+  const command = [
+    'build',
+    '-trimpath',
+    '-buildvcs=false',
+    '-mod=readonly',
+    '-p',
+    String(availableParallelism()),
+    '-ldflags',
+    wanted.linkerFlags.join(' '),
+    '-o',
+    wanted.output,
+    wanted.target,
+  ]
   const nice = findExecutable('nice')
-  await withProgress(say, `building ${name} ${wanted.version} with Go (once; minutes when Go's cache is empty)`, async () => {
-    const [file, args] = nice === undefined ? [go, command] : [nice, ['-n', '10', go, ...command]]
-    const environment = { ...process.env, GOFLAGS: '', GOWORK: 'off', CGO_ENABLED: '0' }
-    const result = await runCommand(file, args, { cwd: wanted.sources, environment })
-    if (result.status !== 0) {
-      throw new Error(`building ${name} with ${go} failed; it needs Go ${neededGo} or newer and a Go module proxy that answers:\n${result.stderr}`)
-    }
-  })
+  await withProgress(
+    say,
+    `building ${name} ${wanted.version} with Go (once; minutes when Go's cache is empty)`,
+    async () => {
+      const [file, args] = nice === undefined ? [go, command] : [nice, ['-n', '10', go, ...command]]
+      const environment = { ...process.env, GOFLAGS: '', GOWORK: 'off', CGO_ENABLED: '0' }
+      const result = await runCommand(file, args, { cwd: wanted.sources, environment })
+      if (result.status !== 0) {
+        throw new Error(
+          `building ${name} with ${go} failed; it needs Go ${neededGo} or newer and a Go module proxy that answers:\n${result.stderr}`,
+        )
+      }
+    },
+  )
 }
 
 async function digestOf(asset: GoAsset): Promise<string> {

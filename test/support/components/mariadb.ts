@@ -49,10 +49,20 @@ export interface MariaDbOptions {
 }
 
 /** Starts a private, empty, strict server on loopback; `root` needs no password. */
-export async function startMariaDb(say: Say = sayOnStderr, { disk, more = [] }: MariaDbOptions = {}): Promise<MariaDbServer> {
+export async function startMariaDb(
+  say: Say = sayOnStderr,
+  { disk, more = [] }: MariaDbOptions = {},
+): Promise<MariaDbServer> {
   const binaries = await findMariaDbBinaries(say)
   const folder = createRunFolder('mariadb')
-  const place = { folder, data: join(disk?.folder ?? folder, 'data'), enter: disk?.enter ?? [], more, socket: join(folder, 's'), port: await reservedPort() }
+  const place = {
+    folder,
+    data: join(disk?.folder ?? folder, 'data'),
+    enter: disk?.enter ?? [],
+    more,
+    socket: join(folder, 's'),
+    port: await reservedPort(),
+  }
   await makeDataFolder(binaries, place)
   let running = await launch(binaries, place)
   return {
@@ -95,10 +105,18 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
 async function makeDataFolder(binaries: MariaDbBinaries, place: Place): Promise<void> {
   for (const name of ['tmp', 'log']) await mkdir(join(place.folder, name))
   const [file = '', ...words] = [...place.enter, binaries.installDb]
-  await mustRun(file, [
-    ...words, '--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db',
-    '--skip-name-resolve', ...sharedArguments(binaries, place),
-  ], { environment: binaries.environment })
+  await mustRun(
+    file,
+    [
+      ...words,
+      '--no-defaults',
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+      '--skip-name-resolve',
+      ...sharedArguments(binaries, place),
+    ],
+    { environment: binaries.environment },
+  )
 }
 
 async function launch(binaries: MariaDbBinaries, place: Place): Promise<BackgroundProcess> {
@@ -109,37 +127,63 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
     folder: place.folder,
     environment: binaries.environment,
     arguments: [
-      ...words, '--no-defaults', ...sharedArguments(binaries, place), `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
-      `--port=${place.port}`, '--skip-networking=0', '--bind-address=127.0.0.1', '--skip-name-resolve',
+      ...words,
+      '--no-defaults',
+      ...sharedArguments(binaries, place),
+      `--socket=${place.socket}`,
+      `--pid-file=${join(place.folder, 'pid')}`,
+      `--port=${place.port}`,
+      '--skip-networking=0',
+      '--bind-address=127.0.0.1',
+      '--skip-name-resolve',
       // A test process that computes, or is starved, does not answer for longer than the ten seconds of the default.
-      '--connect-timeout=120', '--net-read-timeout=120', '--net-write-timeout=120',
-      '--skip-log-bin', '--performance-schema=OFF', '--max-connections=500', '--max-connect-errors=1000000',
-      '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
+      '--connect-timeout=120',
+      '--net-read-timeout=120',
+      '--net-write-timeout=120',
+      '--skip-log-bin',
+      '--performance-schema=OFF',
+      '--max-connections=500',
+      '--max-connect-errors=1000000',
+      '--character-set-server=utf8mb4',
+      '--default-storage-engine=InnoDB',
       '--sql-mode=STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',
-      // Survives kill -9 of the server, which tests do; only losing the machine would lose a commit. Without a wait for the
-      // disk at each of the many tables that tests create, nobody's statement times out behind them.
-      '--innodb-flush-method=nosync', '--sync-frm=0',
-      '--innodb-flush-log-at-trx-commit=2', '--innodb-buffer-pool-size=256M', '--innodb-log-file-size=128M',
-      '--innodb-use-native-aio=0', ...place.more,
+      // Survives kill -9 of the server, which tests do; only losing the machine would lose a commit. Without a wait for
+      // the disk at each of the many tables that tests create, nobody's statement times out behind them.
+      '--innodb-flush-method=nosync',
+      '--sync-frm=0',
+      '--innodb-flush-log-at-trx-commit=2',
+      '--innodb-buffer-pool-size=256M',
+      '--innodb-log-file-size=128M',
+      '--innodb-use-native-aio=0',
+      ...place.more,
     ],
   })
-  await untilReady(started, async () => {
-    const { createConnection } = await import('mysql2/promise')
-    const connection = await createConnection({ socketPath: place.socket, user: 'root', connectTimeout: 2000 })
-    await connection.end()
-    return true
-  }, 60_000)
+  await untilReady(
+    started,
+    async () => {
+      const { createConnection } = await import('mysql2/promise')
+      const connection = await createConnection({ socketPath: place.socket, user: 'root', connectTimeout: 2000 })
+      await connection.end()
+      return true
+    },
+    60_000,
+  )
   return started
 }
 
 function sharedArguments(binaries: MariaDbBinaries, place: Place): string[] {
   return [
     // A server that starts deletes the temporary tables that it finds, so the folder is its own.
-    `--datadir=${place.data}`, `--tmpdir=${join(place.folder, 'tmp')}`, `--innodb-log-group-home-dir=${join(place.folder, 'log')}`,
+    `--datadir=${place.data}`,
+    `--tmpdir=${join(place.folder, 'tmp')}`,
+    `--innodb-log-group-home-dir=${join(place.folder, 'log')}`,
     ...(process.getuid?.() === 0 ? ['--user=root'] : []),
-    ...(binaries.unpackedAt === undefined ? [] : [
-      `--basedir=${binaries.unpackedAt}`, `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,
-      `--character-sets-dir=${join(binaries.unpackedAt, 'share/mysql/charsets')}`,
-    ]),
+    ...(binaries.unpackedAt === undefined
+      ? []
+      : [
+          `--basedir=${binaries.unpackedAt}`,
+          `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,
+          `--character-sets-dir=${join(binaries.unpackedAt, 'share/mysql/charsets')}`,
+        ]),
   ]
 }

@@ -14,7 +14,10 @@ const neededDiskBytes = 1e9
 const oldestMinor = 10
 const help = 'install nats-server 2.10 or newer, or Go, or switch these tests off with --without nats'
 
-/** A nats-server that is new enough: on PATH, else built with Go (minutes, once), else Debian's package, unpacked into the cache. */
+/**
+ * A nats-server that is new enough: on PATH, else built with Go (minutes, once), else Debian's package, unpacked into
+ * the cache.
+ */
 export async function findNatsServer(say: Say = sayOnStderr): Promise<string> {
   const reasons: string[] = []
   for (const way of [onThisMachine, () => built(say), () => fromDebian(say)]) {
@@ -36,24 +39,39 @@ async function built(say: Say): Promise<string> {
   const pins = await Promise.all(['go.mod', 'go.sum'].map((name) => readFile(join(sources, name), 'utf8')))
   const version = new RegExp(`${module} v(\\S+)`).exec(pins[0] ?? '')?.[1] ?? 'of an unknown version'
   const digest = createHash('sha256').update(pins.join('')).digest('hex').slice(0, 12)
-  const folder = await cached(`nats-server-${digest}`, (making) => goBuild({
-    name: 'nats-server', version, neededGo: '1.25', neededDiskBytes, sources, target: module, linkerFlags: ['-s', '-w'], output: join(making, 'nats-server'),
-  }, say))
+  const folder = await cached(`nats-server-${digest}`, (making) =>
+    goBuild(
+      {
+        name: 'nats-server',
+        version,
+        neededGo: '1.25',
+        neededDiskBytes,
+        sources,
+        target: module,
+        linkerFlags: ['-s', '-w'],
+        output: join(making, 'nats-server'),
+      },
+      say,
+    ),
+  )
   return join(folder, 'nats-server')
 }
 
 async function fromDebian(say: Say): Promise<string> {
   const apt = findExecutable('apt-get')
   if (apt === undefined) throw new Error('there is no apt-get')
-  const folder = await cached('nats-server-debian', (making) => withProgress(say, 'fetching nats-server', async () => {
-    const download = () => runCommand(apt, ['download', 'nats-server'], { cwd: making })
-    // The lists of a machine that was just made are missing or old; only root can fetch them.
-    if ((await download()).status !== 0) {
-      await runCommand(apt, ['update'])
-      await mustRun(apt, ['download', 'nats-server'], { cwd: making })
-    }
-    for (const file of (await readdir(making)).filter((name) => name.endsWith('.deb'))) await mustRun('dpkg', ['-x', join(making, file), making])
-  }))
+  const folder = await cached('nats-server-debian', (making) =>
+    withProgress(say, 'fetching nats-server', async () => {
+      const download = () => runCommand(apt, ['download', 'nats-server'], { cwd: making })
+      // The lists of a machine that was just made are missing or old; only root can fetch them.
+      if ((await download()).status !== 0) {
+        await runCommand(apt, ['update'])
+        await mustRun(apt, ['download', 'nats-server'], { cwd: making })
+      }
+      for (const file of (await readdir(making)).filter((name) => name.endsWith('.deb')))
+        await mustRun('dpkg', ['-x', join(making, file), making])
+    }),
+  )
   return join(folder, 'usr/sbin/nats-server')
 }
 
@@ -62,5 +80,7 @@ async function objectionTo(path: string): Promise<string | undefined> {
   const { stdout } = await runCommand(path, ['--version'], { timeoutMilliseconds: 20_000 })
   const [, major, minor] = /v?(\d+)\.(\d+)\.\d+/.exec(stdout) ?? []
   if (major === undefined) return `${path} does not say which version it is`
-  return Number(major) === 2 && Number(minor) >= oldestMinor ? undefined : `${path} is version ${major}.${minor}; 2.${oldestMinor} or newer is needed`
+  return Number(major) === 2 && Number(minor) >= oldestMinor
+    ? undefined
+    : `${path} is version ${major}.${minor}; 2.${oldestMinor} or newer is needed`
 }

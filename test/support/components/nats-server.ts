@@ -17,7 +17,10 @@ export interface NatsServer {
   output(): string
 }
 
-/** Starts nats-server with this configuration; `configure` is given a folder for what it stores. Ready when `port` answers. */
+/**
+ * Starts nats-server with this configuration; `configure` is given a folder for what it stores. Ready when `port`
+ * answers.
+ */
 export async function startNats(port: number, configure: (storeFolder: string) => string): Promise<NatsServer> {
   const file = await natsServer()
   if (file === undefined) throw new Error('nats-server is switched off in this run')

@@ -15,7 +15,16 @@ export function needing<Context = unknown>(...names: ComponentName[]): TestFn<Co
   const nothing = () => undefined
   const hook = Object.assign(nothing, { always: nothing, skip: nothing })
   return Object.assign(skipped, {
-    after: hook, afterEach: hook, before: hook, beforeEach: hook,
-    failing: skipped, only: skipped, serial: skipped, skip: skipped, macro: test.macro, meta: test.meta, todo: test.todo,
+    after: hook,
+    afterEach: hook,
+    before: hook,
+    beforeEach: hook,
+    failing: skipped,
+    only: skipped,
+    serial: skipped,
+    skip: skipped,
+    macro: test.macro,
+    meta: test.meta,
+    todo: test.todo,
   }) as unknown as TestFn<Context>
 }

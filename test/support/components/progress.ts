@@ -1,7 +1,9 @@
 /** Tells the person who waits; test files that start a component themselves say it on stderr. */
 export type Say = (line: string) => void
 
-export const sayOnStderr: Say = (line) => { process.stderr.write(`[components] ${line}\n`) }
+export const sayOnStderr: Say = (line) => {
+  process.stderr.write(`[components] ${line}\n`)
+}
 
 /** Says what is being done now, again every 15 seconds, and how long it took. */
 export async function withProgress<T>(say: Say, what: string, work: () => Promise<T>): Promise<T> {

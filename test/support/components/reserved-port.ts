@@ -21,7 +21,9 @@ const mine = new Set<string>()
 export async function reservedPort(): Promise<number> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (mine.size === 0) {
-    process.once('exit', () => { for (const path of mine) rmSync(path, { force: true }) })
+    process.once('exit', () => {
+      for (const path of mine) rmSync(path, { force: true })
+    })
     dropAbandoned()
   }
   for (let tries = 0; tries < 1000; tries += 1) {

@@ -1,17 +1,18 @@
 import { componentNames, components, type ComponentName } from './names.ts'
 
 /** What can be left out of a run by name: the static checks, and each real component. */
-export const switchNames = ['static', ...componentNames] as const
-export type SwitchName = 'static' | ComponentName
+const switchNames = ['static', ...componentNames] as const
+type SwitchName = 'static' | ComponentName
 
 const parts = ['static', 'components', 'tests'] as const
-export type RunPart = (typeof parts)[number]
+type RunPart = (typeof parts)[number]
 
 export interface RunArguments {
   readonly without: readonly SwitchName[]
   readonly only: RunPart | undefined
   /** `slow`: the slow test files alone. `changed`: those that the difference to a commit can touch. */
-  readonly selection: { readonly kind: 'all' } | { readonly kind: 'slow' } | { readonly kind: 'changed'; readonly since: string }
+  readonly selection:
+    { readonly kind: 'all' } | { readonly kind: 'slow' } | { readonly kind: 'changed'; readonly since: string }
   /** Passed to ava as they are; empty means every test file of the selection. */
   readonly patterns: readonly string[]
 }
@@ -27,12 +28,15 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
   const patterns: string[] = []
   let only: RunPart | undefined
   let selection: RunArguments['selection'] = { kind: 'all' }
-  const left = args.flatMap((each) => /^--[a-z]+=/.test(each) ? [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] : [each])
+  const left = args.flatMap((each) =>
+    /^--[a-z]+=/.test(each) ? [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] : [each],
+  )
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     if (next === '--help' || next === '-h') return { kind: 'help' }
     if (next === '--without') {
       const name = left.shift() ?? ''
-      if (!isOneOf(switchNames, name)) return refused(`--without takes one of: ${switchNames.join(', ')}; "${name}" is none of them`)
+      if (!isOneOf(switchNames, name))
+        return refused(`--without takes one of: ${switchNames.join(', ')}; "${name}" is none of them`)
       without.push(name)
     } else if (next === '--only') {
       const part = left.shift() ?? ''
@@ -52,7 +56,8 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
       patterns.push(next)
     }
   }
-  if (selection.kind !== 'all' && patterns.length > 0) return refused('name test files, or a selection (--slow, --changed), not both')
+  if (selection.kind !== 'all' && patterns.length > 0)
+    return refused('name test files, or a selection (--slow, --changed), not both')
   return { kind: 'run', run: { without, only, selection, patterns } }
 }
 
@@ -73,14 +78,14 @@ export function helpText(): string {
 
 Options
   --without NAME    leave something out; may be given several times
-  --only PART       static (type check and lint), components, or tests
+  --only PART       static (types, lint, layout, unused code), components, or tests
   --slow            the slow test files only
   --changed         the test files that import something that differs from the last commit
   --since COMMIT    the test files that import something that differs from COMMIT
   --help            this text
 
 Names for --without
-  ${'static'.padEnd(width)}type check and lint
+  ${'static'.padEnd(width)}types, lint, layout and unused code
 ${lines.join('\n')}
 
 Components are taken from this machine where it has them, else fetched or built once and kept in

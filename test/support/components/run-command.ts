@@ -16,7 +16,11 @@ export interface CommandOptions {
 }
 
 /** Runs a command to its end. A command that is not there, or that took too long, has no status. */
-export function runCommand(file: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+export function runCommand(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn(file, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -26,8 +30,12 @@ export function runCommand(file: string, args: readonly string[], options: Comma
     })
     let stdout = ''
     let stderr = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
     child.once('error', (cause) => resolve({ status: undefined, stdout, stderr: stderr + cause.message }))
     child.once('close', (status) => resolve({ status: status ?? undefined, stdout, stderr }))
     child.stdin.on('error', () => undefined)
@@ -39,7 +47,9 @@ export function runCommand(file: string, args: readonly string[], options: Comma
 export async function mustRun(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const result = await runCommand(file, args, options)
   if (result.status === 0) return result.stdout
-  throw new Error(`${file} ${args.slice(0, 3).join(' ')} failed (${result.status ?? 'no status'}):\n${result.stderr}${result.stdout}`)
+  throw new Error(
+    `${file} ${args.slice(0, 3).join(' ')} failed (${result.status ?? 'no status'}):\n${result.stderr}${result.stdout}`,
+  )
 }
 
 /** The first executable with this name on PATH or in the further folders. */

@@ -15,7 +15,9 @@ export function createRunFolder(name: string): string {
   open.add(folder)
   if (!hooked) {
     hooked = true
-    process.on('exit', () => { for (const each of open) removeRunFolder(each) })
+    process.on('exit', () => {
+      for (const each of open) removeRunFolder(each)
+    })
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) leaveOn(signal)
   }
   return folder
@@ -63,7 +65,9 @@ function parentFolder(): string {
 }
 
 function recordedProcesses(folder: string): number[] {
-  return entries(folder).filter((name) => name.endsWith('.child')).map((name) => Number.parseInt(name, 10))
+  return entries(folder)
+    .filter((name) => name.endsWith('.child'))
+    .map((name) => Number.parseInt(name, 10))
 }
 
 function killIfOurs(pid: number, folder: string): void {

@@ -2,7 +2,12 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BackgroundProcess } from './background-process.ts'
-import { connectControlPlane, recordPathOf, type ControlPlaneAccess, type ControlPlaneRecord } from './control-plane-access.ts'
+import {
+  connectControlPlane,
+  recordPathOf,
+  type ControlPlaneAccess,
+  type ControlPlaneRecord,
+} from './control-plane-access.ts'
 import { startApiServer, type ControlPlane } from './control-plane.ts'
 import { findControlPlaneBinaries } from './kubernetes-binaries.ts'
 import { sayOnStderr, withProgress, type Say } from './progress.ts'
@@ -12,9 +17,13 @@ const sharedName = 'spoke'
 
 /**
  * A second kube-apiserver on the etcd of the first, under a prefix of its own: another cluster in every respect, with
- * another UID. The test process that asks first starts it; the others of the run get the same one. It ends with the first.
+ * another UID. The test process that asks first starts it; the others of the run get the same one. It ends with the
+ * first.
  */
-export async function spokeControlPlane(first: Pick<ControlPlaneAccess, 'adminKubeconfigPath'>, say: Say = sayOnStderr): Promise<ControlPlaneAccess> {
+export async function spokeControlPlane(
+  first: Pick<ControlPlaneAccess, 'adminKubeconfigPath'>,
+  say: Say = sayOnStderr,
+): Promise<ControlPlaneAccess> {
   const owner = dirname(first.adminKubeconfigPath)
   const kubeconfigPath = join(owner, sharedName, 'admin.kubeconfig')
   const lock = join(owner, `${sharedName}.lock`)
@@ -30,8 +39,15 @@ export async function spokeControlPlane(first: Pick<ControlPlaneAccess, 'adminKu
   })
 }
 
-/** Another one, for a test file that needs a spoke to itself. The name is its folder beside the first, and its prefix in etcd. */
-export async function startSpokeControlPlane(first: Pick<ControlPlaneAccess, 'adminKubeconfigPath'>, name: string, say: Say = sayOnStderr): Promise<ControlPlane> {
+/**
+ * Another one, for a test file that needs a spoke to itself. The name is its folder beside the first, and its prefix in
+ * etcd.
+ */
+export async function startSpokeControlPlane(
+  first: Pick<ControlPlaneAccess, 'adminKubeconfigPath'>,
+  name: string,
+  say: Say = sayOnStderr,
+): Promise<ControlPlane> {
   const owner = dirname(first.adminKubeconfigPath)
   const folder = join(owner, name)
   await mkdir(folder, { recursive: true })
@@ -40,7 +56,9 @@ export async function startSpokeControlPlane(first: Pick<ControlPlaneAccess, 'ad
     for (const each of started) await each.stop()
   }
   try {
-    const { etcdUrl } = JSON.parse(await readFile(recordPathOf(first.adminKubeconfigPath), 'utf8')) as ControlPlaneRecord
+    const { etcdUrl } = JSON.parse(
+      await readFile(recordPathOf(first.adminKubeconfigPath), 'utf8'),
+    ) as ControlPlaneRecord
     const { apiServer } = await findControlPlaneBinaries(say)
     const wanted = { file: apiServer, name: `${name}-kube-apiserver`, folder, owner, etcdUrl, etcdPrefix: `/${name}` }
     const access = await withProgress(say, `kube-apiserver ${name}`, () => startApiServer(wanted, started))

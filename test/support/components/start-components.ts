@@ -63,7 +63,10 @@ export async function startComponents(say: Say, environment: NodeJS.ProcessEnv):
     } catch (cause) {
       await stop()
       const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new Error(`The component ${name} cannot be had: ${reason}\nTo run the other tests without it: npm test -- --without ${name}`, { cause })
+      throw new Error(
+        `The component ${name} cannot be had: ${reason}\nTo run the other tests without it: npm test -- --without ${name}`,
+        { cause },
+      )
     }
   }
   return { environment: Object.assign({}, ...started.map((each) => each.environment)) as Record<string, string>, stop }

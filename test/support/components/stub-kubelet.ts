@@ -29,10 +29,14 @@ export async function startStubKubelet(controlPlane: ControlPlaneAccess, say: Sa
   const folder = createRunFolder('kubelet')
   const kubelet = startProcess({ name: 'stub-kubelet', file, folder, arguments: [folder] })
   let port = 0
-  await untilReady(kubelet, () => {
-    port = Number(/^listening (\d+)$/m.exec(kubelet.output())?.[1] ?? 0)
-    return port > 0
-  }, 20_000)
+  await untilReady(
+    kubelet,
+    () => {
+      port = Number(/^listening (\d+)$/m.exec(kubelet.output())?.[1] ?? 0)
+      return port > 0
+    },
+    20_000,
+  )
   const nodeName = `node-${randomBytes(6).toString('hex')}`
   const create = creator(controlPlane)
   await create('/api/v1/nodes', nodeOf(nodeName, port))
@@ -67,7 +71,8 @@ function creator(controlPlane: ControlPlaneAccess): (collection: string, wanted:
     const path = `${collection}/${wanted.metadata.name}/status`
     const patch = { status: wanted.status }
     const reported = await controlPlane.request('PATCH', path, patch, { contentType: 'application/merge-patch+json' })
-    if (reported.status !== 200) throw new Error(`the status of ${wanted.metadata.name} was refused: ${JSON.stringify(reported)}`)
+    if (reported.status !== 200)
+      throw new Error(`the status of ${wanted.metadata.name} was refused: ${JSON.stringify(reported)}`)
   }
 }
 
@@ -77,7 +82,10 @@ function nodeOf(name: string, port: number): WithStatus & Record<string, unknown
     kind: 'Node',
     metadata: { name },
     status: {
-      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }, { type: 'Hostname', address: name }],
+      addresses: [
+        { type: 'InternalIP', address: '127.0.0.1' },
+        { type: 'Hostname', address: name },
+      ],
       daemonEndpoints: { kubeletEndpoint: { Port: port } },
       conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'a stub is always ready' }],
     },
@@ -97,10 +105,18 @@ function podOf(namespace: string, name: string, nodeName: string): WithStatus & 
       podIP: '127.0.0.1',
       startTime: startedAt,
       conditions: [{ type: 'Ready', status: 'True' }],
-      containerStatuses: [{
-        name: 'main', image: 'stub', imageID: 'stub', containerID: 'stub://main', ready: true, started: true, restartCount: 0,
-        state: { running: { startedAt } },
-      }],
+      containerStatuses: [
+        {
+          name: 'main',
+          image: 'stub',
+          imageID: 'stub',
+          containerID: 'stub://main',
+          ready: true,
+          started: true,
+          restartCount: 0,
+          state: { running: { startedAt } },
+        },
+      ],
     },
   }
 }

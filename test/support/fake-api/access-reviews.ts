@@ -19,5 +19,11 @@ export const answerReview = (rules: CallRules, asking: ApiCall, body: unknown): 
     name: word('name') === '' ? undefined : word('name'),
   })
   const kind = typeof spec['user'] === 'string' ? 'SubjectAccessReview' : 'SelfSubjectAccessReview'
-  return { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec, status: { allowed: !isForbidden, ...(isForbidden ? { reason: 'refused by the test' } : {}) } }
+  return {
+    kind,
+    apiVersion: 'authorization.k8s.io/v1',
+    metadata: {},
+    spec,
+    status: { allowed: !isForbidden, ...(isForbidden ? { reason: 'refused by the test' } : {}) },
+  }
 }

@@ -7,7 +7,14 @@ import type { ObjectStore, Propagation } from './object-store.ts'
 import { fieldSelector, labelSelector, type Selects } from './selectors.ts'
 import { sendBytes, sendJson, StatusError } from './status-answer.ts'
 import { answerWatch } from './watch-answer.ts'
-import { createObject, patchObject, readObject, updateObject, type AppliedBefore, type Written } from './write-object.ts'
+import {
+  createObject,
+  patchObject,
+  readObject,
+  updateObject,
+  type AppliedBefore,
+  type Written,
+} from './write-object.ts'
 
 export interface ResourceRequest {
   readonly req: IncomingMessage
@@ -41,8 +48,13 @@ export class ResourceAnswers {
     if (req.method === 'GET') return path.name === undefined ? this.#collection(request) : this.#one(request)
     if (req.method === 'POST') return this.#written(request, createObject(store, path, body, query.has('dryRun')))
     if (req.method === 'PUT') return this.#written(request, updateObject(store, path, body, query.has('dryRun')))
-    if (req.method === 'PATCH') return this.#written(request, patchObject(store, this.#applied, path, req.headers['content-type'] ?? '', query, body))
-    if (req.method === 'DELETE') return path.name === undefined ? this.#removeCollection(request) : this.#removeOne(request)
+    if (req.method === 'PATCH')
+      return this.#written(
+        request,
+        patchObject(store, this.#applied, path, req.headers['content-type'] ?? '', query, body),
+      )
+    if (req.method === 'DELETE')
+      return path.name === undefined ? this.#removeCollection(request) : this.#removeOne(request)
     throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
   }
 
@@ -56,7 +68,13 @@ export class ResourceAnswers {
     const { req, res, path, query } = request
     const selects = selectsOf(query)
     if (isWatch(query)) {
-      const end = answerWatch(res, this.#store, { kind: path.kind, namespace: path.namespace, selects, query, shape: shapeFor(req) })
+      const end = answerWatch(res, this.#store, {
+        kind: path.kind,
+        namespace: path.namespace,
+        selects,
+        query,
+        shape: shapeFor(req),
+      })
       this.#watches.add(end)
       res.on('close', () => this.#watches.delete(end))
       return
@@ -68,7 +86,9 @@ export class ResourceAnswers {
     const left = found.length - from - items.length
     const metadata = {
       resourceVersion: String(this.#store.version),
-      ...(left > 0 ? { continue: Buffer.from(String(from + items.length)).toString('base64url'), remainingItemCount: left } : {}),
+      ...(left > 0
+        ? { continue: Buffer.from(String(from + items.length)).toString('base64url'), remainingItemCount: left }
+        : {}),
     }
     const isMetadataOnly = wantsMetadata(req)
     if (!isMetadataOnly) return this.#sendList(res, path.kind, metadata, items)
@@ -92,12 +112,19 @@ export class ResourceAnswers {
     const object = this.#store.mustGet(path.kind, path.namespace, path.name ?? '')
     const wanted = isTree(options) && isTree(options['preconditions']) ? options['preconditions'] : {}
     for (const key of ['uid', 'resourceVersion'] as const) {
-      if (wanted[key] !== undefined && wanted[key] !== object.metadata[key]) throw new StatusError(409, 'Conflict', `Precondition failed: ${key}`)
+      if (wanted[key] !== undefined && wanted[key] !== object.metadata[key])
+        throw new StatusError(409, 'Conflict', `Precondition failed: ${key}`)
     }
     const left = query.has('dryRun') ? object : this.#store.remove(path.kind, object, propagationOf(options, query))
     if (left.metadata.deletionTimestamp !== undefined) return sendJson(res, 200, left)
     const { name, uid } = object.metadata
-    sendJson(res, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name, kind: path.kind.resource, uid } })
+    sendJson(res, 200, {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      details: { name, kind: path.kind.resource, uid },
+    })
   }
 
   #removeCollection({ res, path, query, body }: ResourceRequest): void {
@@ -118,7 +145,12 @@ const propagationOf = (options: unknown, query: URLSearchParams): Propagation =>
   return wanted === 'Orphan' || wanted === 'Foreground' ? wanted : 'Background'
 }
 
-const wantsMetadata = (req: IncomingMessage): boolean => /as=PartialObjectMetadata/.test((req.headers.accept ?? '').split(',')[0] ?? '')
+const wantsMetadata = (req: IncomingMessage): boolean =>
+  /as=PartialObjectMetadata/.test((req.headers.accept ?? '').split(',')[0] ?? '')
 
-const shapeFor = (req: IncomingMessage) => (object: KubeObject): object =>
-  wantsMetadata(req) ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata } : object
+const shapeFor =
+  (req: IncomingMessage) =>
+  (object: KubeObject): object =>
+    wantsMetadata(req)
+      ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
+      : object

@@ -18,7 +18,10 @@ export interface ApiCall {
   /** As whom: the impersonated user, else the bearer. */
   readonly user: string
   readonly groups: readonly string[]
-  /** In the words of authorization: get, list, watch, create, update, patch, delete, deletecollection; '' outside resources. */
+  /**
+   * In the words of authorization: get, list, watch, create, update, patch, delete, deletecollection; '' outside
+   * resources.
+   */
   readonly verb: string
   /** Plural; '' outside resources. */
   readonly resource: string
@@ -36,14 +39,21 @@ export const readApiPath = (pathname: string, kinds: readonly ResourceKind[]): A
   if (match === undefined) return undefined
   const parts = (match['rest'] ?? '').split('/').map(decodeURIComponent)
   const find = (resource: string | undefined, isNamespaced: boolean): ResourceKind | undefined =>
-    kinds.find((each) =>
-      each.group === (match['group'] ?? '') && each.version === (match['core'] ?? match['version']) && each.resource === resource && each.isNamespaced === isNamespaced)
+    kinds.find(
+      (each) =>
+        each.group === (match['group'] ?? '') &&
+        each.version === (match['core'] ?? match['version']) &&
+        each.resource === resource &&
+        each.isNamespaced === isNamespaced,
+    )
   if (parts[0] === 'namespaces' && parts.length >= 3) {
     const kind = find(parts[2], true)
     if (kind !== undefined) return { kind, namespace: parts[1], name: parts[3], subresource: parts[4] }
   }
   const everywhere = find(parts[0], false) ?? (parts.length === 1 ? find(parts[0], true) : undefined)
-  return everywhere === undefined ? undefined : { kind: everywhere, namespace: undefined, name: parts[1], subresource: parts[2] }
+  return everywhere === undefined
+    ? undefined
+    : { kind: everywhere, namespace: undefined, name: parts[1], subresource: parts[2] }
 }
 
 const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch' }
@@ -59,7 +69,10 @@ const verbOf = (method: string, name: string | undefined, query: URLSearchParams
 /** Describes a request for records and rules. */
 export const describeCall = (req: IncomingMessage, path: ApiPath | undefined, query: URLSearchParams): ApiCall => {
   const raw = req.rawHeaders
-  const headers = Array.from({ length: raw.length / 2 }, (_, index) => [(raw[2 * index] ?? '').toLowerCase(), raw[2 * index + 1] ?? ''] as const)
+  const headers = Array.from(
+    { length: raw.length / 2 },
+    (_, index) => [(raw[2 * index] ?? '').toLowerCase(), raw[2 * index + 1] ?? ''] as const,
+  )
   const values = (name: string): string[] => headers.filter(([each]) => each === name).map(([, value]) => value)
   return {
     method: req.method ?? '',

@@ -34,7 +34,7 @@ type Rule = (call: ApiCall) => Promise<Answer | undefined> | undefined
 const has = (wanted: string | readonly string[] | undefined, value: string): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? wanted === value : wanted.includes(value))
 
-export const matches = (match: CallMatch, call: ApiCall): boolean =>
+const matches = (match: CallMatch, call: ApiCall): boolean =>
   has(match.user, call.user) &&
   has(match.verb, call.verb) &&
   has(match.resource, call.resource) &&
@@ -42,7 +42,8 @@ export const matches = (match: CallMatch, call: ApiCall): boolean =>
   has(match.namespace, call.namespace ?? '') &&
   (match.when === undefined || match.when(call)) &&
   (match.path === undefined || call.url.startsWith(match.path)) &&
-  (match.name === undefined || (typeof match.name === 'string' ? match.name === call.name : match.name.test(call.name ?? '')))
+  (match.name === undefined ||
+    (typeof match.name === 'string' ? match.name === call.name : match.name.test(call.name ?? '')))
 
 const forbiddenMessage = ({ user, verb, resource, group, namespace, name }: ApiCall): string =>
   `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`} is forbidden: User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`}`
@@ -68,7 +69,9 @@ export class CallRules {
   }
 
   fail(match: CallMatch, code: number, reason: string, message: string): () => void {
-    return this.#add((call) => (matches(match, call) ? Promise.reject(new StatusError(code, reason, message)) : undefined))
+    return this.#add((call) =>
+      matches(match, call) ? Promise.reject(new StatusError(code, reason, message)) : undefined,
+    )
   }
 
   delay(match: CallMatch, milliseconds: number): () => void {

@@ -2,9 +2,12 @@ import { apiVersionOf, type ResourceKind } from './kinds.ts'
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
-const groupsOf = (kinds: readonly ResourceKind[]): readonly string[] => [...new Set(kinds.map(({ group }) => group))].filter((group) => group !== '')
+const groupsOf = (kinds: readonly ResourceKind[]): readonly string[] =>
+  [...new Set(kinds.map(({ group }) => group))].filter((group) => group !== '')
 
-const versionsOf = (kinds: readonly ResourceKind[], group: string): readonly string[] => [...new Set(kinds.filter((each) => each.group === group).map(({ version }) => version))]
+const versionsOf = (kinds: readonly ResourceKind[], group: string): readonly string[] => [
+  ...new Set(kinds.filter((each) => each.group === group).map(({ version }) => version)),
+]
 
 const singular = ({ kind }: ResourceKind): string => kind.toLowerCase()
 
@@ -17,10 +20,24 @@ const resourcesOf = (kinds: readonly ResourceKind[], groupVersion: string): obje
   kind: 'APIResourceList',
   apiVersion: 'v1',
   groupVersion,
-  resources: kinds.filter((each) => apiVersionOf(each) === groupVersion).flatMap((each) => [
-    { name: each.resource, singularName: singular(each), namespaced: each.isNamespaced, kind: each.kind, verbs: allVerbs },
-    { name: `${each.resource}/status`, singularName: '', namespaced: each.isNamespaced, kind: each.kind, verbs: ['get', 'patch', 'update'] },
-  ]),
+  resources: kinds
+    .filter((each) => apiVersionOf(each) === groupVersion)
+    .flatMap((each) => [
+      {
+        name: each.resource,
+        singularName: singular(each),
+        namespaced: each.isNamespaced,
+        kind: each.kind,
+        verbs: allVerbs,
+      },
+      {
+        name: `${each.resource}/status`,
+        singularName: '',
+        namespaced: each.isNamespaced,
+        kind: each.kind,
+        verbs: ['get', 'patch', 'update'],
+      },
+    ]),
 })
 
 const aggregated = (kinds: readonly ResourceKind[], groups: readonly string[]): object => ({
@@ -32,14 +49,22 @@ const aggregated = (kinds: readonly ResourceKind[], groups: readonly string[]): 
     versions: versionsOf(kinds, group).map((version) => ({
       version,
       freshness: 'Current',
-      resources: kinds.filter((each) => each.group === group && each.version === version).map((each) => ({
-        resource: each.resource,
-        responseKind: { group, version, kind: each.kind },
-        scope: each.isNamespaced ? 'Namespaced' : 'Cluster',
-        singularResource: singular(each),
-        verbs: allVerbs,
-        subresources: [{ subresource: 'status', responseKind: { group, version, kind: each.kind }, verbs: ['get', 'patch', 'update'] }],
-      })),
+      resources: kinds
+        .filter((each) => each.group === group && each.version === version)
+        .map((each) => ({
+          resource: each.resource,
+          responseKind: { group, version, kind: each.kind },
+          scope: each.isNamespaced ? 'Namespaced' : 'Cluster',
+          singularResource: singular(each),
+          verbs: allVerbs,
+          subresources: [
+            {
+              subresource: 'status',
+              responseKind: { group, version, kind: each.kind },
+              verbs: ['get', 'patch', 'update'],
+            },
+          ],
+        })),
     })),
   })),
 })
@@ -53,7 +78,11 @@ const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 const json = (body: object): DiscoveryAnswer => ({ contentType: 'application/json', body })
 
 /** Undefined when the path is none of discovery, or nothing is served there. */
-export const discoveryAnswer = (pathname: string, accept: string, kinds: readonly ResourceKind[]): DiscoveryAnswer | undefined => {
+export const discoveryAnswer = (
+  pathname: string,
+  accept: string,
+  kinds: readonly ResourceKind[],
+): DiscoveryAnswer | undefined => {
   const asksAll = accept.replaceAll(' ', '').includes(aggregatedType)
   const groups = groupsOf(kinds)
   if (pathname === '/api') {

@@ -49,10 +49,13 @@ scheduling.k8s.io/v1 PriorityClass priorityclasses cluster
 storage.k8s.io/v1 StorageClass storageclasses cluster
 `
 
-const parsed: readonly ResourceKind[] = builtIn.trim().split('\n').map((line) => {
-  const [apiVersion = '', kind = '', resource = '', scope] = line.split(' ')
-  return { ...groupOf(apiVersion), kind, resource, isNamespaced: scope === undefined }
-})
+const parsed: readonly ResourceKind[] = builtIn
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [apiVersion = '', kind = '', resource = '', scope] = line.split(' ')
+    return { ...groupOf(apiVersion), kind, resource, isNamespaced: scope === undefined }
+  })
 
 /** The two halves of an `apiVersion`. */
 export function groupOf(apiVersion: string): { readonly group: string; readonly version: string } {
@@ -60,13 +63,17 @@ export function groupOf(apiVersion: string): { readonly group: string; readonly 
   return second === undefined ? { group: '', version: first } : { group: first, version: second }
 }
 
-export const apiVersionOf = ({ group, version }: ResourceKind): string => (group === '' ? version : `${group}/${version}`)
+export const apiVersionOf = ({ group, version }: ResourceKind): string =>
+  group === '' ? version : `${group}/${version}`
 
 /** Not by a definition. */
 export const isBuiltIn = (kind: ResourceKind): boolean => parsed.includes(kind)
 
 /** What is served: the built-in kinds and those of the definitions that are there now. */
-export const kindsWith = (definitions: readonly KubeObject[]): readonly ResourceKind[] => [...parsed, ...definitions.flatMap(kindsOfDefinition)]
+export const kindsWith = (definitions: readonly KubeObject[]): readonly ResourceKind[] => [
+  ...parsed,
+  ...definitions.flatMap(kindsOfDefinition),
+]
 
 function kindsOfDefinition({ spec = {} }: KubeObject): readonly ResourceKind[] {
   const names = isTree(spec['names']) ? spec['names'] : {}

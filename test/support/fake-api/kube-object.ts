@@ -1,7 +1,7 @@
 /** Any JSON object. */
 export type Tree = Record<string, unknown>
 
-export interface OwnerReference {
+interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
@@ -35,7 +35,8 @@ export interface KubeObject {
   readonly [key: string]: unknown
 }
 
-export const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** RFC 3339 to the second, as the real server writes times. */
 export const timestamp = (at = new Date()): string => at.toISOString().replace(/\.\d+Z$/, 'Z')

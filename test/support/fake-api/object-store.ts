@@ -31,7 +31,8 @@ export class ObjectStore {
   kindOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceKind {
     const { group, version } = groupOf(apiVersion)
     const found = this.#kinds.find((each) => each.group === group && each.version === version && each.kind === kind)
-    if (found === undefined) throw new StatusError(404, 'NotFound', `no matches for kind "${kind}" in version "${apiVersion}"`)
+    if (found === undefined)
+      throw new StatusError(404, 'NotFound', `no matches for kind "${kind}" in version "${apiVersion}"`)
     return found
   }
 
@@ -42,13 +43,30 @@ export class ObjectStore {
   /** In the order of namespace and name. */
   list(kind: ResourceKind, namespace: string | undefined): readonly KubeObject[] {
     const prefix = namespace === undefined ? `${kind.group}/${kind.resource}/` : `${keyOf(kind, namespace, '')}`
-    return [...this.#objects].filter(([key]) => key.startsWith(prefix)).toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, object]) => object)
+    return [...this.#objects]
+      .filter(([key]) => key.startsWith(prefix))
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, object]) => object)
   }
 
   create(kind: ResourceKind, wanted: KubeObject): KubeObject {
     const { name, namespace } = wanted.metadata
-    if (this.get(kind, namespace, name) !== undefined) throw new StatusError(409, 'AlreadyExists', `${kind.resource}${kind.group === '' ? '' : `.${kind.group}`} "${name}" already exists`)
-    const object = { ...wanted, metadata: { ...wanted.metadata, uid: randomUUID(), creationTimestamp: timestamp(), generation: 1, resourceVersion: String(++this.#version) } }
+    if (this.get(kind, namespace, name) !== undefined)
+      throw new StatusError(
+        409,
+        'AlreadyExists',
+        `${kind.resource}${kind.group === '' ? '' : `.${kind.group}`} "${name}" already exists`,
+      )
+    const object = {
+      ...wanted,
+      metadata: {
+        ...wanted.metadata,
+        uid: randomUUID(),
+        creationTimestamp: timestamp(),
+        generation: 1,
+        resourceVersion: String(++this.#version),
+      },
+    }
     this.#keep('ADDED', kind, object)
     return object
   }
@@ -81,14 +99,22 @@ export class ObjectStore {
   remove(kind: ResourceKind, object: KubeObject, propagation: Propagation): KubeObject {
     if ((object.metadata.finalizers ?? []).length > 0) {
       if (object.metadata.deletionTimestamp !== undefined) return object
-      const marked = { ...object, metadata: { ...object.metadata, deletionTimestamp: timestamp(), resourceVersion: String(++this.#version) } }
+      const marked = {
+        ...object,
+        metadata: { ...object.metadata, deletionTimestamp: timestamp(), resourceVersion: String(++this.#version) },
+      }
       this.#keep('MODIFIED', kind, marked)
       return marked
     }
     this.#drop(kind, object)
     if (kind.resource === 'namespaces') this.#dropAll((each) => each.metadata.namespace === object.metadata.name)
-    if (kind.resource === 'customresourcedefinitions') this.#dropAll((each) => !this.#kinds.some((known) => known.kind === each.kind && groupOf(each.apiVersion).group === known.group))
-    if (propagation !== 'Orphan') this.#dropAll((each) => each.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true)
+    if (kind.resource === 'customresourcedefinitions')
+      this.#dropAll(
+        (each) =>
+          !this.#kinds.some((known) => known.kind === each.kind && groupOf(each.apiVersion).group === known.group),
+      )
+    if (propagation !== 'Orphan')
+      this.#dropAll((each) => each.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true)
     return object
   }
 
@@ -112,15 +138,20 @@ export class ObjectStore {
     for (const object of [...this.#objects.values()].filter(isMeant)) {
       const { group } = groupOf(object.apiVersion)
       const kind = this.#kinds.find((each) => each.kind === object.kind && each.group === group)
-      if (kind === undefined) [...this.#objects].filter(([, each]) => each === object).forEach(([key]) => this.#objects.delete(key))
-      else if (this.get(kind, object.metadata.namespace, object.metadata.name) === object) this.remove(kind, object, 'Background')
+      if (kind === undefined)
+        [...this.#objects].filter(([, each]) => each === object).forEach(([key]) => this.#objects.delete(key))
+      else if (this.get(kind, object.metadata.namespace, object.metadata.name) === object)
+        this.remove(kind, object, 'Background')
     }
   }
 
   #drop(kind: ResourceKind, object: KubeObject): void {
     this.#objects.delete(keyOf(kind, object.metadata.namespace, object.metadata.name))
     this.#learn(kind)
-    this.#tell('DELETED', kind, { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } })
+    this.#tell('DELETED', kind, {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#version) },
+    })
   }
 
   #keep(type: 'ADDED' | 'MODIFIED', kind: ResourceKind, object: KubeObject): void {
@@ -141,6 +172,7 @@ export class ObjectStore {
 }
 
 /** All versions of a kind are one set of objects. */
-const keyOf = ({ group, resource }: ResourceKind, namespace: string | undefined, name: string): string => `${group}/${resource}/${namespace ?? ''}/${name}`
+const keyOf = ({ group, resource }: ResourceKind, namespace: string | undefined, name: string): string =>
+  `${group}/${resource}/${namespace ?? ''}/${name}`
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

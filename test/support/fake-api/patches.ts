@@ -30,7 +30,10 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
 export const applyJsonPatch = (target: unknown, patch: unknown): unknown =>
   jsonPatch.applyPatch(structuredClone(target), patch as jsonPatch.Operation[]).newDocument
 
-/** As kube-apiserver does it for the lists above; directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. */
+/**
+ * As kube-apiserver does it for the lists above; directives: $patch, $setElementOrder, $deleteFromPrimitiveList,
+ * $retainKeys.
+ */
 export const strategicMergePatch = (target: unknown, patch: Tree): Tree => {
   if (patch['$patch'] === 'replace') return plain(patch)
   const merged: Tree = isTree(target) ? { ...target } : {}
@@ -39,7 +42,8 @@ export const strategicMergePatch = (target: unknown, patch: Tree): Tree => {
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$deleteFromPrimitiveList/')) {
       const name = key.slice(key.indexOf('/') + 1)
-      if (Array.isArray(merged[name]) && Array.isArray(value)) merged[name] = merged[name].filter((each) => !value.includes(each))
+      if (Array.isArray(merged[name]) && Array.isArray(value))
+        merged[name] = merged[name].filter((each) => !value.includes(each))
     } else if (key.startsWith('$')) continue
     else if (value === null) delete merged[key]
     else if (Array.isArray(value)) merged[key] = mergeLists(key, merged[key], value, patch[`$setElementOrder/${key}`])
@@ -78,9 +82,15 @@ export const serverSideApply = (live: unknown, before: unknown, applied: unknown
     return merged
   }
   if (!Array.isArray(applied) || mergeKeys[name] === undefined || !applied.every(isTree)) return applied
-  const byKey = (list: unknown): Map<string | undefined, Tree> => new Map((Array.isArray(list) ? list.filter(isTree) : []).map((item) => [keyOf(name, item), item]))
+  const byKey = (list: unknown): Map<string | undefined, Tree> =>
+    new Map((Array.isArray(list) ? list.filter(isTree) : []).map((item) => [keyOf(name, item), item]))
   const [known, had] = [byKey(live), byKey(before)]
-  const now = new Map(applied.map((item) => [keyOf(name, item), serverSideApply(known.get(keyOf(name, item)), had.get(keyOf(name, item)), item)]))
+  const now = new Map(
+    applied.map((item) => [
+      keyOf(name, item),
+      serverSideApply(known.get(keyOf(name, item)), had.get(keyOf(name, item)), item),
+    ]),
+  )
   const others = [...known].filter(([key]) => !now.has(key) && !had.has(key)).map(([, item]) => item)
   return [...now.values(), ...others]
 }

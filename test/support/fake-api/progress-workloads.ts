@@ -4,7 +4,15 @@ import { admit } from './admission.ts'
 import type { KubeObject } from './kube-object.ts'
 import type { ObjectStore } from './object-store.ts'
 
-const workloadKinds: ReadonlySet<string> = new Set(['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'Pod', 'PersistentVolumeClaim'])
+const workloadKinds: ReadonlySet<string> = new Set([
+  'Deployment',
+  'ReplicaSet',
+  'StatefulSet',
+  'DaemonSet',
+  'Job',
+  'Pod',
+  'PersistentVolumeClaim',
+])
 const tickMilliseconds = 20
 
 /** Does in the store what the controllers of a cluster do. Answers how to stop. */
@@ -17,9 +25,16 @@ export const progressWorkloads = (store: ObjectStore): (() => void) => {
     // What an earlier effect changed is looked at again in the next round.
     if (store.get(kind, object.metadata.namespace, object.metadata.name) !== object) return
     if (effect.do === 'remove') return void store.remove(kind, object, 'Background')
-    store.replace(kind, object, effect.do === 'scale' ? { ...object, spec: { ...object.spec, replicas: effect.replicas } } : { ...object, status: { ...object.status, ...effect.status } })
+    store.replace(
+      kind,
+      object,
+      effect.do === 'scale'
+        ? { ...object, spec: { ...object.spec, replicas: effect.replicas } }
+        : { ...object, status: { ...object.status, ...effect.status } },
+    )
   }
-  const worldOf = (namespace: string): readonly KubeObject[] => store.kinds.filter(({ kind }) => workloadKinds.has(kind)).flatMap((kind) => store.list(kind, namespace))
+  const worldOf = (namespace: string): readonly KubeObject[] =>
+    store.kinds.filter(({ kind }) => workloadKinds.has(kind)).flatMap((kind) => store.list(kind, namespace))
   const round = (): void => {
     const now = Date.now()
     for (const namespace of [...due]) {

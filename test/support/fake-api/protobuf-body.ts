@@ -16,17 +16,27 @@ export const readProtobuf = (body: Buffer): KubeObject => {
   if (kind === 'DeleteOptions') return { apiVersion, kind, metadata: { name: '' }, ...deleteOptions(content) }
   const object = { apiVersion, kind, metadata: metadataOf(fieldsOf(bytes(content, 1))) }
   if (kind === 'Secret') {
-    return { ...object, type: text(content, 3) === '' ? 'Opaque' : text(content, 3), data: mapOf(content, 2, (value) => value.toString('base64')) }
+    return {
+      ...object,
+      type: text(content, 3) === '' ? 'Opaque' : text(content, 3),
+      data: mapOf(content, 2, (value) => value.toString('base64')),
+    }
   }
   if (kind === 'ConfigMap') return { ...object, data: mapOf(content, 2, (value) => value.toString('utf8')) }
   return object
 }
 
-const deleteOptions = (content: Fields): Tree => (text(content, 4) === '' ? {} : { propagationPolicy: text(content, 4) })
+const deleteOptions = (content: Fields): Tree =>
+  text(content, 4) === '' ? {} : { propagationPolicy: text(content, 4) }
 
 const metadataOf = (fields: Fields): ObjectMeta => {
   const [labels, annotations] = [mapOf(fields, 11, String), mapOf(fields, 12, String)]
-  const [namespace, resourceVersion, generateName, uid] = [text(fields, 3), text(fields, 6), text(fields, 2), text(fields, 5)]
+  const [namespace, resourceVersion, generateName, uid] = [
+    text(fields, 3),
+    text(fields, 6),
+    text(fields, 2),
+    text(fields, 5),
+  ]
   return {
     name: text(fields, 1),
     ...(namespace === '' ? {} : { namespace }),
@@ -46,10 +56,14 @@ const bytes = (fields: Fields, number: number): Buffer => {
 const text = (fields: Fields, number: number): string => bytes(fields, number).toString('utf8')
 
 const mapOf = (fields: Fields, number: number, read: (value: Buffer) => string): Record<string, string> =>
-  Object.fromEntries((fields.get(number) ?? []).filter((entry) => Buffer.isBuffer(entry)).map((entry) => {
-    const pair = fieldsOf(entry)
-    return [text(pair, 1), read(bytes(pair, 2))]
-  }))
+  Object.fromEntries(
+    (fields.get(number) ?? [])
+      .filter((entry) => Buffer.isBuffer(entry))
+      .map((entry) => {
+        const pair = fieldsOf(entry)
+        return [text(pair, 1), read(bytes(pair, 2))]
+      }),
+  )
 
 const fieldsOf = (message: Buffer): Fields => {
   const fields = new Map<number, (Buffer | number)[]>()

@@ -4,7 +4,11 @@ export type Selects = (object: KubeObject) => boolean
 
 /** A label selector: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. */
 export const labelSelector = (text: string | null): Selects => {
-  const terms = (text ?? '').split(/,(?![^(]*\))/).map((term) => term.trim()).filter((term) => term !== '').map(labelTerm)
+  const terms = (text ?? '')
+    .split(/,(?![^(]*\))/)
+    .map((term) => term.trim())
+    .filter((term) => term !== '')
+    .map(labelTerm)
   return (object) => terms.every((holds) => holds(object.metadata.labels ?? {}))
 }
 
@@ -25,8 +29,12 @@ const labelTerm = (term: string): ((labels: Readonly<Record<string, string>>) =>
 
 /** A field selector; absent fields are the empty string. */
 export const fieldSelector = (text: string | null): Selects => {
-  const terms = (text ?? '').split(',').filter((term) => term !== '').map((term) => /^(.+?)(==|=|!=)(.*)$/.exec(term))
-  return (object) => terms.every((term) => term === null || (fieldOf(object, term[1] ?? '') === term[3]) === (term[2] !== '!='))
+  const terms = (text ?? '')
+    .split(',')
+    .filter((term) => term !== '')
+    .map((term) => /^(.+?)(==|=|!=)(.*)$/.exec(term))
+  return (object) =>
+    terms.every((term) => term === null || (fieldOf(object, term[1] ?? '') === term[3]) === (term[2] !== '!='))
 }
 
 const fieldOf = (object: KubeObject, path: string): string => {

@@ -15,7 +15,11 @@ export interface WatchAsked {
 }
 
 /** Streams what happens from the asked version on. Answers how to end it. */
-export const answerWatch = (res: ServerResponse, store: ObjectStore, { kind, namespace, selects, query, shape }: WatchAsked): (() => void) => {
+export const answerWatch = (
+  res: ServerResponse,
+  store: ObjectStore,
+  { kind, namespace, selects, query, shape }: WatchAsked,
+): (() => void) => {
   const sent = new Set<string>()
   const write = (type: string, object: object): void => void res.write(`${JSON.stringify({ type, object })}\n`)
   const tell = ({ type, kind: which, object }: WatchEvent): void => {

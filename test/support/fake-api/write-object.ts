@@ -13,7 +13,11 @@ export const readObject = (body: Buffer): unknown => {
   try {
     return parse(body.toString('utf8'))
   } catch {
-    throw new StatusError(400, 'BadRequest', 'the object provided is unrecognized (must be of type JSON, YAML or protobuf)')
+    throw new StatusError(
+      400,
+      'BadRequest',
+      'the object provided is unrecognized (must be of type JSON, YAML or protobuf)',
+    )
   }
 }
 
@@ -21,7 +25,8 @@ export const readObject = (body: Buffer): unknown => {
 export type AppliedBefore = Map<string, unknown>
 
 const asObject = (value: unknown): KubeObject => {
-  if (!isTree(value) || !isTree(value['metadata'])) throw new StatusError(400, 'BadRequest', 'the object provided has no metadata')
+  if (!isTree(value) || !isTree(value['metadata']))
+    throw new StatusError(400, 'BadRequest', 'the object provided has no metadata')
   return value as unknown as KubeObject
 }
 
@@ -53,7 +58,11 @@ export const updateObject = (store: ObjectStore, path: ApiPath, body: Buffer, is
 }
 
 const conflict = ({ kind, name = '' }: ApiPath): StatusError =>
-  new StatusError(409, 'Conflict', `Operation cannot be fulfilled on ${kind.resource} "${name}": the object has been modified; please apply your changes to the latest version and try again`)
+  new StatusError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${kind.resource} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
+  )
 
 const patchers: Readonly<Record<string, (known: KubeObject, patch: unknown) => unknown>> = {
   'application/merge-patch+json': mergePatch,
@@ -62,7 +71,14 @@ const patchers: Readonly<Record<string, (known: KubeObject, patch: unknown) => u
 }
 
 /** PATCH in all four forms; an apply creates what is not there. */
-export const patchObject = (store: ObjectStore, applied: AppliedBefore, path: ApiPath, contentType: string, query: URLSearchParams, body: Buffer): Written => {
+export const patchObject = (
+  store: ObjectStore,
+  applied: AppliedBefore,
+  path: ApiPath,
+  contentType: string,
+  query: URLSearchParams,
+  body: Buffer,
+): Written => {
   const isDryRun = query.has('dryRun')
   const known = store.get(path.kind, path.namespace, path.name ?? '')
   const patch = readObject(body)
@@ -78,7 +94,12 @@ export const patchObject = (store: ObjectStore, applied: AppliedBefore, path: Ap
     return { object: save(store, path, known, asObject(serverSideApply(known, before, patch)), isDryRun), isNew: false }
   }
   const apply = patchers[contentType.split(';')[0] ?? '']
-  if (apply === undefined) throw new StatusError(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - ${contentType}`)
+  if (apply === undefined)
+    throw new StatusError(
+      415,
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - ${contentType}`,
+    )
   if (known === undefined) throw notFound(path.kind.resource, path.name ?? '')
   const wanted = asObject(apply(known, patch))
   const expected = isTree(patch) && isTree(patch['metadata']) ? patch['metadata']['resourceVersion'] : undefined
@@ -87,14 +108,29 @@ export const patchObject = (store: ObjectStore, applied: AppliedBefore, path: Ap
 }
 
 /** Status is written through its own path only, and there alone. */
-const save = (store: ObjectStore, path: ApiPath, known: KubeObject, wanted: KubeObject, isDryRun: boolean): KubeObject => {
+const save = (
+  store: ObjectStore,
+  path: ApiPath,
+  known: KubeObject,
+  wanted: KubeObject,
+  isDryRun: boolean,
+): KubeObject => {
   const kept = path.subresource === 'status' || known.status === undefined ? known : { ...known }
-  const object = path.subresource === 'status'
-    ? { ...kept, ...(wanted.status === undefined ? {} : { status: wanted.status }) }
-    : { ...admit(path.kind, path.namespace, keepAddress(known, wanted)), ...(known.status === undefined ? {} : { status: known.status }) }
+  const object =
+    path.subresource === 'status'
+      ? { ...kept, ...(wanted.status === undefined ? {} : { status: wanted.status }) }
+      : {
+          ...admit(path.kind, path.namespace, keepAddress(known, wanted)),
+          ...(known.status === undefined ? {} : { status: known.status }),
+        }
   return isDryRun ? object : store.replace(path.kind, known, object)
 }
 
 /** The address that the server chose stays when a client sends none. */
 const keepAddress = (known: KubeObject, wanted: KubeObject): KubeObject =>
-  known.kind === 'Service' ? { ...wanted, spec: { clusterIP: known.spec?.['clusterIP'], clusterIPs: known.spec?.['clusterIPs'], ...wanted.spec } } : wanted
+  known.kind === 'Service'
+    ? {
+        ...wanted,
+        spec: { clusterIP: known.spec?.['clusterIP'], clusterIPs: known.spec?.['clusterIPs'], ...wanted.spec },
+      }
+    : wanted

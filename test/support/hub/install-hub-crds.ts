@@ -13,7 +13,9 @@ export type ClusterRole = 'hub' | 'spoke'
  */
 const folder = new URL('crds/', import.meta.url)
 
-/** Which kinds only one of the two has. Those that are not named are on both: catalogues of features, and HelmReleases. */
+/**
+ * Which kinds only one of the two has. Those that are not named are on both: catalogues of features, and HelmReleases.
+ */
 const only: Readonly<Record<string, ClusterRole>> = {
   'addon.open-cluster-management.io': 'hub',
   'authentication.k8s.appscode.com': 'hub',
@@ -49,36 +51,56 @@ export const installHubCrds = async (server: Server, roles: readonly ClusterRole
   await Promise.all(wanted.filter((each) => !served.has(nameOf(each))).map((each) => install(server, each)))
 }
 
-/** Makes a cluster one that can be a spoke, as far as its API goes. */
-export const installSpokeCrds = (server: Server): Promise<void> => installHubCrds(server, ['spoke'])
-
 const nameOf = ({ group, plural }: Definition): string => `${plural}.${group}`
 
 const roleOf = (definition: Definition): ClusterRole | undefined => only[nameOf(definition)] ?? only[definition.group]
 
 const definitions = async (): Promise<readonly Definition[]> => {
   const groups = await readdir(folder)
-  const files = await Promise.all(groups.map(async (group) => ({ group, names: await readdir(new URL(`${group}/`, folder)) })))
-  return files.flatMap(({ group, names }) => names.map((name) => ({ group, plural: name.replace('.yaml', ''), file: new URL(`${group}/${name}`, folder) })))
+  const files = await Promise.all(
+    groups.map(async (group) => ({ group, names: await readdir(new URL(`${group}/`, folder)) })),
+  )
+  return files.flatMap(({ group, names }) =>
+    names.map((name) => ({ group, plural: name.replace('.yaml', ''), file: new URL(`${group}/${name}`, folder) })),
+  )
 }
 
 /** `plural.group` of everything that the server answers for now. */
 const servedKinds = async (server: Server, groups: readonly string[]): Promise<ReadonlySet<string>> => {
-  const names = await Promise.all(groups.map(async (group) => {
-    const found = (await server.request('GET', `/apis/${group}`)).body as { readonly versions?: readonly { readonly groupVersion: string }[] }
-    const lists = await Promise.all((found.versions ?? []).map(({ groupVersion }) => server.request('GET', `/apis/${groupVersion}`)))
-    return lists.flatMap(({ body }) => ((body as { readonly resources?: readonly { readonly name: string }[] }).resources ?? []).map(({ name }) => `${name}.${group}`))
-  }))
+  const names = await Promise.all(
+    groups.map(async (group) => {
+      const found = (await server.request('GET', `/apis/${group}`)).body as {
+        readonly versions?: readonly { readonly groupVersion: string }[]
+      }
+      const lists = await Promise.all(
+        (found.versions ?? []).map(({ groupVersion }) => server.request('GET', `/apis/${groupVersion}`)),
+      )
+      return lists.flatMap(({ body }) =>
+        ((body as { readonly resources?: readonly { readonly name: string }[] }).resources ?? []).map(
+          ({ name }) => `${name}.${group}`,
+        ),
+      )
+    }),
+  )
   return new Set(names.flat())
 }
 
 const install = async (server: Server, definition: Definition): Promise<void> => {
   const body = load(await readFile(definition.file, 'utf8')) as CustomResourceDefinition
   const created = await server.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body)
-  if (created.status !== 201 && created.status !== 409) throw new Error(`${nameOf(definition)} was refused: ${JSON.stringify(created.body)}`)
-  await Promise.all(body.spec.versions.filter(({ served }) => served).map(({ name }) =>
-    until(`the API of ${nameOf(definition)}`, async () => {
-      const { status } = await server.request('GET', `/apis/${definition.group}/${name}/${definition.plural}?limit=1`)
-      return status === 200 ? true : undefined
-    })))
+  if (created.status !== 201 && created.status !== 409)
+    throw new Error(`${nameOf(definition)} was refused: ${JSON.stringify(created.body)}`)
+  await Promise.all(
+    body.spec.versions
+      .filter(({ served }) => served)
+      .map(({ name }) =>
+        until(`the API of ${nameOf(definition)}`, async () => {
+          const { status } = await server.request(
+            'GET',
+            `/apis/${definition.group}/${name}/${definition.plural}?limit=1`,
+          )
+          return status === 200 ? true : undefined
+        }),
+      ),
+  )
 }

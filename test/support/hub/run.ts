@@ -13,7 +13,9 @@ import { hubHelpText, parseHubArguments, type HubArguments } from './example/hub
 import { hubText } from './example/hub-text.ts'
 import { startTestHub, type TestHub } from './test-hub.ts'
 
-const say: Say = (line) => { process.stderr.write(`${line}\n`) }
+const say: Say = (line) => {
+  process.stderr.write(`${line}\n`)
+}
 const exampleSet = 'fleet'
 
 process.exit(await main(process.argv.slice(2)))
@@ -36,14 +38,24 @@ async function main(args: readonly string[]): Promise<number> {
   const spokes = await spokeControlPlane(server, say)
   const hasWebhooks = !parsed.run.isOpen
   const hub = await startTestHub(server, {
-    prefix: '', spokes, gateway: true, webhooks: hasWebhooks, defaultClusterSet: hasWebhooks, servesAccount: () => true, klusterletAgents: { appliesManifests: true },
+    prefix: '',
+    spokes,
+    gateway: true,
+    webhooks: hasWebhooks,
+    defaultClusterSet: hasWebhooks,
+    servesAccount: () => true,
+    klusterletAgents: { appliesManifests: true },
   })
   const names = await withProgress(say, 'example spokes', () => startExample(hub, parsed.run))
-  const ended = new Promise<void>((go) => { for (const signal of signals) process.once(signal, () => go()) })
+  const ended = new Promise<void>((go) => {
+    for (const signal of signals) process.once(signal, () => go())
+  })
   for (const signal of signals) process.off(signal, leave)
   const hubPath = join(dirname(server.adminKubeconfigPath), 'hub.kubeconfig')
   await writeFile(hubPath, hub.kubeconfig(), { mode: 0o600 })
-  process.stdout.write(hubText({ hub: hubPath, spoke: spokes.adminKubeconfigPath, names, clusters: parsed.run.clusters, set: exampleSet }))
+  process.stdout.write(
+    hubText({ hub: hubPath, spoke: spokes.adminKubeconfigPath, names, clusters: parsed.run.clusters, set: exampleSet }),
+  )
   await ended
   say('stopping')
   await hub.stop()
@@ -60,12 +72,26 @@ async function startExample(hub: TestHub, { spokes, clusters }: HubArguments): P
   // They share one API server, so each claims a UID of its own.
   for (const name of names) {
     const uid = randomUUID()
-    await hub.agent(name, { claims: { 'id.k8s.io': uid, 'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${name}, clusterManagers: [OCMSpoke]}` } })
+    await hub.agent(name, {
+      claims: {
+        'id.k8s.io': uid,
+        'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${name}, clusterManagers: [OCMSpoke]}`,
+      },
+    })
   }
-  await Promise.all(names.slice(0, -1).map(async (name) => {
-    await acceptSpoke(client, name)
-    await client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: exampleSet } } })
-  }))
-  if (clusters > 0) await withProgress(say, `${clusters} clusters`, () => fillHub(client, { prefix: '', clusters, sets: 50, features: 200 }))
+  await Promise.all(
+    names.slice(0, -1).map(async (name) => {
+      await acceptSpoke(client, name)
+      await client.patch(
+        managedClusters,
+        { metadata: { name } },
+        { metadata: { labels: { [clusterSetLabel]: exampleSet } } },
+      )
+    }),
+  )
+  if (clusters > 0)
+    await withProgress(say, `${clusters} clusters`, () =>
+      fillHub(client, { prefix: '', clusters, sets: 50, features: 200 }),
+    )
   return names
 }

@@ -33,8 +33,8 @@ export interface TestHubOptions {
   /** The checks of OCM's webhooks: rights to accept, join and bind. Off by default. */
   readonly webhooks?: boolean
   /**
-   * The gate DefaultClusterSet: a cluster without a set is in `default`. Off by default, on in a real hub. A text is the suffix of another set, for a hub
-   * that shares its API server: only the sets of its own names have features.
+   * The gate DefaultClusterSet: a cluster without a set is in `default`. Off by default, on in a real hub. A text is
+   * the suffix of another set, for a hub that shares its API server: only the sets of its own names have features.
    */
   readonly defaultClusterSet?: boolean | string
   /** A server in front of the hub that has the cluster gateway, too. Off by default. */
@@ -47,10 +47,11 @@ export interface TestHubOptions {
 export type AgentOptions = Partial<Omit<SpokeAgentOptions, 'cluster' | 'hub' | 'onProblem'>>
 
 /**
- * The controllers of Open Cluster Management, and agents of spokes, on a real API server. What is not as in a real hub: agents without
- * `appliesManifests` report works as applied; agents report the features of their works, which a program on the spoke does there; feature
- * works need no ManifestWorkReplicaSets and no charts; the definition of ClusterClaims is on a spoke before its agents; garbage collection,
- * namespaces, token Secrets and certificates are done for the names of this hub by stand-ins of kube-controller-manager.
+ * The controllers of Open Cluster Management, and agents of spokes, on a real API server. What is not as in a real hub:
+ * agents without `appliesManifests` report works as applied; agents report the features of their works, which a program
+ * on the spoke does there; feature works need no ManifestWorkReplicaSets and no charts; the definition of ClusterClaims
+ * is on a spoke before its agents; garbage collection, namespaces, token Secrets and certificates are done for the
+ * names of this hub by stand-ins of kube-controller-manager.
  */
 export interface TestHub {
   readonly prefix: string
@@ -89,7 +90,11 @@ const keptProblems = 50
 export const startTestHub = async (server: ControlPlaneAccess, options: TestHubOptions = {}): Promise<TestHub> => {
   const prefix = options.prefix ?? `h${randomBytes(3).toString('hex')}-`
   const spokeServer = options.spokes ?? server
-  await Promise.all(spokeServer === server ? [installHubCrds(server, ['hub', 'spoke'])] : [installHubCrds(server), installHubCrds(spokeServer, ['spoke'])])
+  await Promise.all(
+    spokeServer === server
+      ? [installHubCrds(server, ['hub', 'spoke'])]
+      : [installHubCrds(server), installHubCrds(spokeServer, ['spoke'])],
+  )
   const client = makeKubeClient(server, { token: server.tokenFor('admin') })
   const spoke = spokeServer === server ? client : makeKubeClient(spokeServer, { token: spokeServer.tokenFor('admin') })
   await seedHub(client)
@@ -104,18 +109,47 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   const bootstrapToken = (): Promise<string> => requestBootstrapToken(client)
   const uid = (await spoke.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
   // As the chart of the distribution writes them on a spoke; an import writes them itself.
-  const claimsFor = (cluster: string) => ({ 'id.k8s.io': uid, 'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${cluster}, clusterManagers: [OCMSpoke]}` })
+  const claimsFor = (cluster: string) => ({
+    'id.k8s.io': uid,
+    'cluster.ace.info': `clusterMetadata: {uid: ${uid}, name: ${cluster}, clusterManagers: [OCMSpoke]}`,
+  })
   const defaultsOf = (given: AgentOptions): AgentOptions => ({ spoke, serverUrls: [spoke.server.url], ...given })
   const onAgent = (agent: SpokeAgent): void => void agents.push(agent)
-  runKlusterletOperator({ spoke, world, onAgent, agentOptions: () => ({ ...defaultsOf({ claimsOfSpoke: true, ...options.klusterletAgents }), onProblem }) })
-  runNamespaceFinisher({ client, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
-  if (spoke !== client) runNamespaceFinisher({ client: spoke, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
+  runKlusterletOperator({
+    spoke,
+    world,
+    onAgent,
+    agentOptions: () => ({ ...defaultsOf({ claimsOfSpoke: true, ...options.klusterletAgents }), onProblem }),
+  })
+  runNamespaceFinisher({
+    client,
+    finishes: (namespace) => isFinished(world, namespace),
+    signal: ending.signal,
+    reconciler: world.reconciler,
+  })
+  if (spoke !== client)
+    runNamespaceFinisher({
+      client: spoke,
+      finishes: (namespace) => isFinished(world, namespace),
+      signal: ending.signal,
+      reconciler: world.reconciler,
+    })
   const { webhooks = false, defaultClusterSet = false } = options
-  const endWebhooks = webhooks || defaultClusterSet !== false ? await startWebhooks({ client, prefix, validates: webhooks, defaultSet: defaultSetOf(prefix, defaultClusterSet) }) : undefined
+  const endWebhooks =
+    webhooks || defaultClusterSet !== false
+      ? await startWebhooks({
+          client,
+          prefix,
+          validates: webhooks,
+          defaultSet: defaultSetOf(prefix, defaultClusterSet),
+        })
+      : undefined
   const adminToken = spokeServer.tokenFor('admin')
   const spokeOf = (cluster: string) => {
     if (world.clusters.get(cluster) === undefined) return 'unknown'
-    return agents.some((each) => each.cluster === cluster && each.isAlive()) ? { server: spoke.server, adminToken } : 'unreachable'
+    return agents.some((each) => each.cluster === cluster && each.isAlive())
+      ? { server: spoke.server, adminToken }
+      : 'unreachable'
   }
   const gateway = options.gateway === true ? await startClusterGateway({ client, spokeOf }) : undefined
   const entrance = gateway?.server ?? client.server
@@ -129,7 +163,14 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
     kubeconfig: (token = server.tokenFor('admin')) => kubeconfigText(entrance, token),
     name: (suffix = randomBytes(3).toString('hex')) => `${prefix}${suffix}`,
     agent: async (cluster, given = {}) => {
-      const made = startSpokeAgent({ ...defaultsOf(given), claims: { ...claimsFor(cluster), ...given.claims }, bootstrapToken: given.bootstrapToken ?? (await bootstrapToken()), cluster, hub: client.server, onProblem })
+      const made = startSpokeAgent({
+        ...defaultsOf(given),
+        claims: { ...claimsFor(cluster), ...given.claims },
+        bootstrapToken: given.bootstrapToken ?? (await bootstrapToken()),
+        cluster,
+        hub: client.server,
+        onProblem,
+      })
       onAgent(made)
       return made
     },
@@ -148,18 +189,30 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   }
 }
 
-const defaultSetOf = (prefix: string, given: boolean | string): string | undefined => (typeof given === 'string' ? `${prefix}${given}` : given ? 'default' : undefined)
+const defaultSetOf = (prefix: string, given: boolean | string): string | undefined =>
+  typeof given === 'string' ? `${prefix}${given}` : given ? 'default' : undefined
 
-const makeWorld = (client: KubeClient, prefix: string, signal: AbortSignal, onProblem: (problem: string) => void, reconcilers: Reconciler[]): HubWorld => {
+const makeWorld = (
+  client: KubeClient,
+  prefix: string,
+  signal: AbortSignal,
+  onProblem: (problem: string) => void,
+  reconcilers: Reconciler[],
+): HubWorld => {
   const owns = (name: string): boolean => name.startsWith(prefix)
   const listeners: ((cluster: ManagedCluster, isGone: boolean) => void)[] = []
   const clusters = watchObjects<ManagedCluster>(client, managedClusters, {
     keeps: ({ metadata }) => owns(metadata.name),
-    onChange: (cluster, isGone) => { for (const each of listeners) each(cluster, isGone) },
+    onChange: (cluster, isGone) => {
+      for (const each of listeners) each(cluster, isGone)
+    },
     signal,
   })
   return {
-    client, owns, signal, clusters,
+    client,
+    owns,
+    signal,
+    clusters,
     onClusterChange: (listener) => {
       listeners.push(listener)
       for (const each of clusters.all()) listener(each, false)
@@ -185,7 +238,8 @@ const runControllers = (world: HubWorld, server: ControlPlaneAccess, { servesAcc
 }
 
 /** Namespaces of this hub, and those of OCM itself, which are on a spoke as long as it has an agent. */
-const isFinished = ({ owns }: HubWorld, { metadata: { name } }: Namespace): boolean => owns(name) || name.startsWith(hubNamespace)
+const isFinished = ({ owns }: HubWorld, { metadata: { name } }: Namespace): boolean =>
+  owns(name) || name.startsWith(hubNamespace)
 
 const requestBootstrapToken = async (client: KubeClient): Promise<string> => {
   const path = `/api/v1/namespaces/${hubNamespace}/serviceaccounts/${bootstrapAccount}/token`

@@ -24,7 +24,9 @@ export const workloadResources = [
 /** Once all is as it should be, nothing. `world` holds the workloads of the object's namespace. */
 export const reconcile = (object: KubeObject, world: readonly KubeObject[], now: number): readonly Effect[] => {
   if (object.metadata.deletionTimestamp !== undefined) return []
-  const own = world.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true)
+  const own = world.filter(
+    ({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true,
+  )
   const effects = reconcilers[object.kind]?.(object, own, now) ?? []
   return effects.filter((effect) => effect.do !== 'status' || !isSubset(effect.status, effect.object.status))
 }
@@ -32,8 +34,13 @@ export const reconcile = (object: KubeObject, world: readonly KubeObject[], now:
 type Reconcile = (object: KubeObject, own: readonly KubeObject[], now: number) => readonly Effect[]
 
 const replicasOf = ({ spec }: KubeObject): number => Number(spec?.['replicas'] ?? 1)
-const ready = (pods: readonly KubeObject[]): number => pods.filter(({ status }) => status?.['phase'] === 'Running').length
-const status = (object: KubeObject, value: Tree): Effect => ({ do: 'status', object, status: { observedGeneration: object.metadata.generation ?? 1, ...value } })
+const ready = (pods: readonly KubeObject[]): number =>
+  pods.filter(({ status }) => status?.['phase'] === 'Running').length
+const status = (object: KubeObject, value: Tree): Effect => ({
+  do: 'status',
+  object,
+  status: { observedGeneration: object.metadata.generation ?? 1, ...value },
+})
 
 const reconcileDeployment: Reconcile = (object, own) => {
   const current = own.find((each) => sameTemplate(each, object))
@@ -44,17 +51,20 @@ const reconcileDeployment: Reconcile = (object, own) => {
     .map((each): Effect => ({ do: 'scale', object: each, replicas: each === current ? wanted : 0 }))
   const readyReplicas = Math.min(Number(current.status?.['readyReplicas'] ?? 0), wanted)
   const isReady = readyReplicas >= wanted
-  return [...scaled, status(object, {
-    replicas: wanted,
-    updatedReplicas: wanted,
-    readyReplicas,
-    availableReplicas: readyReplicas,
-    unavailableReplicas: Math.max(0, wanted - readyReplicas),
-    conditions: [
-      condition('Available', isReady, isReady ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable', object),
-      condition('Progressing', true, isReady ? 'NewReplicaSetAvailable' : 'ReplicaSetUpdated', object),
-    ],
-  })]
+  return [
+    ...scaled,
+    status(object, {
+      replicas: wanted,
+      updatedReplicas: wanted,
+      readyReplicas,
+      availableReplicas: readyReplicas,
+      unavailableReplicas: Math.max(0, wanted - readyReplicas),
+      conditions: [
+        condition('Available', isReady, isReady ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable', object),
+        condition('Progressing', true, isReady ? 'NewReplicaSetAvailable' : 'ReplicaSetUpdated', object),
+      ],
+    }),
+  ]
 }
 
 const condition = (type: string, isTrue: boolean, reason: string, { metadata }: KubeObject): Tree => ({
@@ -67,29 +77,61 @@ const condition = (type: string, isTrue: boolean, reason: string, { metadata }: 
 })
 
 const podsTo = (object: KubeObject, own: readonly KubeObject[], wanted: number): readonly Effect[] => [
-  ...Array.from({ length: Math.max(0, wanted - own.length) }, (_, index): Effect => ({ do: 'create', object: podFor(object, own.length + index) })),
+  ...Array.from({ length: Math.max(0, wanted - own.length) }, (_, index): Effect => ({
+    do: 'create',
+    object: podFor(object, own.length + index),
+  })),
   ...own.slice(wanted).map((pod): Effect => ({ do: 'remove', object: pod })),
 ]
 
 const reconcileReplicaSet: Reconcile = (object, own) => {
   const wanted = replicasOf(object)
   const isReady = Math.min(ready(own), wanted)
-  return [...podsTo(object, own, wanted), status(object, { replicas: wanted, fullyLabeledReplicas: wanted, readyReplicas: isReady, availableReplicas: isReady })]
+  return [
+    ...podsTo(object, own, wanted),
+    status(object, {
+      replicas: wanted,
+      fullyLabeledReplicas: wanted,
+      readyReplicas: isReady,
+      availableReplicas: isReady,
+    }),
+  ]
 }
 
 const reconcileStatefulSet: Reconcile = (object, own) => {
   const wanted = replicasOf(object)
-  const [isReady, revision] = [Math.min(ready(own), wanted), `${object.metadata.name}-${object.metadata.generation ?? 1}`]
-  return [...podsTo(object, own, wanted), status(object, {
-    replicas: wanted, readyReplicas: isReady, availableReplicas: isReady, currentReplicas: wanted, updatedReplicas: wanted, currentRevision: revision, updateRevision: revision,
-  })]
+  const [isReady, revision] = [
+    Math.min(ready(own), wanted),
+    `${object.metadata.name}-${object.metadata.generation ?? 1}`,
+  ]
+  return [
+    ...podsTo(object, own, wanted),
+    status(object, {
+      replicas: wanted,
+      readyReplicas: isReady,
+      availableReplicas: isReady,
+      currentReplicas: wanted,
+      updatedReplicas: wanted,
+      currentRevision: revision,
+      updateRevision: revision,
+    }),
+  ]
 }
 
 const reconcileDaemonSet: Reconcile = (object, own) => {
   const isReady = Math.min(ready(own), 1)
-  return [...podsTo(object, own, 1), status(object, {
-    desiredNumberScheduled: 1, currentNumberScheduled: 1, updatedNumberScheduled: 1, numberReady: isReady, numberAvailable: isReady, numberMisscheduled: 0, numberUnavailable: 1 - isReady,
-  })]
+  return [
+    ...podsTo(object, own, 1),
+    status(object, {
+      desiredNumberScheduled: 1,
+      currentNumberScheduled: 1,
+      updatedNumberScheduled: 1,
+      numberReady: isReady,
+      numberAvailable: isReady,
+      numberMisscheduled: 0,
+      numberUnavailable: 1 - isReady,
+    }),
+  ]
 }
 
 const reconcileJob: Reconcile = (object, own, now) => {
@@ -104,21 +146,46 @@ const reconcileJob: Reconcile = (object, own, now) => {
   const isDone = phase === 'Succeeded'
   const at = timestamp(new Date(now))
   const told = (type: string): Tree => ({
-    type, status: 'True', lastProbeTime: at, lastTransitionTime: at, ...(isDone ? { reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' } : { reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' }),
+    type,
+    status: 'True',
+    lastProbeTime: at,
+    lastTransitionTime: at,
+    ...(isDone
+      ? { reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' }
+      : { reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' }),
   })
-  return [{ do: 'status', object, status: {
-    startTime, active: 0, ready: 0, terminating: 0,
-    ...(isDone ? { succeeded: 1, completionTime: at } : { failed: 1 }),
-    conditions: isDone ? [told('SuccessCriteriaMet'), told('Complete')] : [told('FailureTarget'), told('Failed')],
-  } }]
+  return [
+    {
+      do: 'status',
+      object,
+      status: {
+        startTime,
+        active: 0,
+        ready: 0,
+        terminating: 0,
+        ...(isDone ? { succeeded: 1, completionTime: at } : { failed: 1 }),
+        conditions: isDone ? [told('SuccessCriteriaMet'), told('Complete')] : [told('FailureTarget'), told('Failed')],
+      },
+    },
+  ]
 }
 
-const reconcilePod: Reconcile = (object, _own, now) => [{ do: 'status', object, status: podStatus(object, outcomeOf(object, now)) }]
+const reconcilePod: Reconcile = (object, _own, now) => [
+  { do: 'status', object, status: podStatus(object, outcomeOf(object, now)) },
+]
 
 const reconcileClaim: Reconcile = (object, _own, now) => {
   const isBound = outcomeOf(object, now) === 'succeed' && object.spec?.['storageClassName'] !== 'never'
   const resources = object.spec?.['resources'] as { readonly requests?: Tree } | undefined
-  return [{ do: 'status', object, status: isBound ? { phase: 'Bound', accessModes: object.spec?.['accessModes'] ?? [], capacity: resources?.requests ?? {} } : { phase: 'Pending' } }]
+  return [
+    {
+      do: 'status',
+      object,
+      status: isBound
+        ? { phase: 'Bound', accessModes: object.spec?.['accessModes'] ?? [], capacity: resources?.requests ?? {} }
+        : { phase: 'Pending' },
+    },
+  ]
 }
 
 const reconcilers: Readonly<Record<string, Reconcile>> = {
@@ -133,7 +200,13 @@ const reconcilers: Readonly<Record<string, Reconcile>> = {
 
 /** Returns whether `whole` contains every value of `part`; absent counts as 0, as servers drop what is zero. */
 const isSubset = (part: unknown, whole: unknown): boolean => {
-  if (Array.isArray(part)) return Array.isArray(whole) && part.length === whole.length && part.every((each, index) => isSubset(each, (whole as unknown[])[index]))
-  if (typeof part === 'object' && part !== null) return Object.entries(part).every(([key, value]) => isSubset(value, (whole as Tree | undefined)?.[key]))
+  if (Array.isArray(part))
+    return (
+      Array.isArray(whole) &&
+      part.length === whole.length &&
+      part.every((each, index) => isSubset(each, (whole as unknown[])[index]))
+    )
+  if (typeof part === 'object' && part !== null)
+    return Object.entries(part).every(([key, value]) => isSubset(value, (whole as Tree | undefined)?.[key]))
   return part === whole || (whole === undefined && (part === 0 || part === undefined))
 }

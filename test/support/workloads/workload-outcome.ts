@@ -2,16 +2,17 @@ import type { KubeObject, Tree } from '../fake-api/kube-object.ts'
 import { isTree } from '../fake-api/kube-object.ts'
 
 /**
- * What becomes of a workload, by an annotation on it or on its pods: `succeed` (when there is none), `fail`, or `never`:
- * it neither succeeds nor fails.
+ * What becomes of a workload, by an annotation on it or on its pods: `succeed` (when there is none), `fail`, or
+ * `never`: it neither succeeds nor fails.
  */
 export type Outcome = 'succeed' | 'fail' | 'never'
 
-export const outcomeAnnotation = 'moorage.test/outcome'
+const outcomeAnnotation = 'moorage.test/outcome'
 /** Milliseconds from the creation until the outcome comes about. */
 export const afterAnnotation = 'moorage.test/after'
 
-const annotation = (object: KubeObject, name: string): string | undefined => object.metadata.annotations?.[name] ?? templateAnnotation(object.spec, name)
+const annotation = (object: KubeObject, name: string): string | undefined =>
+  object.metadata.annotations?.[name] ?? templateAnnotation(object.spec, name)
 
 const templateAnnotation = (spec: Tree | undefined, name: string): string | undefined => {
   const metadata = isTree(spec?.['template']) ? spec['template']['metadata'] : undefined

@@ -10,11 +10,15 @@ export interface SampleArguments {
   readonly serves: boolean
 }
 
-export type ParsedSampleArguments = { readonly kind: 'run'; readonly run: SampleArguments } | { readonly kind: 'help' } | { readonly kind: 'refused'; readonly reason: string }
+export type ParsedSampleArguments =
+  | { readonly kind: 'run'; readonly run: SampleArguments }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'refused'; readonly reason: string }
 
 const numberOf = (name: string, text: string, least: number, most: number): number => {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most)) throw new Error(`--${name} takes a number from ${least} to ${most}, not "${text}"`)
+  if (!(value >= least && value <= most))
+    throw new Error(`--${name} takes a number from ${least} to ${most}, not "${text}"`)
   return value
 }
 

@@ -23,7 +23,8 @@ const isTerminal = process.stderr.isTTY
 /** Progress on one line of a terminal, or on lines of its own for each fourth part. */
 const showProgress = (text: string, done: number, of: number): void => {
   if (isTerminal) process.stderr.write(`\r  ${text}: ${done} of ${of}${done === of ? '\n' : ''}`)
-  else if (done === of || Math.floor((done * 4) / of) !== Math.floor(((done - 1) * 4) / of)) process.stderr.write(`  ${text}: ${done} of ${of}\n`)
+  else if (done === of || Math.floor((done * 4) / of) !== Math.floor(((done - 1) * 4) / of))
+    process.stderr.write(`  ${text}: ${done} of ${of}\n`)
 }
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -51,15 +52,40 @@ async function main(args: readonly string[]): Promise<number> {
 async function runIn(folder: string, run: SampleArguments): Promise<number> {
   const databaseUrl = run.database ?? `sqlite:${join(folder, 'moorage.sqlite')}`
   say('starting the service')
-  const service = await startService({ settings: { MOORAGE_DATA_DIR: folder, MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' } })
+  const service = await startService({
+    settings: {
+      MOORAGE_DATA_DIR: folder,
+      MOORAGE_DATABASE_URL: databaseUrl,
+      MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+      MOORAGE_BILLING_ENABLED: 'true',
+    },
+  })
   try {
     const present = monthOf(Math.floor(Date.now() / 1000) as UnixSeconds)
     const months = Array.from({ length: run.months }, (_, n) => laterByMonths(present, n - run.months))
-    const vendor = sampleVendor(run.seed, run.clusters, monthStart(months[0] ?? present), monthEnd(months.at(-1) ?? present))
+    const vendor = sampleVendor(
+      run.seed,
+      run.clusters,
+      monthStart(months[0] ?? present),
+      monthEnd(months.at(-1) ?? present),
+    )
     const customers = await fill(service, run, months, vendor)
     const reports = await closeMonths(service, folder, months, customers)
-    process.stdout.write(resultText(service, folder, databaseUrl, reports, customers[0]?.customer.login ?? '', months.at(-1) ?? present, run.serves))
-    if (run.serves) await new Promise<void>((stop) => { for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop()) })
+    process.stdout.write(
+      resultText(
+        service,
+        folder,
+        databaseUrl,
+        reports,
+        customers[0]?.customer.login ?? '',
+        months.at(-1) ?? present,
+        run.serves,
+      ),
+    )
+    if (run.serves)
+      await new Promise<void>((stop) => {
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
+      })
     return 0
   } finally {
     await service.stop()
@@ -68,13 +94,21 @@ async function runIn(folder: string, run: SampleArguments): Promise<number> {
 
 type Customers = readonly { readonly ownerId: AccountId; readonly customer: SampleCustomer }[]
 
-async function fill(service: TestService, { seed }: SampleArguments, months: readonly MonthKey[], vendor: readonly SampleCustomer[]): Promise<Customers> {
+async function fill(
+  service: TestService,
+  { seed }: SampleArguments,
+  months: readonly MonthKey[],
+  vendor: readonly SampleCustomer[],
+): Promise<Customers> {
   const entropy = service.running.container.resolve(EntropyToken)
   const db = await openDatabase(service.databaseUrl)
   try {
     const customers: { readonly ownerId: AccountId; readonly customer: SampleCustomer }[] = []
     for (const customer of vendor) {
-      const made = await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: customer.login, full_name: customer.fullName } })
+      const made = await service.send('POST', '/api/v1/orgs', {
+        token: service.adminToken,
+        body: { username: customer.login, full_name: customer.fullName },
+      })
       if (made.status !== 201) throw new Error(`the organization ${customer.login} was refused: ${made.text}`)
       const ownerId = made.json.id as AccountId
       await addClusters(db, ownerId, customer, () => entropy.uuid())
@@ -91,14 +125,24 @@ async function fill(service: TestService, { seed }: SampleArguments, months: rea
 }
 
 /** Closes all months, all but the last as final, and writes the reports. Returns their paths. */
-async function closeMonths({ running }: TestService, folder: string, months: readonly MonthKey[], customers: Customers): Promise<readonly string[]> {
+async function closeMonths(
+  { running }: TestService,
+  folder: string,
+  months: readonly MonthKey[],
+  customers: Customers,
+): Promise<readonly string[]> {
   const { container } = running
-  const [close, reports, ownCall] = [container.resolve(CloseMonthToken), container.resolve(UsageReportStoreToken), makeOwnCall(container.resolve(EntropyToken))]
+  const [close, reports, ownCall] = [
+    container.resolve(CloseMonthToken),
+    container.resolve(UsageReportStoreToken),
+    makeOwnCall(container.resolve(EntropyToken)),
+  ]
   const paths: string[] = []
   const all = months.length * customers.length
   for (const month of months) {
     for (const { ownerId, customer } of customers) {
-      const closeIt = () => close(ownCall('usage-sample'), { ownerId, month, as: month === months.at(-1) ? 'provisional' : 'final' })
+      const closeIt = () =>
+        close(ownCall('usage-sample'), { ownerId, month, as: month === months.at(-1) ? 'provisional' : 'final' })
       let closed = await closeIt()
       // The job of the service closes months too.
       while (isLeft(closed) && closed.left.tag === 'UsageMonthBusy') {
@@ -117,7 +161,15 @@ async function closeMonths({ running }: TestService, folder: string, months: rea
   return paths
 }
 
-function resultText({ baseUrl, adminToken }: TestService, folder: string, databaseUrl: string, reports: readonly string[], login: string, month: MonthKey, isServing: boolean): string {
+function resultText(
+  { baseUrl, adminToken }: TestService,
+  folder: string,
+  databaseUrl: string,
+  reports: readonly string[],
+  login: string,
+  month: MonthKey,
+  isServing: boolean,
+): string {
   const views = `/api/v1/dashboard/summary/${monthText(month).replace('-', '/')}`
   const lines = [
     `${reports.length} reports in ${folder}. Look at one of each script:`,

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 import { makeRandom } from './random.ts'
 
 /** A contract of a customer. Times are seconds. */
-export interface SampleContract {
+interface SampleContract {
   readonly name: string
   readonly product: string
   readonly features: readonly string[]
@@ -43,23 +43,38 @@ const companies: readonly (readonly [login: string, fullName: string, clusters: 
   ['muenster-werke', 'Münsterländer Stadtwerke GmbH & Co. KG', ['münster', 'köln', 'düsseldorf']],
   ['han-river', '한강 소프트웨어', ['서울', '부산', '대구']],
   ['lodz-retail', 'Łódź Retail Spółka z o.o.', ['łódź', 'gdańsk', 'wrocław']],
-  ['long-name', 'The Long Established International Consortium of Container Freight and Harbour Logistics', ['harbour-of-the-old-town', 'terminal']],
+  [
+    'long-name',
+    'The Long Established International Consortium of Container Freight and Harbour Logistics',
+    ['harbour-of-the-old-town', 'terminal'],
+  ],
   ['tokyo-games', '東京ゲームズ株式会社', ['東京', '大阪', '札幌']],
 ]
 
 const stages = ['prod', 'qa', 'staging', 'dev'] as const
 
-/** Returns customers with this many clusters together. `start` and `end` are those of the time for which usage is made, in seconds. */
+/**
+ * Returns customers with this many clusters together. `start` and `end` are those of the time for which usage is made,
+ * in seconds.
+ */
 export const sampleVendor = (seed: number, clusters: number, start: number, end: number): readonly SampleCustomer[] => {
   const count = Math.max(1, Math.min(companies.length, Math.ceil(clusters / 10)))
   return companies.slice(0, count).map(([login, fullName, places], index) => {
     const random = makeRandom(`${seed}/${login}`)
-    const own = Array.from({ length: Math.floor(clusters / count) + (index < clusters % count ? 1 : 0) }, (_, n) => sampleCluster(random, places, n, start, end))
+    const own = Array.from({ length: Math.floor(clusters / count) + (index < clusters % count ? 1 : 0) }, (_, n) =>
+      sampleCluster(random, places, n, start, end),
+    )
     return { login, fullName, clusters: own, contracts: sampleContracts(random, own, start, end) }
   })
 }
 
-const sampleCluster = (random: Random, places: readonly string[], n: number, start: number, end: number): SampleCluster => {
+const sampleCluster = (
+  random: Random,
+  places: readonly string[],
+  n: number,
+  start: number,
+  end: number,
+): SampleCluster => {
   const stage = stages[n % stages.length] ?? 'dev'
   const silentFrom = random.between(start, end - 6 * daySeconds)
   return {
@@ -72,8 +87,15 @@ const sampleCluster = (random: Random, places: readonly string[], n: number, sta
 }
 
 /** Most clusters have a contract for databases; every fourth has none, and its use is free. */
-const sampleContracts = (random: Random, clusters: readonly SampleCluster[], start: number, end: number): readonly SampleContract[] => {
-  const bindings = clusters.flatMap(({ from }, cluster) => (cluster % 4 === 3 ? [] : [{ cluster, at: from + random.between(0, 3) * daySeconds }]))
+const sampleContracts = (
+  random: Random,
+  clusters: readonly SampleCluster[],
+  start: number,
+  end: number,
+): readonly SampleContract[] => {
+  const bindings = clusters.flatMap(({ from }, cluster) =>
+    cluster % 4 === 3 ? [] : [{ cluster, at: from + random.between(0, 3) * daySeconds }],
+  )
   const hasLimit = random.chance(0.5)
   const databases: SampleContract = {
     name: 'Databases, enterprise',

@@ -7,8 +7,9 @@ import type { AgentIdentity, AgentWorld } from './spoke-agent.ts'
 /**
  * Registers with the bootstrap token, and waits for the certificate. 'An agent that still has a bootstrap kubeconfig
  * re-creates the ManagedCluster' (note §5, remove-managed-cluster): when it starts, and while it waits only with
- * `registersAgain`, since a real one looks again after an hour. A request that is deleted is made again, one that is denied
- * is waited for. 'Ignores a CSR whose name does not begin with `<cluster>-`' (real controllers, 8). Returns `undefined` when the agent ends before it has a certificate.
+ * `registersAgain`, since a real one looks again after an hour. A request that is deleted is made again, one that is
+ * denied is waited for. 'Ignores a CSR whose name does not begin with `<cluster>-`' (real controllers, 8). Returns
+ * `undefined` when the agent ends before it has a certificate.
  */
 export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity | undefined> => {
   const { cluster, hub, bootstrapToken, serverUrls = [], annotations = {}, signal } = world
@@ -27,7 +28,10 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
       if (registersCluster && (await client.get(managedClusters, cluster)) === undefined) {
         await client.createIfMissing(managedClusters, {
           metadata: { name: cluster, annotations },
-          spec: serverUrls.length === 0 ? {} : { managedClusterClientConfigs: serverUrls.map((url) => ({ url, caBundle })) },
+          spec:
+            serverUrls.length === 0
+              ? {}
+              : { managedClusterClientConfigs: serverUrls.map((url) => ({ url, caBundle })) },
         })
       }
       registersCluster = world.registersAgain === true
@@ -42,7 +46,8 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
       selection: { fieldSelector: `metadata.name=${object.metadata.name}` },
       onChange: ({ status }, isGone) => {
         if (isGone) add(cluster)
-        else if (status?.certificate !== undefined && object.metadata.name.startsWith(`${cluster}-`)) resolve({ certificatePem: Buffer.from(status.certificate, 'base64').toString(), keyPem })
+        else if (status?.certificate !== undefined && object.metadata.name.startsWith(`${cluster}-`))
+          resolve({ certificatePem: Buffer.from(status.certificate, 'base64').toString(), keyPem })
       },
       signal: both,
     })
@@ -50,7 +55,9 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
   if (world.registersAgain === true) {
     watchObjects(client, managedClusters, {
       selection: { fieldSelector: `metadata.name=${cluster}` },
-      onChange: (_object, isGone) => { if (isGone) add(cluster) },
+      onChange: (_object, isGone) => {
+        if (isGone) add(cluster)
+      },
       signal: both,
     })
   }

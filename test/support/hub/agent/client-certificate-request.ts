@@ -16,11 +16,17 @@ export interface MadeRequest {
 
 /**
  * 'O must be `system:open-cluster-management:<cluster>` ... (minus optional `...:managed-clusters`) and CN
- * `system:open-cluster-management:<cluster>:<agent>`' (note §5, accept-spoke). Another subject is for tests of a forged one.
+ * `system:open-cluster-management:<cluster>:<agent>`' (note §5, accept-spoke). Another subject is for tests of a forged
+ * one.
  */
-export const makeSigningRequest = async (cluster: string, agent: string, subject: { readonly commonName?: string; readonly organizations?: readonly string[] } = {}): Promise<MadeRequest> => {
+export const makeSigningRequest = async (
+  cluster: string,
+  agent: string,
+  subject: { readonly commonName?: string; readonly organizations?: readonly string[] } = {},
+): Promise<MadeRequest> => {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const { commonName = `${groupOf(cluster)}:${agent}`, organizations = [groupOf(cluster), managedClustersGroup] } = subject
+  const { commonName = `${groupOf(cluster)}:${agent}`, organizations = [groupOf(cluster), managedClustersGroup] } =
+    subject
   const request = await Pkcs10CertificateRequestGenerator.create({
     // Both organizations are in one relative name, as the agent writes them.
     name: [{ O: [...organizations] }, { CN: [commonName] }],
@@ -33,7 +39,11 @@ export const makeSigningRequest = async (cluster: string, agent: string, subject
       apiVersion: signingRequests.apiVersion,
       kind: signingRequests.kind,
       metadata: { name: generatedName(`${cluster}-`), labels: { [clusterNameLabel]: cluster } },
-      spec: { signerName: clientSigner, request: Buffer.from(request.toString('pem')).toString('base64'), usages: ['digital signature', 'key encipherment', 'client auth'] },
+      spec: {
+        signerName: clientSigner,
+        request: Buffer.from(request.toString('pem')).toString('base64'),
+        usages: ['digital signature', 'key encipherment', 'client auth'],
+      },
     },
   }
 }

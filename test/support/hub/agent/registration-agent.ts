@@ -1,23 +1,39 @@
 import { clusterClaims, leases, managedClusters, type ClusterClaim, type ManagedCluster } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { isTrue, reportStatus } from '../api/object-changes.ts'
-import { acceptedCondition, availableCondition, defaultLeaseSeconds, joinedCondition, leaseName } from '../api/ocm-names.ts'
+import {
+  acceptedCondition,
+  availableCondition,
+  defaultLeaseSeconds,
+  joinedCondition,
+  leaseName,
+} from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { microTime } from '../controllers/accept-clusters.ts'
 import type { AgentWorld } from './spoke-agent.ts'
 
 /**
- * Reports the spoke to the hub. Resolves when the agent ends, or is to register again. An agent with a certificate does not:
- * it waits until its ManagedCluster is back.
+ * Reports the spoke to the hub. Resolves when the agent ends, or is to register again. An agent with a certificate does
+ * not: it waits until its ManagedCluster is back.
  */
 export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Promise<void> => {
   const { cluster, signal, state } = world
   const { promise, resolve } = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => resolve(), { once: true })
-  const claimed = world.claimsOfSpoke === true && world.spoke !== undefined ? watchObjects<ClusterClaim>(world.spoke, clusterClaims, { onChange: () => status.add(cluster), signal }) : undefined
-  const claims = (): Readonly<Record<string, string>> => Object.fromEntries((claimed?.all() ?? []).map(({ metadata, spec }) => [metadata.name, spec?.value ?? '']))
-  const status = world.reconciler({ name: `status of ${cluster}`, reconcile: () => reportSpoke(world, claims(), client, watched.get(cluster)) })
-  const lease = world.reconciler({ name: `lease of ${cluster}`, reconcile: () => renewLease(client, watched.get(cluster)) })
+  const claimed =
+    world.claimsOfSpoke === true && world.spoke !== undefined
+      ? watchObjects<ClusterClaim>(world.spoke, clusterClaims, { onChange: () => status.add(cluster), signal })
+      : undefined
+  const claims = (): Readonly<Record<string, string>> =>
+    Object.fromEntries((claimed?.all() ?? []).map(({ metadata, spec }) => [metadata.name, spec?.value ?? '']))
+  const status = world.reconciler({
+    name: `status of ${cluster}`,
+    reconcile: () => reportSpoke(world, claims(), client, watched.get(cluster)),
+  })
+  const lease = world.reconciler({
+    name: `lease of ${cluster}`,
+    reconcile: () => renewLease(client, watched.get(cluster)),
+  })
   const watched = watchObjects<ManagedCluster>(client, managedClusters, {
     selection: { fieldSelector: `metadata.name=${cluster}` },
     onChange: (object, isGone) => {
@@ -38,16 +54,39 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
   return promise
 }
 
-/** 'Claims in `status.clusterClaims`: ... each claim value max 1024 chars' (note §3), the reserved one first; conditions Joined and Available are the agent's. */
-const reportSpoke = async ({ claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld, ofSpoke: Readonly<Record<string, string>>, client: KubeClient, cluster: ManagedCluster | undefined): Promise<void> => {
+/**
+ * 'Claims in `status.clusterClaims`: ... each claim value max 1024 chars' (note §3), the reserved one first; conditions
+ * Joined and Available are the agent's.
+ */
+const reportSpoke = async (
+  { claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld,
+  ofSpoke: Readonly<Record<string, string>>,
+  client: KubeClient,
+  cluster: ManagedCluster | undefined,
+): Promise<void> => {
   if (cluster === undefined || !isTrue(cluster, acceptedCondition)) return
-  const custom = Object.entries({ ...claims, ...ofSpoke, ...state.claims() }).sort(([one], [other]) => (one < other ? -1 : 1))
+  const custom = Object.entries({ ...claims, ...ofSpoke, ...state.claims() }).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
   const isReserved = ([name]: readonly [string, string]): boolean => name === 'id.k8s.io'
-  const all = [...custom.filter(isReserved), ...custom.filter((each) => !isReserved(each))].filter(([, value]) => value.length <= 1024)
-  await reportStatus(client, managedClusters, cluster, [
-    { type: joinedCondition, status: 'True', reason: 'ManagedClusterJoined', message: 'Managed cluster joined' },
-    { type: availableCondition, status: 'True', reason: 'ManagedClusterAvailable', message: 'Managed cluster is available' },
-  ], { version: { kubernetes: kubernetesVersion }, clusterClaims: all.map(([name, value]) => ({ name, value })) })
+  const all = [...custom.filter(isReserved), ...custom.filter((each) => !isReserved(each))].filter(
+    ([, value]) => value.length <= 1024,
+  )
+  await reportStatus(
+    client,
+    managedClusters,
+    cluster,
+    [
+      { type: joinedCondition, status: 'True', reason: 'ManagedClusterJoined', message: 'Managed cluster joined' },
+      {
+        type: availableCondition,
+        status: 'True',
+        reason: 'ManagedClusterAvailable',
+        message: 'Managed cluster is available',
+      },
+    ],
+    { version: { kubernetes: kubernetesVersion }, clusterClaims: all.map(([name, value]) => ({ name, value })) },
+  )
 }
 
 /** 'Lease `managed-cluster-lease` in the cluster ns' (note §3): renewed once in `leaseDurationSeconds`. */

@@ -17,7 +17,10 @@ export interface SpokeAgentOptions {
   readonly agentId?: string
   /** The API server of the spoke, as its admin; without it no AppliedManifestWork is written. */
   readonly spoke?: KubeClient
-  /** Creates the objects of ManifestWorks on the spoke, for one agent with a spoke to itself; otherwise they are only reported as applied. */
+  /**
+   * Creates the objects of ManifestWorks on the spoke, for one agent with a spoke to itself; otherwise they are only
+   * reported as applied.
+   */
   readonly appliesManifests?: boolean
   /** What the ManagedCluster gets as its URLs. */
   readonly serverUrls?: readonly string[]
@@ -26,14 +29,17 @@ export interface SpokeAgentOptions {
   readonly annotations?: Readonly<Record<string, string>>
   /** Claims beside `features.ace.info`, which follows from the works: `id.k8s.io` and `cluster.ace.info`. */
   readonly claims?: Readonly<Record<string, string>>
-  /** Reports the ClusterClaims of the spoke, for one agent with a spoke to itself. The agent of a real spoke does, and makes none itself. */
+  /**
+   * Reports the ClusterClaims of the spoke, for one agent with a spoke to itself. The agent of a real spoke does, and
+   * makes none itself.
+   */
   readonly claimsOfSpoke?: boolean
   readonly features?: FeatureOptions
   /** A certificate that it has from an earlier life: then it does not register. */
   readonly identity?: AgentIdentity
   /**
-   * Registers again when its ManagedCluster is gone, as an agent does that has lost the kubeconfig of the hub and still has
-   * the one for the bootstrap. Otherwise it waits with its certificate until the cluster is back.
+   * Registers again when its ManagedCluster is gone, as an agent does that has lost the kubeconfig of the hub and still
+   * has the one for the bootstrap. Otherwise it waits with its certificate until the cluster is back.
    */
   readonly registersAgain?: boolean
   /** Called with the certificate of the agent when it has one. */
@@ -65,8 +71,9 @@ export interface SpokeAgent {
 }
 
 /**
- * The registration agent and the work agent of one spoke. It creates its ManagedCluster and its signing request with the
- * bootstrap token, and does the rest with the certificate that the hub gave it, so that the hub's RBAC decides what it may do.
+ * The registration agent and the work agent of one spoke. It creates its ManagedCluster and its signing request with
+ * the bootstrap token, and does the rest with the certificate that the hub gave it, so that the hub's RBAC decides what
+ * it may do.
  */
 export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
   const ending = new AbortController()
@@ -85,7 +92,11 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
         signal,
         state,
         reconciler: (wanted) => {
-          const made = makeReconciler({ ...wanted, concurrency: 4, ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }) })
+          const made = makeReconciler({
+            ...wanted,
+            concurrency: 4,
+            ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }),
+          })
           mine.push(made)
           reconcilers.push(made)
           return made
@@ -119,4 +130,5 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
   }
 }
 
-const randomLetters = (count: number): string => Array.from({ length: count }, () => 'bcdfghjklmnpqrstvwxz2456789'[randomInt(27)]).join('')
+const randomLetters = (count: number): string =>
+  Array.from({ length: count }, () => 'bcdfghjklmnpqrstvwxz2456789'[randomInt(27)]).join('')

@@ -21,15 +21,17 @@ export interface Features {
 }
 
 /**
- * 'The claim is written on the spoke by ui-server, enabledFeatures[name]=chart version, external and disabled lists sorted'
- * (note §14). Without features there is no claim.
+ * 'The claim is written on the spoke by ui-server, enabledFeatures[name]=chart version, external and disabled lists
+ * sorted' (note §14). Without features there is no claim.
  */
 export const makeFeatures = (initial: FeatureOptions = {}): Features => {
   const works = new Map<string, readonly Manifest[]>()
   const unready = new Set<string>()
   const listeners: (() => void)[] = []
   let options = initial
-  const changed = (): void => { for (const each of listeners) each() }
+  const changed = (): void => {
+    for (const each of listeners) each()
+  }
   return {
     setReady: (feature, isReady) => {
       if (isReady) unready.delete(feature)
@@ -53,16 +55,26 @@ export const makeFeatures = (initial: FeatureOptions = {}): Features => {
       const [external, disabled] = [options.externallyManaged ?? [], options.disabled ?? []]
       if (Object.keys(enabled).length + external.length + disabled.length === 0) return {}
       const sorted = Object.fromEntries(Object.entries(enabled).sort(([one], [other]) => (one < other ? -1 : 1)))
-      return { 'features.ace.info': stringify({ enabledFeatures: sorted, externallyManagedFeatures: [...external].sort(), disabledFeatures: [...disabled].sort() }) }
+      return {
+        'features.ace.info': stringify({
+          enabledFeatures: sorted,
+          externallyManagedFeatures: [...external].sort(),
+          disabledFeatures: [...disabled].sort(),
+        }),
+      }
     },
     onChange: (listener) => void listeners.push(listener),
   }
 }
 
-/** 'Enabled = HelmRelease with labels `app.kubernetes.io/component=<feature>` + `app.kubernetes.io/part-of=<fs>` exists' (note §14). */
+/**
+ * 'Enabled = HelmRelease with labels `app.kubernetes.io/component=<feature>` + `app.kubernetes.io/part-of=<fs>` exists'
+ * (note §14).
+ */
 const featureOf = ({ kind, metadata, spec }: Manifest): readonly (readonly [feature: string, version: string])[] => {
   const feature = metadata.labels?.['app.kubernetes.io/component']
-  if (kind !== 'HelmRelease' || feature === undefined || metadata.labels?.['app.kubernetes.io/part-of'] === undefined) return []
+  if (kind !== 'HelmRelease' || feature === undefined || metadata.labels?.['app.kubernetes.io/part-of'] === undefined)
+    return []
   const chart = spec?.['chart'] as { readonly spec?: { readonly version?: string } } | undefined
   return [[feature, chart?.spec?.version ?? '']]
 }

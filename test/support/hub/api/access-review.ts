@@ -17,7 +17,21 @@ export interface ResourceAttributes {
 }
 
 /** Asks the API server whether a user has a right: a SubjectAccessReview. */
-export const mayAct = async (client: KubeClient, { username, uid, groups, extra }: RequestUser, resourceAttributes: ResourceAttributes): Promise<boolean> => {
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: username, uid, groups, extra, resourceAttributes } }
-  return (await client.call<{ readonly status: { readonly allowed: boolean } }>('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)).status.allowed
+export const mayAct = async (
+  client: KubeClient,
+  { username, uid, groups, extra }: RequestUser,
+  resourceAttributes: ResourceAttributes,
+): Promise<boolean> => {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: { user: username, uid, groups, extra, resourceAttributes },
+  }
+  return (
+    await client.call<{ readonly status: { readonly allowed: boolean } }>(
+      'POST',
+      '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      review,
+    )
+  ).status.allowed
 }

@@ -1,5 +1,5 @@
 /** What all objects of a Kubernetes API have. */
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly generateName?: string
@@ -11,7 +11,12 @@ export interface ObjectMeta {
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
-  readonly ownerReferences?: readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
+  readonly ownerReferences?: readonly {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+  }[]
 }
 
 export interface KubeObject {
@@ -39,8 +44,16 @@ export interface Condition {
   readonly observedGeneration?: number
 }
 
-const inCluster = <Object extends KubeObject = KubeObject>(apiVersion: string, kind: string, plural = `${kind.toLowerCase()}s`): Kind<Object> => ({ apiVersion, kind, plural, isNamespaced: false })
-const inNamespace = <Object extends KubeObject = KubeObject>(apiVersion: string, kind: string, plural = `${kind.toLowerCase()}s`): Kind<Object> => ({ apiVersion, kind, plural, isNamespaced: true })
+const inCluster = <Object extends KubeObject = KubeObject>(
+  apiVersion: string,
+  kind: string,
+  plural = `${kind.toLowerCase()}s`,
+): Kind<Object> => ({ apiVersion, kind, plural, isNamespaced: false })
+const inNamespace = <Object extends KubeObject = KubeObject>(
+  apiVersion: string,
+  kind: string,
+  plural = `${kind.toLowerCase()}s`,
+): Kind<Object> => ({ apiVersion, kind, plural, isNamespaced: true })
 
 export interface ManagedCluster extends KubeObject {
   readonly spec?: {
@@ -58,20 +71,32 @@ export interface ManagedCluster extends KubeObject {
 export const managedClusters = inCluster<ManagedCluster>('cluster.open-cluster-management.io/v1', 'ManagedCluster')
 
 export interface ManagedClusterSet extends KubeObject {
-  readonly spec?: { readonly clusterSelector?: { readonly selectorType?: string; readonly labelSelector?: LabelSelector } }
+  readonly spec?: {
+    readonly clusterSelector?: { readonly selectorType?: string; readonly labelSelector?: LabelSelector }
+  }
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[]
+  readonly matchExpressions?: readonly {
+    readonly key: string
+    readonly operator: string
+    readonly values?: readonly string[]
+  }[]
 }
-export const managedClusterSets = inCluster<ManagedClusterSet>('cluster.open-cluster-management.io/v1beta2', 'ManagedClusterSet')
+export const managedClusterSets = inCluster<ManagedClusterSet>(
+  'cluster.open-cluster-management.io/v1beta2',
+  'ManagedClusterSet',
+)
 
 export interface ManagedClusterSetBinding extends KubeObject {
   readonly spec: { readonly clusterSet: string }
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
-export const managedClusterSetBindings = inNamespace<ManagedClusterSetBinding>('cluster.open-cluster-management.io/v1beta2', 'ManagedClusterSetBinding')
+export const managedClusterSetBindings = inNamespace<ManagedClusterSetBinding>(
+  'cluster.open-cluster-management.io/v1beta2',
+  'ManagedClusterSetBinding',
+)
 
 export const managedClusterAddOns = inNamespace('addon.open-cluster-management.io/v1alpha1', 'ManagedClusterAddOn')
 
@@ -82,8 +107,15 @@ export interface ManifestWork extends KubeObject {
   readonly spec: {
     readonly workload?: { readonly manifests?: readonly Manifest[] }
     readonly manifestConfigs?: readonly {
-      readonly resourceIdentifier: { readonly group?: string; readonly resource: string; readonly name: string; readonly namespace?: string }
-      readonly feedbackRules?: readonly { readonly jsonPaths?: readonly { readonly name: string; readonly path: string }[] }[]
+      readonly resourceIdentifier: {
+        readonly group?: string
+        readonly resource: string
+        readonly name: string
+        readonly namespace?: string
+      }
+      readonly feedbackRules?: readonly {
+        readonly jsonPaths?: readonly { readonly name: string; readonly path: string }[]
+      }[]
     }[]
   }
   readonly status?: { readonly conditions?: readonly Condition[]; readonly resourceStatus?: unknown }
@@ -93,10 +125,18 @@ export const manifestWorks = inNamespace<ManifestWork>('work.open-cluster-manage
 export interface AppliedManifestWork extends KubeObject {
   readonly spec: { readonly hubHash: string; readonly agentID: string; readonly manifestWorkName: string }
 }
-export const appliedManifestWorks = inCluster<AppliedManifestWork>('work.open-cluster-management.io/v1', 'AppliedManifestWork')
+export const appliedManifestWorks = inCluster<AppliedManifestWork>(
+  'work.open-cluster-management.io/v1',
+  'AppliedManifestWork',
+)
 
 export interface Klusterlet extends KubeObject {
-  readonly spec?: { readonly clusterName?: string; readonly namespace?: string; readonly externalServerURLs?: readonly { readonly url: string }[]; readonly registrationConfiguration?: { readonly clusterAnnotations?: Readonly<Record<string, string>> } }
+  readonly spec?: {
+    readonly clusterName?: string
+    readonly namespace?: string
+    readonly externalServerURLs?: readonly { readonly url: string }[]
+    readonly registrationConfiguration?: { readonly clusterAnnotations?: Readonly<Record<string, string>> }
+  }
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 export const klusterlets = inCluster<Klusterlet>('operator.open-cluster-management.io/v1', 'Klusterlet')
@@ -104,25 +144,41 @@ export const klusterlets = inCluster<Klusterlet>('operator.open-cluster-manageme
 /** A feature of a profile: a chart of a feature set, with values. */
 export interface ProfileFeature {
   readonly featureSet?: string
-  readonly chart?: { readonly name: string; readonly namespace?: string; readonly createNamespace?: boolean; readonly version?: string; readonly sourceRef: Readonly<Record<string, string>> }
+  readonly chart?: {
+    readonly name: string
+    readonly namespace?: string
+    readonly createNamespace?: boolean
+    readonly version?: string
+    readonly sourceRef: Readonly<Record<string, string>>
+  }
   readonly values?: unknown
   readonly valuesFrom?: readonly unknown[]
 }
 export interface ManagedClusterSetProfile extends KubeObject {
   readonly spec?: { readonly features?: Readonly<Record<string, ProfileFeature>> }
 }
-export const setProfiles = inCluster<ManagedClusterSetProfile>('profile.k8s.appscode.com/v1alpha1', 'ManagedClusterSetProfile')
+export const setProfiles = inCluster<ManagedClusterSetProfile>(
+  'profile.k8s.appscode.com/v1alpha1',
+  'ManagedClusterSetProfile',
+)
 
 export interface ManagedClusterProfileBinding extends KubeObject {
   readonly spec: {
     readonly profileRef: { readonly name: string }
-    readonly clusterMetadata: { readonly uid: string; readonly name: string; readonly clusterManagers: readonly string[] }
+    readonly clusterMetadata: {
+      readonly uid: string
+      readonly name: string
+      readonly clusterManagers: readonly string[]
+    }
     readonly opscenterFeaturesVersion?: string
     readonly features?: Readonly<Record<string, ProfileFeature>>
   }
   readonly status?: { readonly phase?: string; readonly observedOpscenterFeaturesVersion?: string }
 }
-export const profileBindings = inNamespace<ManagedClusterProfileBinding>('profile.k8s.appscode.com/v1alpha1', 'ManagedClusterProfileBinding')
+export const profileBindings = inNamespace<ManagedClusterProfileBinding>(
+  'profile.k8s.appscode.com/v1alpha1',
+  'ManagedClusterProfileBinding',
+)
 
 export interface Account extends KubeObject {
   readonly spec?: { readonly username?: string; readonly uid?: string }
@@ -146,7 +202,10 @@ export interface CertificateSigningRequest extends KubeObject {
   }
   readonly status?: { readonly conditions?: readonly { readonly type: string }[]; readonly certificate?: string }
 }
-export const signingRequests = inCluster<CertificateSigningRequest>('certificates.k8s.io/v1', 'CertificateSigningRequest')
+export const signingRequests = inCluster<CertificateSigningRequest>(
+  'certificates.k8s.io/v1',
+  'CertificateSigningRequest',
+)
 
 export interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] }
@@ -168,7 +227,12 @@ export const serviceAccounts = inNamespace('v1', 'ServiceAccount')
 
 interface RoleRef {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string }
-  readonly subjects: readonly { readonly kind: string; readonly name: string; readonly apiGroup?: string; readonly namespace?: string }[]
+  readonly subjects: readonly {
+    readonly kind: string
+    readonly name: string
+    readonly apiGroup?: string
+    readonly namespace?: string
+  }[]
 }
 export interface Rule {
   readonly apiGroups?: readonly string[]

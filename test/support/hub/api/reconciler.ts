@@ -18,7 +18,12 @@ export interface ReconcilerOptions {
 
 const [firstPause, longestPause] = [50, 2_000]
 
-export const makeReconciler = ({ name, reconcile, concurrency = 8, onProblem = () => undefined }: ReconcilerOptions): Reconciler => {
+export const makeReconciler = ({
+  name,
+  reconcile,
+  concurrency = 8,
+  onProblem = () => undefined,
+}: ReconcilerOptions): Reconciler => {
   const waiting = new Set<string>()
   const running = new Map<string, Promise<void>>()
   const timers = new Map<string, NodeJS.Timeout>()
@@ -35,7 +40,10 @@ export const makeReconciler = ({ name, reconcile, concurrency = 8, onProblem = (
   const addAfter = (key: string, milliseconds: number): void => {
     if (isStopped || waiting.has(key)) return
     clearTimeout(timers.get(key))
-    timers.set(key, setTimeout(() => add(key), milliseconds))
+    timers.set(
+      key,
+      setTimeout(() => add(key), milliseconds),
+    )
   }
   const startMore = (): void => {
     for (const key of waiting) {
@@ -54,7 +62,8 @@ export const makeReconciler = ({ name, reconcile, concurrency = 8, onProblem = (
       const failed = (failures.get(key) ?? 0) + 1
       failures.set(key, failed)
       // A conflict is the daily business of controllers: the object is read again.
-      if (!isStopped && !(cause instanceof KubeRefusal && cause.status === 409)) onProblem(`${name} ${key}: ${cause instanceof Error ? cause.message : String(cause)}`)
+      if (!isStopped && !(cause instanceof KubeRefusal && cause.status === 409))
+        onProblem(`${name} ${key}: ${cause instanceof Error ? cause.message : String(cause)}`)
       addAfter(key, Math.min(firstPause * 2 ** (failed - 1), longestPause))
     } finally {
       running.delete(key)

@@ -22,13 +22,23 @@ export interface WatchOptions<A extends KubeObject> {
 
 const [firstPause, longestPause] = [200, 2_000]
 
-export const keyOf = ({ metadata: { name, namespace } }: KubeObject): string => (namespace === undefined ? name : `${namespace}/${name}`)
+export const keyOf = ({ metadata: { name, namespace } }: KubeObject): string =>
+  namespace === undefined ? name : `${namespace}/${name}`
 
-/** Lists and watches until the signal; lists again when the watch ends or is refused, as a client without the right is at first. */
-export const watchObjects = <A extends KubeObject>(client: KubeClient, kind: Kind<A>, { selection = {}, keeps = () => true, onChange = () => undefined, signal }: WatchOptions<A>): WatchedObjects<A> => {
+/**
+ * Lists and watches until the signal; lists again when the watch ends or is refused, as a client without the right is
+ * at first.
+ */
+export const watchObjects = <A extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<A>,
+  { selection = {}, keeps = () => true, onChange = () => undefined, signal }: WatchOptions<A>,
+): WatchedObjects<A> => {
   const objects = new Map<string, A>()
   let announce = (): void => undefined
-  const ready = new Promise<void>((go) => { announce = go })
+  const ready = new Promise<void>((go) => {
+    announce = go
+  })
   signal.addEventListener('abort', () => announce(), { once: true })
 
   const put = (object: A, isGone: boolean): void => {
@@ -41,7 +51,8 @@ export const watchObjects = <A extends KubeObject>(client: KubeClient, kind: Kin
     const { items, resourceVersion } = await client.list(kind, selection)
     const found = new Set(items.map(keyOf))
     for (const [key, object] of [...objects]) if (!found.has(key)) put(object, true)
-    for (const item of items) if (objects.get(keyOf(item))?.metadata.resourceVersion !== item.metadata.resourceVersion) put(item, false)
+    for (const item of items)
+      if (objects.get(keyOf(item))?.metadata.resourceVersion !== item.metadata.resourceVersion) put(item, false)
     announce()
     return resourceVersion
   }

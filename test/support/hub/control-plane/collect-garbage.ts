@@ -1,25 +1,51 @@
-import { accounts, clusterRoleBindings, clusterRoles, managedClusterAddOns, manifestWorks, profileBindings, secrets, serviceAccounts, setProfiles, type Kind, type KubeObject } from '../api/kinds.ts'
+import {
+  accounts,
+  clusterRoleBindings,
+  clusterRoles,
+  managedClusterAddOns,
+  manifestWorks,
+  profileBindings,
+  secrets,
+  serviceAccounts,
+  setProfiles,
+  type Kind,
+  type KubeObject,
+} from '../api/kinds.ts'
 import { removeFinalizer } from '../api/object-changes.ts'
 import { watchObjects, type WatchedObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
 
 /** The kinds of this hub that own others, and what they own. */
 const owners: readonly Kind<KubeObject>[] = [setProfiles, profileBindings, managedClusterAddOns, accounts]
-const owned: readonly Kind<KubeObject>[] = [profileBindings, manifestWorks, serviceAccounts, secrets, clusterRoles, clusterRoleBindings]
+const owned: readonly Kind<KubeObject>[] = [
+  profileBindings,
+  manifestWorks,
+  serviceAccounts,
+  secrets,
+  clusterRoles,
+  clusterRoleBindings,
+]
 const foreground = 'foregroundDeletion'
 
 /**
- * 'GC: ownerRef children survive; Foreground delete leaves `foregroundDeletion` finalizer forever' (note §12): children go
- * with their owner, in this hub for the kinds that its controllers make.
+ * 'GC: ownerRef children survive; Foreground delete leaves `foregroundDeletion` finalizer forever' (note §12): children
+ * go with their owner, in this hub for the kinds that its controllers make.
  */
 export const runGarbageCollector = (world: HubWorld): void => {
   const { client, signal } = world
   const children: (readonly [Kind<KubeObject>, WatchedObjects<KubeObject>])[] = []
-  const childrenOf = (uid: string) => children.flatMap(([kind, watched]) =>
-    watched.all().filter(({ metadata }) => metadata.ownerReferences?.some((each) => each.uid === uid)).map((child) => ({ kind, child })))
+  const childrenOf = (uid: string) =>
+    children.flatMap(([kind, watched]) =>
+      watched
+        .all()
+        .filter(({ metadata }) => metadata.ownerReferences?.some((each) => each.uid === uid))
+        .map((child) => ({ kind, child })),
+    )
   const gone = world.reconciler({
     name: 'garbage',
-    reconcile: async (uid) => { for (const { kind, child } of childrenOf(uid)) await client.remove(kind, child) },
+    reconcile: async (uid) => {
+      for (const { kind, child } of childrenOf(uid)) await client.remove(kind, child)
+    },
   })
   const waiting = new Map<string, readonly [Kind<KubeObject>, KubeObject]>()
   const finishing = world.reconciler({
@@ -37,7 +63,10 @@ export const runGarbageCollector = (world: HubWorld): void => {
     },
   })
   for (const kind of owned) {
-    children.push([kind, watchObjects(client, kind, { keeps: ({ metadata }) => (metadata.ownerReferences ?? []).length > 0, signal })])
+    children.push([
+      kind,
+      watchObjects(client, kind, { keeps: ({ metadata }) => (metadata.ownerReferences ?? []).length > 0, signal }),
+    ])
   }
   for (const kind of owners) {
     watchObjects(client, kind, {

@@ -6,7 +6,10 @@ const type = 'kubernetes.io/service-account-token'
 const account = 'kubernetes.io/service-account.name'
 const lifetimeSeconds = 31_536_000
 
-/** 'No `default` SA, token Secret `data` stays null ...: harness fills Secret data for "controller did it" cases' (note §12). */
+/**
+ * 'No `default` SA, token Secret `data` stays null ...: harness fills Secret data for "controller did it" cases' (note
+ * §12).
+ */
 export const runTokenSecretFiller = (world: HubWorld, fills: (namespace: string) => boolean): void => {
   const { client, signal } = world
   const { add } = world.reconciler({
@@ -16,9 +19,15 @@ export const runTokenSecretFiller = (world: HubWorld, fills: (namespace: string)
       const { namespace = '', annotations } = secret?.metadata ?? {}
       const name = annotations?.[account]
       if (secret === undefined || name === undefined || secret.data?.['token'] !== undefined) return
-      const { status } = await client.call<{ readonly status: { readonly token: string } }>('POST', `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
-        apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: lifetimeSeconds },
-      })
+      const { status } = await client.call<{ readonly status: { readonly token: string } }>(
+        'POST',
+        `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+        {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenRequest',
+          spec: { expirationSeconds: lifetimeSeconds },
+        },
+      )
       const data = { token: base64(status.token), 'ca.crt': base64(client.server.caPem), namespace: base64(namespace) }
       await client.patch(secrets, secret, { metadata: { resourceVersion: secret.metadata.resourceVersion }, data })
     },
@@ -26,7 +35,9 @@ export const runTokenSecretFiller = (world: HubWorld, fills: (namespace: string)
   const watched = watchObjects<Secret>(client, secrets, {
     selection: { fieldSelector: `type=${type}` },
     keeps: ({ metadata }) => fills(metadata.namespace ?? ''),
-    onChange: ({ metadata }, isGone) => { if (!isGone) add(`${metadata.namespace ?? ''}/${metadata.name}`) },
+    onChange: ({ metadata }, isGone) => {
+      if (!isGone) add(`${metadata.namespace ?? ''}/${metadata.name}`)
+    },
     signal,
   })
 }

@@ -1,7 +1,17 @@
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, Pkcs10CertificateRequest, X509Certificate, X509CertificateGenerator } from '@peculiar/x509'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  Pkcs10CertificateRequest,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
 import type { CertificateFiles } from '../../components/client-certificate.ts'
 import { signingRequests, type CertificateSigningRequest } from '../api/kinds.ts'
 import { clientSigner, clusterNameLabel } from '../api/ocm-names.ts'
@@ -12,8 +22,8 @@ const yearSeconds = 31_536_000
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /**
- * 'kube-controller-manager signs the CSR' (note §5, accept-spoke); a bare server leaves it 'Approved but no certificate'
- * (note §12). Only requests that name one of our clusters are signed.
+ * 'kube-controller-manager signs the CSR' (note §5, accept-spoke); a bare server leaves it 'Approved but no
+ * certificate' (note §12). Only requests that name one of our clusters are signed.
  */
 export const runRequestSigner = (world: HubWorld, authority: CertificateFiles): void => {
   const { client, owns, signal } = world
@@ -23,20 +33,32 @@ export const runRequestSigner = (world: HubWorld, authority: CertificateFiles): 
       const request = await client.get(signingRequests, name)
       if (request === undefined || !isSignable(request)) return
       const certificate = Buffer.from(await sign(request, authority)).toString('base64')
-      await client.patch(signingRequests, request, { metadata: { resourceVersion: request.metadata.resourceVersion }, status: { certificate } }, { subresource: 'status' })
+      await client.patch(
+        signingRequests,
+        request,
+        { metadata: { resourceVersion: request.metadata.resourceVersion }, status: { certificate } },
+        { subresource: 'status' },
+      )
     },
   })
   watchObjects<CertificateSigningRequest>(client, signingRequests, {
     selection: { labelSelector: clusterNameLabel },
     keeps: ({ metadata }) => owns(metadata.labels?.[clusterNameLabel] ?? ''),
-    onChange: (request, isGone) => { if (!isGone && isSignable(request)) add(request.metadata.name) },
+    onChange: (request, isGone) => {
+      if (!isGone && isSignable(request)) add(request.metadata.name)
+    },
     signal,
   })
 }
 
 const isSignable = ({ spec, status }: CertificateSigningRequest): boolean => {
   const types = (status?.conditions ?? []).map(({ type }) => type)
-  return spec.signerName === clientSigner && types.includes('Approved') && !types.includes('Denied') && status?.certificate === undefined
+  return (
+    spec.signerName === clientSigner &&
+    types.includes('Approved') &&
+    !types.includes('Denied') &&
+    status?.certificate === undefined
+  )
 }
 
 const sign = async ({ spec }: CertificateSigningRequest, authority: CertificateFiles): Promise<string> => {

@@ -1,8 +1,20 @@
 import { leases, managedClusters, manifestWorks, namespaces, type ManagedCluster } from '../api/kinds.ts'
 import { KubeRefusal, type KubeClient } from '../api/kube-client.ts'
 import { addFinalizers, isTrue, reportStatus } from '../api/object-changes.ts'
-import { acceptedCondition, apiCleanupFinalizer, clusterNameLabel, leaseName, resourceCleanupFinalizer } from '../api/ocm-names.ts'
-import { applyClusterRole, grantAgentRights, releaseWorkBinding, revokeClusterRole, revokeNamespaceRights } from './cluster-rbac.ts'
+import {
+  acceptedCondition,
+  apiCleanupFinalizer,
+  clusterNameLabel,
+  leaseName,
+  resourceCleanupFinalizer,
+} from '../api/ocm-names.ts'
+import {
+  applyClusterRole,
+  grantAgentRights,
+  releaseWorkBinding,
+  revokeClusterRole,
+  revokeNamespaceRights,
+} from './cluster-rbac.ts'
 import type { HubWorld } from './hub-world.ts'
 import { deleteContents } from './delete-contents.ts'
 
@@ -11,7 +23,10 @@ const againMilliseconds = 100
 /** Acceptance, denial and deletion of managed clusters. */
 export const runClusterController = (world: HubWorld): void => {
   const { client, clusters } = world
-  /** The UIDs of clusters whose agents have their rights: nothing is to be done for them until they are denied or deleted. */
+  /**
+   * The UIDs of clusters whose agents have their rights: nothing is to be done for them until they are denied or
+   * deleted.
+   */
   const granted = new Set<string>()
   const { add } = world.reconciler({
     name: 'managed cluster',
@@ -33,9 +48,9 @@ export const runClusterController = (world: HubWorld): void => {
 }
 
 /**
- * 'What a hub then does: namespace `<cluster>` labelled cluster-name, ClusterRole/Binding, RoleBindings `...:registration` and
- * `...:work`, finalizer, condition HubAccepted' (note §5, accept-spoke). The hub makes the lease that the agent renews.
- * Returns true when all of it is done.
+ * 'What a hub then does: namespace `<cluster>` labelled cluster-name, ClusterRole/Binding, RoleBindings
+ * `...:registration` and `...:work`, finalizer, condition HubAccepted' (note §5, accept-spoke). The hub makes the lease
+ * that the agent renews. Returns true when all of it is done.
  */
 const acceptCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<boolean> => {
   const { name } = cluster.metadata
@@ -43,25 +58,42 @@ const acceptCluster = async (client: KubeClient, cluster: ManagedCluster): Promi
   const kept = await addFinalizers(client, managedClusters, cluster, resourceCleanupFinalizer, apiCleanupFinalizer)
   if (kept === undefined) return false
   try {
-    if (!(await client.createIfMissing(namespaces, { metadata: { name, labels } }))) await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
+    if (!(await client.createIfMissing(namespaces, { metadata: { name, labels } })))
+      await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
     await grantAgentRights(client, name)
   } catch (cause) {
     // A name with a dot is no name of a namespace.
     if (!(cause instanceof KubeRefusal && (cause.status === 422 || cause.status === 403))) throw cause
-    await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'Error', message: cause.message }])
+    await reportStatus(client, managedClusters, kept, [
+      { type: acceptedCondition, status: 'False', reason: 'Error', message: cause.message },
+    ])
     return false
   }
-  await client.createIfMissing(leases, { metadata: { name: leaseName, namespace: name, labels }, spec: { holderIdentity: leaseName, renewTime: microTime() } })
-  await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'True', reason: 'HubClusterAdminAccepted', message: 'Accepted by hub cluster admin' }])
+  await client.createIfMissing(leases, {
+    metadata: { name: leaseName, namespace: name, labels },
+    spec: { holderIdentity: leaseName, renewTime: microTime() },
+  })
+  await reportStatus(client, managedClusters, kept, [
+    {
+      type: acceptedCondition,
+      status: 'True',
+      reason: 'HubClusterAdminAccepted',
+      message: 'Accepted by hub cluster admin',
+    },
+  ])
   return true
 }
 
 /** The form of times in a lease. */
 export const microTime = (): string => new Date().toISOString().replace('Z', '000Z')
 
-/** A cluster that was accepted before loses its rights; one that was never accepted gets no condition (`accept-spoke` reads the spec, note §5). */
+/**
+ * A cluster that was accepted before loses its rights; one that was never accepted gets no condition (`accept-spoke`
+ * reads the spec, note §5).
+ */
 const denyCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<number | undefined> => {
-  // 'Finalizers `...api-resource-cleanup` and `.../resource-cleanup` on ManagedCluster' (note §3, Keys); the second on every one.
+  // 'Finalizers `...api-resource-cleanup` and `.../resource-cleanup` on ManagedCluster' (note §3, Keys); the second on
+  // every one.
   const kept = await addFinalizers(client, managedClusters, cluster, resourceCleanupFinalizer)
   if (kept === undefined || !isTrue(cluster, acceptedCondition)) return
   const { name } = cluster.metadata
@@ -69,13 +101,21 @@ const denyCluster = async (client: KubeClient, cluster: ManagedCluster): Promise
   await revokeNamespaceRights(client, name)
   if (await hasWorks(client, name)) return againMilliseconds
   await releaseWorkBinding(client, name)
-  await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'HubClusterAdminDenied', message: 'Denied by hub cluster admin' }])
+  await reportStatus(client, managedClusters, kept, [
+    {
+      type: acceptedCondition,
+      status: 'False',
+      reason: 'HubClusterAdminDenied',
+      message: 'Denied by hub cluster admin',
+    },
+  ])
   return
 }
 
 /**
- * 'DELETE managedcluster ...; hub controllers gc the RBAC, finalizers' (note §5, remove-managed-cluster). The rights go at
- * once, except that for works; the contents of the namespace go in their order. The namespace itself and the lease stay.
+ * 'DELETE managedcluster ...; hub controllers gc the RBAC, finalizers' (note §5, remove-managed-cluster). The rights go
+ * at once, except that for works; the contents of the namespace go in their order. The namespace itself and the lease
+ * stay.
  */
 const finishDeletion = async (client: KubeClient, cluster: ManagedCluster): Promise<number | undefined> => {
   const { name } = cluster.metadata
@@ -85,7 +125,8 @@ const finishDeletion = async (client: KubeClient, cluster: ManagedCluster): Prom
   if (latest === undefined) return
   const { finalizers = [], resourceVersion } = latest.metadata
   const left = finalizers.filter((each) => !done.includes(each))
-  if (left.length < finalizers.length) await client.patch(managedClusters, latest, { metadata: { resourceVersion, finalizers: left } })
+  if (left.length < finalizers.length)
+    await client.patch(managedClusters, latest, { metadata: { resourceVersion, finalizers: left } })
   return isEmpty && again === undefined ? undefined : againMilliseconds
 }
 
@@ -98,4 +139,5 @@ const removeRights = async (client: KubeClient, name: string): Promise<number | 
   return
 }
 
-const hasWorks = async (client: KubeClient, cluster: string): Promise<boolean> => (await client.list(manifestWorks, { namespace: cluster })).items.length > 0
+const hasWorks = async (client: KubeClient, cluster: string): Promise<boolean> =>
+  (await client.list(manifestWorks, { namespace: cluster })).items.length > 0

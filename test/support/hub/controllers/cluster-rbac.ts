@@ -9,14 +9,16 @@ const sharedRegistrationRole = 'open-cluster-management:managedcluster:registrat
 const sharedWorkRole = 'open-cluster-management:managedcluster:work'
 
 /** The agents of a cluster, by certificate, and by a token. */
-const agentsOf = (cluster: string) => [groupOf(cluster), `open-cluster-management:${cluster}`].map((name) => ({ kind: 'Group', apiGroup: rbac, name }))
+const agentsOf = (cluster: string) =>
+  [groupOf(cluster), `open-cluster-management:${cluster}`].map((name) => ({ kind: 'Group', apiGroup: rbac, name }))
 const labelsOf = (cluster: string) => ({ [clusterNameLabel]: cluster })
 
 const reading = ['get', 'list', 'watch']
 
 /**
- * 'What a hub then does: ... ClusterRole/Binding `open-cluster-management:managedcluster:<c>`, RoleBindings `...:registration`
- * and `...:work`' (note §5, accept-spoke). The binding for works keeps its finalizer as long as works remain (note §3, Keys).
+ * 'What a hub then does: ... ClusterRole/Binding `open-cluster-management:managedcluster:<c>`, RoleBindings
+ * `...:registration` and `...:work`' (note §5, accept-spoke). The binding for works keeps its finalizer as long as
+ * works remain (note §3, Keys).
  */
 export const grantAgentRights = async (client: KubeClient, cluster: string): Promise<void> => {
   const name = roleName(cluster)
@@ -26,7 +28,10 @@ export const grantAgentRights = async (client: KubeClient, cluster: string): Pro
     roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
     subjects: agentsOf(cluster),
   })
-  for (const [suffix, role, finalizers] of [['registration', sharedRegistrationRole, []], ['work', sharedWorkRole, [workCleanupFinalizer]]] as const) {
+  for (const [suffix, role, finalizers] of [
+    ['registration', sharedRegistrationRole, []],
+    ['work', sharedWorkRole, [workCleanupFinalizer]],
+  ] as const) {
     await client.createIfMissing(roleBindings, {
       metadata: { name: `${name}:${suffix}`, namespace: cluster, labels: labelsOf(cluster), finalizers },
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
@@ -40,8 +45,16 @@ export const applyClusterRole = async (client: KubeClient, cluster: string, isAc
   const own = { apiGroups: ['cluster.open-cluster-management.io'], resourceNames: [cluster] }
   const rules = isAccepted
     ? [
-        { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create', ...reading] },
-        { apiGroups: ['register.open-cluster-management.io'], resources: ['managedclusters/clientcertificates'], verbs: ['renew'] },
+        {
+          apiGroups: ['certificates.k8s.io'],
+          resources: ['certificatesigningrequests'],
+          verbs: ['create', ...reading],
+        },
+        {
+          apiGroups: ['register.open-cluster-management.io'],
+          resources: ['managedclusters/clientcertificates'],
+          verbs: ['renew'],
+        },
         { ...own, resources: ['managedclusters'], verbs: [...reading, 'update'] },
         { ...own, resources: ['managedclusters/status'], verbs: ['patch', 'update'] },
       ]
@@ -59,7 +72,8 @@ export const revokeClusterRole = async (client: KubeClient, cluster: string): Pr
 
 /** The bindings in the cluster's namespace; that for works remains, being deleted, until `releaseWorkBinding`. */
 export const revokeNamespaceRights = async (client: KubeClient, cluster: string): Promise<void> => {
-  for (const suffix of ['registration', 'work']) await client.remove(roleBindings, { metadata: { name: `${roleName(cluster)}:${suffix}`, namespace: cluster } })
+  for (const suffix of ['registration', 'work'])
+    await client.remove(roleBindings, { metadata: { name: `${roleName(cluster)}:${suffix}`, namespace: cluster } })
 }
 
 /** Lets the binding for works go, after the last ManifestWork of the cluster is gone. */
@@ -75,7 +89,11 @@ export const installSharedRoles = async (client: KubeClient): Promise<void> => {
     rules: [
       { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: [...reading, 'update'] },
       { apiGroups: ['addon.open-cluster-management.io'], resources: ['managedclusteraddons'], verbs: reading },
-      { apiGroups: ['addon.open-cluster-management.io'], resources: ['managedclusteraddons/status'], verbs: ['patch', 'update'] },
+      {
+        apiGroups: ['addon.open-cluster-management.io'],
+        resources: ['managedclusteraddons/status'],
+        verbs: ['patch', 'update'],
+      },
       { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
     ],
   })
@@ -83,8 +101,16 @@ export const installSharedRoles = async (client: KubeClient): Promise<void> => {
     metadata: { name: sharedWorkRole, labels: labelsOf('') },
     rules: [
       { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'update'] },
-      { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: [...reading, 'update', 'patch'] },
-      { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch', 'update'] },
+      {
+        apiGroups: ['work.open-cluster-management.io'],
+        resources: ['manifestworks'],
+        verbs: [...reading, 'update', 'patch'],
+      },
+      {
+        apiGroups: ['work.open-cluster-management.io'],
+        resources: ['manifestworks/status'],
+        verbs: ['patch', 'update'],
+      },
     ],
   })
 }

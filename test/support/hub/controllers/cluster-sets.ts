@@ -1,17 +1,30 @@
-import { managedClusterSetBindings, managedClusterSets, type LabelSelector, type ManagedCluster, type ManagedClusterSet, type ManagedClusterSetBinding } from '../api/kinds.ts'
+import {
+  managedClusterSetBindings,
+  managedClusterSets,
+  type LabelSelector,
+  type ManagedCluster,
+  type ManagedClusterSet,
+  type ManagedClusterSetBinding,
+} from '../api/kinds.ts'
 import { reportStatus } from '../api/object-changes.ts'
 import { clusterSetLabel } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from './hub-world.ts'
 
-/** True for the clusters of a set: 'exclusive label = name; LabelSelector incl. matchExpressions; empty = all' (note §6). */
+/**
+ * True for the clusters of a set: 'exclusive label = name; LabelSelector incl. matchExpressions; empty = all' (note
+ * §6).
+ */
 export const isInSet = (cluster: ManagedCluster, { metadata, spec }: ManagedClusterSet): boolean => {
   const labels = cluster.metadata.labels ?? {}
   if (spec?.clusterSelector?.selectorType !== 'LabelSelector') return labels[clusterSetLabel] === metadata.name
   return matches(labels, spec.clusterSelector.labelSelector ?? {})
 }
 
-const matches = (labels: Readonly<Record<string, string>>, { matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
+const matches = (
+  labels: Readonly<Record<string, string>>,
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+): boolean =>
   Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
   matchExpressions.every(({ key, operator, values = [] }) => {
     const value = labels[key]
@@ -22,8 +35,9 @@ const matches = (labels: Readonly<Record<string, string>>, { matchLabels = {}, m
   })
 
 /**
- * The condition ClusterSetEmpty of the sets, and Bound of their bindings: 'no ... default/global sets, set bindings status'
- * in a bare server (note §12). The sets `default` and `global` have a condition only where one hub owns every name.
+ * The condition ClusterSetEmpty of the sets, and Bound of their bindings: 'no ... default/global sets, set bindings
+ * status' in a bare server (note §12). The sets `default` and `global` have a condition only where one hub owns every
+ * name.
  */
 export const runClusterSetController = (world: HubWorld): void => {
   const { client, owns, signal, clusters } = world
@@ -35,8 +49,18 @@ export const runClusterSetController = (world: HubWorld): void => {
       const count = clusters.all().filter((each) => isInSet(each, set)).length
       await reportStatus(client, managedClusterSets, set, [
         count === 0
-          ? { type: 'ClusterSetEmpty', status: 'True', reason: 'NoClusterMatched', message: 'No ManagedCluster selected' }
-          : { type: 'ClusterSetEmpty', status: 'False', reason: 'ClustersSelected', message: `${count} ManagedClusters selected` },
+          ? {
+              type: 'ClusterSetEmpty',
+              status: 'True',
+              reason: 'NoClusterMatched',
+              message: 'No ManagedCluster selected',
+            }
+          : {
+              type: 'ClusterSetEmpty',
+              status: 'False',
+              reason: 'ClustersSelected',
+              message: `${count} ManagedClusters selected`,
+            },
       ])
     },
   })
@@ -48,7 +72,12 @@ export const runClusterSetController = (world: HubWorld): void => {
       if (binding === undefined) return
       const isFound = (await client.get(managedClusterSets, binding.spec.clusterSet)) !== undefined
       await reportStatus(client, managedClusterSetBindings, binding, [
-        { type: 'Bound', status: isFound ? 'True' : 'False', reason: isFound ? 'ClusterSetBound' : 'ClusterSetNotFound', message: '' },
+        {
+          type: 'Bound',
+          status: isFound ? 'True' : 'False',
+          reason: isFound ? 'ClusterSetBound' : 'ClusterSetNotFound',
+          message: '',
+        },
       ])
     },
   })
@@ -56,14 +85,20 @@ export const runClusterSetController = (world: HubWorld): void => {
     keeps: ({ metadata }) => owns(metadata.name),
     onChange: ({ metadata }) => {
       sets.add(metadata.name)
-      for (const each of watchedBindings.all()) if (each.spec.clusterSet === metadata.name) bindings.add(`${each.metadata.namespace ?? ''}/${each.metadata.name}`)
+      for (const each of watchedBindings.all())
+        if (each.spec.clusterSet === metadata.name)
+          bindings.add(`${each.metadata.namespace ?? ''}/${each.metadata.name}`)
     },
     signal,
   })
   const watchedBindings = watchObjects<ManagedClusterSetBinding>(client, managedClusterSetBindings, {
     keeps: ({ spec }) => owns(spec.clusterSet),
-    onChange: ({ metadata }, isGone) => { if (!isGone) bindings.add(`${metadata.namespace ?? ''}/${metadata.name}`) },
+    onChange: ({ metadata }, isGone) => {
+      if (!isGone) bindings.add(`${metadata.namespace ?? ''}/${metadata.name}`)
+    },
     signal,
   })
-  world.onClusterChange(() => { for (const { metadata } of watchedSets.all()) sets.add(metadata.name) })
+  world.onClusterChange(() => {
+    for (const { metadata } of watchedSets.all()) sets.add(metadata.name)
+  })
 }

@@ -1,4 +1,11 @@
-import { managedClusterAddOns, managedClusters, manifestWorks, type Kind, type KubeObject, type ManagedCluster } from '../api/kinds.ts'
+import {
+  managedClusterAddOns,
+  managedClusters,
+  manifestWorks,
+  type Kind,
+  type KubeObject,
+  type ManagedCluster,
+} from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { reportStatus } from '../api/object-changes.ts'
 import { cleanupPriorityAnnotation, deletingCondition } from '../api/ocm-names.ts'
@@ -13,7 +20,13 @@ export const deleteContents = async (client: KubeClient, cluster: ManagedCluster
     const { items } = await client.list(kind, { namespace: name })
     if (items.length === 0) continue
     const pending = items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0).length
-    await reportDeleting(client, cluster, false, 'ResourceRemaining', `The resource ${kind.plural} is remaning, the remaining count is ${items.length}, the finalizer pending count is ${pending}`)
+    await reportDeleting(
+      client,
+      cluster,
+      false,
+      'ResourceRemaining',
+      `The resource ${kind.plural} is remaning, the remaining count is ${items.length}, the finalizer pending count is ${pending}`,
+    )
     for (const each of nextToDelete(items)) await client.remove(kind, each)
     return false
   }
@@ -21,7 +34,10 @@ export const deleteContents = async (client: KubeClient, cluster: ManagedCluster
   return true
 }
 
-/** 'Lower `cleanup-priority` first, one priority class per pass' (note §5); a value that is no number from 0 to 100 is 0. */
+/**
+ * 'Lower `cleanup-priority` first, one priority class per pass' (note §5); a value that is no number from 0 to 100 is
+ * 0.
+ */
 const nextToDelete = (items: readonly KubeObject[]): readonly KubeObject[] => {
   const priorityOf = ({ metadata }: KubeObject): number => {
     const text = metadata.annotations?.[cleanupPriorityAnnotation] ?? ''
@@ -33,7 +49,16 @@ const nextToDelete = (items: readonly KubeObject[]): readonly KubeObject[] => {
 }
 
 /** 'Conditions ...: `Deleting` (reasons ResourceRemaining/NoResource/DeletingError)' (note §3). */
-const reportDeleting = async (client: KubeClient, cluster: ManagedCluster, isDone: boolean, reason: string, message: string): Promise<void> => {
+const reportDeleting = async (
+  client: KubeClient,
+  cluster: ManagedCluster,
+  isDone: boolean,
+  reason: string,
+  message: string,
+): Promise<void> => {
   const latest = await client.get(managedClusters, cluster.metadata.name)
-  if (latest !== undefined) await reportStatus(client, managedClusters, latest, [{ type: deletingCondition, status: isDone ? 'True' : 'False', reason, message }])
+  if (latest !== undefined)
+    await reportStatus(client, managedClusters, latest, [
+      { type: deletingCondition, status: isDone ? 'True' : 'False', reason, message },
+    ])
 }

@@ -6,8 +6,8 @@ import type { HubWorld } from './hub-world.ts'
 const prefix = 'cluster.open-cluster-management.io'
 
 /**
- * The taint of a cluster that is not available. No reader of the API needs it, but it is a change of the object by the hub
- * a moment after it was created, so that a resource version goes stale as on a real hub (note §4, Writes).
+ * The taint of a cluster that is not available. No reader of the API needs it, but it is a change of the object by the
+ * hub a moment after it was created, so that a resource version goes stale as on a real hub (note §4, Writes).
  */
 export const runTaintController = (world: HubWorld): void => {
   const { client, clusters } = world
@@ -21,7 +21,10 @@ export const runTaintController = (world: HubWorld): void => {
       const taints = cluster.spec?.taints ?? []
       const ours = taints.filter(({ key }) => key === `${prefix}/unavailable` || key === `${prefix}/unreachable`)
       if (ours.length === (wanted === undefined ? 0 : 1) && ours.every(({ key }) => key === wanted)) return
-      const added = wanted === undefined ? [] : [{ key: wanted, effect: 'NoSelect', timeAdded: new Date().toISOString().replace(/\.\d+Z$/, 'Z') }]
+      const added =
+        wanted === undefined
+          ? []
+          : [{ key: wanted, effect: 'NoSelect', timeAdded: new Date().toISOString().replace(/\.\d+Z$/, 'Z') }]
       await client.patch(managedClusters, cluster, {
         metadata: { resourceVersion: cluster.metadata.resourceVersion },
         spec: { taints: [...taints.filter((each) => !ours.includes(each)), ...added] },

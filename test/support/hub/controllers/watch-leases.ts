@@ -1,14 +1,21 @@
 import { leases, managedClusters, type Lease } from '../api/kinds.ts'
 import { conditionOf, reportStatus } from '../api/object-changes.ts'
-import { acceptedCondition, availableCondition, clockCondition, clusterNameLabel, defaultLeaseSeconds, leaseName } from '../api/ocm-names.ts'
+import {
+  acceptedCondition,
+  availableCondition,
+  clockCondition,
+  clusterNameLabel,
+  defaultLeaseSeconds,
+  leaseName,
+} from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from './hub-world.ts'
 
 const missedRenewals = 5
 
 /**
- * 'Lease `managed-cluster-lease` in the cluster ns; no renewal for 5 x leaseDurationSeconds (default 60): Available=Unknown'
- * (note §3). A renewal also shows that the clocks of both agree.
+ * 'Lease `managed-cluster-lease` in the cluster ns; no renewal for 5 x leaseDurationSeconds (default 60):
+ * Available=Unknown' (note §3). A renewal also shows that the clocks of both agree.
  */
 export const runLeaseController = (world: HubWorld): void => {
   const { client, owns, signal, clusters } = world
@@ -23,11 +30,25 @@ export const runLeaseController = (world: HubWorld): void => {
       if (lease === undefined && !isDeleting) return
       const left = lease === undefined ? 0 : Date.parse(lease.spec?.renewTime ?? '') + graceMilliseconds - Date.now()
       if (left > 0) {
-        await reportStatus(client, managedClusters, cluster, [{ type: clockCondition, status: 'True', reason: 'ManagedClusterClockSynced', message: 'The clock of the managed cluster is synced with the hub.' }])
+        await reportStatus(client, managedClusters, cluster, [
+          {
+            type: clockCondition,
+            status: 'True',
+            reason: 'ManagedClusterClockSynced',
+            message: 'The clock of the managed cluster is synced with the hub.',
+          },
+        ])
         return left
       }
       if (conditionOf(cluster, availableCondition)?.status !== 'Unknown') {
-        await reportStatus(client, managedClusters, cluster, [{ type: availableCondition, status: 'Unknown', reason: 'ManagedClusterLeaseUpdateStopped', message: 'Registration agent stopped updating its lease.' }])
+        await reportStatus(client, managedClusters, cluster, [
+          {
+            type: availableCondition,
+            status: 'Unknown',
+            reason: 'ManagedClusterLeaseUpdateStopped',
+            message: 'Registration agent stopped updating its lease.',
+          },
+        ])
       }
       return
     },

@@ -18,10 +18,22 @@ export const parseHubArguments = (args: readonly string[]): ParsedHubArguments =
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { spokes: { type: 'string', default: '3' }, clusters: { type: 'string', default: '0' }, open: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        spokes: { type: 'string', default: '3' },
+        clusters: { type: 'string', default: '0' },
+        open: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
     })
     if (values.help) return { kind: 'help' }
-    return { kind: 'run', run: { spokes: countOf('spokes', values.spokes), clusters: countOf('clusters', values.clusters), isOpen: values.open } }
+    return {
+      kind: 'run',
+      run: {
+        spokes: countOf('spokes', values.spokes),
+        clusters: countOf('clusters', values.clusters),
+        isOpen: values.open,
+      },
+    }
   } catch (cause) {
     return { kind: 'refused', reason: cause instanceof Error ? cause.message : String(cause) }
   }

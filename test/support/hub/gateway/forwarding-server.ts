@@ -31,9 +31,12 @@ export interface ForwardingServer {
 }
 
 /** Returns the headers of a request, without those that belong to its connection. */
-export const headersOf = ({ headersDistinct: { host: _host, connection: _connection, ...headers } }: IncomingMessage): OutgoingHttpHeaders => headers
+export const headersOf = ({
+  headersDistinct: { host: _host, connection: _connection, ...headers },
+}: IncomingMessage): OutgoingHttpHeaders => headers
 
-const rendered = ({ body }: Reply): readonly [type: string, text: string] => (typeof body === 'string' ? ['text/plain', body] : ['application/json', JSON.stringify(body)])
+const rendered = ({ body }: Reply): readonly [type: string, text: string] =>
+  typeof body === 'string' ? ['text/plain', body] : ['application/json', JSON.stringify(body)]
 
 const linesOf = ({ rawHeaders: raw }: IncomingMessage): string => {
   let text = ''
@@ -41,7 +44,10 @@ const linesOf = ({ rawHeaders: raw }: IncomingMessage): string => {
   return text
 }
 
-/** An https server in front of others, for requests and for upgraded connections. TLS ends here, so callers need a token. */
+/**
+ * An https server in front of others, for requests and for upgraded connections. TLS ends here, so callers need a
+ * token.
+ */
 export const startForwardingServer = async (name: string, decide: Decide): Promise<ForwardingServer> => {
   const { certificatePem, keyPem } = await makeServerCertificate(name)
   const agents = new Map<string, Agent>()
@@ -81,19 +87,30 @@ export const startForwardingServer = async (name: string, decide: Decide): Promi
     const decided = await decide(incoming)
     if ('code' in decided) {
       const [type, text] = rendered(decided)
-      socket.end(`HTTP/1.1 ${decided.code} Refused\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+      socket.end(
+        `HTTP/1.1 ${decided.code} Refused\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+      )
       return
     }
-    const outgoing = send(incoming, { ...decided, headers: { ...decided.headers, connection: 'upgrade', upgrade: incoming.headers.upgrade ?? '' } })
+    const outgoing = send(incoming, {
+      ...decided,
+      headers: { ...decided.headers, connection: 'upgrade', upgrade: incoming.headers.upgrade ?? '' },
+    })
     outgoing.on('upgrade', (received, upstream, head) => {
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${linesOf(received)}\r\n`)
       if (head.byteLength > 0) socket.write(head)
       upstream.pipe(socket).pipe(upstream)
-      for (const [one, other] of [[socket, upstream], [upstream, socket]] as const) one.on('error', () => other.destroy()).on('close', () => other.destroy())
+      for (const [one, other] of [
+        [socket, upstream],
+        [upstream, socket],
+      ] as const)
+        one.on('error', () => other.destroy()).on('close', () => other.destroy())
     })
     outgoing.on('response', (received) => {
       const type = received.headers['content-type'] ?? 'application/json'
-      socket.write(`HTTP/1.1 ${received.statusCode ?? 500} Refused\r\nConnection: close\r\nContent-Type: ${type}\r\n\r\n`)
+      socket.write(
+        `HTTP/1.1 ${received.statusCode ?? 500} Refused\r\nConnection: close\r\nContent-Type: ${type}\r\n\r\n`,
+      )
       received.pipe(socket)
     })
     outgoing.on('error', () => socket.destroy())

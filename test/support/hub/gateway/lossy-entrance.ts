@@ -10,7 +10,9 @@ export interface LossyEntrance {
   stop(): Promise<void>
 }
 
-export const startLossyEntrance = async (server: ServerAddress & { readonly tokenFor: (user: 'admin') => string }): Promise<LossyEntrance> => {
+export const startLossyEntrance = async (
+  server: ServerAddress & { readonly tokenFor: (user: 'admin') => string },
+): Promise<LossyEntrance> => {
   let trap: { readonly isMeant: (method: string, path: string) => boolean; readonly sprung: () => void } | undefined
   const forwarder = await startForwardingServer('lossy-entrance', (incoming) => {
     const [path = '/'] = (incoming.url ?? '/').split('?')

@@ -20,8 +20,8 @@ export interface KlusterletOperator {
 
 /**
  * 'On spoke apply: ... Secret `bootstrap-hub-kubeconfig` (key `kubeconfig`), `Klusterlet`' (note §5, import-spoke): the
- * operator starts the agents of a Klusterlet when both exist. 'DELETE Klusterlet, wait 404' (note §5, remove-managed-cluster):
- * it ends them, and removes what they have left on the spoke.
+ * operator starts the agents of a Klusterlet when both exist. 'DELETE Klusterlet, wait 404' (note §5,
+ * remove-managed-cluster): it ends them, and removes what they have left on the spoke.
  */
 export const runKlusterletOperator = ({ spoke, world, agentOptions, onAgent }: KlusterletOperator): void => {
   const { owns, signal } = world
@@ -52,8 +52,18 @@ export const runKlusterletOperator = ({ spoke, world, agentOptions, onAgent }: K
       const isConnected = known?.data?.['tls.crt'] !== undefined
       await reportStatus(spoke, klusterlets, kept, [
         { type: 'Applied', status: 'True', reason: 'KlusterletApplied', message: 'Klusterlet Component Applied' },
-        { type: 'Available', status: running.has(name) ? 'True' : 'False', reason: running.has(name) ? 'KlusterletAvailable' : 'NoAvailablePods', message: '' },
-        { type: 'HubConnectionDegraded', status: isConnected ? 'False' : 'True', reason: isConnected ? 'HubConnectionFunctional' : 'HubKubeConfigSecretMissing', message: '' },
+        {
+          type: 'Available',
+          status: running.has(name) ? 'True' : 'False',
+          reason: running.has(name) ? 'KlusterletAvailable' : 'NoAvailablePods',
+          message: '',
+        },
+        {
+          type: 'HubConnectionDegraded',
+          status: isConnected ? 'False' : 'True',
+          reason: isConnected ? 'HubConnectionFunctional' : 'HubKubeConfigSecretMissing',
+          message: '',
+        },
       ])
       return
     },
@@ -66,17 +76,27 @@ export const runKlusterletOperator = ({ spoke, world, agentOptions, onAgent }: K
   const ours = [bootstrapSecret, hubKubeconfigSecret]
   watchObjects<Secret>(spoke, secrets, {
     keeps: ({ metadata }) => ours.includes(metadata.name),
-    onChange: ({ metadata }) => { for (const each of watched.all()) if (namespaceOf(each) === metadata.namespace) add(keyOf(each)) },
+    onChange: ({ metadata }) => {
+      for (const each of watched.all()) if (namespaceOf(each) === metadata.namespace) add(keyOf(each))
+    },
     signal,
   })
 }
 
-const namespaceOf = ({ spec }: Klusterlet): string => (spec?.namespace === undefined || spec.namespace === '' ? agentNamespace : spec.namespace)
+const namespaceOf = ({ spec }: Klusterlet): string =>
+  spec?.namespace === undefined || spec.namespace === '' ? agentNamespace : spec.namespace
 
-const optionsOf = (spoke: KubeClient, klusterlet: Klusterlet, bootstrap: Secret, known: Secret | undefined, agentOptions: KlusterletOperator['agentOptions']): SpokeAgentOptions => {
+const optionsOf = (
+  spoke: KubeClient,
+  klusterlet: Klusterlet,
+  bootstrap: Secret,
+  known: Secret | undefined,
+  agentOptions: KlusterletOperator['agentOptions'],
+): SpokeAgentOptions => {
   const cluster = klusterlet.spec?.clusterName ?? ''
   const { server, token } = readKubeconfig(decoded(bootstrap, 'kubeconfig'))
-  const identity = known === undefined ? undefined : { certificatePem: decoded(known, 'tls.crt'), keyPem: decoded(known, 'tls.key') }
+  const identity =
+    known === undefined ? undefined : { certificatePem: decoded(known, 'tls.crt'), keyPem: decoded(known, 'tls.key') }
   // An agent without a certificate registers: it may have lost the Secret, or never had it.
   const isKnown = identity !== undefined && identity.certificatePem !== ''
   return {
@@ -94,7 +114,12 @@ const optionsOf = (spoke: KubeClient, klusterlet: Klusterlet, bootstrap: Secret,
 }
 
 /** The agent keeps its certificate on the spoke, so that it need not register again. */
-const keepIdentity = async (spoke: KubeClient, namespace: string, cluster: string, { certificatePem, keyPem }: AgentIdentity): Promise<void> => {
+const keepIdentity = async (
+  spoke: KubeClient,
+  namespace: string,
+  cluster: string,
+  { certificatePem, keyPem }: AgentIdentity,
+): Promise<void> => {
   const data = { 'cluster-name': base64(cluster), 'tls.crt': base64(certificatePem), 'tls.key': base64(keyPem) }
   const secret = { metadata: { name: hubKubeconfigSecret, namespace }, data }
   await spoke.createIfMissing(secrets, secret)
@@ -104,14 +129,17 @@ const keepIdentity = async (spoke: KubeClient, namespace: string, cluster: strin
 /** The agent namespace goes, and AppliedManifestWorks lose their finalizer; what they applied stays. */
 const cleanUp = async (spoke: KubeClient, klusterlet: Klusterlet): Promise<void> => {
   const { items } = await spoke.list(appliedManifestWorks)
-  for (const each of items.filter(({ spec }) => spec.agentID === klusterlet.metadata.uid)) await spoke.patch(appliedManifestWorks, each, { metadata: { finalizers: null } })
+  for (const each of items.filter(({ spec }) => spec.agentID === klusterlet.metadata.uid))
+    await spoke.patch(appliedManifestWorks, each, { metadata: { finalizers: null } })
   await spoke.remove(secrets, { metadata: { name: hubKubeconfigSecret, namespace: namespaceOf(klusterlet) } })
   await spoke.remove(namespaces, { metadata: { name: namespaceOf(klusterlet) } })
   await removeFinalizer(spoke, klusterlets, klusterlet, finalizer)
 }
 
 interface Kubeconfig {
-  readonly clusters: readonly { readonly cluster: { readonly server: string; readonly 'certificate-authority-data'?: string } }[]
+  readonly clusters: readonly {
+    readonly cluster: { readonly server: string; readonly 'certificate-authority-data'?: string }
+  }[]
   readonly users: readonly { readonly user: { readonly token?: string } }[]
 }
 

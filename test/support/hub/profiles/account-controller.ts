@@ -1,4 +1,12 @@
-import { accounts, clusterRoleBindings, clusterRoles, namespaces, secrets, serviceAccounts, type Account } from '../api/kinds.ts'
+import {
+  accounts,
+  clusterRoleBindings,
+  clusterRoles,
+  namespaces,
+  secrets,
+  serviceAccounts,
+  type Account,
+} from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
@@ -9,7 +17,8 @@ const apiGroup = 'rbac.authorization.k8s.io'
 
 /**
  * 'Controller (not us) then creates SA + token Secret in `open-cluster-management-cluster-auth`, ClusterRoleBinding
- * `<acc>.proxy`, ClusterRole/Binding `<acc>.impersonate`; status.phase InProgress/Current/Failed' (note §5, sync-accounts).
+ * `<acc>.proxy`, ClusterRole/Binding `<acc>.impersonate`; status.phase InProgress/Current/Failed' (note §5,
+ * sync-accounts).
  */
 export const runAccountController = (world: HubWorld, serves: (account: Account) => boolean): void => {
   const { client, signal } = world
@@ -17,30 +26,60 @@ export const runAccountController = (world: HubWorld, serves: (account: Account)
     name: 'account',
     reconcile: async (name) => {
       const account = await client.get(accounts, name)
-      if (account === undefined || account.metadata.deletionTimestamp !== undefined || account.status?.phase === 'Current') return
+      if (
+        account === undefined ||
+        account.metadata.deletionTimestamp !== undefined ||
+        account.status?.phase === 'Current'
+      )
+        return
       await installRoles(client)
       await grantAccount(client, account)
       const type = (account.spec?.username ?? '').includes('system:serviceaccount:') ? 'ServiceAccount' : 'User'
-      await client.patch(accounts, account, { status: { phase: 'Current', type, serviceAccountRef: { name } } }, { subresource: 'status' })
+      await client.patch(
+        accounts,
+        account,
+        { status: { phase: 'Current', type, serviceAccountRef: { name } } },
+        { subresource: 'status' },
+      )
     },
   })
-  watchObjects<Account>(client, accounts, { keeps: serves, onChange: ({ metadata }, isGone) => { if (!isGone) add(metadata.name) }, signal })
+  watchObjects<Account>(client, accounts, {
+    keeps: serves,
+    onChange: ({ metadata }, isGone) => {
+      if (!isGone) add(metadata.name)
+    },
+    signal,
+  })
 }
 
 const installRoles = async (client: KubeClient): Promise<void> => {
   await client.createIfMissing(clusterRoles, {
     metadata: { name: proxyRole },
-    rules: [{ apiGroups: ['gateway.open-cluster-management.io'], resources: ['clustergateways/proxy'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] }],
+    rules: [
+      {
+        apiGroups: ['gateway.open-cluster-management.io'],
+        resources: ['clustergateways/proxy'],
+        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+      },
+    ],
   })
 }
 
-/** 'Lets the account's ServiceAccount impersonate exactly the user in `spec.username`' (real controllers, 10); the gateway is for the user with the name of the Account. */
+/**
+ * 'Lets the account's ServiceAccount impersonate exactly the user in `spec.username`' (real controllers, 10); the
+ * gateway is for the user with the name of the Account.
+ */
 const grantAccount = async (client: KubeClient, { metadata: { name, uid = '' }, spec }: Account): Promise<void> => {
   const ownerReferences = [{ apiVersion: accounts.apiVersion, kind: accounts.kind, name, uid }]
   await client.createIfMissing(namespaces, { metadata: { name: accountNamespace } })
   await client.createIfMissing(serviceAccounts, { metadata: { name, namespace: accountNamespace, ownerReferences } })
   await client.createIfMissing(secrets, {
-    metadata: { name: `${name}-token`, namespace: accountNamespace, annotations: { 'kubernetes.io/service-account.name': name }, ownerReferences },
+    metadata: {
+      name: `${name}-token`,
+      namespace: accountNamespace,
+      annotations: { 'kubernetes.io/service-account.name': name },
+      ownerReferences,
+    },
     type: 'kubernetes.io/service-account-token',
   })
   await client.createIfMissing(clusterRoleBindings, {
@@ -53,7 +92,11 @@ const grantAccount = async (client: KubeClient, { metadata: { name, uid = '' }, 
     ...impersonate,
     rules: [
       { apiGroups: [''], resources: ['users'], resourceNames: [spec?.username ?? ''], verbs: ['impersonate'] },
-      { apiGroups: ['authentication.k8s.io'], resources: ['userextras/ace.appscode.com/org-id'], verbs: ['impersonate'] },
+      {
+        apiGroups: ['authentication.k8s.io'],
+        resources: ['userextras/ace.appscode.com/org-id'],
+        verbs: ['impersonate'],
+      },
     ],
   })
   await client.createIfMissing(clusterRoleBindings, {

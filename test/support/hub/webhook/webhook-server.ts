@@ -19,19 +19,38 @@ export interface WebhookOptions {
 interface Configuration extends KubeObject {
   readonly webhooks: readonly object[]
 }
-const configurationOf = (kind: string): Kind<Configuration> => ({ apiVersion: 'admissionregistration.k8s.io/v1', kind, plural: `${kind.toLowerCase()}s`, isNamespaced: false })
+const configurationOf = (kind: string): Kind<Configuration> => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  isNamespaced: false,
+})
 const validating = configurationOf('ValidatingWebhookConfiguration')
 const mutating = configurationOf('MutatingWebhookConfiguration')
 
-/** 'OCM webhooks: ... optional in-process webhook' (note §12). Returns how to end it; it answers from the moment this resolves. */
-export const startWebhooks = async ({ client, prefix, validates, defaultSet }: WebhookOptions): Promise<() => Promise<void>> => {
+/**
+ * 'OCM webhooks: ... optional in-process webhook' (note §12). Returns how to end it; it answers from the moment this
+ * resolves.
+ */
+export const startWebhooks = async ({
+  client,
+  prefix,
+  validates,
+  defaultSet,
+}: WebhookOptions): Promise<() => Promise<void>> => {
   const { certificatePem, keyPem } = await makeServerCertificate('test-hub')
   const server = createServer({ cert: certificatePem, key: keyPem }, (request, response) => {
     void (async () => {
       const review = (await json(request)) as { readonly request: AdmissionRequest<never> }
       const answer = await answerTo({ client, defaultSet }, request.url ?? '', review.request)
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid: review.request.uid, ...answer } }))
+      response.end(
+        JSON.stringify({
+          apiVersion: 'admission.k8s.io/v1',
+          kind: 'AdmissionReview',
+          response: { uid: review.request.uid, ...answer },
+        }),
+      )
     })().catch((cause: unknown) => {
       response.writeHead(500)
       response.end(String(cause))
@@ -46,18 +65,39 @@ export const startWebhooks = async ({ client, prefix, validates, defaultSet }: W
     failurePolicy: 'Fail',
     timeoutSeconds: 10,
     clientConfig: { url: `${url}${path}`, caBundle: Buffer.from(certificatePem).toString('base64') },
-    rules: [{ apiGroups: ['cluster.open-cluster-management.io'], apiVersions: [version], resources: [resource], operations: ['CREATE', 'UPDATE'] }],
+    rules: [
+      {
+        apiGroups: ['cluster.open-cluster-management.io'],
+        apiVersions: [version],
+        resources: [resource],
+        operations: ['CREATE', 'UPDATE'],
+      },
+    ],
     matchConditions: [{ name: 'names-of-this-hub', expression: `${named}.startsWith(${JSON.stringify(prefix)})` }],
   })
   const metadata = { name: `test-hub-${prefix}webhooks` }
   if (validates) {
-    await client.create(validating, { metadata, webhooks: [
-      webhook('managedclustervalidators.admission', '/clusters', 'v1', 'managedclusters', 'object.metadata.name'),
-      webhook('managedclustersetbindingvalidators.admission', '/bindings', 'v1beta2', 'managedclustersetbindings', 'object.spec.clusterSet'),
-    ] })
+    await client.create(validating, {
+      metadata,
+      webhooks: [
+        webhook('managedclustervalidators.admission', '/clusters', 'v1', 'managedclusters', 'object.metadata.name'),
+        webhook(
+          'managedclustersetbindingvalidators.admission',
+          '/bindings',
+          'v1beta2',
+          'managedclustersetbindings',
+          'object.spec.clusterSet',
+        ),
+      ],
+    })
   }
   if (defaultSet !== undefined) {
-    await client.create(mutating, { metadata, webhooks: [webhook('managedclustermutators.admission', '/defaults', 'v1', 'managedclusters', 'object.metadata.name')] })
+    await client.create(mutating, {
+      metadata,
+      webhooks: [
+        webhook('managedclustermutators.admission', '/defaults', 'v1', 'managedclusters', 'object.metadata.name'),
+      ],
+    })
   }
   return async () => {
     await client.remove(validating, { metadata })
@@ -67,16 +107,29 @@ export const startWebhooks = async ({ client, prefix, validates, defaultSet }: W
   }
 }
 
-const answerTo = async ({ client, defaultSet = '' }: Pick<WebhookOptions, 'client' | 'defaultSet'>, path: string, request: AdmissionRequest<never>): Promise<object> => {
+const answerTo = async (
+  { client, defaultSet = '' }: Pick<WebhookOptions, 'client' | 'defaultSet'>,
+  path: string,
+  request: AdmissionRequest<never>,
+): Promise<object> => {
   // The API server adds `?timeout=`.
   switch (path.split('?')[0]) {
-    case '/clusters': return verdict(await judgeCluster(client, request as AdmissionRequest<ManagedCluster>))
-    case '/bindings': return verdict(await judgeBinding(client, request as AdmissionRequest<ManagedClusterSetBinding>))
-    default: return { allowed: true, ...patchOf(defaultSetPatch((request as AdmissionRequest<ManagedCluster>).object, defaultSet)) }
+    case '/clusters':
+      return verdict(await judgeCluster(client, request as AdmissionRequest<ManagedCluster>))
+    case '/bindings':
+      return verdict(await judgeBinding(client, request as AdmissionRequest<ManagedClusterSetBinding>))
+    default:
+      return {
+        allowed: true,
+        ...patchOf(defaultSetPatch((request as AdmissionRequest<ManagedCluster>).object, defaultSet)),
+      }
   }
 }
 
-const verdict = (refused: Refused | undefined): object => (refused === undefined ? { allowed: true } : { allowed: false, status: { status: 'Failure', ...refused } })
+const verdict = (refused: Refused | undefined): object =>
+  refused === undefined ? { allowed: true } : { allowed: false, status: { status: 'Failure', ...refused } }
 
 const patchOf = (operations: readonly object[]): object =>
-  operations.length === 0 ? {} : { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') }
+  operations.length === 0
+    ? {}
+    : { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') }

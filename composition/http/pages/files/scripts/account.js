@@ -55,13 +55,27 @@ const showProfile = async () => {
 
 const showAddresses = async () => {
   const rows = (await list(settings + '/account/email')).map(({ id, email, verified, primary }) => {
-    const facts = [email, primary ? '(primary)' : '', verified ? '' : '(not confirmed)'].filter((fact) => fact !== '').join(' ')
-    const change = (text, done, method, path, body) => button(text, email, async () => (await act(done, method, path, body)) && showAddresses())
+    const facts = [email, primary ? '(primary)' : '', verified ? '' : '(not confirmed)']
+      .filter((fact) => fact !== '')
+      .join(' ')
+    const change = (text, done, method, path, body) =>
+      button(text, email, async () => (await act(done, method, path, body)) && showAddresses())
     const path = settings + '/account/email'
     return row(
       facts,
-      ...(verified && !primary ? [change('Make it the primary one', 'It is the primary address now.', 'POST', path + '?_method=PRIMARY&id=' + id)] : []),
-      ...(verified ? [] : [change('Send the mail again', 'The mail is sent.', 'POST', path + '?_method=SENDACTIVATION&id=' + id)]),
+      ...(verified && !primary
+        ? [
+            change(
+              'Make it the primary one',
+              'It is the primary address now.',
+              'POST',
+              path + '?_method=PRIMARY&id=' + id,
+            ),
+          ]
+        : []),
+      ...(verified
+        ? []
+        : [change('Send the mail again', 'The mail is sent.', 'POST', path + '?_method=SENDACTIVATION&id=' + id)]),
       ...(primary ? [] : [change('Remove', 'The address is removed.', 'DELETE', '/user/emails', { emails: [email] })]),
     )
   })
@@ -80,18 +94,43 @@ const showCodes = (text) => {
 }
 
 const showTokens = async () => {
-  const rows = (await list(settings + '/tokens/access-tokens')).map(({ id, name, tokenLastEight, expDate, scopes, hasUsed, updatedAt }) => {
-    const facts = [name, '…' + tokenLastEight, scopes.join(' '), expDate === 0 ? 'never expires' : 'expires ' + day(expDate), hasUsed ? 'last used ' + day(updatedAt) : 'never used']
-    return row(facts.join(', '), button('Delete', name, async () => (await act('The token is deleted.', 'DELETE', settings + '/tokens/access-tokens/' + id)) && showTokens()))
-  })
+  const rows = (await list(settings + '/tokens/access-tokens')).map(
+    ({ id, name, tokenLastEight, expDate, scopes, hasUsed, updatedAt }) => {
+      const facts = [
+        name,
+        '…' + tokenLastEight,
+        scopes.join(' '),
+        expDate === 0 ? 'never expires' : 'expires ' + day(expDate),
+        hasUsed ? 'last used ' + day(updatedAt) : 'never used',
+      ]
+      return row(
+        facts.join(', '),
+        button(
+          'Delete',
+          name,
+          async () =>
+            (await act('The token is deleted.', 'DELETE', settings + '/tokens/access-tokens/' + id)) && showTokens(),
+        ),
+      )
+    },
+  )
   fill('tokens', rows, 'No access tokens.')
 }
 
 const showSessions = async () => {
   const path = settings + '/security/sessions'
   const rows = (await list(path)).map(({ id, isActiveSession, lastAccessed, ip, user_agent }) => {
-    const facts = [user_agent === '' ? 'unknown program' : user_agent, ip, 'last used ' + day(lastAccessed), ...(isActiveSession ? ['this session'] : [])]
-    const end = button('End', facts[0], async () => (await act('The session is ended.', 'DELETE', path + '/' + id + '/revoke')) && showSessions())
+    const facts = [
+      user_agent === '' ? 'unknown program' : user_agent,
+      ip,
+      'last used ' + day(lastAccessed),
+      ...(isActiveSession ? ['this session'] : []),
+    ]
+    const end = button(
+      'End',
+      facts[0],
+      async () => (await act('The session is ended.', 'DELETE', path + '/' + id + '/revoke')) && showSessions(),
+    )
     return isActiveSession ? row(facts.join(', ')) : row(facts.join(', '), end)
   })
   fill('sessions', rows, 'No sessions.')
@@ -100,19 +139,37 @@ const showSessions = async () => {
 onSubmit('profile-form', async () => {
   const { elements } = byId('profile-form')
   const changed = Object.fromEntries(profileFields.map((name) => [name, elements[name].value]))
-  await act('The profile is saved.', 'POST', settings + '/profile', { ...changed, keep_email_private: elements['keep_email_private'].checked })
+  await act('The profile is saved.', 'POST', settings + '/profile', {
+    ...changed,
+    keep_email_private: elements['keep_email_private'].checked,
+  })
 })
 
 onSubmit('address-form', async () => {
-  if ((await act('A mail with a link is sent to the address.', 'POST', settings + '/account/email', { email: byId('new-address').value.trim() })) === undefined) return
+  if (
+    (await act('A mail with a link is sent to the address.', 'POST', settings + '/account/email', {
+      email: byId('new-address').value.trim(),
+    })) === undefined
+  )
+    return
   byId('address-form').reset()
   await showAddresses()
 })
 
 onSubmit('password-form', async () => {
-  const [old_password, password, retype] = ['present-password', 'next-password', 'next-password-again'].map((id) => byId(id).value)
+  const [old_password, password, retype] = ['present-password', 'next-password', 'next-password-again'].map(
+    (id) => byId(id).value,
+  )
   const body = { old_password, password, retype, revoke_tokens: byId('revoke-tokens').checked }
-  if ((await act('The password is changed. Your other sessions are ended.', 'POST', settings + '/account/password', body)) === undefined) return
+  if (
+    (await act(
+      'The password is changed. Your other sessions are ended.',
+      'POST',
+      settings + '/account/password',
+      body,
+    )) === undefined
+  )
+    return
   byId('password-form').reset()
   await Promise.all([showSessions(), showTokens()])
 })
@@ -127,7 +184,9 @@ byId('factor-offer').addEventListener('click', async () => {
 })
 
 onSubmit('enroll-form', async () => {
-  const enrolled = await act('The second factor is on.', 'POST', settings + '/security/twofa/enroll', { passCode: byId('first-code').value.trim() })
+  const enrolled = await act('The second factor is on.', 'POST', settings + '/security/twofa/enroll', {
+    passCode: byId('first-code').value.trim(),
+  })
   byId('first-code').value = ''
   if (enrolled === undefined) return
   byId('enroll-form').hidden = true
@@ -140,7 +199,12 @@ onSubmit('enroll-form', async () => {
 onSubmit('factor-form', async () => {
   const what = byId('factor-act').value
   const proof = { password: byId('factor-password').value, passCode: byId('factor-code').value.trim() }
-  const done = await act(what === 'disable' ? 'The second factor is off.' : 'The codes before no longer work.', 'POST', settings + '/security/twofa/' + what, proof)
+  const done = await act(
+    what === 'disable' ? 'The second factor is off.' : 'The codes before no longer work.',
+    'POST',
+    settings + '/security/twofa/' + what,
+    proof,
+  )
   byId('factor-code').value = ''
   if (done === undefined) return
   byId('factor-form').reset()
@@ -151,8 +215,14 @@ onSubmit('factor-form', async () => {
 onSubmit('token-form', async () => {
   const days = byId('token-days').value.trim()
   const expTime = days === '' ? 0 : Math.floor(Date.now() / 1000) + Number(days) * 86_400
-  const scopes = byId('token-scopes').value.split(/[\s,]+/).filter((scope) => scope !== '')
-  const made = await act('The token is made.', 'POST', settings + '/tokens/access-tokens', { name: byId('token-name').value.trim(), expTime, scopes })
+  const scopes = byId('token-scopes')
+    .value.split(/[\s,]+/)
+    .filter((scope) => scope !== '')
+  const made = await act('The token is made.', 'POST', settings + '/tokens/access-tokens', {
+    name: byId('token-name').value.trim(),
+    expTime,
+    scopes,
+  })
   if (made === undefined) return
   byId('token-form').reset()
   byId('new-token-text').textContent = made.json.token
@@ -160,7 +230,10 @@ onSubmit('token-form', async () => {
   await showTokens()
 })
 
-byId('end-others').addEventListener('click', async () => (await act('All other sessions are ended.', 'DELETE', settings + '/security/sessions')) && showSessions())
+byId('end-others').addEventListener(
+  'click',
+  async () => (await act('All other sessions are ended.', 'DELETE', settings + '/security/sessions')) && showSessions(),
+)
 
 byId('leave').addEventListener('click', async () => {
   byId('parts').hidden = true

@@ -29,7 +29,8 @@ const indented = (text) => {
       out += part + '\n' + margin
     } else if (part === '}' || part === ']') {
       margin = margin.slice(2)
-      out = (out.endsWith('  ' + margin) ? out.trimEnd() : out) + (/[{[]$/.test(out.trimEnd()) ? '' : '\n' + margin) + part
+      out =
+        (out.endsWith('  ' + margin) ? out.trimEnd() : out) + (/[{[]$/.test(out.trimEnd()) ? '' : '\n' + margin) + part
     } else out += part === ',' ? ',\n' + margin : part === ':' ? ': ' : part
   }
   return out
@@ -45,14 +46,22 @@ const requestOf = (article) => {
   for (const field of article.querySelectorAll('[data-parameter]')) {
     const { parameter, place, rest } = field.dataset
     const value = field.value
-    if (place === 'path') path = path.replace('{' + parameter + '}', () => (rest === undefined ? encodeURIComponent(value) : value.split('/').map(encodeURIComponent).join('/')))
+    if (place === 'path')
+      path = path.replace('{' + parameter + '}', () =>
+        rest === undefined ? encodeURIComponent(value) : value.split('/').map(encodeURIComponent).join('/'),
+      )
     else if (value !== '' && place === 'query') query.append(parameter, value)
     else if (value !== '') headers[parameter] = value
   }
   const text = query.toString()
   const body = article.querySelector('[data-body]')?.value ?? ''
   if (body !== '') headers['Content-Type'] = 'application/json'
-  return { method: article.dataset.method, url: root + path + (text === '' ? '' : '?' + text), headers, body: body === '' ? undefined : body }
+  return {
+    method: article.dataset.method,
+    url: root + path + (text === '' ? '' : '?' + text),
+    headers,
+    body: body === '' ? undefined : body,
+  }
 }
 
 const curlOf = ({ method, url, headers, body }) =>
@@ -71,7 +80,10 @@ const bodyOf = async (reply) => {
     return text === '' ? [] : [shown(text)]
   }
   const bytes = await reply.blob()
-  const link = element('a', 'Save ' + bytes.size + ' bytes of ' + type, { href: URL.createObjectURL(bytes), download: '' })
+  const link = element('a', 'Save ' + bytes.size + ' bytes of ' + type, {
+    href: URL.createObjectURL(bytes),
+    download: '',
+  })
   return [link]
 }
 
@@ -79,7 +91,12 @@ const send = async (article, result) => {
   const request = requestOf(article)
   const token = accessToken()
   const csrf = csrfToken()
-  const own = token !== '' ? { Authorization: 'token ' + token } : request.method !== 'GET' && csrf !== undefined ? { 'X-Csrf-Token': csrf } : {}
+  const own =
+    token !== ''
+      ? { Authorization: 'token ' + token }
+      : request.method !== 'GET' && csrf !== undefined
+        ? { 'X-Csrf-Token': csrf }
+        : {}
   result.replaceChildren(element('p', 'Sending…'))
   try {
     const reply = await fetch(request.url, {
@@ -116,7 +133,9 @@ const draw = async (details) => {
   const place = details.querySelector('.opening')
   if (place === null) return
   try {
-    const reply = await fetch(root + '/docs/operations/' + encodeURIComponent(details.dataset.operation), { credentials: 'omit' })
+    const reply = await fetch(root + '/docs/operations/' + encodeURIComponent(details.dataset.operation), {
+      credentials: 'omit',
+    })
     if (!reply.ok) throw new Error(String(reply.status))
     const article = new DOMParser().parseFromString(await reply.text(), 'text/html').querySelector('article')
     if (!place.isConnected) return
@@ -133,7 +152,8 @@ for (const details of operations) details.addEventListener('toggle', () => detai
 /** Opens the operation or the group that the address names: `#operation/ID`. */
 const openNamed = () => {
   const id = /^#operation\/(.+)$/.exec(location.hash)?.[1]
-  const named = id === undefined ? undefined : operations.find(({ dataset }) => encodeURIComponent(dataset.operation) === id)
+  const named =
+    id === undefined ? undefined : operations.find(({ dataset }) => encodeURIComponent(dataset.operation) === id)
   if (named === undefined) return
   named.open = true
   named.scrollIntoView()
@@ -143,22 +163,32 @@ addEventListener('hashchange', openNamed)
 
 const find = byId('find')
 find?.addEventListener('input', () => {
-  const words = find.value.toLowerCase().split(/\s+/).filter((word) => word !== '')
+  const words = find.value
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
   let count = 0
   for (const details of operations) {
-    const text = details.dataset.operation.toLowerCase() + ' ' + details.querySelector('summary').textContent.toLowerCase()
+    const text =
+      details.dataset.operation.toLowerCase() + ' ' + details.querySelector('summary').textContent.toLowerCase()
     details.hidden = !words.every((word) => text.includes(word))
     if (!details.hidden) count++
   }
-  for (const section of document.querySelectorAll('main > section')) section.hidden = section.querySelector('details[data-operation]:not([hidden])') === null
+  for (const section of document.querySelectorAll('main > section'))
+    section.hidden = section.querySelector('details[data-operation]:not([hidden])') === null
   byId('found').textContent = words.length === 0 ? '' : count + (count === 1 ? ' operation' : ' operations')
 })
 
 const showCaller = async () => {
   // Without the cookie of a session no user is signed in.
-  const reply = csrfToken() === undefined ? undefined : await fetch(root + '/user', { cache: 'no-store' }).catch(() => undefined)
+  const reply =
+    csrfToken() === undefined ? undefined : await fetch(root + '/user', { cache: 'no-store' }).catch(() => undefined)
   const login = reply?.ok === true ? (await reply.json()).login : undefined
-  byId('caller').replaceChildren(login === undefined ? element('a', 'Sign in', { href: '/sign-in' }) : element('span', 'Signed in as ' + login + '.'))
+  byId('caller').replaceChildren(
+    login === undefined
+      ? element('a', 'Sign in', { href: '/sign-in' })
+      : element('span', 'Signed in as ' + login + '.'),
+  )
 }
 
 byId('controls').hidden = false

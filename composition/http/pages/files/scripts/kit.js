@@ -3,7 +3,8 @@ export const byId = (id) => document.getElementById(id)
 
 /** Returns the value that a change with the session cookie must carry. */
 export const csrfToken = () => {
-  for (const cookie of document.cookie.split('; ')) if (cookie.startsWith('_csrf=')) return decodeURIComponent(cookie.slice(6))
+  for (const cookie of document.cookie.split('; '))
+    if (cookie.startsWith('_csrf=')) return decodeURIComponent(cookie.slice(6))
   return undefined
 }
 
@@ -28,7 +29,12 @@ export const ask = async (method, path, body) => {
   if (method !== 'GET' && token !== undefined) headers['X-Csrf-Token'] = token
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   try {
-    const reply = await fetch('/api/v1' + path, { method, headers, cache: 'no-store', body: body === undefined ? undefined : JSON.stringify(body) })
+    const reply = await fetch('/api/v1' + path, {
+      method,
+      headers,
+      cache: 'no-store',
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
     const json = parsed(await reply.text())
     return { status: reply.status, json, message: messageOf(reply.status, json) }
   } catch {
@@ -54,7 +60,9 @@ export const showOnly = (id, ...others) => {
   for (const other of others) byId(other).hidden = true
   const part = byId(id)
   part.hidden = false
-  const goals = [...part.querySelectorAll('input:not([type=checkbox]), h2')].filter((goal) => goal.closest('[hidden]') === null)
+  const goals = [...part.querySelectorAll('input:not([type=checkbox]), h2')].filter(
+    (goal) => goal.closest('[hidden]') === null,
+  )
   const first = goals.find((goal) => goal.value === undefined || goal.value === '')
   first?.focus()
 }

@@ -14,7 +14,10 @@ onSubmit('ask-form', async () => {
 onSubmit('reset-form', async () => {
   const [password, again] = [byId('new-password').value, byId('new-password-again').value]
   if (password !== again) return tell('The two passwords differ.', true)
-  const answer = await ask('POST', '/user/reset-password', { code: code === '' ? byId('code').value.trim() : code, password })
+  const answer = await ask('POST', '/user/reset-password', {
+    code: code === '' ? byId('code').value.trim() : code,
+    password,
+  })
   if (answer.json.code === 'LinkCodeInvalid') {
     // The code is used up, too old or misspelt: only a new one helps.
     code = ''

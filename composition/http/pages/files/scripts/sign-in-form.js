@@ -30,7 +30,11 @@ export const signIn = async (onSignedIn) => {
     for (const part of parts) byId(part).hidden = true
     await onSignedIn(caller)
   }
-  const credentials = () => ({ username: byId('username').value.trim(), password: byId('password').value, remember: byId('remember').checked })
+  const credentials = () => ({
+    username: byId('username').value.trim(),
+    password: byId('password').value,
+    remember: byId('remember').checked,
+  })
 
   onSubmit('sign-in-form', async () => {
     const answer = await ask('POST', '/user/signin', credentials())
@@ -40,15 +44,27 @@ export const signIn = async (onSignedIn) => {
     byId('password').focus()
   })
   onSubmit('code-form', async () => {
-    const answer = await ask('POST', '/user/signin/twofa', { ...credentials(), passCode: byId('one-time-code').value.trim() })
+    const answer = await ask('POST', '/user/signin/twofa', {
+      ...credentials(),
+      passCode: byId('one-time-code').value.trim(),
+    })
     byId('one-time-code').value = ''
     if (answer.status === 200) return goOn()
     if (answer.status === 404) showPart('sign-in-form')
     // The message of the service is for programs: it names a header.
-    tell(answer.status === 401 ? 'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.' : answer.message, true)
+    tell(
+      answer.status === 401
+        ? 'This code is wrong or was used already. Wait for the next one; after many failed attempts, wait longer.'
+        : answer.message,
+      true,
+    )
   })
   onSubmit('change-form', async () => {
-    const [old_password, password, retype] = [byId('old-password').value, byId('new-password').value, byId('new-password-again').value]
+    const [old_password, password, retype] = [
+      byId('old-password').value,
+      byId('new-password').value,
+      byId('new-password-again').value,
+    ]
     const answer = await ask('POST', '/user/settings/account/password', { old_password, password, retype })
     if (answer.status !== 200) return tell(answer.message, true)
     await goOn()

@@ -1,7 +1,8 @@
 import { ask, byId, csrfToken } from './kit.js'
 
 // Without the cookie of a session no user is signed in.
-const { status, json } = csrfToken() === undefined ? { status: 401, json: {} } : await ask('GET', '/user/settings/profile')
+const { status, json } =
+  csrfToken() === undefined ? { status: 401, json: {} } : await ask('GET', '/user/settings/profile')
 if (status === 200) {
   byId('caller').textContent = 'Signed in as ' + json.name + '.'
   const [link, text] = byId('entrance').children

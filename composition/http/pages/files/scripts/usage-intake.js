@@ -28,13 +28,26 @@ const itemsOf = async (path) => {
 }
 
 const showSums = (items) => {
-  fill('sums', items.map((item) => row([item.day, item.clusterUID, ...counts.map((count) => item[count])], 2)), 'No events arrived.')
+  fill(
+    'sums',
+    items.map((item) => row([item.day, item.clusterUID, ...counts.map((count) => item[count])], 2)),
+    'No events arrived.',
+  )
   const total = counts.map((count) => items.reduce((sum, item) => sum + item[count], 0))
   byId('total').replaceChildren(row(['Total', '', ...total], 2))
 }
 
 const showRefused = (items) => {
-  const rows = items.map((item) => row([item.receivedAt.slice(0, 19).replace('T', ' '), item.clusterUID, item.id, item.type, item.reason, item.message]))
+  const rows = items.map((item) =>
+    row([
+      item.receivedAt.slice(0, 19).replace('T', ' '),
+      item.clusterUID,
+      item.id,
+      item.type,
+      item.reason,
+      item.message,
+    ]),
+  )
   fill('refused', rows, 'No events were refused.')
 }
 
