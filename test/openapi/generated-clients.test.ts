@@ -20,7 +20,7 @@ import {
   toolEnvironment,
 } from './generators.ts'
 
-/** Clients that public generators make from the document that a service serves. Each is compiled whole, and calls the service. */
+/** Clients that public generators make from the document of a service. Each is compiled whole, and calls the service. */
 
 const test = needing('generators')
 const minutes = 20
@@ -127,7 +127,6 @@ test.serial('openapi-typescript and openapi-fetch', async (t) => {
     '--lib',
     'es2024,dom',
     'calls.mts',
-    'node.d.ts',
   ])
   checkLines(t, 'by-typescript', await place.run(process.execPath, ['calls.mts'], settingsOf('by-typescript')))
 })

@@ -7,7 +7,7 @@ import { cached } from '../support/components/cache-folder.ts'
 import { sayOnStderr, withProgress } from '../support/components/progress.ts'
 import { findExecutable, runCommand } from '../support/components/run-command.ts'
 
-/** What generates clients from an OpenAPI document and compiles them. Each tool is taken from this machine, else installed once. */
+/** What generates clients from an OpenAPI document. Each tool is taken from this machine, else installed once. */
 
 /** The programs that call the service with a generated client, and the versions of the packages that they need. */
 export const clientSources = fileURLToPath(new URL('clients/', import.meta.url))
@@ -47,7 +47,7 @@ const install = async (
   )
 }
 
-/** A folder of the cache that has the files of one client and what `fill` installs beside them. It is filled again when a file changes. */
+/** Returns a folder of the cache with the pins of one client and what `fill` installs. It is filled again when they change. */
 const filled = (client: string, fill: (folder: string) => Promise<void>): Promise<string> => {
   const sources = join(clientSources, client)
   const pins = readdirSync(sources).filter((name) =>

@@ -432,7 +432,7 @@ const forwarded: Response = {
   content: { '*/*': { schema: {} } },
 }
 
-/** Returns the responses of a stream route: any answer of the remote side, usually 200, and the route's own refusals. */
+/** Returns the responses of a stream route: any of the remote side, usually 200, and the route's own refusals. */
 export const streamResponsesOf = (route: StreamRoute, components: Components): Responses => ({
   200: forwarded,
   default: forwarded,
