@@ -110,6 +110,13 @@ const generate = async ({ run }: Workplace, language: string, properties: readon
   await run(java, ['-jar', await openApiGenerator(), 'generate', '-g', language, ...output, ...alone])
 }
 
+test.serial('a tool that is missing is named, with the way to install it', (t) => {
+  t.throws(() => commandPath('no-such-generator', 'install it'), {
+    message:
+      'the command "no-such-generator" was not found: install it, or switch these tests off with --without generators',
+  })
+})
+
 test.serial('openapi-typescript and openapi-fetch', async (t) => {
   const place = workplaceOf(t, 'typescript')
   const packages = join(await nodePackages('typescript'), 'node_modules')
