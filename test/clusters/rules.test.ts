@@ -4,7 +4,7 @@ import { statedUrl } from '../../core/clusters/hubs/types.ts'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
 import { shortAge } from '../../core/kernel/clock.ts'
-import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { clientConfig } from '../../core/clusters/client-config.ts'
 import {
   detectLocation,
   detectManagers,
@@ -20,6 +20,8 @@ import { judge } from '../../core/clusters/status.ts'
 import type { ClusterConnection, ClusterFacts, ClusterManager } from '../../core/clusters/types.ts'
 import { fromManagerMask, managerBits, toManagerMask } from '../../core/clusters/types.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
+
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 test('a cluster name is a DNS label and no word of the interface', (t) => {
   for (const name of ['a', 'prod', 'prod-1', '1', 'a'.repeat(63), 'importer', 'check-1'])

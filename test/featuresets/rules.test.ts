@@ -6,7 +6,6 @@ import type { Catalogue, InstalledFeatures } from '../../core/featuresets/catalo
 import { catalogueOf } from '../../core/featuresets/catalogue.ts'
 import {
   parseModel,
-  releasePrefix,
   planInstall,
   planRemoval,
   removeOperations,
@@ -17,6 +16,8 @@ import { isSameJson } from '../../core/kernel/json.ts'
 import { unwrap } from '../support/outcome.ts'
 import { modelOf } from './features-world.ts'
 import { catalogue, featureOf, groupsIn, installedOf, name, pool, setOf, someNames } from './rules.fixture.ts'
+
+const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
 
 const hasClash = (from: Catalogue, names: Iterable<string>): boolean =>
   new Set(groupsIn(from, names)).size < groupsIn(from, names).length

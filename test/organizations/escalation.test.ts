@@ -8,10 +8,12 @@ import { secret } from '../../core/kernel/secret.ts'
 import { makeAcceptInvitation, makeInviteMember } from '../../core/organizations/invitations/invitations.ts'
 import { makeCreateRobot, makeEditRobot } from '../../core/organizations/robots/robots.ts'
 import type { MembershipRole, TeamPermission } from '../../core/organizations/types.ts'
-import { organizationPermissions } from '../../plugins/organizations/plugin.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { eachDatabase } from '../support/databases.ts'
 import type { Bench } from './bench.ts'
 import { callBy, catalogue, makeBench } from './bench.ts'
+
+const { permissions: organizationPermissions = [] } = organizationsPlugin
 
 const allKeys = organizationPermissions.map(permissionKey)
 const managing = ['add members', 'add team members', 'manage robot accounts'].map((action) => `org_mgmt/${action}`)

@@ -88,6 +88,8 @@ const mayBeRecord = ({ group, resource }: HelmObject, driver: StorageDriver): bo
 /**
  * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a
  * call is matched to the next planned object of its resource.
+ *
+ * @internal
  */
 export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Date) => {
   const { home, driver } = plan

@@ -3,7 +3,6 @@ import test from 'ava'
 import fc from 'fast-check'
 import { amendInfo, goString } from '../../../adapters/helm/records/record-members.ts'
 import {
-  largestRecordBytes,
   pack,
   packedBytes,
   PayloadUnreadable,
@@ -14,6 +13,8 @@ import {
 import { releaseStatuses, storageDrivers } from '../../../core/packages/types.ts'
 import { goJson, releaseJson } from './records.ts'
 import { anyText } from '../../support/any-text.ts'
+
+const largestRecordBytes = 32 * 1024 * 1024
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
