@@ -95,7 +95,7 @@ export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[
   ]
 }
 
-/** Parts such as `a` and `a-b` are told apart by their tables only if no name begins with another. */
+/** Parts such as `a` and `a-b` are distinguished by the prefixes of their tables. */
 const repeatedPrefixes = (parts: readonly AnyPart[]): readonly string[] =>
   repeated(
     'prefix of tables',

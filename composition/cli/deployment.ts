@@ -4,7 +4,6 @@ import type { Assembly } from '../assemble.ts'
 import { IdentitySettingsToken } from '../../core/identity/ports.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
-import { tagsOf } from '../http/openapi/tags.ts'
 import { buildDocument } from '../http/openapi/document.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
@@ -80,9 +79,9 @@ const printResult = (
 }
 
 export const printOpenApi = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
-  const { assembly, boot, container, parts } = await describeDeployment(await configOf(context, options))
+  const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
   const { sessionCookie } = container.resolve(IdentitySettingsToken)
-  const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags: tagsOf(parts) }
+  const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }
   context.print(indented(toWireJson(buildDocument(assembly.routes, facts))))
   return 0
 }

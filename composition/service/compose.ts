@@ -20,6 +20,8 @@ import { fileKey } from '../config/setting.ts'
 import { showAddress } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
+import type { Tag } from '../http/openapi/tags.ts'
+import { tagsOf } from '../http/openapi/tags.ts'
 import type { AnyPart } from '../part.ts'
 import type { Source, Wanted } from '../wiring.ts'
 import { wiringProblems } from '../wiring.ts'
@@ -100,6 +102,8 @@ export interface Composition {
   readonly assembly: Assembly
   /** The parts that exist in this deployment. */
   readonly parts: readonly AnyPart[]
+  /** The tag groups of the document. Those of closed parts keep the others in place. */
+  readonly tags: readonly Tag[]
 }
 
 /** Reports whether a part exists in a deployment: by the gate of its plugin, and if the settings ask for it. */
@@ -138,7 +142,7 @@ export const compose = (input: ComposeInput): Composition => {
   const plugins = parts.map(({ plugin }) => plugin)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskHandlersToken).declare(assembly.tasks)
-  return { boot, container, assembly, parts }
+  return { boot, container, assembly, parts, tags: tagsOf(all) }
 }
 
 const refuseIfAny = (problems: readonly string[]): void => {

@@ -23,7 +23,6 @@ import { makeMetrics } from '../http/metrics.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
-import { tagsOf } from '../http/openapi/tags.ts'
 import type { Running } from '../part.ts'
 import type { Composition, PartsConfig, StopSequence } from './compose.ts'
 import { addressUrl, compose, makeStopSequence } from './compose.ts'
@@ -207,7 +206,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
     boot,
     ports: container.give(ofApiListener),
     assembly,
-    tags: tagsOf(parts),
+    tags: composition.tags,
     observers: [metrics],
   })
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })

@@ -458,7 +458,7 @@ test('a part from outside replaces a port of ours; two of them do not replace th
   ])
 })
 
-test('a port that nothing needs, directly or for another port, is told', (t) => {
+test('a port that nothing needs, directly or for another port, is reported', (t) => {
   const sources = [{ owner: 'the part one', bindings: [greeterOf({ name: NameToken }), neverMade] }]
   t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { greeter: GreeterToken } }] }), [])
   t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { name: NameToken } }] }), ['test.Greeter'])
