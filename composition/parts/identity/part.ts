@@ -17,7 +17,7 @@ import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../c
 import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
 import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
-import { SiteRulesStoreToken, ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
+import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
 import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
 import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
@@ -196,11 +196,6 @@ export const part = definePart({
       ),
       bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
       bind(IdentityStoresToken, {}, () => bindStores()(database)),
-      bind(
-        SiteRulesStoreToken,
-        { identityStores: IdentityStoresToken },
-        ({ identityStores }) => identityStores.siteRules,
-      ),
       bind(
         IdentityUnitOfWorkToken,
         { outbox: BindMailOutboxToken, auditChain: AuditChainToken, outboxNotifier: OutboxNotifierToken },
