@@ -46,3 +46,6 @@ export interface PartContext extends CommandContext {
 
 export const printJson = (context: Pick<CommandContext, 'print'>, value: unknown): void =>
   context.print(toWireJson(value, 2))
+
+/** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')

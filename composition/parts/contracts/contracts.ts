@@ -15,7 +15,7 @@ import type { CommandContext, ExitCode } from '../../cli/command-context.ts'
 import { printJson } from '../../cli/command-context.ts'
 import type { ServerOptions } from '../../cli/server-connection.ts'
 import { onServer, told } from '../../cli/server-connection.ts'
-import { printable } from '../tasks/task-view.ts'
+import { printable } from '../../cli/command-context.ts'
 
 export interface ContractOptions extends ServerOptions {
   readonly account?: string

@@ -1,3 +1,4 @@
+import { printable } from '../../cli/command-context.ts'
 import type { TaskEventWire } from '../../../plugins/tasks/codecs.ts'
 
 export type ShownEvent = Pick<(typeof TaskEventWire)['_O'], 'seq' | 'at' | 'id' | 'status' | 'msg'> & {
@@ -62,9 +63,6 @@ const elapsed = (ms: number): string => {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
-
-/** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
-export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
 
 const fit = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`

@@ -7,7 +7,8 @@ import { printJson } from '../../cli/command-context.ts'
 import type { ServerOptions, TaskServer } from '../../cli/server-connection.ts'
 import { onServer, told, unreachable } from '../../cli/server-connection.ts'
 import type { ShownEvent, TaskView } from './task-view.ts'
-import { drawView, emptyView, plainLine, printable, showEvent } from './task-view.ts'
+import { drawView, emptyView, plainLine, showEvent } from './task-view.ts'
+import { printable } from '../../cli/command-context.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 type ShownTask = (typeof TaskWire)['_A']

@@ -17,7 +17,7 @@ import { UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
 import { operatorCall } from '../../service/operator.ts'
 import type { CommonOptions, ExitCode, PartContext, Ports } from '../../cli/command-context.ts'
 import { printJson } from '../../cli/command-context.ts'
-import { printable } from '../tasks/task-view.ts'
+import { printable } from '../../cli/command-context.ts'
 
 export interface UsageMonthOptions extends CommonOptions {
   readonly org: string
