@@ -4,7 +4,7 @@ import type { GaugeValues, Gauges } from './gauges.ts'
 import type { RequestObserver } from './request/request-context.ts'
 
 /** Numbers that the frame already holds. Each is read when the metrics are scraped, never per request. */
-export interface MetricSources {
+interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one. */
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
   /** The clock of this machine minus that of the database. */

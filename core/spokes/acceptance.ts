@@ -86,7 +86,7 @@ const isFromBootstrap = ({ body }: HubObject): boolean =>
   bootstrapUsers.some((user) => user.test(textAt(body, 'spec', 'username'))) &&
   listAt(body, 'spec', 'groups').some((group) => bootstrapGroups.includes(group))
 
-/** Reports whether a subject is that of an agent of this cluster and of nothing else. */
+/** Reports whether a subject is that of an agent of this cluster and of nothing else. @internal */
 export const isAgentOf = (cluster: string, { commonName, organizations }: RequestSubject): boolean => {
   const group = `${agentPrefix}${cluster}`
   const own = organizations.filter((name) => name !== sharedOrganization)
@@ -127,6 +127,8 @@ const refuse = (reason: string, isAmbiguous = false): Either<JoinRefusal, never>
  * approved before. Requests of add-ons, for other signers and of an earlier cluster of the name are ignored, and so are
  * requests whose subject is not an agent of the cluster: approving those would create other identities. If several
  * agents ask to join as one cluster, only those that `requesters` names are approved.
+ *
+ * @internal
  */
 export const judgeJoinRequests = (
   { name: cluster, registeredAt }: JoiningCluster,

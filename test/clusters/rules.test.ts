@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { leavesPrefix } from '../../adapters/kubernetes/connections.ts'
 import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
 import { shortAge } from '../../core/kernel/clock.ts'
-import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { clientConfig } from '../../core/clusters/client-config.ts'
 import {
   detectLocation,
   detectManagers,
@@ -28,6 +28,8 @@ import { SecondFactorDemanded } from '../../core/kernel/access.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import type { ScopeSet, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
+
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 test('a cluster name is a DNS label and no word of the interface', (t) => {
   for (const name of ['a', 'prod', 'prod-1', '1', 'a'.repeat(63), 'importer', 'check-1'])

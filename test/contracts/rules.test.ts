@@ -14,7 +14,7 @@ import {
   parseTerms,
   termsOf,
 } from '../../core/contracts/contract-rules.ts'
-import { makeListRevocations, maxRevoked } from '../../core/contracts/authorities.ts'
+import { makeListRevocations } from '../../core/contracts/authorities.ts'
 import type { LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { Contract, ContractId } from '../../core/contracts/types.ts'
@@ -28,6 +28,8 @@ import {
 } from '../../plugins/contracts/codecs.ts'
 import { toAdministeredContract, toContract } from '../../plugins/contracts/contract-wire.ts'
 import { unwrap } from '../support/outcome.ts'
+
+const maxRevoked = 50_000
 
 /** A window that starts here ends before the latest end. */
 const latest = Date.UTC(9980, 0, 1)

@@ -10,7 +10,6 @@ import { catalogueOf, installedIn, statesOf } from '../../core/featuresets/catal
 import { makeFeatureClaims, parseClaim } from '../../core/featuresets/claims.ts'
 import {
   parseModel,
-  releasePrefix,
   planInstall,
   planRemoval,
   removeOperations,
@@ -23,6 +22,8 @@ import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isSameJson } from '../../core/kernel/json.ts'
 import { unwrap } from '../support/outcome.ts'
 import { modelOf } from './features-world.ts'
+
+const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
 
 const pool = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const
 const name: fc.Arbitrary<string> = fc.constantFrom(...pool)

@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
-import { allowanceLimits, makeAllowances } from '../../adapters/throttle/allowances.ts'
-import { attemptLimits, lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
+import { makeAllowances } from '../../adapters/throttle/allowances.ts'
+import { lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
 import type { AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -13,6 +13,13 @@ import { testAttemptCounters } from './attempt-counters.suite.ts'
 import { passForAttempts } from './pass-for-attempts.ts'
 import type { ThrottleBench } from './throttle-bench.ts'
 import { ada, makeThrottleBench, throttleOver } from './throttle-bench.ts'
+
+/** The numbers of docs/decisions/lockout.md. */
+const attemptLimits = {
+  subject: { points: 5, seconds: 15 * 60 },
+  address: { seconds: 10 * 60 },
+  lock: { longestSeconds: 3600, quietSeconds: 24 * 3600 },
+}
 
 const wrongGuesses = async (
   bench: ThrottleBench,
@@ -324,7 +331,8 @@ const told: string[] = []
 const silent = { error: (_fields: object, message: string) => void told.push(message) } as unknown as Log
 const allowancesOn = (counters: AttemptCounters) =>
   makeAllowances({ counters, key: secret(new Uint8Array(32).fill(7)), log: silent })
-const { points } = allowanceLimits['sign-up']
+/** Of an hour: docs/decisions/registration.md. */
+const points = 10
 
 for (const database of eachDatabase()) {
   test(`${database.name}: several instances give out one allowance together, each network its own`, async (t) => {

@@ -18,11 +18,13 @@ import { makeCreateRobot, makeEditRobot } from '../../core/organizations/robots/
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { makeCreateTeam, makeDeleteTeam, makeEditTeam } from '../../core/organizations/teams/teams.ts'
 import type { MembershipRole, TeamPermission } from '../../core/organizations/types.ts'
-import { organizationPermissions } from '../../plugins/organizations/plugin.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { Bench } from './bench.ts'
 import { callBy, catalogue, firstPage, makeBench, onEachDatabase } from './bench.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
+
+const { permissions: organizationPermissions = [] } = organizationsPlugin
 
 const blankTeam = { description: '', permission: undefined, type: undefined, roleIds: [] }
 

@@ -7,7 +7,7 @@ import { makeTypedCall } from '../support/client-as.ts'
 const api = '/api/v1'
 
 /** The keys of a team that cases look at. */
-export interface ShownTeam {
+interface ShownTeam {
   readonly id: number
   readonly name: string
   readonly permission: string
@@ -40,17 +40,10 @@ export interface ServiceWorld {
  * Ada owns acme; Adam is admin, Ed editor, Vic viewer; Cleo has only a custom role; Eve owns `evil`; Sam is nobody
  * anywhere.
  */
-export const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
+const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
 
 /** What Cleo's role carries. */
-export const roleOfCleo = [
-  'view teams',
-  'add team members',
-  'view members',
-  'add members',
-  'edit teams',
-  'create teams',
-]
+const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
 
 export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
   const service = await startService(options)

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
  */
 
 /** Is not part of the repository. */
-export const sharedFolder = 'test/shared-processes'
+const sharedFolder = 'test/shared-processes'
 
 /** Parts whose tests are about the machine, processes and load, or long by themselves. */
 const ownByFolder =

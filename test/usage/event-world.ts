@@ -98,7 +98,7 @@ export const recorderOn = (db: SqlDatabase, clock: Clock) => {
 }
 export type Recorder = ReturnType<typeof recorderOn>
 
-export const wordOf = (result: EventResult): string => (result.result === 'refused' ? result.reason : result.result)
+const wordOf = (result: EventResult): string => (result.result === 'refused' ? result.reason : result.result)
 
 /** Two accounts that know two clusters each. */
 export const addOwners = async (db: SqlDatabase): Promise<void> => {

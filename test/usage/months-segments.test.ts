@@ -6,7 +6,7 @@ import { announceFinal } from '../../core/usage/months/announce.ts'
 import fc from 'fast-check'
 import { coverageOf, covers } from '../../core/usage/months/coverage.ts'
 import { daysOfMonth, daySeconds, monthEnd, monthKey, monthStart, monthSeconds } from '../../core/usage/month.ts'
-import { graceSeconds, heardSpans, longestSilenceSeconds } from '../../core/usage/months/presence.ts'
+import { heardSpans, longestSilenceSeconds } from '../../core/usage/months/presence.ts'
 import type { CutInterval } from '../../core/usage/months/roll-up.ts'
 import { addDays, DaySums, parseIntervals, usageOfObject } from '../../core/usage/months/roll-up.ts'
 import { modesIn, segmentsOf } from '../../core/usage/months/segments.ts'
@@ -22,6 +22,8 @@ import {
   someSpan,
   usageBySecond,
 } from './months-oracle.ts'
+
+const graceSeconds = 24 * 3600
 
 const clusterId = 7 as UsageClusterId
 const hour = 3600

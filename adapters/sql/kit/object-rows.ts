@@ -20,7 +20,7 @@ export interface ObjectRows {
 }
 
 /** An object that an account owns, and that would be left without an owner if the account were deleted. */
-export interface HeldObject {
+interface HeldObject {
   readonly type: string
   readonly name: string
 }

@@ -85,6 +85,8 @@ const isRefused = (method: string, status: number): boolean => status >= 400 && 
 /**
  * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a
  * call is matched to the next planned object of its resource.
+ *
+ * @internal
  */
 export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Date) => {
   const { home, driver } = plan

@@ -7,7 +7,7 @@ import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { packageClient, startCharts, type PackageClient } from '../package-world.ts'
 
-export const namespace = 'shop'
+const namespace = 'shop'
 
 const definition = (group: string, version: string, kind: string, plural: string, scope: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1',

@@ -8,7 +8,6 @@ import { makeRe2NamePatterns } from '../../../adapters/helm/records/name-pattern
 import { amendInfo, goString, headerOfBegin } from '../../../adapters/helm/records/record-members.ts'
 import {
   headerOf,
-  largestRecordBytes,
   pack,
   packedBytes,
   PayloadUnreadable,
@@ -33,6 +32,8 @@ import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 import { findProblem } from './naive-list.ts'
 import { goJson, refOfRecord, releaseJson, someRecords } from './records.ts'
 import { anyText } from '../../support/any-text.ts'
+
+const largestRecordBytes = 32 * 1024 * 1024
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 

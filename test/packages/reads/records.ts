@@ -104,7 +104,7 @@ export const refOfRecord = ({ name, namespace, version, status = 'deployed' }: R
 })
 
 /** Few names, so that releases have histories and share names across namespaces. */
-export const someRecord: fc.Arbitrary<RecordOf> = fc.record({
+const someRecord: fc.Arbitrary<RecordOf> = fc.record({
   name: fc.constantFrom('web', 'api', 'web-2', 'cache', 'a.b'),
   namespace: fc.constantFrom('shop', 'blog', 'ops'),
   version: fc.integer({ min: 1, max: 5 }),

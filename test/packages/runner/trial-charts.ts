@@ -52,7 +52,7 @@ spec:
 `
 
 /** An archive as helm is given it. */
-export const trialArchive = ({
+const trialArchive = ({
   version = '1.0.0',
   text = 'calm',
   hasHook,
