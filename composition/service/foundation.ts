@@ -18,13 +18,13 @@ import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
-import type { Settings } from '../config/settings.ts'
-import { settingsTable } from '../config/settings.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
-export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
+export const openStore = async (settings: FrameSettings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
   // be read-only.
@@ -42,7 +42,7 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
 
 export const databaseOptionsOf = ({
   databaseTimeoutSeconds,
-}: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
+}: Pick<FrameSettings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
   sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
   mysql: limitsWithin(databaseTimeoutSeconds),
 })
@@ -62,8 +62,8 @@ const signOfLife = (database: SqlDatabase): Promise<unknown> =>
   database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
 
 /** Returns one sentence about a failure of the database, naming the database without its password. */
-export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
-  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
+export const databaseTrouble = ({ databaseUrl }: Pick<FrameSettings, 'databaseUrl'>, cause: unknown): string =>
+  `The database ${frameSettings.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
   `${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
@@ -166,7 +166,7 @@ export interface Foundation {
 }
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
-export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
+export const openFoundation = async (settings: FrameSettings, local?: LocalClock): Promise<Foundation> => {
   const { database, refusal } = watchChanges(await openStore(settings))
   try {
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
@@ -210,7 +210,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
  * Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely
  * reached.
  */
-const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
+const openTls = async (settings: FrameSettings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings
   if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)
