@@ -16,7 +16,7 @@ export const onStore = async <A>(
 ): Promise<A> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
-  const { log } = makeBunyanLog({ level: 'warn', lines })
+  const log = makeBunyanLog({ level: 'warn', lines })
   const stops = makeStopSequence(log)
   try {
     const foundation = await openFoundation(settings)

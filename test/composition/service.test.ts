@@ -92,7 +92,7 @@ const start = async (
   startRunning({
     ...options,
     settings: (await loadConfig({ environment })).settings,
-    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
+    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }),
   })
 
 const environmentOn = async (
@@ -160,7 +160,7 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
   test(`every statement that a service prepares is one of ${dialect}`, async (t) => {
     const { settings } = await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'sqlite::memory:' } })
     const foundation = await passingFoundation()
-    const { log } = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
+    const log = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
     const stops = makeStopSequence(log)
     stops.add('database', () => foundation.database.close())
     const prepared: Statement[] = []

@@ -91,7 +91,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   const { settings } = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
   const running = await startRunning({
     settings,
-    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
+    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }),
     extraPlugins: options.plugins ?? [],
     ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
     ...(options.helmLimits === undefined ? {} : { helmLimits: options.helmLimits }),

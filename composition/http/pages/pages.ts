@@ -5,22 +5,13 @@ import type { Pages } from '../request/guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
 import { inlineSource, pageFiles, pageStyle, renderPage } from './page-templates.ts'
+import { qualityOf } from '../request/preferences.ts'
 import type { PackedAnswer } from './static-answer.ts'
 import { packedAnswer, staticAnswer } from './static-answer.ts'
 
-const weightOf = (accept: string, type: string): number => {
-  for (const part of accept.split(',')) {
-    const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-    if (range !== type) continue
-    const q = parameters.find((parameter) => parameter.startsWith('q='))
-    return q === undefined ? 1 : Number(q.slice(2)) || 0
-  }
-  return 0
-}
-
 /** Reports whether a client explicitly prefers HTML to JSON. */
 const prefersHtml = (accept: string | undefined): boolean =>
-  weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json')
+  qualityOf(accept, 'text/html') > qualityOf(accept, 'application/json')
 
 const scriptPrefix = '/account/'
 
@@ -94,8 +85,8 @@ const likeApi = /^\/(?:v1|api)(?:\/|$)/
  */
 const expectsApi = (path: string, accept: string | undefined): boolean =>
   path !== '/' &&
-  weightOf(accept ?? '', 'text/html') === 0 &&
-  (weightOf(accept ?? '', 'application/json') > 0 || likeApi.test(path))
+  qualityOf(accept, 'text/html') === 0 &&
+  (qualityOf(accept, 'application/json') > 0 || likeApi.test(path))
 
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`

@@ -243,6 +243,17 @@ export const consoleReactivate = route({
   failures: [UserMissing],
 })
 
+const PurgedAccounts = answer(
+  {
+    removed: described(SafeInteger, 'The number of accounts that were removed.'),
+    kept: described(
+      SafeInteger,
+      'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
+    ),
+  },
+  'PurgedAccounts',
+)
+
 export const consolePurge = route({
   id: 'identity.consolePurge',
   method: 'DELETE',
@@ -252,20 +263,7 @@ export const consolePurge = route({
     'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts ' +
     'that an administrator made inactive stay. `kept` is the number of accounts that stay because they are ' +
     'the only owner of an organization, or own a cluster.',
-  ok: json(
-    200,
-    answer(
-      {
-        removed: described(SafeInteger, 'The number of accounts that were removed.'),
-        kept: described(
-          SafeInteger,
-          'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
-        ),
-      },
-      'PurgedAccounts',
-    ),
-    { removed: 2, kept: 0 },
-  ),
+  ok: json(200, PurgedAccounts, { removed: 2, kept: 0 }),
 })
 
 export const consoleTestMail = route({
