@@ -8,7 +8,9 @@ test('the elements of a header come with their quality', (t) => {
     { name: '*/*', quality: 0 },
   ])
   t.deepEqual(
-    ['a;q=1.0', 'a;q=0.001', 'a; q=0.000', 'a;q=1.5', 'a;q=-1', 'a;q=', 'a;q=b'].map((header) => qualityOf(header, 'a')),
+    ['a;q=1.0', 'a;q=0.001', 'a; q=0.000', 'a;q=1.5', 'a;q=-1', 'a;q=', 'a;q=b'].map((header) =>
+      qualityOf(header, 'a'),
+    ),
     [1, 0.001, 0, 1, 1, 1, 1],
   )
 })

@@ -8,7 +8,7 @@ import {
   makeDisallowDomain,
   makeOpenRegistration,
   makeValidateEmail,
-} from '../../core/identity/accounts/site-rules.ts'
+} from '../../core/identity/site-rules.ts'
 import { makeEditOwnProfile, makeEditUser } from '../../core/identity/accounts/user-changes.ts'
 import {
   makeAskPasswordReset,

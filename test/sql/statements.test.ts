@@ -18,7 +18,7 @@ import {
   isUniqueViolation,
   toThrown,
 } from '../../adapters/sql/kit/driver-errors.ts'
-import { databaseOptionsOf } from '../../composition/service/foundation.ts'
+import { databaseOptionsOf } from '../../composition/config/database-options.ts'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { makeThings, namesIn, onEachDatabase, prepareThings } from './scratch.ts'

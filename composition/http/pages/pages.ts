@@ -1,7 +1,7 @@
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
-import type { Pages } from '../request/guard.ts'
+import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
 import { inlineSource, pageFiles, pageStyle, renderPage } from './page-templates.ts'

@@ -35,9 +35,9 @@ import {
   UsageInputsToken,
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
-import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
 import type { Boot, Provide } from '../../boot.ts'
-import { databaseOptionsOf } from '../../service/foundation.ts'
+import { databaseOptionsOf } from '../../config/database-options.ts'
 import type { Resolve } from '../../container.ts'
 import { BindMailOutboxToken } from '../mail.ts'
 import type { ClosingProcess } from './closing-process.ts'
