@@ -28,23 +28,24 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageNames = [
-  'account',
-  'confirm-email',
-  'reset-password',
-  'sign-in',
-  'accept-invitation',
-  'usage-intake',
-] as const
+/** The titles of the account pages, by the name of their template and script. */
+const pageTitles: Readonly<Record<string, string>> = {
+  account: 'Your account',
+  'confirm-email': 'Confirm an e-mail address',
+  'reset-password': 'Set a new password',
+  'sign-in': 'Sign in',
+  'accept-invitation': 'Invitation to an organization',
+  'usage-intake': 'Usage events',
+}
 
 /** The scripts of the account pages, by file name. @internal */
 export const accountScripts = pageFiles('scripts/')
 
 /** Returns the answer of a page. It must not be cached, since the address may contain a code. */
-const pageAnswer = (name: string): Answer => ({
+const pageAnswer = (name: string, title: string): Answer => ({
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': accountPolicy },
-  body: renderPage(name),
+  body: renderPage(name, { name, title }),
 })
 
 /**
@@ -53,7 +54,7 @@ const pageAnswer = (name: string): Answer => ({
  */
 const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()
-  for (const name of pageNames) answers.set(`/${name}`, pageAnswer(name))
+  for (const [name, title] of Object.entries(pageTitles)) answers.set(`/${name}`, pageAnswer(name, title))
   for (const [name, source] of Object.entries(accountScripts)) {
     answers.set(`${scriptPrefix}${name}`, staticAnswer('text/javascript; charset=utf-8', source))
   }
