@@ -18,6 +18,7 @@ import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './suppo
 import {
   filesChangedSince,
   isCommit,
+  isOnlySlow,
   isSlow,
   repositoryFiles,
   testFilesOf,
@@ -148,7 +149,7 @@ function chosenFiles({ selection, patterns }: RunArguments): readonly string[] |
   if (selection.kind === 'all') return undefined
   if (selection.kind === 'slow') return testFilesOf(repositoryFiles(root)).filter(isSlow)
   const changed = filesChangedSince(root, selection.since)
-  const touched = testsTouchedBy(root, changed)
+  const touched = testsTouchedBy(root, changed).filter((file) => !isOnlySlow(file))
   say(`changed files: ${changed.length}; test files that they can touch: ${touched.length}`)
   return touched
 }
@@ -254,7 +255,7 @@ async function step(name: string, tool: string, args: readonly string[]): Promis
  * not hold up a test that has a time limit.
  */
 async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  const files = testFilesOf(repositoryFiles(root))
+  const files = testFilesOf(repositoryFiles(root)).filter((file) => !isOnlySlow(file))
   const shared = sharedProcesses(files, readFrom(root))
   writeSharedProcesses(root, shared)
   const sharing = new Set(shared.flatMap(({ members }) => members))

@@ -232,14 +232,12 @@ export const listAnyClusterStatuses = {
   id: 'contracts.listAnyClusterStatuses',
   path: '/contracts/active/associated-clusters/batch-status',
 }
-const unknownContract = {
-  failures: [...unbindCluster.failures, ContractMissing],
-  statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 },
-}
+const unknownContract = { statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 } }
 export const unbindAnyCluster = {
   ...unbindCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...unbindCluster.failures, ContractMissing],
   id: 'contracts.unbindAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}',
 }
@@ -247,6 +245,7 @@ export const renameAnyCluster = {
   ...renameCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...renameCluster.failures, ContractMissing],
   id: 'contracts.renameAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}/name',
 }
@@ -254,6 +253,7 @@ export const retagAnyCluster = {
   ...retagCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...retagCluster.failures, ContractMissing],
   id: 'contracts.retagAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}/tags',
 }

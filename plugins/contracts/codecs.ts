@@ -305,7 +305,11 @@ const Recipients: t.Type<readonly string[], readonly string[], unknown> = noted(
     (u, c) => (typeof u === 'string' ? listOf(shortText, 200).validate([u], c) : listOf(shortText, 200).validate(u, c)),
     t.identity,
   ),
-  { description: 'Mail addresses. A single address may be given as a string.' },
+  {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Mail addresses. A single address may be given as a string.',
+  },
 )
 const Nullable = <A, O>(codec: t.Type<A, O, unknown>) => t.union([codec, t.null])
 

@@ -10,7 +10,7 @@ import type { FileLine } from '../support/file-times.ts'
 import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { inRows, sharedProcesses } from '../support/shared-processes.ts'
-import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
+import { isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url))
 
@@ -123,6 +123,16 @@ test('a slow run has the faults and the races', (t) => {
       kind,
     )
   t.false(isSlow('test/authz/role-rules.test.ts'))
+})
+
+test('a run of everything leaves out only what the slow run has', (t) => {
+  const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
+  t.deepEqual(
+    left.map((file) => file.slice('test/openapi/'.length)),
+    ['generated-clients.test.ts', 'returned-failures.test.ts', 'spectral.test.ts'],
+  )
+  t.deepEqual(left.filter(isSlow), left)
+  t.like(parseRunArguments(['--slow', '--without', 'generators']), { run: { without: ['generators'] } })
 })
 
 /** The groups of files with these texts, without the folder of the shared processes. */

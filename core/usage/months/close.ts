@@ -86,7 +86,10 @@ export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
 /** The work of a dead holder is taken over after this time. */
 const leaseSeconds = 60
 
-/** Does work under a lease; undefined if another holder has it. */
+/**
+ * Does work under a lease; undefined if another holder has it. A lease that cannot be released, as on a full disk, ends
+ * by itself: the work is done nevertheless.
+ */
 const underLease = async <A>(
   leases: LeaseStore,
   name: string,
@@ -99,7 +102,7 @@ const underLease = async <A>(
   try {
     return await whileHeld(leases, lease, leaseSeconds, ending, work)
   } finally {
-    await leases.release(lease)
+    await leases.release(lease).catch(() => undefined)
   }
 }
 
@@ -243,7 +246,8 @@ const write = async (
       return published
     }
     const replaced = previous?.revision === made.revision ? previous.id : undefined
-    if (replaced !== undefined) await months.remove(replaced)
+    // The revision is published, also where the former one cannot be removed: the next run does that.
+    if (replaced !== undefined) await months.remove(replaced).catch(() => undefined)
     input.onProgress?.('published', 1, 1)
     return right({ month: made, isNew: true, objectCount: gathered.objectCount })
   } catch (error) {

@@ -72,7 +72,7 @@ export function helpText(): string {
                                             a component starts when a file first asks for it
   npm test -- --changed                     the test files that your uncommitted changes can touch, by their imports
   npm test -- --since main                  the same for all changes since that commit
-  npm test -- --slow                        life cycles, faults, races and the fresh clone alone
+  npm test -- --slow                        life cycles, faults, races, the fresh clone and generated clients alone
   npm test -- --without kubernetes          everything else; the tests that need it are skipped and counted
   npm test -- --only components             fetch or build the components and start each once
 
