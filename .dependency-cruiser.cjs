@@ -74,6 +74,15 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'no-folder-cycle',
+      comment:
+        'Folders of a part do not use each other in a circle: move what both need into the folder above, or into one of them.',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
+    {
       name: 'resolvable',
       comment: 'The import names no file that exists.',
       severity: 'error',

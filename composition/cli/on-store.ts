@@ -17,7 +17,7 @@ export const onStore = async <A>(
   const config = await configOf(context, options)
   const { settings } = config
   const lines = makeBatchedLines({ fd: 2 })
-  const { log } = makeBunyanLog({ level: 'warn', lines })
+  const log = makeBunyanLog({ level: 'warn', lines })
   const stops = makeStopSequence(log)
   try {
     const foundation = await openFoundation(settings)

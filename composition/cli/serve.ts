@@ -32,7 +32,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
   const isTerminal = process.stderr.isTTY
   const isPlain = settings.logFormat === 'text' || (settings.logFormat === 'auto' && isTerminal)
   const plain = isPlain ? makePlainLines(lines, isTerminal ? () => process.stderr.columns : undefined) : undefined
-  const { log } = makeBunyanLog({ level: settings.logLevel, lines: plain ?? lines })
+  const log = makeBunyanLog({ level: settings.logLevel, lines: plain ?? lines })
   const exitNow = (code: ExitCode): never => {
     lines.flushNow()
     process.exit(code)

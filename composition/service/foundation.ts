@@ -7,11 +7,10 @@ import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
-import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
+import { databaseOptionsOf } from '../config/database-options.ts'
 import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
@@ -39,23 +38,6 @@ export const openStore = async (settings: FrameSettings): Promise<SqlDatabase> =
     throw new StartRefused([databaseTrouble(settings, cause)])
   }
 }
-
-export const databaseOptionsOf = ({
-  databaseTimeoutSeconds,
-}: Pick<FrameSettings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
-  sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
-  mysql: limitsWithin(databaseTimeoutSeconds),
-})
-
-/**
- * Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for
- * detecting that it ended.
- */
-const limitsWithin = (seconds: number): MysqlOptions => ({
-  connectTimeoutMilliseconds: seconds * 600,
-  acquireTimeoutMilliseconds: seconds * 400,
-  statementTimeoutMilliseconds: seconds * 900,
-})
 
 /** Queries a table. SQLite does not read its file before the first access to a table. */
 const signOfLife = (database: SqlDatabase): Promise<unknown> =>

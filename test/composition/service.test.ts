@@ -94,7 +94,7 @@ const start = async (
   startRunning({
     ...options,
     config: await loadConfig({ environment }),
-    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
+    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }),
   })
 
 const environmentOn = async (
@@ -167,7 +167,7 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
     }
     const config = await loadConfig({ environment })
     const foundation = await passingFoundation()
-    const { log } = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
+    const log = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
     const stops = makeStopSequence(log)
     stops.add('database', () => foundation.database.close())
     const prepared: Statement[] = []

@@ -6,7 +6,7 @@ import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { identitySettings } from '../../composition/parts/identity/settings.ts'
-import { isDomainAllowed, parseDomain } from '../../core/identity/accounts/site-rules.ts'
+import { isDomainAllowed, parseDomain } from '../../core/identity/site-rules.ts'
 import { readProfile } from '../../core/identity/accounts/users.ts'
 import { servesReset } from '../../core/identity/authentication/passwords.ts'
 import { checkPassword } from '../../core/identity/authentication/password-policy.ts'
@@ -27,17 +27,12 @@ import {
   renewedIdleExpiry,
 } from '../../core/identity/sessions/sessions.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/tokens/scopes.ts'
-import {
-  hasAccessTokenForm,
-  lastEightOf,
-  makeAccessToken,
-  randomBase62,
-} from '../../core/identity/tokens/access-tokens.ts'
+import { hasAccessTokenForm, lastEightOf, makeAccessToken } from '../../core/identity/tokens/access-tokens.ts'
+import { randomBase62, secret } from '../../core/kernel/secret.ts'
 import type { RememberedId } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { parseAccountName } from '../../core/kernel/ids.ts'
 import { allows, scopeCategories } from '../../core/kernel/principal.ts'
-import { secret } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
 import { testSettings } from './identity-world.ts'
 import { anyText } from '../support/any-text.ts'

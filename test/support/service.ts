@@ -98,7 +98,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   const { helmLimits, passwordHasher = cheapPasswordHasher, plugins = [] } = options
   const running = await startRunning({
     config: { ...config, parts: [...config.parts, ...plugins.map((plugin) => definePart({ plugin }))] },
-    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
+    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }),
     ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
     replaced: [
       bind(PasswordHasherToken, {}, () => passwordHasher),

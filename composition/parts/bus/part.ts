@@ -18,7 +18,7 @@ import {
 } from '../../../core/bus/ports.ts'
 import type { BusServer } from '../../../core/bus/ports.ts'
 import { BusPassesToken } from '../../../core/identity/sessions/ports.ts'
-import { credentialStillValid } from '../../../core/identity/authentication/credentials.ts'
+import { credentialStillValid } from '../../../core/identity/credentials.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'

@@ -13,7 +13,7 @@ import {
   TokenDigestToken,
 } from '../../../core/identity/ports.ts'
 import type { IdentitySettings } from '../../../core/identity/ports.ts'
-import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
+import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
 import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
@@ -21,7 +21,7 @@ import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
 import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
 import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import { makeNotifyLocked } from '../../../core/identity/authentication/credentials.ts'
+import { makeNotifyLocked } from '../../../core/identity/credentials.ts'
 import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
 import {

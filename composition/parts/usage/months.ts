@@ -32,8 +32,8 @@ import {
   UsageInputsToken,
 } from '../../../core/usage/months/ports.ts'
 import { makeGatherMonth } from '../../../core/usage/months/product-month.ts'
-import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
-import { databaseOptionsOf } from '../../service/foundation.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
+import { databaseOptionsOf } from '../../config/database-options.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 import type { ClosingProcess } from './closing-process.ts'
 import { makeClosingProcess } from './closing-process.ts'

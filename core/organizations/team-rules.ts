@@ -1,13 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { PermissionRef } from '../../kernel/access.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import type { Failure, Outcome } from '../../kernel/failure.ts'
-import type { OrgId, RoleId, TeamId, UserId } from '../../kernel/ids.ts'
-import type { Principal, SignedInCall } from '../../kernel/principal.ts'
-import type { PermissionLevels, Rights } from '../../kernel/rights.ts'
-import { rightsOfSubject, subjectIn } from '../../kernel/rights.ts'
-import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { PermissionRef } from '../kernel/access.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { OrgId, RoleId, TeamId, UserId } from '../kernel/ids.ts'
+import type { Principal, SignedInCall } from '../kernel/principal.ts'
+import type { PermissionLevels, Rights } from '../kernel/rights.ts'
+import { rightsOfSubject, subjectIn } from '../kernel/rights.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import {
   LastOwner,
   OrganizationMissing,
@@ -16,10 +16,10 @@ import {
   TeamMissing,
   TeamRolesRefused,
   TeamTypeUnknown,
-} from '../failures.ts'
-import type { OrganizationStores, TeamStore } from '../ports.ts'
-import type { Organization, Team, TeamPermission } from '../types.ts'
-import { teamTypes } from '../types.ts'
+} from './failures.ts'
+import type { OrganizationStores, TeamStore } from './ports.ts'
+import type { Organization, Team, TeamPermission } from './types.ts'
+import { teamTypes } from './types.ts'
 
 const maxRolesOfTeam = 50
 export const defaultTeamType = 'kubernetes'

@@ -1,5 +1,5 @@
-import type { MonthKey } from '../types.ts'
-import { monthSeconds } from '../month.ts'
+import type { MonthKey } from './types.ts'
+import { monthSeconds } from './month.ts'
 
 /** A thousandth of a unit: the smallest part that is shown. */
 export type Thousandths = bigint

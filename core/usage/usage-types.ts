@@ -7,7 +7,7 @@ import type {
   UsageObject,
   UsageProduct,
   UsedAmount,
-} from '../types.ts'
+} from './types.ts'
 
 /** What was used for one contract in one class. */
 export interface UsagePart extends UsedAmount {

@@ -5,9 +5,9 @@ import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { token } from '../../kernel/token.ts'
-import type { EventResult, ReportedEvent } from '../events/types.ts'
+import type { EventResult, ReportedEvent } from './types.ts'
 import { daySeconds, dayOf, secondOf } from '../month.ts'
-import type { IntakeCounts, IntakeSum, RefusedEvent, UsageOverviewStore } from './ports.ts'
+import type { IntakeCounts, IntakeSum, RefusedEvent, UsageOverviewStore } from '../overview-ports.ts'
 
 /** What arrived of one cluster at once. */
 export interface Arrival {

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
+import type { UserId } from '../kernel/ids.ts'
+import { token } from '../kernel/token.ts'
 
 /** The kind of secret that is guessed. Each kind has its own counters. */
 export type AttemptKind = 'password' | 'one-time-code' | 'reset-code'

@@ -4,11 +4,11 @@ import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { monthBounds, monthName, monthOf, secondOf, yearOf } from '../month.ts'
-import { perCoreMonth, perGibMonth, thousandthsOf } from '../months/amounts.ts'
-import type { CloseFailure, CloseInput, CloseMonth } from '../months/close.ts'
+import { perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.ts'
+import type { CloseFailure, CloseInput, CloseMonth } from './close.ts'
 import type { ViewTotals } from '../reports/view-items.ts'
 import type { MonthKey, UsageMonth, UsageProduct } from '../types.ts'
-import type { RunningContract, UsageOverviewStore } from './ports.ts'
+import type { RunningContract, UsageOverviewStore } from '../overview-ports.ts'
 
 export interface GeneratedMonths {
   /** The names of the months by year. */

@@ -1,7 +1,7 @@
-import type { AccountId, UserId } from '../../kernel/ids.ts'
-import { at, listAt, textAt } from '../../kernel/json.ts'
-import type { ImpersonatedUser } from '../ports.ts'
-import type { HubKind, HubObject } from './ports.ts'
+import type { AccountId, UserId } from '../kernel/ids.ts'
+import { at, listAt, textAt } from '../kernel/json.ts'
+import type { ImpersonatedUser } from './ports.ts'
+import type { HubKind, HubObject } from './hubs/ports.ts'
 
 const uiApi = 'ui.k8s.appscode.com/v1alpha1'
 const profileApi = 'profile.k8s.appscode.com/v1alpha1'

@@ -1,6 +1,6 @@
-import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
-import type { Route } from '../../../plugins/kit/route.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import type { Failure, FailureKind, FailureSubject } from '../../core/kernel/failure.ts'
+import type { Route } from '../../plugins/kit/route.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** The forms of error bodies. */
 export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'

@@ -1,8 +1,8 @@
-import type { Contract } from '../../contracts/types.ts'
-import type { AccountId } from '../../kernel/ids.ts'
-import { token } from '../../kernel/token.ts'
-import type { MonthBounds } from '../month.ts'
-import type { MonthKey, UsageMonth, UsageProduct, UsedAmount } from '../types.ts'
+import type { Contract } from '../contracts/types.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import { token } from '../kernel/token.ts'
+import type { MonthBounds } from './month.ts'
+import type { MonthKey, UsageMonth, UsageProduct, UsedAmount } from './types.ts'
 
 /** How many events of a cluster arrived on a day. */
 export interface IntakeCounts {

@@ -1,17 +1,17 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../kernel/clock.ts'
-import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { defineFailure } from '../../kernel/failure.ts'
-import type { UserId } from '../../kernel/ids.ts'
-import { definedFields } from '../../kernel/json.ts'
-import type { Principal, SignedInCall } from '../../kernel/principal.ts'
-import { makeOwnCall } from '../../kernel/principal.ts'
-import type { Entropy, Secret } from '../../kernel/secret.ts'
-import { secret } from '../../kernel/secret.ts'
-import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { auditOfUser } from '../audit.ts'
-import { postIfAddressed } from '../emails/account-mail.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { UserId } from '../kernel/ids.ts'
+import { definedFields } from '../kernel/json.ts'
+import type { Principal, SignedInCall } from '../kernel/principal.ts'
+import { makeOwnCall } from '../kernel/principal.ts'
+import type { Entropy, Secret } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import { auditOfUser } from './audit.ts'
+import { postIfAddressed } from './emails/account-mail.ts'
 import type {
   Background,
   CredentialStore,
@@ -20,13 +20,13 @@ import type {
   PasswordHasher,
   PasswordRecord,
   ProvenStores,
-} from '../ports.ts'
-import { NotAuthenticated, NotPermitted, TooManyAttempts } from '../ports.ts'
-import { enrolledRef } from '../second-factor/codes.ts'
-import type { UseOneTimeCode } from '../second-factor/ports.ts'
-import type { User } from '../types.ts'
-import { maxPasswordLength } from './password-policy.ts'
-import type { Attempt, AttemptKind, AttemptThrottle, OnLocked } from './ports.ts'
+} from './ports.ts'
+import { NotAuthenticated, NotPermitted, TooManyAttempts } from './ports.ts'
+import { enrolledRef } from './second-factor/codes.ts'
+import type { UseOneTimeCode } from './second-factor/ports.ts'
+import type { User } from './types.ts'
+import { maxPasswordLength } from './authentication/password-policy.ts'
+import type { Attempt, AttemptKind, AttemptThrottle, OnLocked } from './attempt-ports.ts'
 
 export interface ThrottledCheckDeps {
   readonly throttle: AttemptThrottle

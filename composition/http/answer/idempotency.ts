@@ -6,10 +6,10 @@ import type { IdempotencyStore, KeyedChange, StoredAnswer } from '../../../core/
 import type { Principal } from '../../../core/kernel/principal.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import type { SecretBox } from '../../../core/kernel/secret.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { refusal } from '../answer/failure-response.ts'
-import type { RequestContext } from './request-context.ts'
-import type { Answer } from '../answer/write-answer.ts'
+import type { Refusal } from '../failure-response.ts'
+import { refusal } from '../failure-response.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import type { Answer } from './write-answer.ts'
 
 /** The first request with its key. */
 export interface FreshRequest {
