@@ -27,6 +27,7 @@ import { bindProblem } from '../../boot.ts'
 import { tooFewFiles } from '../../http/connections.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
+import { migrationsFor } from '../../migrations.ts'
 
 /** The result of one check. A warning does not prevent operation today; a problem does. */
 export interface Finding {
@@ -285,9 +286,9 @@ export const skewFinding = (skewMs: number): Finding =>
       )
 
 const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
-  const states = await migrationStatus(database)
+  const states = await migrationStatus(database, await migrationsFor(database))
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
-  const missing = states.length - count('done') - count('unknown')
+  const missing = states.length - count('done') - count('unknown') - count('absent')
   if (count('unknown') > 0)
     return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   const unfinished = unfinishedMigration(states)
