@@ -284,7 +284,9 @@ test('a plugin with a fault of its own is named, and the schema is not migrated 
     }
     const error = await t.throwsAsync(startService({ settings }), { instanceOf: StartRefused })
     const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
-    const states = new Set((await migrationStatus(database, ourMigrations).finally(() => database.close())).map(({ state }) => state))
+    const states = new Set(
+      (await migrationStatus(database, ourMigrations).finally(() => database.close())).map(({ state }) => state),
+    )
     t.deepEqual(states, new Set(['pending']), 'an earlier version can still start')
     return error.message
   }
@@ -418,9 +420,9 @@ test('openapi prints the document of this deployment', async (t) => {
 
 test('migrate: status, plan, up, up again, unlock', async (t) => {
   const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'migrated') }
-  t.regex((await run(['migrate', 'status'], environment)).out, /pending +0001/)
+  t.regex((await run(['migrate', 'status'], environment)).out, /pending +identity +0001-identity-accounts/)
   t.regex((await run(['migrate', 'plan'], environment)).out, /create table `accounts`/)
-  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001/)
+  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001-identity-accounts of the part identity/)
   t.is((await run(['migrate', 'up'], environment)).out, 'The schema is up to date.')
   t.true(
     (JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent,
