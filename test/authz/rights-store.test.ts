@@ -3,6 +3,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { rightsStoreSuite } from './rights-store.suite.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const world: World = {
   users: [1, 2, 3, 4],
@@ -32,7 +33,7 @@ const world: World = {
 }
 
 for (const database of eachDatabase()) {
-  rightsStoreSuite(database.name, async () => {
+  declareSuite(rightsStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, world)
     const change = async (id: number, to: Readonly<Record<string, number>>): Promise<void> => {

@@ -3,6 +3,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { roleStoreSuite } from './role-store.suite.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 /** Two organizations; user 3 is still in a team, but no member any more. */
 const world: World = {
@@ -33,7 +34,7 @@ const world: World = {
 }
 
 for (const database of eachDatabase()) {
-  roleStoreSuite(database.name, async () => {
+  declareSuite(roleStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, world)
     return { store: makeSqlRoleStore(db)(db), close: () => db.close() }

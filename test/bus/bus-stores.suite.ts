@@ -2,8 +2,9 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { BusIdentityStore, BusUserStore } from '../../core/bus/ports.ts'
 import type { BusIdentity, NewBusUser } from '../../core/bus/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** Stores of their own for each case, over the accounts below. */
 export interface BusStoresBench {
@@ -44,10 +45,14 @@ const newUser = (identity: BusIdentity, ownerId: AccountId, changes: Partial<New
   ...changes,
 })
 
-/** The contract of BusIdentityStore and BusUserStore. */
-export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>): void => {
-  const test = casesOf(`bus stores on ${name}`, open)
+const about: SuiteAbout = {
+  name: 'bus-stores',
+  ports: ['BusIdentityStore', 'BusUserStore'],
+  needs: 'The users 1 and 2 and the organization 11, without identities.',
+}
 
+/** The contract of BusIdentityStore and BusUserStore. */
+export const busStoresSuite = contractSuite<BusStoresBench>(about, (test) => {
   test('an identity reads back as it was written, and there is one of a kind and owner', async (t, { identities }) => {
     const content = newIdentity('account', alice)
     const made = unwrap(await identities.insert(content, at))
@@ -198,4 +203,4 @@ export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>
     await bench.change('remove', alice)
     t.is((await live())?.presentMark, undefined)
   })
-}
+})

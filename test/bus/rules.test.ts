@@ -14,6 +14,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { busStoresSuite } from './bus-stores.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const issuedAt = new Date('2026-03-01T12:00:00.500Z')
 const natsMint = makeNatsMint({ now: () => issuedAt })
@@ -177,7 +178,7 @@ const changes: Readonly<Record<'password' | 'admin' | 'disable', object>> = {
 }
 
 for (const database of eachDatabase()) {
-  busStoresSuite(database.name, async () => {
+  declareSuite(busStoresSuite, `bus stores on ${database.name}`, async () => {
     const db = await database.open()
     await storeWorld(db, {
       users: [1, 2],

@@ -2,8 +2,9 @@ import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
-import { nameOf } from '../authz/world.ts'
-import { casesOf } from '../support/cases-of.ts'
+import { nameOf } from '../authz/account-names.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A store of its own for each case, over the accounts below. */
 export interface ClusterStoreBench {
@@ -54,10 +55,14 @@ const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}):
   return cluster.right
 }
 
-/** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
-export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStoreBench>): void => {
-  const onBench = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'cluster-store',
+  ports: ['ClusterStore'],
+  needs: 'The users 1 to 3 and the organizations 11 to 13, without the clusters of 11 and 12.',
+}
 
+/** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
+export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBench) => {
   onBench('the clusters of all accounts are listed by owner and name, page by page', async (t, { store }) => {
     const [b, a, theirs] = [
       await inserted(store, { name: 'b' }),
@@ -297,4 +302,4 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
       t.deepEqual(await granted(carol), [])
     },
   )
-}
+})

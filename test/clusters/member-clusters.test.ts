@@ -28,6 +28,7 @@ import { recordedExchange } from '../kubernetes/recorded-exchange.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { clusterStoreSuite } from './cluster-store.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const call = (login = 'ann'): SignedInCall =>
   ({
@@ -277,7 +278,7 @@ const clusterStoreWorld: World = {
 }
 
 for (const database of eachDatabase()) {
-  clusterStoreSuite(database.name, async () => {
+  declareSuite(clusterStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, clusterStoreWorld)
     return { store: makeSqlClusterStore(db)(db), close: () => db.close() }

@@ -15,6 +15,7 @@ import type { World } from '../authz/world.ts'
 import { isMariaDb } from '../sql/server-version.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { at, bindingStoreSuite, contractStoreSuite, otherOwner, owner, terms } from './contract-store.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const organization = (id: number) => ({
   id,
@@ -44,8 +45,8 @@ for (const database of eachDatabase()) {
     const db = await opened()
     return { ...storesOn(db, db), close: () => db.close() }
   }
-  contractStoreSuite(database.name, open)
-  bindingStoreSuite(database.name, open)
+  declareSuite(contractStoreSuite, `${database.name}: contracts`, open)
+  declareSuite(bindingStoreSuite, `${database.name}: bindings`, open)
 
   test(`${database.name}: reads take a constant number of statements, however many rows there are`, async (t) => {
     const db = await opened()

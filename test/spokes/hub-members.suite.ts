@@ -1,6 +1,7 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { HubMember, HubMembers } from '../../core/spokes/ports.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** What the suite expects to be stored. The name of an account is `n` and its id, that of a team `team` and its id. */
 export const hubMembersWorld = {
@@ -18,12 +19,19 @@ export const hubMembersWorld = {
   other: { id: 901, team: 1011 },
 } as const
 
+export interface HubMembersBench {
+  readonly members: HubMembers
+  close(): Promise<void>
+}
+
+const about: SuiteAbout = {
+  name: 'hub-members',
+  ports: ['HubMembers'],
+  needs: 'The people and organizations of `hubMembersWorld`, which the file exports.',
+}
+
 /** The contract of HubMembers. */
-export const hubMembersSuite = (
-  name: string,
-  open: () => Promise<{ readonly members: HubMembers; close(): Promise<void> }>,
-): void => {
-  const onBench = casesOf(name, open)
+export const hubMembersSuite = contractSuite<HubMembersBench>(about, (onBench) => {
   const listOf = (members: HubMembers, id: number): Promise<readonly HubMember[]> => members.listOf(id as AccountId)
 
   onBench(
@@ -57,4 +65,4 @@ export const hubMembersSuite = (
       t.deepEqual([await listOf(members, 304), await listOf(members, 305), await listOf(members, 4711)], [[], [], []])
     },
   )
-}
+})

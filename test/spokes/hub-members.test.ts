@@ -2,6 +2,7 @@ import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { hubMembersSuite, hubMembersWorld } from './hub-members.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const { people, organization, other } = hubMembersWorld
 const empty = { visibility: 'private', roles: [], grants: [] } as const
@@ -26,7 +27,7 @@ const world = {
 }
 
 for (const database of eachDatabase()) {
-  hubMembersSuite(database.name, async () => {
+  declareSuite(hubMembersSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, world)
     await db.query((k) => k('users').where('id', 304).update({ prohibit_login: 1 }))
