@@ -16,6 +16,7 @@ import {
 } from './commands.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { StartRefused } from '../boot.ts'
+import { describeTestPort } from '../port-tests/describe-test-port.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 /**
@@ -41,6 +42,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     describeLicenses,
     describeContracts,
     describeUsage,
+    describeTestPort,
   ])
     describe(program, run, context)
   inherit(program, program)

@@ -37,17 +37,33 @@ export interface ContractSuite<B extends Bench> extends SuiteAbout {
   readonly cases: readonly ContractCase<B>[]
 }
 
-/** Makes a suite of the cases that `declare` declares. Throws if two have the same title. */
+/**
+ * Makes a suite of the cases that `declare` declares. They are declared when they are first asked for, so `declare` may
+ * use what stands below it. Throws then if two have the same title.
+ */
 export const contractSuite = <B extends Bench>(
   about: SuiteAbout,
   declare: (onBench: DeclareCase<B>) => void,
 ): ContractSuite<B> => {
+  let cases: readonly ContractCase<B>[] | undefined
+  return {
+    ...about,
+    get cases() {
+      return (cases ??= declaredCases(about, declare))
+    },
+  }
+}
+
+const declaredCases = <B extends Bench>(
+  { name }: SuiteAbout,
+  declare: (onBench: DeclareCase<B>) => void,
+): readonly ContractCase<B>[] => {
   const cases: ContractCase<B>[] = []
   declare((title, run) => {
-    if (cases.some((one) => one.title === title)) throw new Error(`Two cases of ${about.name} have the title: ${title}`)
+    if (cases.some((one) => one.title === title)) throw new Error(`Two cases of ${name} have the title: ${title}`)
     cases.push({ title, run })
   })
-  return { ...about, cases }
+  return cases
 }
 
 /** A case that makes its bench itself. */

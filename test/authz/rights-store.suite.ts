@@ -2,6 +2,8 @@ import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { RightsStore } from '../../core/kernel/rights.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from './stored-world.ts'
+import type { World } from './world.ts'
 
 /**
  * A store of its own for each case. It finds the organization 11 with the users 1 (an owner), 2 (in the team 112 with
@@ -20,10 +22,41 @@ const org = 11 as AccountId
 const otherOrg = 12 as AccountId
 const user = (id: number): UserId => id as UserId
 
+const world: World = {
+  users: [1, 2, 3, 4],
+  orgs: [
+    {
+      id: 11,
+      visibility: 'private',
+      members: [1, 2],
+      teams: [
+        { id: 111, permission: 'owner', members: [1, 3], roleIds: [] },
+        { id: 112, permission: 'custom', members: [2], roleIds: [1101] },
+      ],
+      roles: [{ id: 1101, permissions: ['org_mgmt/view'] }],
+      grants: [],
+    },
+    {
+      id: 12,
+      visibility: 'private',
+      members: [1],
+      teams: [{ id: 121, permission: 'read', members: [1, 2], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
+  ],
+  clusters: [],
+  tokens: [],
+}
+
 const about: SuiteAbout = {
   name: 'rights-store',
   ports: ['RightsStore'],
   needs: 'The people and organizations that are described at RightsStoreBench.',
+  fill: async (database) => {
+    await storeWorld(database, world)
+    await database.query((k) => k('users').where('id', 4).update({ is_admin: 1 }))
+  },
 }
 
 /** What every RightsStore keeps. */

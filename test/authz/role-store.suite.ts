@@ -4,6 +4,8 @@ import type { Role, RoleContent } from '../../core/authz/types.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from './stored-world.ts'
+import type { World } from './world.ts'
 
 /**
  * A store of its own for each case. It finds the organizations 11 and 12 with the people account1 to account3 (shown as
@@ -42,10 +44,39 @@ const inserted = async (store: RoleStore, orgId: OrgId, changes: Partial<RoleCon
   return role.right
 }
 
+/** Two organizations; user 3 is still in a team, but no member any more. */
+const world: World = {
+  users: [1, 2, 3],
+  orgs: [
+    {
+      id: 11,
+      visibility: 'private',
+      members: [1, 2],
+      teams: [
+        { id: 111, permission: 'custom', members: [1, 3], roleIds: [] },
+        { id: 112, permission: 'read', members: [1, 2], roleIds: [] },
+      ],
+      roles: [],
+      grants: [],
+    },
+    {
+      id: 12,
+      visibility: 'private',
+      members: [1],
+      teams: [{ id: 121, permission: 'owner', members: [1], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
+  ],
+  clusters: [],
+  tokens: [],
+}
+
 const about: SuiteAbout = {
   name: 'role-store',
   ports: ['RoleStore'],
   needs: 'The people, organizations and teams that are described at RoleStoreBench, without roles.',
+  fill: (database) => storeWorld(database, world),
 }
 
 /** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */

@@ -5,6 +5,8 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /** Stores of their own for each case, over the accounts below. */
 export interface BusStoresBench {
@@ -45,10 +47,26 @@ const newUser = (identity: BusIdentity, ownerId: AccountId, changes: Partial<New
   ...changes,
 })
 
+const world: World = {
+  users: [1, 2],
+  orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
+  clusters: [],
+  tokens: [],
+}
+
 const about: SuiteAbout = {
   name: 'bus-stores',
   ports: ['BusIdentityStore', 'BusUserStore'],
   needs: 'The users 1 and 2 and the organization 11, without identities.',
+  fill: async (database) => {
+    await storeWorld(database, world)
+    for (const id of [1, 2])
+      await database.query((k) =>
+        k('users')
+          .where({ id })
+          .update({ password_hash: `hash-${id}` }),
+      )
+  },
 }
 
 /** The contract of BusIdentityStore and BusUserStore. */

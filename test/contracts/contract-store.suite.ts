@@ -11,6 +11,8 @@ import type {
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /**
  * Stores of their own for each case. They find the organizations 11 (account11) and 12 (account12), without contracts.
@@ -86,10 +88,21 @@ const bound = async ({ bindings }: ContractStoreBench, contract: Contract, ...ui
 /** UIDs in ascending order. */
 const sortedUids = (count: number): readonly string[] => Array.from({ length: count }, () => randomUUID()).sort()
 
+const organization = (id: number) => ({
+  id,
+  visibility: 'private' as const,
+  members: [1],
+  teams: [],
+  roles: [],
+  grants: [],
+})
+const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
+
 const contractAbout: SuiteAbout = {
   name: 'contract-store',
   ports: ['ContractStore'],
   needs: 'The organizations 11 and 12 without contracts.',
+  fill: (database) => storeWorld(database, world),
 }
 
 /** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
@@ -353,6 +366,7 @@ const bindingAbout: SuiteAbout = {
   name: 'binding-store',
   ports: ['BindingStore', 'ContractEvents'],
   needs: 'The organizations 11 and 12 without contracts.',
+  fill: (database) => storeWorld(database, world),
 }
 
 /** What every BindingStore and the history keep. */
