@@ -44,8 +44,11 @@ const isContractSuite = (value: unknown): value is ContractSuite<Bench> => {
 export const factoryOf = ({ name }: Pick<ContractSuite<Bench>, 'name'>): string =>
   `open${name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())}`
 
-/** Returns the suites with this name, or that test a port with this name. */
+/** Returns the suites with this name, or that test a port with this name; case and hyphens do not matter. */
 export const suitesNamed = (suites: readonly FoundSuite[], name: string): readonly FoundSuite[] => {
-  const byName = suites.filter(({ suite }) => suite.name === name)
-  return byName.length > 0 ? byName : suites.filter(({ suite }) => suite.ports.includes(name))
+  const wanted = plain(name)
+  const byName = suites.filter(({ suite }) => plain(suite.name) === wanted)
+  return byName.length > 0 ? byName : suites.filter(({ suite }) => suite.ports.some((port) => plain(port) === wanted))
 }
+
+const plain = (name: string): string => name.replaceAll('-', '').toLowerCase()

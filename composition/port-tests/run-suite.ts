@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { makeAssertions, NotKept } from './assertions.ts'
 import type { Bench, ContractSuite, RunnableCase } from './contract-suite.ts'
 import { casesOn } from './contract-suite.ts'
@@ -34,8 +35,8 @@ export const runSuite = async (
   const stray = catchStrayErrors()
   try {
     for (const one of cases.filter(({ title }) => title.includes(only)))
-      record(await resultOf(one, limitMilliseconds, stray.next()))
-    const closed = await reasonOf(within(limitMilliseconds, close(), stray.next()))
+      record(await resultOf(one, limitMilliseconds, stray))
+    const closed = await reasonOf(within(limitMilliseconds, close()), stray)
     if (closed !== undefined) record({ title: 'the bench that the cases share closes', isKept: false, reason: closed })
   } finally {
     stray.restore()
@@ -46,16 +47,16 @@ export const runSuite = async (
 const resultOf = async (
   { title, run }: RunnableCase,
   limitMilliseconds: number,
-  stray: Promise<never>,
+  stray: StrayErrors,
 ): Promise<CaseResult> => {
   const { t, hasAsserted } = makeAssertions()
   const reason =
-    (await reasonOf(within(limitMilliseconds, run(t), stray))) ??
+    (await reasonOf(within(limitMilliseconds, run(t)), stray)) ??
     (hasAsserted() ? undefined : 'The case has ended without an assertion.')
   return reason === undefined ? { title, isKept: true } : { title, isKept: false, reason }
 }
 
-const within = async (limitMilliseconds: number, work: Promise<unknown>, stray: Promise<never>): Promise<unknown> => {
+const within = async (limitMilliseconds: number, work: Promise<unknown>): Promise<unknown> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -64,20 +65,21 @@ const within = async (limitMilliseconds: number, work: Promise<unknown>, stray: 
     )
   })
   try {
-    return await Promise.race([work, late, stray])
+    return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Returns why a promise was rejected, or undefined. */
-const reasonOf = async (work: Promise<unknown>): Promise<string | undefined> => {
-  try {
-    await work
-    return undefined
-  } catch (error) {
-    return describe(error)
-  }
+/** Returns why a promise was rejected, or what was thrown beside it meanwhile, or undefined. */
+const reasonOf = async (work: Promise<unknown>, stray: StrayErrors): Promise<string | undefined> => {
+  const reason = await work.then(() => undefined, describe)
+  // A rejection that nobody awaits is reported at the end of a turn.
+  await turn()
+  const [error, ...others] = stray.take()
+  if (error === undefined) return reason
+  const more = others.length === 0 ? '' : `\n(and ${others.length} more)`
+  return `An error was thrown that nobody awaits. ${describe(error.thrown)}${more}`
 }
 
 const describe = (error: unknown): string => {
@@ -89,22 +91,27 @@ const describe = (error: unknown): string => {
 }
 
 /** Frames that say nothing about the adapter: Node, and the runner itself. */
-const isOurs = (line: string): boolean => /node:internal|\/composition\/port-tests\//.test(line)
+const isOurs = (line: string): boolean =>
+  /node:internal|\/composition\/(?:port-tests|cli)\/|\/node_modules\/commander\//.test(line)
 
-/**
- * Takes the errors that nobody awaits, which would end the process, and rejects the promise of the case that runs then.
- */
-const catchStrayErrors = (): { next(): Promise<never>; restore(): void } => {
-  let reject: (error: unknown) => void = () => undefined
-  const listener = (error: unknown): void => reject(error)
+interface StrayErrors {
+  /** Returns the errors since the last call. */
+  take(): readonly { readonly thrown: unknown }[]
+  restore(): void
+}
+
+/** Collects the errors that nobody awaits, which would end the process. */
+const catchStrayErrors = (): StrayErrors => {
+  let errors: { readonly thrown: unknown }[] = []
+  const listener = (thrown: unknown): void => void errors.push({ thrown })
   const events = ['uncaughtException', 'unhandledRejection'] as const
   const before = events.map((event) => process.listeners(event as 'uncaughtException'))
   for (const event of events) process.removeAllListeners(event).on(event, listener)
   return {
-    next: () => {
-      const promise = new Promise<never>((_, fail) => (reject = fail))
-      promise.catch(() => undefined)
-      return promise
+    take: () => {
+      const taken = errors
+      errors = []
+      return taken
     },
     restore: () => {
       for (const [index, event] of events.entries()) {

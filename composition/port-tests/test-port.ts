@@ -40,7 +40,8 @@ export const testPort = async (
   const suites = await findSuites()
   if (name === undefined || options.list === true) return listSuites(context, suites, options)
   const [found, ...others] = suitesNamed(suites, name)
-  if (found === undefined) return refuse(context, `There is no port and no suite named ${name}.`)
+  if (found === undefined)
+    return refuse(context, `There is no port and no suite named ${name}. They are listed by: moorage test-port --list`)
   if (others.length > 0) {
     const names = [found, ...others].map(({ suite }) => suite.name).join(', ')
     return refuse(context, `Several suites test the port ${name}: name one of ${names}.`)
@@ -55,7 +56,7 @@ export const testPort = async (
 }
 
 const refuse = (context: CommandContext, message: string): ExitCode => {
-  context.say(`moorage: ${message} The ports are listed by: moorage test-port --list`)
+  context.say(`moorage: ${message}`)
   return 2
 }
 
