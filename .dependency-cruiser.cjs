@@ -151,6 +151,30 @@ module.exports = {
       to: { path: npm('restify', 'tsyringe', 'reflect-metadata', 'commander') },
     },
     {
+      name: 'frame-names-no-part',
+      comment:
+        'The frame iterates over composition/parts.ts and names no part. Give the part a field, or a binding for what the frame needs.',
+      severity: 'error',
+      from: { path: '^composition/', pathNot: '^composition/(parts/|parts\\.ts$)' },
+      to: { path: '^composition/parts/' },
+    },
+    {
+      name: 'adapters-in-parts',
+      comment:
+        'Adapters are selected in composition/parts. The frame uses those of what it is: database, key ring, clock, log, listeners, jobs.',
+      severity: 'error',
+      from: { path: '^composition/', pathNot: '^composition/parts/' },
+      to: {
+        path: '^adapters/',
+        pathNot: [
+          '^adapters/(api-client|logging|outbound|pictures|security|system|throttle)/',
+          '^adapters/sql/(engine|kernel|kit)/',
+          // Which key ring belongs to the database.
+          '^adapters/sql/audit/audit-log\\.ts$',
+        ],
+      },
+    },
+    {
       name: 'container-in-one-file',
       comment: 'tsyringe is imported by composition/container.ts alone.',
       severity: 'error',

@@ -123,7 +123,7 @@ type Factory = (context: PortTestContext) => unknown
 
 /** Returns the function of the module, or what is wrong with the module. */
 const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<Factory | string> => {
-  const { shareOurModules } = await import('../service/compose.ts')
+  const { shareOurModules } = await import('../outside-parts.ts')
   shareOurModules()
   let loaded: Readonly<Record<string, unknown>>
   try {

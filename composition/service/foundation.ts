@@ -18,14 +18,14 @@ import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
-import type { Settings } from '../config/settings.ts'
-import { settingsTable } from '../config/settings.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
 import { migrationsFor } from '../migrations.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
-export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
+export const openStore = async (settings: FrameSettings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
   // be read-only.
@@ -43,7 +43,7 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
 
 export const databaseOptionsOf = ({
   databaseTimeoutSeconds,
-}: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
+}: Pick<FrameSettings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
   sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
   mysql: limitsWithin(databaseTimeoutSeconds),
 })
@@ -63,8 +63,8 @@ const signOfLife = (database: SqlDatabase): Promise<unknown> =>
   database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
 
 /** Returns one sentence about a failure of the database, naming the database without its password. */
-export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
-  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
+export const databaseTrouble = ({ databaseUrl }: Pick<FrameSettings, 'databaseUrl'>, cause: unknown): string =>
+  `The database ${frameSettings.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
   `${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
@@ -81,7 +81,7 @@ const codeInWords = (error: unknown, depth = 0): string => {
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
-export const makeDataFolder = (folder: string): void => {
+const makeDataFolder = (folder: string): void => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (cause) {
@@ -96,7 +96,7 @@ export const makeDataFolder = (folder: string): void => {
  * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
  * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
@@ -169,7 +169,7 @@ export interface Foundation {
 }
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
-export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
+export const openFoundation = async (settings: FrameSettings, local?: LocalClock): Promise<Foundation> => {
   const { database, refusal } = watchChanges(await openStore(settings))
   try {
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
@@ -213,7 +213,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
  * Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely
  * reached.
  */
-const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
+const openTls = async (settings: FrameSettings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings
   if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)

@@ -13,8 +13,10 @@ import { countingRunner } from '../authz/counting-runner.ts'
 import { accountRow } from '../authz/stored-world.ts'
 import { isMariaDb } from '../sql/server-version.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { at, bindingStoreSuite, contractStoreSuite, otherOwner, owner, terms } from './contract-store.suite.ts'
+import { at, otherOwner, owner, terms } from './contract-store.fixture.ts'
 import { declareSuite } from '../support/declare-suite.ts'
+import { bindingStoreSuite } from './binding-store.suite.ts'
+import { contractStoreSuite } from './contract-store.suite.ts'
 
 const clock = { now: () => at }
 

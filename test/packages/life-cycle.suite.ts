@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import type { HelmCli } from '../support/run-helm.ts'
 import type { ChartServer } from './chart-server.ts'
-import { chartSource } from './chart-source.ts'
-import type { FollowedTask, PackageClient } from './package-world.ts'
+import { randomUUID } from 'node:crypto'
 import type { Assertions } from '../../composition/port-tests/assertions.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { untilObject } from './life-cycle.fixture.ts'
+import { chartSource } from './chart-source.ts'
+import type { FollowedTask, PackageClient } from './package-world.ts'
 
 /** A cluster under a running service, and the helm that the service uses beside it. */
 export interface LifeCycleBench {
@@ -22,18 +23,6 @@ export interface LifeCycleBench {
   object(path: string): Promise<unknown>
   close?(): Promise<void>
 }
-
-export const lifeCycleCharts = [
-  'harbour',
-  'minimal',
-  'keep',
-  'umbrella',
-  'unicode',
-  'lookup',
-  'schema',
-  'broken',
-  'definitions',
-] as const
 
 const secretWord = 'correct-horse-battery'
 const releases = '/v3/releases'
@@ -494,13 +483,3 @@ export const lifeCycleSuite = contractSuite<LifeCycleBench>(about, (onBench) => 
     },
   )
 })
-
-/** Waits until an object is there. */
-export const untilObject = async (bench: Pick<LifeCycleBench, 'object'>, path: string): Promise<unknown> => {
-  for (let left = 600; left > 0; left -= 1) {
-    const found = await bench.object(path)
-    if (found !== undefined) return found
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`${path} did not appear`)
-}
