@@ -3,10 +3,8 @@ import { makeEventPublisher } from '../../core/tasks/events.ts'
 import type { ClaimedTask, NewTaskEvent, TaskEnd, TaskMessage, TaskOutbox } from '../../core/tasks/ports.ts'
 import { tagOf } from '../support/outcome.ts'
 import { until } from '../support/until.ts'
-import type { TaskWorld } from './task-world.ts'
-import { accepted, aTask, claimFrom } from './task-world.ts'
-import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
-import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { accepted, aTask, claimFrom, type TaskWorld } from './task-world.ts'
+import { contractSuite, type SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 
 const kinds = ['tiny.work']
 const line = (msg: string): NewTaskEvent => ({ at: new Date(), id: 'step', status: 'Running', msg })
@@ -17,11 +15,8 @@ const claimed = async (claim: Promise<ClaimedTask | undefined>): Promise<Claimed
   return got
 }
 
-const about: SuiteAbout = {
-  name: 'task-stores',
-  ports: ['TaskStore', 'TaskQueues', 'TaskRetention', 'TaskOutbox', 'TaskChanges'],
-  needs: 'No accounts and no tasks.',
-}
+const ports = ['TaskStore', 'TaskQueues', 'TaskRetention', 'TaskOutbox', 'TaskChanges']
+const about: SuiteAbout = { name: 'task-stores', ports, needs: 'No accounts and no tasks.' }
 
 /** What every store of tasks promises. */
 export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {

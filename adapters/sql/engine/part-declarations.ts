@@ -13,7 +13,7 @@ export const declarationFaults = (
   const all = [...own, ...outside]
   return [
     ...all.flatMap(({ part }) =>
-      partName.test(part) ? [] : [`${JSON.stringify(part)} is not a name of a part: ${form}`],
+      partName.test(part) ? [] : [`"${part}" is not a name of a part: ${form}`],
     ),
     ...repeated(all.map(({ part }) => part)).map((part) => `Two parts have the name ${part}.`),
     ...own.flatMap((part) => missingNeeds(part, own)),
