@@ -12,9 +12,7 @@ export const declarationFaults = (
 ): readonly string[] => {
   const all = [...own, ...outside]
   return [
-    ...all.flatMap(({ part }) =>
-      partName.test(part) ? [] : [`"${part}" is not a name of a part: ${form}`],
-    ),
+    ...all.flatMap(({ part }) => (partName.test(part) ? [] : [`"${part}" is not a name of a part: ${form}`])),
     ...repeated(all.map(({ part }) => part)).map((part) => `Two parts have the name ${part}.`),
     ...own.flatMap((part) => missingNeeds(part, own)),
     ...outside.flatMap((part) => missingNeeds(part, all)),
