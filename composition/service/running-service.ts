@@ -20,6 +20,7 @@ import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
+import { migrationsFor } from '../migrations.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -139,7 +140,10 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
 const bringSchemaUp = async ({ database }: Foundation, settings: FrameSettings, log: Log): Promise<void> => {
   if (!settings.migrate) return refuseOtherSchema(database)
   try {
-    const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
+    const applied = await migrateUp(database, {
+      migrations: await migrationsFor(database),
+      say: (line) => log.info({ isStep: true }, line),
+    })
     if (applied.length > 0)
       log.info(
         {},

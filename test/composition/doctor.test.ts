@@ -7,7 +7,6 @@ import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { doctor } from '../../composition/cli/doctor/doctor.ts'
 import type { Finding } from '../../composition/cli/doctor/finding.ts'
 import {
@@ -30,6 +29,7 @@ import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
+import { migrateToNow } from '../support/schema.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-doctor-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
@@ -169,7 +169,7 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
 test('a schema of a newer version, and a migration that has begun and not ended, are problems with what to do', async (t) => {
   const settings = await settingsWith()
   const database = await openDatabase(settings.databaseUrl.reveal())
-  await migrateUp(database)
+  await migrateToNow(database)
   const session = await database.openSchemaSession()
   t.teardown(async () => {
     await session.close()

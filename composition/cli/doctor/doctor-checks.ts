@@ -14,6 +14,7 @@ import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-cl
 import { showAddress } from '../../config/setting-type.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
 import { bindProblem } from '../../boot.ts'
+import { migrationsFor } from '../../migrations.ts'
 import { tooFewFiles } from '../../http/connections.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 
@@ -251,9 +252,9 @@ export const skewFinding = (skewMs: number): Finding =>
       )
 
 const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
-  const states = await migrationStatus(database)
+  const states = await migrationStatus(database, await migrationsFor(database))
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
-  const missing = states.length - count('done') - count('unknown')
+  const missing = states.length - count('done') - count('unknown') - count('absent')
   if (count('unknown') > 0)
     return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   const unfinished = unfinishedMigration(states)
