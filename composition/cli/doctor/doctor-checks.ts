@@ -205,7 +205,7 @@ const missingFileFinding = (file: string, dataDir: string): Finding => {
 }
 
 /** Returns the file of an SQLite database that does not exist yet. Opening the database would create the file. */
-const missingFile = (databaseUrl: string): string | undefined => {
+export const missingFile = (databaseUrl: string): string | undefined => {
   const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
   return file === undefined || exists(file) ? undefined : file
 }
