@@ -30,7 +30,7 @@ let isShared = false
  * Makes the modules of the running copy importable by a deployer's part in any folder: `moorage/...`, as package.json
  * exports it, and the libraries that its interface uses, unless the part has its own.
  */
-const shareOurModules = (): void => {
+export const shareOurModules = (): void => {
   if (isShared) return
   isShared = true
   registerHooks({

@@ -5,6 +5,7 @@ import { frameCommands } from './commands.ts'
 import { parts } from '../parts.ts'
 import type { CommandContext, ExitCode, PartContext } from './command-context.ts'
 import { StartRefused } from '../boot.ts'
+import { describeTestPort } from '../port-tests/describe-test-port.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 /**
@@ -19,7 +20,8 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
   const program = makeProgram(context)
   const given = partContext(context)
   try {
-    for (const describe of [...frameCommands, ...(await partCommands(words, context))]) describe(program, run, given)
+    for (const describe of [...frameCommands, ...(await partCommands(words, context)), describeTestPort])
+      describe(program, run, given)
     inherit(program, program)
     await program.parseAsync([...words], { from: 'user' })
     return exitCode
@@ -40,7 +42,7 @@ const own: readonly Describe[] = parts.flatMap((part) => ('commands' in part ? [
 /** Returns the commands of parts. Those of a deployer are looked for only when no other command is meant. */
 const partCommands = async (words: readonly string[], context: CommandContext): Promise<readonly Describe[]> => {
   const [first = '--help'] = words
-  const isKnown = commandNames([...frameCommands, ...own]).includes(first)
+  const isKnown = commandNames([...frameCommands, ...own, describeTestPort]).includes(first)
   const { MOORAGE_PLUGINS: plugins = '', MOORAGE_CONFIG: file = '' } = context.environment
   const config = words[words.indexOf('--config') + 1]
   if (isKnown || (plugins === '' && file === '' && !words.includes('--config'))) return own

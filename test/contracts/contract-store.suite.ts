@@ -9,7 +9,10 @@ import type {
   TermsVersion,
 } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /**
  * Stores of their own for each case. They find the organizations 11 (account11) and 12 (account12), without contracts.
@@ -81,13 +84,29 @@ const bound = async ({ bindings }: ContractStoreBench, contract: Contract, ...ui
   )
   return (await bindings.listOf(contract.id, { page: 1, limit: 1000 })).items
 }
+
 /** UIDs in ascending order. */
 const sortedUids = (count: number): readonly string[] => Array.from({ length: count }, () => randomUUID()).sort()
 
-/** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
-export const contractStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
-  const onBench = casesOf(`${name}: contracts`, open)
+const organization = (id: number) => ({
+  id,
+  visibility: 'private' as const,
+  members: [1],
+  teams: [],
+  roles: [],
+  grants: [],
+})
+const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
 
+const contractAbout: SuiteAbout = {
+  name: 'contract-store',
+  ports: ['ContractStore'],
+  needs: 'The organizations 11 and 12 without contracts.',
+  fill: (database) => storeWorld(database, world),
+}
+
+/** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
+export const contractStoreSuite = contractSuite<ContractStoreBench>(contractAbout, (onBench) => {
   onBench('a contract reads back as it was inserted, with version 1', async (t, bench) => {
     const contract = await inserted(bench, owner)
     t.deepEqual(contract, {
@@ -341,12 +360,17 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
       [foreign.id],
     )
   })
+})
+
+const bindingAbout: SuiteAbout = {
+  name: 'binding-store',
+  ports: ['BindingStore', 'ContractEvents'],
+  needs: 'The organizations 11 and 12 without contracts.',
+  fill: (database) => storeWorld(database, world),
 }
 
 /** What every BindingStore and the history keep. */
-export const bindingStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
-  const onBench = casesOf(`${name}: bindings`, open)
-
+export const bindingStoreSuite = contractSuite<ContractStoreBench>(bindingAbout, (onBench) => {
   onBench('bindings are listed by name, in pages, and found within their contract alone', async (t, bench) => {
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, owner)]
     const uids = sortedUids(3)
@@ -502,4 +526,4 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
       ['license.issued'],
     )
   })
-}
+})

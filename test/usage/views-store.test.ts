@@ -7,13 +7,14 @@ import { eachDatabase } from '../support/databases.ts'
 import { plantRevision } from './planted-months.ts'
 import { monthOfPlans } from './product-months.ts'
 import { viewStoreSuite } from './view-store.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 for (const database of eachDatabase()) {
   const open = async () => {
     const db = await database.open()
     return { db, views: makeSqlUsageViewStore(db)(db), close: () => db.close() }
   }
-  viewStoreSuite(database.name, open)
+  declareSuite(viewStoreSuite, `${database.name}: views`, open)
 
   test(`${database.name}: other work is done while several readers divide the pieces of a view`, async (t) => {
     const { db, views, close } = await open()

@@ -1,3 +1,4 @@
+import { identityMigrations } from '../../../adapters/sql/identity/migrations/identity-migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import {
   AuthenticatorToken,
@@ -93,6 +94,7 @@ const attemptKeyOf = (boot: IdentityBoot) =>
 /** Users, their credentials, tokens and sessions. */
 export const part = definePart({
   plugin: identityPlugin,
+  migrations: identityMigrations,
   settings: identitySettings,
   objectRows: [tokenObjectRows],
   tags: [

@@ -20,6 +20,7 @@ import { driverConfigurationStoreSuite } from './driver-configuration-store.suit
 import { memberOf } from './member-of.ts'
 import type { RecordOf } from './records.ts'
 import { goJson, recordObject, releaseJson, someRecords } from './records.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 
 const signal = new AbortController().signal
 const at = new Date('2026-11-21T08:00:00.123Z')
@@ -646,7 +647,7 @@ withKubernetes("rights are the cluster's, in its words", async (t) => {
 })
 
 for (const database of eachDatabase()) {
-  driverConfigurationStoreSuite(database.name, async () => {
+  declareSuite(driverConfigurationStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {
