@@ -4,7 +4,7 @@ import type { SettingRows } from './config/setting.ts'
 import { frameMetricNames } from './http/metrics.ts'
 import type { AnyPart } from './part.ts'
 
-/** The commands of the frame; those of commander are `help`. */
+/** The commands of the frame; `help` is that of commander. @internal */
 export const frameCommandNames: readonly string[] = [
   'serve',
   'openapi',

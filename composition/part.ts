@@ -22,7 +22,7 @@ export interface Running {
 }
 
 /** A step of the start of `serve`; commands take none. */
-export type Step = Using<Running | void>
+type Step = Using<Running | void>
 
 /**
  * Everything that a part brings. The frame (database, key ring, listeners, jobs) iterates over the list of parts and

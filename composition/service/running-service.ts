@@ -129,7 +129,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     setStarted()
     const ready = runSteps(composition, 'ready', stops)
-    return { ...listening, firstAdmin, isTold: Promise.all(ready.map(({ isTold }) => isTold)).then(() => undefined) }
+    const told = ready.flatMap(({ isTold }) => (isTold === undefined ? [] : [isTold]))
+    return { ...listening, firstAdmin, isTold: Promise.all(told).then(() => undefined) }
   } catch (error) {
     await stops.run()
     held?.close()
