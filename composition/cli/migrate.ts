@@ -8,6 +8,7 @@ import {
   unlockMigrations,
 } from '../../adapters/sql/engine/migrator.ts'
 import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import type { OrderedMigration } from '../../adapters/sql/migrations/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
@@ -19,12 +20,12 @@ import { migrationsFor } from '../migrations.ts'
 const onStore = async (
   context: CommandContext,
   options: CommonOptions,
-  work: (database: SqlDatabase) => Promise<void>,
+  work: (database: SqlDatabase, migrations: readonly OrderedMigration[]) => Promise<void>,
 ): Promise<ExitCode> => {
-  const { settings } = await configOf(context, options)
-  const database = await openStore(settings)
+  const config = await configOf(context, options)
+  const database = await openStore(config.settings)
   try {
-    await work(database)
+    await work(database, await migrationsFor(config, database))
     return 0
   } catch (error) {
     if (error instanceof MigrationRefused) throw new StartRefused([error.message])
@@ -35,8 +36,7 @@ const onStore = async (
 }
 
 export const migrateUp = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const migrations = await migrationsFor(database)
+  onStore(context, options, async (database, migrations) => {
     const applied = await runMigrations(database, { migrations, say: (line) => context.say(line) })
     const ran = migrations.filter(({ id }) => applied.includes(id))
     if (options.json === true)
@@ -46,8 +46,8 @@ export const migrateUp = (context: CommandContext, options: CommonOptions): Prom
   })
 
 export const migrateStatus = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const migrations = await migrationStatus(database, await migrationsFor(database))
+  onStore(context, options, async (database, known) => {
+    const migrations = await migrationStatus(database, known)
     const isUpToDate = isCurrent(migrations)
     if (options.json === true) return printJson(context, { isCurrent: isUpToDate, migrations })
     const width = Math.max(...migrations.map(({ part }) => part?.length ?? 0))
@@ -66,8 +66,8 @@ const adviceFor = (migrations: readonly MigrationStatus[]): string =>
     : 'Run: moorage migrate up'
 
 export const migratePlan = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const plan = await migrationPlan(database, await migrationsFor(database))
+  onStore(context, options, async (database, migrations) => {
+    const plan = await migrationPlan(database, migrations)
     if (options.json === true) return printJson(context, { plan })
     if (plan.length === 0) context.print('Nothing to do: the schema is up to date.')
     for (const { id, part, summary, statements } of plan) {

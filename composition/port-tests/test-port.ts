@@ -7,6 +7,7 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, ExitCode } from '../cli/command-context.ts'
 import { printJson } from '../cli/command-context.ts'
 import { migrationsFor } from '../migrations.ts'
+import { loadParts } from '../parts.ts'
 import type { Bench, ContractSuite } from './contract-suite.ts'
 import type { FoundSuite } from './find-suites.ts'
 import { factoryOf, findSuites, suitesNamed } from './find-suites.ts'
@@ -142,13 +143,18 @@ const moduleUrl = (place: string): string =>
     ? pathToFileURL(resolve(place)).href
     : pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve(place)).href
 
+const ourMigrations = async (database: SqlDatabase) => {
+  const parts = await loadParts()
+  return migrationsFor({ parts, ownParts: parts.length }, database)
+}
+
 /** Makes the benches of a run, and closes the databases that they have asked for. */
 const benchesOf = (suite: ContractSuite<Bench>, factory: Factory) => {
   const databases: SqlDatabase[] = []
   const database = async (): Promise<SqlDatabase> => {
     const made = openSqliteDatabase(':memory:')
     databases.push(made)
-    await migrateUp(made, { migrations: await migrationsFor(made) })
+    await migrateUp(made, { migrations: await ourMigrations(made) })
     await suite.fill?.(made)
     return made
   }

@@ -22,6 +22,7 @@ import {
 import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'
+import { loadParts } from '../../composition/parts.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { StartRefused } from '../../composition/boot.ts'
@@ -33,6 +34,9 @@ import { migrateToNow } from '../support/schema.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-doctor-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+const parts = await loadParts()
+const ours = { parts, ownParts: parts.length }
 
 let folders = 0
 const settingsWith = async (more: Readonly<Record<string, string>> = {}): Promise<Settings> => {
@@ -175,7 +179,7 @@ test('a schema of a newer version, and a migration that has begun and not ended,
     await session.close()
     await database.close()
   })
-  const schema = async () => (await checkDatabase(settings)).find(({ subject }) => subject === 'schema')
+  const schema = async () => (await checkDatabase(settings, ours)).find(({ subject }) => subject === 'schema')
   await session.execute(
     "update schema_migrations set state = 'started', statements_done = 3 where id = '0003-authz-roles'",
     [],
@@ -197,7 +201,7 @@ test('a schema of a newer version, and a migration that has begun and not ended,
 const onMariaDb = needing('mariadb')
 onMariaDb('a server database: its settings, its clock, and a schema that is missing or there', async (t) => {
   const states = async (url: string): Promise<readonly string[]> =>
-    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }))).map(
+    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }), ours)).map(
       ({ subject, state }) => `${subject} ${state}`,
     )
   const url = await emptyMysqlUrl()
@@ -212,7 +216,7 @@ onMariaDb('a wrong password is reported by the code of the server, and never rep
   const url = new URL(await emptyMysqlUrl())
   url.username = 'nobody'
   url.password = 'canary-password'
-  const [finding] = await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url.href }))
+  const [finding] = await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url.href }), ours)
   t.is(finding?.state, 'problem')
   t.regex(finding?.message ?? '', /ER_ACCESS_DENIED/)
   t.notRegex(finding?.message ?? '', /canary/)

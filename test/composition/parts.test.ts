@@ -7,6 +7,8 @@ import type { AnyPart } from '../../composition/part.ts'
 import type { Composition } from '../../composition/service/compose.ts'
 import { compose, isOpenPart, makeStopSequence, wiringOf } from '../../composition/service/compose.ts'
 import { passingFoundation } from '../../composition/service/foundation.ts'
+import { ourMigrations } from '../support/schema.ts'
+import { migrationsFor } from '../../composition/migrations.ts'
 import { unusedPorts } from '../../composition/wiring.ts'
 import { deploymentTypes } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -90,6 +92,14 @@ for (const type of deploymentTypes)
       t.true(composition.made.length > 100)
     })
   }
+
+test('the migrations of the parts are those with which tests of the database work', async (t) => {
+  const config = await configOf({})
+  t.deepEqual(
+    (await migrationsFor(config, { dialect: 'sqlite' })).map(({ id }) => id),
+    ourMigrations.map(({ id }) => id),
+  )
+})
 
 const everyPart = { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' }
 

@@ -13,7 +13,7 @@ import { isCurrent, migrateUp, migrationPlan, migrationStatus } from '../../adap
 import { afterNeeds } from '../../adapters/sql/engine/part-declarations.ts'
 import { tablesOf } from '../../adapters/sql/engine/statement-tables.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
+import { allMigrations } from '../support/all-migrations.ts'
 import { createTable, rowId } from '../../adapters/sql/migrations/columns.ts'
 import type { Migration, PartMigrations } from '../../adapters/sql/migrations/migration.ts'
 import { isSwitchedOff } from '../support/components/names.ts'

@@ -1,7 +1,7 @@
 import { ownMigrations } from '../../adapters/sql/engine/migration-order.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
+import { allMigrations } from './all-migrations.ts'
 
 /** The migrations of our parts, in the order in which they run. */
 export const ourMigrations = ownMigrations(allMigrations)

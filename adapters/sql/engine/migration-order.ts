@@ -10,6 +10,8 @@ type Dialect = 'sqlite' | 'mysql'
 /**
  * Returns the migrations of our own parts in the order of their numbers, which is the same in every database, whatever
  * parts it has. Throws `MigrationRefused` with every fault of the declarations.
+ *
+ * @internal
  */
 export const ownMigrations = (own: readonly PartMigrations[]): readonly OrderedMigration[] => {
   refuse(declarationFaults(own, []))
