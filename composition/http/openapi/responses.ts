@@ -315,9 +315,9 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
       properties: {
         code: { type: 'string', description: 'The code of the failure.' },
         message: { type: 'string', description: 'Why the request failed, for people.' },
-        origErr: { type: 'object', description: 'Always empty.' },
+        origErr: { type: 'object', description: 'The error behind the failure; empty if there is none.' },
       },
-      required: ['message'],
+      required: ['code', 'message', 'origErr'],
     })),
   kubernetes: (registry) =>
     registry.reference('KubernetesStatus', statusKeys, () => ({
