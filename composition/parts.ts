@@ -37,6 +37,7 @@ export const parts = [
   { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },
   { load: () => import('./parts/usage/part.ts'), commands: usageCommands },
   { load: () => import('./parts/clouds.ts') },
+  { load: () => import('./parts/metering.ts') },
   { load: () => import('./parts/reference-names.ts') },
 ] as const satisfies readonly ListedPart[]
 

@@ -1,9 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/json.ts'
 import type { Log } from '../kernel/log.ts'
 import { token } from '../kernel/token.ts'
-import type { CloudAMetering, MeteringTally, Stopwatch, UsageDigests, UsageLedger } from './ports.ts'
+import type { CloudAMetering, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
 import { MeteringFailed, UsageRefused } from './ports.ts'
 import { sendUsage } from './send-usage.ts'
 import type { MeterUsage, ProviderResult, SentUsage } from './types.ts'
@@ -33,7 +34,6 @@ export interface CloudADeps {
   readonly ledger: UsageLedger
   readonly tally: MeteringTally
   readonly clock: Clock
-  readonly stopwatch: Stopwatch
   readonly log: Log
 }
 
@@ -50,7 +50,10 @@ const hourMilliseconds = 3600 * 1000
 const allocationTexts = ({ allocations }: MeterUsage): readonly string[] =>
   (allocations ?? [])
     .map(({ quantity, tags }) =>
-      JSON.stringify([quantity, tags.map(({ key, value }) => [key, value]).sort((a, b) => (String(a) < String(b) ? -1 : 1))]),
+      JSON.stringify([
+        quantity,
+        tags.map(({ key, value }) => [key, value]).sort((a, b) => (String(a) < String(b) ? -1 : 1)),
+      ]),
     )
     .sort()
 
@@ -94,7 +97,8 @@ const failureOf = (
       origin: { code },
       ...(code === 'ThrottlingException' ? { retryAfterSeconds: 1 } : {}),
     })
-  return MeteringFailed(message, { origin: { code, ...(result.kind === 'failed' ? { error: result.cause } : {}) } })
+  const error = result.kind === 'failed' ? result.cause : undefined
+  return MeteringFailed(message, { origin: { code, ...definedFields({ error }) } })
 }
 
 /**

@@ -6,15 +6,8 @@ import type { FreeObject, Json } from '../kernel/json.ts'
 import { definedFields, isObject, listAt, toWireJson } from '../kernel/json.ts'
 import type { Log } from '../kernel/log.ts'
 import { token } from '../kernel/token.ts'
-import type {
-  MeteringSettings,
-  MeteringTally,
-  ServiceControl,
-  Stopwatch,
-  UsageDigests,
-  UsageLedger,
-} from './ports.ts'
-import { MeteringFailed, ownCodes, UsageOverlaps } from './ports.ts'
+import type { MeteringSettings, MeteringTally, ServiceControl, UsageDigests, UsageLedger } from './ports.ts'
+import { MeteringFailed, ownCodes, UsageInvalid, UsageOverlaps } from './ports.ts'
 import { sendUsage } from './send-usage.ts'
 import type { ProviderResult, ReportAnswer, SentUsage, ServiceOperation, UsageReport } from './types.ts'
 
@@ -34,7 +27,6 @@ export interface CloudCDeps {
   readonly passed: Cache<string, PassedCheck>
   readonly tally: MeteringTally
   readonly clock: Clock
-  readonly stopwatch: Stopwatch
   readonly log: Log
 }
 
@@ -42,7 +34,7 @@ export interface CloudCDeps {
 export type ReportCloudC = (
   askedBy: string,
   report: UsageReport,
-) => Outcome<Failure<'MeteringFailed'> | Failure<'UsageOverlaps'>, ReportAnswer>
+) => Outcome<Failure<'MeteringFailed'> | Failure<'UsageInvalid'> | Failure<'UsageOverlaps'>, ReportAnswer>
 export const ReportCloudCToken = token<ReportCloudC>('metering.ReportCloudC')
 
 const valueText = ({ value }: Pick<UsageReport, 'value'>): string =>
@@ -91,7 +83,9 @@ const failedAs = (
   { code, message, ...rest }: Exclude<ProviderResult<unknown>, { readonly kind: 'accepted' }>,
   error: FreeObject | undefined,
 ): Failure<'MeteringFailed'> =>
-  MeteringFailed(message, { origin: { code, ...definedFields({ error: 'cause' in rest ? rest.cause : error }) } })
+  MeteringFailed(message, {
+    origin: { code, ...definedFields({ error: (rest.kind === 'failed' ? rest.cause : undefined) ?? error }) },
+  })
 
 /** Why nothing is reported, with the failure that says so. */
 interface CheckRefusal {
@@ -104,12 +98,12 @@ interface CheckRefusal {
  * counts, however old it is.
  */
 const check = async (
-  { provider, passed, stopwatch }: Pick<CloudCDeps, 'provider' | 'passed' | 'stopwatch'>,
+  { provider, passed }: Pick<CloudCDeps, 'provider' | 'passed'>,
   operation: ServiceOperation,
 ): Promise<CheckRefusal | undefined> => {
   const key = JSON.stringify([operation.serviceName, operation.consumerId])
   const last = passed.get(key)
-  if (last !== undefined && stopwatch() - last.at < checkedMilliseconds) return undefined
+  if (last !== undefined && performance.now() - last.at < checkedMilliseconds) return undefined
   const result = await provider.check(operation)
   if (result.kind === 'failed' && last !== undefined) return undefined
   if (result.kind !== 'accepted') {
@@ -118,7 +112,7 @@ const check = async (
   }
   const [first] = result.answer
   if (first === undefined) {
-    passed.set(key, { at: stopwatch() })
+    passed.set(key, { at: performance.now() })
     return undefined
   }
   passed.delete(key)
@@ -150,6 +144,7 @@ export const makeReportCloudC =
   (deps: CloudCDeps): ReportCloudC =>
   async (askedBy, report) => {
     const { settings, digests, ledger, tally, clock, log } = deps
+    if (report.end <= report.start) return left(UsageInvalid('The endTime must be after the startTime.'))
     if (settings.consumerId === undefined) return left(notConfigured())
     const operation = operationOf(digests, settings.consumerId, report)
     const sent = sentOf(digests, askedBy, operation)

@@ -22,8 +22,14 @@ export const UsageRefused = defineFailure(
 export const MeteringFailed = defineFailure(
   'MeteringFailed',
   'Upstream',
-  'The provider did not answer as it should; `code` is its own, or `RequestTimeout`, `InvalidProviderResponse` or ' +
-    '`ProviderNotConfigured`.',
+  'The provider did not answer as it should; `code` is its own, or `RequestTimeout`, `RequestError`, ' +
+    '`InvalidProviderResponse` or `ProviderNotConfigured`.',
+)
+/** The report names no time or no value. */
+export const UsageInvalid = defineFailure(
+  'UsageInvalid',
+  'Unprocessable',
+  'The end of the report is not after its start, or it has no value.',
 )
 /** Other usage of the same metric was reported for a part of the time. */
 export const UsageOverlaps = defineFailure(
@@ -35,6 +41,7 @@ export const UsageOverlaps = defineFailure(
 /** Codes of failures that are not the provider's. */
 export const ownCodes = {
   timeout: 'RequestTimeout',
+  unreachable: 'RequestError',
   badAnswer: 'InvalidProviderResponse',
   notConfigured: 'ProviderNotConfigured',
   throttled: 'ThrottlingException',
@@ -113,7 +120,3 @@ export interface MeteringSettings {
   readonly isStrict: boolean
 }
 export const MeteringSettingsToken = token<MeteringSettings>('metering.Settings')
-
-/** Reads a monotonic clock in milliseconds. */
-export type Stopwatch = () => number
-export const StopwatchToken = token<Stopwatch>('metering.Stopwatch')

@@ -1,13 +1,12 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import type { MeteringTally, Stopwatch, UsageLedger } from './ports.ts'
+import type { MeteringTally, UsageLedger } from './ports.ts'
 import type { MeteringCall, ProviderResult, SentUsage, UsageState } from './types.ts'
 
 interface SendDeps {
   readonly ledger: Pick<UsageLedger, 'settle'>
   readonly tally: MeteringTally
   readonly clock: Clock
-  readonly stopwatch: Stopwatch
   readonly log: Log
 }
 
@@ -28,20 +27,20 @@ const outcomeOf = (result: ProviderResult<unknown>): MeteringCall['outcome'] =>
  * @param answerText what of the answer is recorded.
  */
 export const sendUsage = async <A>(
-  { ledger, tally, clock, stopwatch, log }: SendDeps,
+  { ledger, tally, clock, log }: SendDeps,
   sent: SentUsage,
   isDoubtful: boolean,
   ask: () => Promise<ProviderResult<A>>,
   answerText: (answer: A) => string,
 ): Promise<ProviderResult<A>> => {
-  const begunAt = stopwatch()
+  const begunAt = performance.now()
   const result = await ask()
   const call: MeteringCall = {
     outcome: outcomeOf(result),
     code: result.kind === 'accepted' ? '' : result.code,
     answer: result.kind === 'accepted' ? answerText(result.answer) : '',
     attempts: result.attempts,
-    milliseconds: Math.round(stopwatch() - begunAt),
+    milliseconds: Math.round(performance.now() - begunAt),
   }
   tally.count(call.outcome)
   try {

@@ -77,8 +77,8 @@ export type ProviderResult<Accepted> =
       readonly message: string
       /** Whether the request may have reached the provider: the usage may be recorded. */
       readonly mayBeRecorded: boolean
-      /** The name and the message of the error. */
-      readonly cause: { readonly name: string; readonly message: string }
+      /** The name and the message of an error that is not the provider's. */
+      readonly cause?: { readonly name: string; readonly message: string }
       readonly attempts: number
     }
 

@@ -33,7 +33,11 @@ export const makeSqlUsageLedger = (database: SqlDatabase): UsageLedger => {
           return { kind: 'overlap', start: new Date(Number(start_at)), end: new Date(Number(end_at)), state }
         }
         if (row !== undefined) {
-          await database.run(statements.resend, { key, at: at.getTime(), state: row.state === 'refused' ? 'sent' : row.state })
+          await database.run(statements.resend, {
+            key,
+            at: at.getTime(),
+            state: row.state === 'refused' ? 'sent' : row.state,
+          })
           return known(row)
         }
         try {
