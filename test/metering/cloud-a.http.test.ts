@@ -49,7 +49,9 @@ const usage = (changes: object = {}) => ({
 })
 const report = (body: unknown) => service.send('POST', reportPath, { token: service.adminToken, body })
 const rows = (statement: string, ...binds: readonly unknown[]) =>
-  readSqliteFile(service.databaseUrl.replace(/^sqlite:/, ''), statement, ...binds)
+  readSqliteFile(service.databaseUrl.slice('sqlite:'.length), (file) =>
+    file.prepare(statement).all(...binds),
+  ) as Record<string, unknown>[]
 
 test('the signature of the test provider is that of the published suite', (t) => {
   const headers = { host: 'example.amazonaws.com', 'x-amz-date': '20150830T123600Z' }
@@ -190,7 +192,7 @@ test.serial('two throttles are waited out; a third is the answer, with the time 
   const { status, json, headers } = await report(usage())
   t.is(status, 400)
   t.deepEqual(json, { code: 'ThrottlingException', message: 'slowly', origErr: {} })
-  t.is(headers.get('retry-after'), '1')
+  t.is(headers['retry-after'], '1')
 })
 
 test.serial(
