@@ -37,6 +37,7 @@ import { migration as usageTerms } from './0041-usage-terms.ts'
 import { migration as usageIntake } from './0043-usage-intake.ts'
 import { migration as usageRefused } from './0044-usage-refused.ts'
 import { migration as usageFinalMonths } from './0045-usage-final-months.ts'
+import { migration as marketplace } from './0050-marketplace.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -80,4 +81,5 @@ export const allMigrations: readonly Migration[] = [
   usageIntake,
   usageRefused,
   usageFinalMonths,
+  marketplace,
 ]
