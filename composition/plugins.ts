@@ -9,11 +9,12 @@ import { clusterSetsPlugin } from '../plugins/clustersets/plugin.ts'
 import { contractsPlugin } from '../plugins/contracts/plugin.ts'
 import { featureSetsPlugin } from '../plugins/featuresets/plugin.ts'
 import { spokesPlugin } from '../plugins/spokes/plugin.ts'
+import { marketplaceNotificationsPlugin, marketplacePlugin } from '../plugins/marketplace/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
 import { mailPlugin } from '../plugins/mail/plugin.ts'
 import { organizationsPlugin } from '../plugins/organizations/plugin.ts'
 import { packagesPlugin } from '../plugins/packages/plugin.ts'
-import { platformPlugin } from '../plugins/platform/plugin.ts'
+import { platformPlugin, platformVersionPlugin } from '../plugins/platform/plugin.ts'
 import { tasksPlugin } from '../plugins/tasks/plugin.ts'
 import { usagePlugin } from '../plugins/usage/plugin.ts'
 import type { Provide } from './boot.ts'
@@ -30,6 +31,7 @@ import { provideFeatureSets } from './wiring/featuresets.ts'
 import { provideHelm } from './wiring/helm.ts'
 import { provideIdentity } from './wiring/identity.ts'
 import { provideKernel } from './wiring/kernel.ts'
+import { provideMarketplace } from './wiring/marketplace.ts'
 import { provideMail } from './wiring/mail.ts'
 import { provideOrganizations } from './wiring/organizations.ts'
 import { providePlatform } from './wiring/platform.ts'
@@ -61,6 +63,9 @@ export const plugins: readonly AnyPlugin[] = [
   packagesPlugin,
   chartRepositoriesPlugin,
   cloudsPlugin,
+  marketplacePlugin,
+  marketplaceNotificationsPlugin,
+  platformVersionPlugin,
 ]
 
 /** The functions that bind the ports of each part to adapters. */
@@ -89,4 +94,5 @@ export const providers: readonly Provide[] = [
   provideEditors,
   provideClouds,
   provideFeatureSets,
+  provideMarketplace,
 ]

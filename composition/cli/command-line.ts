@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { RunCommand } from './commands.ts'
+import { describeMarketplace } from './marketplace/marketplace-commands.ts'
 import {
   describeAdmin,
   describeAudit,
@@ -41,6 +42,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     describeLicenses,
     describeContracts,
     describeUsage,
+    describeMarketplace,
   ])
     describe(program, run, context)
   inherit(program, program)

@@ -411,7 +411,29 @@ export const settingsTable = {
   marketplaceSecret: absentUnlessSet(
     'MOORAGE_MARKETPLACE_SECRET',
     secretWords,
-    'Shared secret of the marketplace webhooks.',
+    'Secret in the query of notifications of clouds B and C. Without one, they are all refused.',
+  ),
+  marketplacePreviousSecret: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_PREVIOUS_SECRET',
+    secretWords,
+    'The secret before MOORAGE_MARKETPLACE_SECRET, which is accepted too while senders change to the new one.',
+  ),
+  marketplaceAlerts: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_ALERTS',
+    matching(/^[^\s<>@]{1,64}@[^\s<>@]{1,189}$/, 'a mail address'),
+    'Mail address that is told when the provider cannot delete an application of a subscription.',
+  ),
+  cloudAIpRanges: withDefault(
+    'MOORAGE_CLOUD_A_IP_RANGES',
+    matching(/^(?:off|https?:\/\/[^\s@]+)$/, 'a URL, or off'),
+    'https://ip-ranges.amazonaws.com/ip-ranges.json',
+    'Where the address ranges of cloud A are published, from which its installers send. They are asked for every ' +
+      'hour; off uses those of this release.',
+  ),
+  cloudCTestInstaller: absentUnlessSet(
+    'MOORAGE_CLOUD_C_TEST_INSTALLER',
+    matching(/^[0-9a-fA-F]{32}$/, 'the id of an installer'),
+    'The installer that may send a notification of cloud C without the secret, to test the installation.',
   ),
 } as const
 

@@ -12,7 +12,7 @@ import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import type { Names } from '../../plugins/kit/names.ts'
 import { makeNames } from '../../plugins/kit/names.ts'
-import type { Assembly } from '../assemble.ts'
+import type { Assembly, Listener } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { Boot } from '../boot.ts'
 import type { Container } from '../container.ts'
@@ -24,6 +24,7 @@ import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import { makePages } from './pages/pages.ts'
+import type { Pages } from './request/guard.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
 const namesOf = ({ plugins }: Assembly): Names | undefined => {
@@ -31,21 +32,25 @@ const namesOf = ({ plugins }: Assembly): Names | undefined => {
   return tables.length === 0 ? undefined : makeNames(tables, listenerRoots.api)
 }
 
+/** A listener without the API has no pages. */
+const noPages: Pages = { documentation: () => undefined, frontend: () => undefined }
+
 /**
- * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
- * already be known: cookies depend on it, and mails link to it.
+ * Returns a listener of this deployment: the assembled routes of the listeners that it serves, on restify. The base URL
+ * must already be known: cookies depend on it, and mails link to it.
  */
 export const makeApiListener = (
   boot: Boot,
   container: Container,
   assembly: Assembly,
   observers: readonly RequestObserver[],
+  serves: readonly Listener[],
 ): ApiServer => {
   const { settings, log } = boot
   const baseUrl = boot.baseUrl()
   const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
   const proxies = makeTrustedProxies(settings.trustedProxies)
-  const routes = assembly.routes.filter((route) => route.listener === 'api')
+  const routes = assembly.routes.filter((route) => serves.includes(route.listener))
   const digest = container.resolve(TokenDigestToken)
   return makeApiServer({
     authenticator: container.resolve(AuthenticatorToken),
@@ -65,13 +70,19 @@ export const makeApiListener = (
     docsUrl: `${listenerRoots.api}/docs`,
     readings: boot.readings,
     pauseInLongTurn: container.resolve(PauseInLongTurnToken),
-    names: namesOf(assembly),
+    names: serves.includes('api') ? namesOf(assembly) : undefined,
     accessLog: makeAccessLog(log, observers),
     routes,
-    roots: [listenerRoots.api],
-    pages: makePages(() =>
-      buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment }),
-    ),
+    roots: serves.map((listener) => listenerRoots[listener]),
+    pages: serves.includes('api')
+      ? makePages(() =>
+          buildDocument(assembly.routes, {
+            baseUrl: settings.baseUrl ?? '',
+            sessionCookie,
+            deployment: boot.deployment,
+          }),
+        )
+      : noPages,
     clientIp: proxies.clientIp,
     ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),
     tls: boot.tls,

@@ -11,6 +11,7 @@ import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { BusServerToken } from '../../core/bus/ports.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -34,6 +35,7 @@ import { MailTallyToken } from '../wiring/mail.ts'
 import { UsageEventTallyToken, UsageIntakeToken } from '../../core/usage/events/reports.ts'
 import type { Composition, StopSequence } from './compose.ts'
 import { addressUrl, compose, makeStopSequence } from './compose.ts'
+import { showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
 import { ensureFirstAdmin } from './operator.ts'
 import type { Foundation } from './foundation.ts'
@@ -57,6 +59,7 @@ export interface HeldPort {
  */
 export const holdPort = async (settings: Settings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
+  const sharesPort = isOneSocket(settings)
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
@@ -65,8 +68,16 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
     settings.listen,
     () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
   )
-  return { settings: { ...settings, listen: { host, port: (held.address() as AddressInfo).port } }, held }
+  const listen = { host, port: (held.address() as AddressInfo).port }
+  return {
+    settings: { ...settings, listen, ...(sharesPort ? { marketplaceListen: listen } : {}) },
+    held,
+  }
 }
+
+/** Reports whether one socket serves the API and the notifications of marketplaces. */
+const isOneSocket = ({ listen, marketplaceListen }: Pick<Settings, 'listen' | 'marketplaceListen'>): boolean =>
+  showAddress(listen) === showAddress(marketplaceListen)
 
 export interface ServiceInput {
   readonly settings: Settings
@@ -89,6 +100,8 @@ export interface ServiceInput {
 export interface RunningService {
   readonly baseUrl: string
   readonly opsUrl: string
+  /** Where notifications of a marketplace arrive; undefined on other deployments. */
+  readonly marketplaceUrl: string | undefined
   readonly firstAdmin: FirstAdmin | undefined
   readonly assembly: Assembly
   readonly container: Container
@@ -221,22 +234,33 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
     tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }),
   })
   stops.add('task worker', () => worker.stop())
-  const api = makeApiListener(boot, container, assembly, [metrics])
+  const isMarketplace = isOpen('any-marketplace', boot.deployment)
+  const isShared = isMarketplace && isOneSocket(boot.settings)
+  const api = makeApiListener(boot, container, assembly, [metrics], isShared ? ['api', 'marketplace'] : ['api'])
+  const notifications =
+    isMarketplace && !isShared ? makeApiListener(boot, container, assembly, [metrics], ['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
-  stops.add('certificate watch', watchCertificate(boot, certificate, api))
+  const listeners = notifications === undefined ? [api] : [api, notifications]
+  stops.add('certificate watch', watchCertificate(boot, certificate, listeners))
   let drainMs = 0
-  stops.add('API listener', () =>
-    api.close({
+  stops.add('listeners', async () => {
+    const times = {
       quiet: drainMs === 0 ? shortQuietMs : quietMs,
       fresh: quietMs,
       requests: requestGraceMs - drainMs,
       streams: streamGraceMs,
-    }),
-  )
+    }
+    await Promise.all(listeners.map((listener) => listener.close(times)))
+  })
+  const marketplaceAddress =
+    notifications === undefined
+      ? boot.settings.listen
+      : await listenAt('MOORAGE_MARKETPLACE_LISTEN', boot.settings.marketplaceListen, notifications)
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
+    marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
     assembly,
     container,
     setStarted: () => void (isStarted = true),
@@ -244,7 +268,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
       isStopping = true
       // Its tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
       worker.beginStop()
-      api.drain()
+      for (const listener of listeners) listener.drain()
       drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
       await sleep(drainMs)
       return stops.run()
@@ -256,7 +280,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
 const watchCertificate = (
   { settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'],
   certificate: CertificateInUse,
-  api: ApiServer,
+  listeners: readonly ApiServer[],
 ): (() => Promise<void>) => {
   if (tls === undefined) return async () => undefined
   const stopWarning = watchExpiry(
@@ -265,7 +289,7 @@ const watchCertificate = (
   )
   if (tlsCertificate === undefined || tlsKey === undefined) return async () => stopWarning()
   const replace = (identity: TlsIdentity): void => {
-    api.replaceTls(identity)
+    for (const listener of listeners) listener.replaceTls(identity)
     certificate.replace(identity)
     log.info({ until: validityOf(identity).until }, 'the TLS certificate was replaced: new connections use it')
   }

@@ -89,7 +89,7 @@ test('who may call is what the specification says', (t) => {
 })
 
 const documentedStatuses = (row: SpecRow, route: AssembledRoute): ReadonlySet<number> => {
-  const operation = document.paths[documentPath(route.bound.route.path)]?.[row.method.toLowerCase()] as Operation
+  const operation = document.paths[documentPath(route)]?.[row.method.toLowerCase()] as Operation
   return new Set(Object.keys(operation.responses).map(Number))
 }
 

@@ -9,6 +9,7 @@ import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import { hex } from '../../kernel/secret.ts'
+import { token } from '../../kernel/token.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { MembershipStore } from '../../organizations/ports.ts'
 import type {
@@ -132,6 +133,9 @@ export const makeCreateInstaller = (deps: CreateInstallerDeps) => {
     })
   }
 }
+
+/** For the operator's commands. */
+export const CreateInstallerToken = token<ReturnType<typeof makeCreateInstaller>>('marketplace.CreateInstaller')
 
 interface InstallerDeps {
   readonly clock: Clock

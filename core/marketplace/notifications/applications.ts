@@ -24,7 +24,8 @@ export interface ApplicationNotification {
   readonly eventTime: string | undefined
   readonly provisioningState: string | undefined
   readonly resourceUsageId: string | undefined
-  readonly plan: Partial<Plan> | undefined
+  /** Fields that were not sent keep what is known. */
+  readonly plan: Readonly<Record<keyof Plan, string | undefined>> | undefined
   readonly error: ProviderError | undefined
   readonly bindingInfo: BindingInfo | undefined
 }
@@ -74,7 +75,7 @@ const reasons: Readonly<Record<(Transition & { readonly kind: 'unchanged' })['re
   repeated: 'Nothing had to be changed.',
 }
 
-const sentPlan = (known: Plan, plan: Partial<Plan> | undefined): Plan => {
+const sentPlan = (known: Plan, plan: ApplicationNotification['plan']): Plan => {
   const cut = (text: string): string => text.slice(0, 255)
   return {
     publisher: cut(plan?.publisher ?? known.publisher),
@@ -210,7 +211,7 @@ const ticksAt = (time: EventTime, now: Date): bigint => time.ticks ?? ticksOf(no
 /** Receives a notification of cloud B. Returns a link after a bind only. */
 export const makeReceiveApplication = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call, notification: ApplicationNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: ApplicationNotification): Outcome<BindFailure, Notified> => {
     const parts = parseApplicationId(notification.applicationId ?? '')
     if (parts === undefined) return invalid('The subscription ID is not valid: applicationId names no application.')
     const time = parseEventTime(notification.eventTime)

@@ -90,7 +90,12 @@ export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<
  */
 export const makeAnswerOnce =
   (deps: NotificationDeps) =>
-  async (call: Call, identity: readonly string[], time: EventTime, work: Work): Outcome<BindFailure, Notified> => {
+  async (
+    { keyed: _, ...call }: Call<never>,
+    identity: readonly string[],
+    time: EventTime,
+    work: Work,
+  ): Outcome<BindFailure, Notified> => {
     const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
       if (answer.status === 403) return left(NotificationRefused(answer.message))
       return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
@@ -145,7 +150,7 @@ const bindWork =
 /** Receives a notification of cloud A or cloud C. Returns the link to the archive of the installer. */
 export const makeReceiveBind = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call, notification: BindNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: BindNotification): Outcome<BindFailure, Notified> => {
     const { marketplace, eventType = '' } = notification
     const time = parseEventTime(notification.eventTime)
     if (isLeft(time)) return time

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
-import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Call } from '../../kernel/principal.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { MarketplaceStores, MarketplaceUnitOfWork, SubscriptionStore } from '../ports.ts'
 import { SubscriptionMissing } from '../ports.ts'
@@ -68,7 +68,7 @@ const missing = ({ ref }: SubscriptionName): Failure<'SubscriptionMissing'> =>
 export const makeListSubscriptions =
   ({ subscriptions }: SubscriptionDeps) =>
   async (
-    _call: SignedInCall<never>,
+    _call: Call<never>,
     { page }: { readonly page: PageRequest },
   ): Outcome<never, Page<Subscription>> =>
     right(await subscriptions.list(page))
@@ -77,7 +77,7 @@ export const makeListSubscriptions =
 export const makeGetSubscription =
   ({ subscriptions }: SubscriptionDeps) =>
   async (
-    _call: SignedInCall<never>,
+    _call: Call<never>,
     name: SubscriptionName,
   ): Outcome<Failure<'SubscriptionMissing'>, Subscription> => {
     const found = await subscriptions.find(name.marketplace, name.ref)
@@ -97,7 +97,7 @@ export interface SubscriptionHistory {
 export const makeSubscriptionHistory = (deps: SubscriptionDeps) => {
   const get = makeGetSubscription(deps)
   return async (
-    call: SignedInCall<never>,
+    call: Call<never>,
     name: SubscriptionName,
   ): Outcome<Failure<'SubscriptionMissing'>, SubscriptionHistory> => {
     const found = await get(call, name)
@@ -109,7 +109,7 @@ export const makeSubscriptionHistory = (deps: SubscriptionDeps) => {
 /** Ends a subscription by the vendor: its contracts are revoked at once. One that has ended stays as it is. */
 export const makeRevokeSubscription =
   ({ clock, unitOfWork }: { readonly clock: Clock; readonly unitOfWork: MarketplaceUnitOfWork }) =>
-  (call: SignedInCall<void>, name: SubscriptionName): Outcome<Failure<'SubscriptionMissing'>, void> =>
+  (call: Call<void>, name: SubscriptionName): Outcome<Failure<'SubscriptionMissing'>, void> =>
     unitOfWork.run<Failure<'SubscriptionMissing'>, void>(call, async (stores) => {
       const subscription = await stores.subscriptions.lockByRef(name.marketplace, name.ref)
       if (subscription === undefined || subscription.isTombstone) return left(missing(name))
@@ -118,9 +118,10 @@ export const makeRevokeSubscription =
       const at = clock.now()
       const { next } = change
       await stores.subscriptions.update(subscription.id, { lifecycle: next }, at)
-      await endContracts(stores, subscription, call.principal.login)
+      const by = call.principal?.login ?? 'the operator'
+      await endContracts(stores, subscription, by)
       await stores.installers.erasePasswordOf(subscription.id)
-      const description = `Revoked by ${call.principal.login}.`
+      const description = `Revoked by ${by}.`
       const event = { at, operation: 'revoke', outcome: 'Succeeded', description, state: next.state } as const
       await stores.subscriptions.record(subscription.id, event)
       await stores.audit.record(subscriptionAudit(subscription, 'subscription.revoked'))
