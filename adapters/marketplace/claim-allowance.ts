@@ -8,9 +8,9 @@ const networkOf = (address: string): string =>
     ? ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')
     : address
 
-/** ClaimAllowance of 10 questions a second for each address, counted in this process. */
-export const makeClaimAllowance = (points = 10): ClaimAllowance => {
-  const limiter = new RateLimiterMemory({ points, duration: 1 })
+/** ClaimAllowance for each address, counted in this process: by default 10 questions a second. */
+export const makeClaimAllowance = ({ points = 10, seconds = 1 } = {}): ClaimAllowance => {
+  const limiter = new RateLimiterMemory({ points, duration: seconds })
   return {
     async take(address) {
       try {
