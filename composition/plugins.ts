@@ -9,7 +9,7 @@ import { clusterSetsPlugin } from '../plugins/clustersets/plugin.ts'
 import { contractsPlugin } from '../plugins/contracts/plugin.ts'
 import { featureSetsPlugin } from '../plugins/featuresets/plugin.ts'
 import { spokesPlugin } from '../plugins/spokes/plugin.ts'
-import { marketplaceNotificationsPlugin, marketplacePlugin } from '../plugins/marketplace/plugin.ts'
+import { marketplaceHooksPlugin, marketplacePlugin } from '../plugins/marketplace/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
 import { mailPlugin } from '../plugins/mail/plugin.ts'
 import { organizationsPlugin } from '../plugins/organizations/plugin.ts'
@@ -64,7 +64,7 @@ export const plugins: readonly AnyPlugin[] = [
   chartRepositoriesPlugin,
   cloudsPlugin,
   marketplacePlugin,
-  marketplaceNotificationsPlugin,
+  marketplaceHooksPlugin,
   platformVersionPlugin,
 ]
 

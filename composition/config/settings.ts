@@ -421,7 +421,7 @@ export const settingsTable = {
   marketplaceAlerts: absentUnlessSet(
     'MOORAGE_MARKETPLACE_ALERTS',
     matching(/^[^\s<>@]{1,64}@[^\s<>@]{1,189}$/, 'a mail address'),
-    'Mail address that is told when the provider cannot delete an application of a subscription.',
+    'Mail address that is notified when the provider cannot delete an application of a subscription.',
   ),
   cloudAIpRanges: withDefault(
     'MOORAGE_CLOUD_A_IP_RANGES',

@@ -102,7 +102,7 @@ const faultsOf = (boot: Boot, marketplace: Marketplace | undefined, ranges: Sour
     if (marketplace === 'CloudA' && runMode === 'development')
       found.push('MOORAGE_RUN_MODE is development: notifications are accepted from every address.')
     if (marketplaceAlerts === undefined)
-      found.push('MOORAGE_MARKETPLACE_ALERTS is not set: nobody is told of a deletion that failed.')
+      found.push('MOORAGE_MARKETPLACE_ALERTS is not set: no mail is sent about a deletion that failed.')
     return found
   }
 }

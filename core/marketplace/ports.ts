@@ -292,7 +292,7 @@ export interface SigningKeyStore {
   obtain(make: () => Promise<Secret>): Promise<Secret>
 }
 
-/** Where people of the vendor are told of faults, and where clients reach the service. */
+/** Who is notified of faults, and where clients reach the service. */
 export interface MarketplaceSettings {
   /** Undefined if this deployment is of no marketplace. */
   readonly marketplace: Marketplace | undefined

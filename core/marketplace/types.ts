@@ -96,7 +96,7 @@ export interface InstallerPlan {
   readonly products: readonly InstallerProduct[]
   /** The length of the contracts, in days. */
   readonly contractDays: number
-  /** A mail address that is told when the installer is bound; empty if there is none. */
+  /** A mail address that is notified when the installer is bound; empty if there is none. */
   readonly contact: string
 }
 

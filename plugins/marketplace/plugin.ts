@@ -12,8 +12,8 @@ export const marketplacePlugin = definePlugin({
 })
 
 /** What marketplaces, installers and installations send. */
-export const marketplaceNotificationsPlugin = definePlugin({
-  id: 'marketplace-notifications',
+export const marketplaceHooksPlugin = definePlugin({
+  id: 'marketplace-hooks',
   summary: 'Notifications of cloud marketplaces',
   listener: 'marketplace',
   gate: 'any-marketplace',

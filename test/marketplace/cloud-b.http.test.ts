@@ -139,7 +139,7 @@ test('an application is bought, provisioned, bound and deleted; its contracts be
     ['PUT Accepted', 'PUT Succeeded', 'BIND', 'DELETE Deleting', 'DELETE Deleted'].map((each) => `${each} Succeeded`),
   )
   const mails = service.mailFolder
-  await until('the contact was told of the bind', () =>
+  await until('the contact has a mail about the bind', () =>
     readdirSync(mails).some((name) => readFileSync(join(mails, name), 'utf8').includes('buyer@example.com')) || undefined,
   )
 })
@@ -165,7 +165,7 @@ test('a deletion of what is not known is 403, and a creation before it does not 
   t.is((await notify(bind(application, installer))).status, 400)
 })
 
-test('a fault is kept, and so is a deletion that failed, of which people are told', async (t) => {
+test('a fault is kept, and so is a deletion that failed, about which a mail is sent', async (t) => {
   const [failed, kept] = [newApplication(), newApplication()]
   t.is((await notify(samples(failed).failed)).status, 200)
   t.is(await stateOf(failed), 'Failed')
@@ -286,7 +286,7 @@ test('a site admin revokes a subscription; what is not one is 400 or 404', async
   t.is((await admin('GET', '/dashboard/marketplaces/CloudB/7')).status, 400)
 })
 
-test('the settings are told what must be corrected', async (t) => {
+test('the warnings name the settings that must be corrected', async (t) => {
   const { json } = await admin('GET', '/dashboard/marketplaces/settings/warnings')
   t.deepEqual(
     json.warnings.marketplace.map((warning: string) => warning.split(' ')[0]),

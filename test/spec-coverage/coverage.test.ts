@@ -115,10 +115,17 @@ test('the one success is the status that the specification names', (t) => {
 })
 
 test('routes of one deployment type are gated, and no other route is', (t) => {
-  const gateOf = (prefix: string): readonly string[] => [
-    ...new Set(routes.filter((route) => route.fullPath.startsWith(prefix)).map((route) => route.gate)),
+  const marketplaces = '/api/v1/dashboard/marketplaces'
+  const gateOf = (prefix: string, except?: string): readonly string[] => [
+    ...new Set(
+      routes
+        .filter(({ fullPath }) => fullPath.startsWith(prefix) && (except === undefined || !fullPath.startsWith(except)))
+        .map((route) => route.gate),
+    ),
   ]
   for (const gate of gateOf('/api/v1/user/contracts')) t.is(gate, 'vendor-hosted')
-  for (const gate of gateOf('/api/v1/dashboard')) t.is(gate, 'billing-enabled')
+  t.deepEqual(gateOf('/api/v1/dashboard', marketplaces), ['billing-enabled'])
+  t.deepEqual(gateOf(marketplaces), ['any-marketplace'])
+  t.deepEqual(gateOf('/marketplace/api/v1'), ['any-marketplace'])
   for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')
 })

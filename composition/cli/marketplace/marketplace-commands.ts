@@ -22,7 +22,7 @@ export const describeMarketplace: Describe = (program, run, context) => {
     .option('--product <name=features>', 'a contract that begins when the installer is bound; may be repeated', several)
     .option('--days <days>', 'length of the contracts', '365')
     .option('--valid-days <days>', 'for how long the installer can be bound', '90')
-    .option('--contact <address>', 'mail address that is told when the installer is bound')
+    .option('--contact <address>', 'mail address that is notified when the installer is bound')
     .option('--chart <reference>', 'the chart that the archive installs, as oci://HOST/PATH/NAME')
     .option('--chart-version <version>', 'the version of the chart')
     .option('--values <file>', 'YAML file of values for the chart')

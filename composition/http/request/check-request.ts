@@ -116,7 +116,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
   }
 }
 
-/** On a listener that reads no credentials, every caller is nobody. */
+/** On a listener that reads no credentials, no caller is known. */
 const withoutCredentials: Pick<ReturnType<typeof makeAuthenticate>, 'authenticate' | 'spendCode'> = {
   authenticate: async () => right(undefined),
   spendCode: async () => undefined,

@@ -23,7 +23,7 @@ import type {
 import { ArchiveLinkRefused, InstallerInvalid, InstallerMissing } from '../ports.ts'
 import type { Installer, InstallerProduct, Marketplace } from '../types.ts'
 
-/** 128 bits: nobody guesses the id of an installer or of a claim. */
+/** 128 bits: the id of an installer or of a claim cannot be guessed. */
 const refBytes = 16
 
 /** Returns a new reference of an installer or a claim: 32 hexadecimal digits. */

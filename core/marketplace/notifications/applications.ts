@@ -85,7 +85,7 @@ const sentPlan = (known: Plan, plan: ApplicationNotification['plan']): Plan => {
   }
 }
 
-/** Tells people of the vendor that an application was not deleted. */
+/** Notifies the vendor that an application was not deleted. */
 const alert = async (
   { settings }: NotificationDeps,
   stores: MarketplaceStores,

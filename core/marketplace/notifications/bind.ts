@@ -31,7 +31,7 @@ interface Bind {
 
 /**
  * Binds a locked installer to a locked subscription: the contracts begin, the password is sealed, and the contact of the
- * installer is told.
+ * installer is notified.
  */
 export const bindNow = async (
   stores: MarketplaceStores,
@@ -40,7 +40,7 @@ export const bindNow = async (
 ): Promise<void> => {
   const { clusterId, cloudAccountId, admin } = binding
   const linkUntil = new Date(at.getTime() + linkMilliseconds)
-  // Who is provisioned needs no password any more.
+  // An installation that is provisioned needs no password any more.
   const kept = next.state === 'Running' ? { ...admin, password: undefined } : admin
   await stores.installers.bind(installer, subscription.id, { clusterId, cloudAccountId }, kept, { at, linkUntil })
   await stores.subscriptions.update(subscription.id, { lifecycle: next, clusterId }, at)

@@ -65,7 +65,7 @@ export const refusalOfDeployment = (
 ): Failure<'NotificationRefused'> | undefined =>
   settings.marketplace === marketplace ? undefined : wrongDeployment(marketplace)
 
-/** Returns the link to an archive. A link that has ended is replaced: whoever asks again has proven the same. */
+/** Returns the link to an archive. A link that has ended is replaced: the sender has proven the same as before. */
 const linkTo = async (
   { clock, installers, links }: Pick<NotificationDeps, 'clock' | 'installers' | 'links'>,
   ref: string,

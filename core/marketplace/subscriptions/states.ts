@@ -13,7 +13,7 @@ export type Transition =
       readonly kind: 'applied'
       readonly next: Lifecycle
       readonly revokesContracts: boolean
-      /** People must be told: what was asked for did not happen. */
+      /** The vendor must be notified: what was asked for did not happen. */
       readonly alerts: boolean
     }
   /** The subscription is not known. A tombstone prevents an earlier event from creating it. */
