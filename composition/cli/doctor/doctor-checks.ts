@@ -21,10 +21,12 @@ import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
 import { systemClock } from '../../../adapters/system/system-clock.ts'
 import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
+import { isOpen } from '../../../core/kernel/deployment.ts'
 import { showAddress } from '../../config/setting-type.ts'
 import type { Settings } from '../../config/settings.ts'
 import { bindProblem } from '../../boot.ts'
 import { tooFewFiles } from '../../http/connections.ts'
+import { deploymentOf } from '../../service/compose.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
 import { customTokenOptions } from '../../wiring/custom-token-options.ts'
 
@@ -55,12 +57,12 @@ export const checkNode = (version = process.versions.node): Finding =>
  * Checks that the listeners can be bound: that this machine has their addresses. Their ports may be taken by the
  * running service.
  */
-export const checkListeners = async ({
-  listen,
-  opsListen,
-}: Pick<Settings, 'listen' | 'opsListen'>): Promise<readonly Finding[]> => {
+export const checkListeners = async (settings: Settings): Promise<readonly Finding[]> => {
+  const { listen, opsListen, marketplaceListen } = settings
+  const isMarketplace = isOpen('any-marketplace', deploymentOf(settings))
   const addresses = [
     { name: 'MOORAGE_LISTEN', address: listen },
+    ...(isMarketplace ? [{ name: 'MOORAGE_MARKETPLACE_LISTEN', address: marketplaceListen }] : []),
     { name: 'MOORAGE_OPS_LISTEN', address: opsListen },
   ]
   const found = await Promise.all(
