@@ -430,6 +430,12 @@ export const settingsTable = {
     'Where the address ranges of cloud A are published, from which its installers send. They are asked for every ' +
       'hour; off uses those of this release.',
   ),
+  cloudASnsTopics: withDefault(
+    'MOORAGE_CLOUD_A_SNS_TOPICS',
+    listOf(matching(/^arn:[a-z0-9-]+:sns:[a-z0-9-]+:\d{12}:[\w.-]{1,256}$/, 'the ARN of a topic')),
+    '',
+    'Topics of cloud A whose messages a plugin may verify (the port marketplace.TopicMessages).',
+  ),
   cloudCTestInstaller: absentUnlessSet(
     'MOORAGE_CLOUD_C_TEST_INSTALLER',
     matching(/^[0-9a-fA-F]{32}$/, 'the id of an installer'),

@@ -5,6 +5,7 @@ import { makeClaimAllowance } from '../../adapters/marketplace/claim-allowance.t
 import { makeInstallerArchive } from '../../adapters/marketplace/installer-archive.ts'
 import { makeNotificationSenders, notificationDigest } from '../../adapters/marketplace/notification-senders.ts'
 import type { SourceRanges } from '../../adapters/marketplace/source-ranges.ts'
+import { makeTopicMessages } from '../../adapters/marketplace/topic-messages.ts'
 import { makeSourceRanges } from '../../adapters/marketplace/source-ranges.ts'
 import { makeUserUrlPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
@@ -43,6 +44,7 @@ import {
   NotificationInboxToken,
   NotificationSendersToken,
   SubscriptionStoreToken,
+  TopicMessagesToken,
 } from '../../core/marketplace/ports.ts'
 import type { Marketplace } from '../../core/marketplace/types.ts'
 import { MembershipStoreToken } from '../../core/organizations/ports.ts'
@@ -133,6 +135,13 @@ const provideSenders: Provide = (container, boot) => {
       isDevelopment: boot.deployment.runMode === 'development',
       secrets: [settings.marketplaceSecret, settings.marketplacePreviousSecret].filter((each) => each !== undefined),
       testInstaller: settings.cloudCTestInstaller,
+    }),
+  )
+  container.provide(TopicMessagesToken, (resolve) =>
+    makeTopicMessages({
+      topics: settings.cloudASnsTopics,
+      fetch: makeGuardedFetch(makeUserUrlPolicy(anywhere, boot.resolver.lookup), boot.readings),
+      clock: resolve(ClockToken),
     }),
   )
   container.provide(MarketplaceFaultsToken, () => ({ list: faultsOf(boot, marketplace, ranges()) }))

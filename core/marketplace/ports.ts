@@ -1,3 +1,4 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { ContractLifecycle } from '../contracts/ports.ts'
 import type { ContractId } from '../contracts/types.ts'
 import { defineFailure } from '../kernel/failure.ts'
@@ -81,6 +82,27 @@ export interface NotificationSenders {
   isTestInstaller(installerRef: string): boolean
 }
 export const NotificationSendersToken = token<NotificationSenders>('marketplace.NotificationSenders')
+
+/** A message of a topic of cloud A whose signature was verified. */
+export interface TopicMessage {
+  readonly type: 'Notification' | 'SubscriptionConfirmation' | 'UnsubscribeConfirmation'
+  /** The same for each repetition. */
+  readonly id: string
+  readonly topic: string
+  readonly text: string
+  /** Of a confirmation: a GET of it confirms; else empty. */
+  readonly confirmUrl: string
+}
+
+/**
+ * Verifies messages of topics of cloud A (SNS). No route of this service takes them; a plugin that does gets them proven
+ * here.
+ */
+export interface TopicMessages {
+  /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
+  verify(message: unknown, signal: AbortSignal): Promise<Either<string, TopicMessage>>
+}
+export const TopicMessagesToken = token<TopicMessages>('marketplace.TopicMessages')
 
 /** What of the settings of this deployment must be corrected, or will soon be. */
 export interface MarketplaceFaults {

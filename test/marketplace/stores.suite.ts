@@ -108,7 +108,7 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
       alerts: 2,
       alertedAt: later,
       updatedAt: later,
-    } as Subscription)
+    } as unknown as Subscription)
     t.deepEqual(await subscriptions.findById(other.id), other)
   })
 
