@@ -23,7 +23,7 @@ const relationHolders: Readonly<Record<string, readonly string[]>> = { account: 
  * Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not
  * have.
  */
-export const accessProblems = (
+const accessProblems = (
   route: { readonly bound: AnyBoundRoute; readonly fullPath: string },
   objectTypes: readonly ObjectTypeDefinition[],
 ): readonly string[] => {
@@ -134,7 +134,7 @@ export interface AssembledRoute {
   readonly bound: AnyBoundRoute
 }
 
-export interface AssembledJob {
+interface AssembledJob {
   readonly pluginId: string
   readonly job: Job
 }
@@ -148,7 +148,7 @@ export interface Assembly extends Catalogue {
   readonly tasks: readonly TaskHandler[]
 }
 
-export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
+const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
   plugins.filter((plugin) => isOpen(plugin.gate, deployment))
 
 /** Returns the union of what the open plugins contribute. */

@@ -108,7 +108,7 @@ export const makeSharedLimiter = (
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
-export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
+const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'sign-up': { points: 10, seconds: 3600 },
   'sign-up-notice': { points: 3, seconds: 24 * 3600 },
   'password-reset': { points: 30, seconds: 3600 },

@@ -17,20 +17,19 @@ export type Describe = (program: Command, run: RunCommand, context: CommandConte
 export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 
 /** Adds the options of every command. */
-export const withConfig = (command: Command): Command =>
+const withConfig = (command: Command): Command =>
   command.option('--config <file>', 'YAML file with settings; the environment wins over it (also MOORAGE_CONFIG)')
 
-export const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
+const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
 
 /** Adds the options of commands that call a running server as an ordinary client. They need none of its settings. */
-export const withServer = (command: Command): Command =>
+const withServer = (command: Command): Command =>
   command
     .option('--server <url>', 'where the service is (also MOORAGE_SERVER; http://127.0.0.1:3000 unless told)')
     .option('--token-file <file>', 'file that holds your access token (else MOORAGE_TOKEN)')
     .option('--ca-file <file>', 'certificate to trust, PEM, where the server has a self-signed one')
 
-export const examples = (...lines: readonly string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
+const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
 export const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))

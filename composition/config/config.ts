@@ -7,7 +7,7 @@ import type { SettingRow, Settings } from './settings.ts'
 import { fileKey, settingsTable } from './settings.ts'
 
 /** Returns the known word that a misspelt one most likely means, or undefined when no word is close. */
-export const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
+const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
   const allowed = Math.max(2, Math.floor(wrong.length / 3))
   let best: { readonly word: string; readonly distance: number } | undefined
   for (const word of known) {
@@ -18,7 +18,7 @@ export const nearestWord = (wrong: string, known: readonly string[]): string | u
 }
 
 /** Returns the Levenshtein distance: insertions, deletions and substitutions. */
-export const editDistance = (from: string, to: string): number => {
+const editDistance = (from: string, to: string): number => {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...from].entries()) {
     const next = [i + 1]
@@ -33,7 +33,7 @@ export const editDistance = (from: string, to: string): number => {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The source of a setting's value. */
-export type SettingSource = 'default' | 'file' | 'environment'
+type SettingSource = 'default' | 'file' | 'environment'
 
 export interface LoadedConfig {
   readonly settings: Settings

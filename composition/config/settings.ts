@@ -37,7 +37,7 @@ const documentUrl: typeof documentText = {
 }
 
 /** The facts that are known when a default that depends on another setting is computed. */
-export interface DefaultBasis {
+interface DefaultBasis {
   readonly dataDir: string
 }
 
@@ -447,7 +447,7 @@ export const settingsTable = {
 export const fileKey = (row: Pick<SettingRow<unknown>, 'env'>): string => row.env.slice('MOORAGE_'.length).toLowerCase()
 
 type SettingsTable = typeof settingsTable
-export type SettingName = keyof SettingsTable
+type SettingName = keyof SettingsTable
 
 type ValueOf<Row> =
   Row extends SettingRow<infer A, infer Presence> ? ('maybe' extends Presence ? A | undefined : A) : never

@@ -26,7 +26,7 @@ import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
 import { makeUpgradeListener, mayUpgrade, refuseNoted, refuseUpgrade } from './streams/upgrade.ts'
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string
   readonly port: number
 }

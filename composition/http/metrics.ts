@@ -3,7 +3,7 @@ import { getOrMake } from '../../core/kernel/cache.ts'
 import type { RequestObserver } from './request/request-context.ts'
 
 /** Numbers that other parts already hold. Each is read when the metrics are scraped, never per request. */
-export interface MetricSources {
+interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one. */
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
   /** The number of queued password checks. */

@@ -62,6 +62,7 @@ export const makeStopSequence = (log: Log): StopSequence => {
   }
 }
 
+/** @internal */
 export const deploymentOf = ({ deploymentType, billingEnabled, runMode }: Settings): Deployment => ({
   type: deploymentType,
   billingEnabled,
@@ -181,7 +182,7 @@ let isShared = false
  * Makes the modules of the running copy importable by a deployer's plugin in any folder: `moorage/...`, as package.json
  * exports it, and the libraries that its interface uses, unless the plugin has its own.
  */
-export const shareOurModules = (): void => {
+const shareOurModules = (): void => {
   if (isShared) return
   isShared = true
   registerHooks({
@@ -207,6 +208,8 @@ export interface PluginModule {
 /**
  * Loads the modules of MOORAGE_PLUGINS: file paths, or package names resolved from `folder`. Throws StartRefused with
  * all problems.
+ *
+ * @internal
  */
 export const loadExternalPlugins = async (
   places: readonly string[],

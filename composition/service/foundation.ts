@@ -80,7 +80,7 @@ const codeInWords = (error: unknown, depth = 0): string => {
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
-export const makeDataFolder = (folder: string): void => {
+const makeDataFolder = (folder: string): void => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (cause) {
@@ -95,7 +95,7 @@ export const makeDataFolder = (folder: string): void => {
  * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
  * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))

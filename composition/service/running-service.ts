@@ -44,7 +44,7 @@ import { makeCertificateInUse, readinessChecks } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs, startTaskWorker } from './jobs.ts'
 
-export interface HeldPort {
+interface HeldPort {
   readonly settings: Settings
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
@@ -57,7 +57,7 @@ export interface HeldPort {
  * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-export const holdPort = async (settings: Settings): Promise<HeldPort> => {
+const holdPort = async (settings: Settings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
   const sharesPort = isOneSocket(settings)
   const { host } = settings.listen

@@ -53,7 +53,7 @@ import { BindMailOutboxToken } from './mail.ts'
 const tokenLength = 32
 
 /** Returns identity's rules for addresses in the form that organizations need. */
-export const addressReader = (domains: DomainNames): AddressReader => ({
+const addressReader = (domains: DomainNames): AddressReader => ({
   read: (text) => {
     const address = parseEmailAddress(text, domains)
     return isLeft(address) ? undefined : address.right
@@ -61,7 +61,7 @@ export const addressReader = (domains: DomainNames): AddressReader => ({
 })
 
 /** Returns identity's generation and hashing of random secrets in the form that organizations need. */
-export const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
+const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
   make: () => secret(randomBase62(entropy, tokenLength)),
   digest: (value) => digest.digest(value),
 })

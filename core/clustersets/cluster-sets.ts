@@ -56,6 +56,8 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 /**
  * Returns how many clusters each set selects. Most sets select by the label that names one set, so these are counted in
  * one pass over the clusters, and not in one for each set.
+ *
+ * @internal
  */
 export const countMembers = (
   sets: readonly HubObject[],

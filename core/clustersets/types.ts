@@ -54,7 +54,7 @@ export const ClusterSetMissing = defineFailure(
   'The cluster set does not exist on the hub.',
 )
 
-export const labelsOf = ({ body }: HubObject): Labels => {
+const labelsOf = ({ body }: HubObject): Labels => {
   const labels = at(body, 'metadata', 'labels')
   return isObject(labels) ? labels : {}
 }

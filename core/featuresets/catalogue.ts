@@ -74,7 +74,7 @@ export const readFeature = ({ name, body }: Pick<HubObject, 'name' | 'body'>): F
   content: contentOf(body['spec']),
 })
 
-export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
+const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
   name,
   title: textAt(body, 'spec', 'title'),
   description: textAt(body, 'spec', 'description'),
@@ -86,6 +86,7 @@ export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>)
 const byName = <A extends { readonly name: string }>(items: readonly A[]): ReadonlyMap<string, A> =>
   new Map(items.map((item) => [item.name, item]))
 
+/** @internal */
 export const catalogueOf = (featureSets: readonly FeatureSet[], features: readonly Feature[]): Catalogue => ({
   featureSets: byName(featureSets),
   features: byName(features),

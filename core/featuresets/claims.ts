@@ -39,7 +39,7 @@ const unreadable = ClaimUnreadable('A claim of the spoke on its features cannot 
 
 const isListOrAbsent = (value: unknown): boolean => value === undefined || value === null || Array.isArray(value)
 
-/** Parses the text of a claim. Empty text is a claim without features. */
+/** Parses the text of a claim. Empty text is a claim without features. @internal */
 export const parseClaim = (
   yaml: Pick<YamlText, 'parse'>,
   text: string,

@@ -30,7 +30,7 @@ interface FeatureModel {
 }
 
 /** The prefix of a resource that is a HelmRelease; the rest is the name of its feature, with `_` for `-`. */
-export const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
+const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
 
 const textOrNothing = (value: unknown, ...path: readonly string[]): string | undefined =>
   textAt(value, ...path) || undefined

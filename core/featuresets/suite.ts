@@ -117,10 +117,10 @@ const latestVersion = async (hub: Hub): Outcome<HubReadFailure, string> => {
 
 const plainVersion = (version: string): string => version.replace(/^v(?=\d)/, '')
 
-/** Reports whether two versions are the same. A leading `v` does not count. */
+/** Reports whether two versions are the same. A leading `v` does not count. @internal */
 export const isSameVersion = (a: string, b: string): boolean => plainVersion(a) === plainVersion(b)
 
-/** Returns why a set cannot be updated automatically, or undefined if it can. */
+/** Returns why a set cannot be updated automatically, or undefined if it can. @internal */
 export const autoUpdateRefusal = (latest: string, spokes: readonly SpokeVersion[]): string | undefined => {
   if (spokes.length === 0) return 'The cluster set has no spokes.'
   if (latest === '') return 'The hub does not report which version of the suite it has.'

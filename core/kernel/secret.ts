@@ -187,7 +187,7 @@ const asText = (value: Json | undefined): string | undefined =>
 /**
  * Returns the names by which a cluster speaks of an object: its kind, its group and version, its name and namespace.
  */
-export const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
+const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return []
   const { name, namespace } = isObject(metadata) ? metadata : {}
   return [

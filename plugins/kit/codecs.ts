@@ -15,6 +15,7 @@ export interface SchemaNote {
   readonly maximum?: number
   readonly maxItems?: number
   readonly minItems?: number
+  readonly items?: SchemaNote
   readonly description?: string
 }
 const notes = new WeakMap<object, SchemaNote>()

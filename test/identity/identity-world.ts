@@ -45,7 +45,7 @@ export const testSettings: IdentitySettings = {
 }
 
 /** A hasher that costs nothing; it counts what it was asked, and `old:` hashes want to be made anew. */
-export const makeCheapHasher = () => {
+const makeCheapHasher = () => {
   let verified = 0
   const hasher: PasswordHasher = {
     hash: (password) => Promise.resolve(right(`plain:${password.reveal()}`)),

@@ -25,7 +25,6 @@ import {
   isSessionAlive,
   newSessionTimes,
   renewedIdleExpiry,
-  rotationGraceSeconds,
 } from '../../core/identity/sessions/sessions.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/tokens/scopes.ts'
 import {
@@ -42,6 +41,8 @@ import { secret } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
 import { testSettings } from './identity-world.ts'
 import { anyText } from '../support/any-text.ts'
+
+const rotationGraceSeconds = 30
 
 const digest = sha256TokenDigest
 const entropy = systemEntropy

@@ -368,6 +368,20 @@ for (const database of eachDatabase()) {
     t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
   })
 
+  onWorld('a month is closed where neither its lease nor the revision before can be removed', async (t, world) => {
+    await fillMonth(world)
+    const failing = () => Promise.reject(new Error('The disk is full.'))
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: true })
+    world.setNow(afterFinal)
+    const { leases, months } = world.deps
+    const close = world.closeWith({
+      leases: { ...leases, release: failing },
+      months: { ...months, remove: failing },
+    })
+    t.like(await closed(close(callOf(), closeInput)), { isNew: true })
+    t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
+  })
+
   onWorld('a failure at any step publishes nothing, and the next run begins again', async (t, world) => {
     await fillMonth(world)
     /** Fails at the nth call of a port. */

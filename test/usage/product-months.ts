@@ -53,7 +53,7 @@ const terms = {
   from: 1_767_225_600 as UnixSeconds,
   to: 1_798_761_600 as UnixSeconds,
 }
-export const contractsInMonth: readonly ContractInMonth[] = [
+const contractsInMonth: readonly ContractInMonth[] = [
   { id: 7, name: '@sum', product: 'database', ...terms, quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
   { id: 9, name: 'Plain', product: 'database', ...terms, quota: undefined, terms: [] },
 ]

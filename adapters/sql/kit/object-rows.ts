@@ -49,7 +49,7 @@ export const makeObjectRowsRegister = (): ObjectRowsRegister => {
 }
 
 /** An object that an account owns, and that would be left without an owner if the account were deleted. */
-export interface HeldObject {
+interface HeldObject {
   readonly type: string
   readonly name: string
 }

@@ -242,7 +242,7 @@ const missingFileFinding = (file: string, dataDir: string): Finding => {
 }
 
 /** Returns the file of an SQLite database that does not exist yet. Opening the database would create the file. */
-export const missingFile = (databaseUrl: string): string | undefined => {
+const missingFile = (databaseUrl: string): string | undefined => {
   const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
   return file === undefined || exists(file) ? undefined : file
 }
@@ -276,6 +276,7 @@ const exists = (path: string): boolean => {
   }
 }
 
+/** @internal */
 export const skewFinding = (skewMs: number): Finding =>
   Math.abs(skewMs) <= worstSkewMs
     ? ok('clock', `The database's clock and this machine's agree within ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`)

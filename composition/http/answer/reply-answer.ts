@@ -181,7 +181,7 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   }
 }
 
-export const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
+const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
 const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
@@ -214,7 +214,7 @@ const shiftOf = (bytes: number): number => {
   return shift
 }
 
-/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. */
+/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. @internal */
 export const joinedCrc = (first: number, second: number, secondBytes: number): number =>
   (multiplied(shiftOf(secondBytes), first) ^ second) >>> 0
 
@@ -234,6 +234,8 @@ const storedBlocks = (bytes: Uint8Array): Uint8Array => {
 /**
  * Returns pieces as one gzip file. Packed pieces are taken as they are, so that nothing is compressed or inflated for a
  * request; what is between them is short and not compressed.
+ *
+ * @internal
  */
 export const gzipPieces = async function* (pieces: AsyncIterable<string | PackedText>): AsyncGenerator<Uint8Array> {
   let crc = 0
@@ -272,6 +274,8 @@ interface Preference {
  * Returns how much a client prefers a type, by the most specific range of its `Accept` header (RFC 9110 §12.5.1).
  * Parameters other than `q` are no condition: `text/csv; header=present` and `application/json; charset=utf-8` ask for
  * these types. The package negotiator takes them as one, and would answer the second with another type.
+ *
+ * @internal
  */
 export const preferenceFor = (accept: string, contentType: string): Preference => {
   const type = bareType(contentType)
@@ -290,6 +294,8 @@ const isPreferred = (a: Preference, b: Preference): boolean =>
 /**
  * Returns the type that a client prefers; of equal ones, the one that it names more exactly; then the first, also if it
  * accepts none.
+ *
+ * @internal
  */
 export const preferredType = <Type extends { readonly contentType: string }>(
   [first, ...others]: readonly [Type, ...(readonly Type[])],

@@ -64,7 +64,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
 }
 
 /** Ends an answer with its whole body, whose length in bytes is known. */
-export const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
   pieces.write(typeof body === 'string' ? Buffer.from(body) : body)

@@ -14,13 +14,13 @@ import { makeSchemaRegistry, schemaOf } from './schema.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
 /** A tag group of the document. */
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly description: string
 }
 
 /** The tag groups of the specification (its §1), in the order of the documentation. */
-export const documentTags: readonly Tag[] = [
+const documentTags: readonly Tag[] = [
   {
     name: 'Identity - Users & Settings',
     description:
@@ -59,7 +59,7 @@ export const documentTags: readonly Tag[] = [
 type Requirement = Readonly<Record<string, readonly string[]>>
 
 /** Returns every scheme by which a request can carry a credential. */
-export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
+const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
   tokenHeader: {
     type: 'apiKey',
     in: 'header',
@@ -106,7 +106,7 @@ const alone = (name: string): Requirement => ({ [name]: [] })
 const anyCredential = ['tokenHeader', 'bearer', 'basic', 'sessionCookie'].map(alone)
 
 /** Returns the `security` of an operation. The empty requirement means that no credential is required. */
-export const securityOf = (access: Access): readonly Requirement[] => {
+const securityOf = (access: Access): readonly Requirement[] => {
   if (access.kind === 'public') return [{}, ...anyCredential]
   return access.kind === 'password' ? [alone('basic')] : anyCredential
 }
@@ -152,39 +152,37 @@ const describeAccess = (access: Access): object =>
     ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs }
     : { kind: access.kind }
 
-const jsonEncoding = (fields: readonly string[] = []): object =>
-  fields.length === 0
-    ? {}
-    : { encoding: Object.fromEntries(fields.map((name) => [name, { contentType: 'application/json' }])) }
-
 const schemaPrefix = '#/components/schemas/'
 
 /** Bytes are base64 in JSON, and a file in a form. */
 const inForm = (schema: Schema): Schema => (schema.format === 'byte' ? { ...schema, format: 'binary' } : schema)
 
 /**
- * Returns the schema of a body that is sent as a form: a component of its own, since generators of clients take one
- * schema in two media types for one that is always sent as a form.
+ * Returns the media type of a body that is sent as a form. Its schema is a component of its own, since generators of
+ * clients take one schema in two media types for one that is always sent as a form.
  */
-const formSchemaOf = ({ codec }: BodySpec<unknown>, registry: SchemaRegistry): Schema => {
+const formOf = ({ codec, jsonFields = [] }: BodySpec<unknown>, registry: SchemaRegistry): object => {
   const { $ref } = schemaOf(codec, registry)
   const named = $ref === undefined ? undefined : registry.named($ref.slice(schemaPrefix.length))
   if ($ref === undefined || named === undefined)
     throw new Error(`The codec "${codec.name}" is also sent as a form: it must have a name.`)
-  const properties = Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)])
-  return registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({
-    ...named,
-    properties: Object.fromEntries(properties),
-  }))
+  const properties = Object.fromEntries(
+    Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)]),
+  )
+  const inJson = jsonFields.filter((name) => name in properties)
+  return {
+    schema: registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({ ...named, properties })),
+    ...(inJson.length === 0
+      ? {}
+      : { encoding: Object.fromEntries(inJson.map((name) => [name, { contentType: 'application/json' }])) }),
+  }
 }
 
 const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
   content: {
     'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
-    ...(body.orForm === true
-      ? { 'multipart/form-data': { schema: formSchemaOf(body, registry), ...jsonEncoding(body.jsonFields) } }
-      : {}),
+    ...(body.orForm === true ? { 'multipart/form-data': formOf(body, registry) } : {}),
   },
 })
 
@@ -231,7 +229,7 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
 
 /**
  * Returns the path of a route in the form of the document: a trailing wildcard becomes the parameter `path`. It is below
- * the root of the API; a route of another listener has its root in the path, since the API may have the same path.
+ * the root of the API; a route of another listener has its root in the path, since the API may have the same path. @internal
  */
 export const documentPath = ({ listener, bound, fullPath }: AssembledRoute): string =>
   (listener === 'api' ? bound.route.path : fullPath).replace(/\*$/, '{path}')

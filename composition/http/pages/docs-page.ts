@@ -17,7 +17,7 @@ export interface DocsPage {
   operation(id: string): PackedAnswer | undefined
 }
 
-export const docsPolicy = [
+const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   `style-src 'self' ${inlineSource(pageStyle)}`,

@@ -46,7 +46,7 @@ const pageNames = [
   'usage-intake',
 ] as const
 
-/** The scripts of the account pages, by file name. */
+/** The scripts of the account pages, by file name. @internal */
 export const accountScripts = pageFiles('scripts/')
 
 /** Returns the answer of a page. It must not be cached, since the address may contain a code. */
@@ -73,7 +73,7 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
  * Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that
  * address.
  */
-export const startPage = (ownUrl: string): Answer =>
+const startPage = (ownUrl: string): Answer =>
   staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
     'Content-Security-Policy': accountPolicy,
     Vary: 'Accept',

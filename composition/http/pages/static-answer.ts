@@ -38,7 +38,7 @@ const pack: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
 }
 
 /** Reports whether a client accepts a coding. A client that gives it the weight 0 does not. */
-export const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding): boolean =>
+const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding): boolean =>
   (acceptEncoding ?? '').split(',').some((part) => {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
     return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))

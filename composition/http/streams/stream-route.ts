@@ -56,7 +56,7 @@ export interface Admission {
 const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
 
-/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. */
+/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. @internal */
 export const forwardedQuery = (query: string): string =>
   query
     .split('&')

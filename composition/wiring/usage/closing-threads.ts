@@ -24,6 +24,8 @@ const manyObjects = 250_000
  * Two threads read, which is short and mostly waits for the database. Writing takes longest: it leaves a core to
  * requests, but for months of many objects on a database server, for which each thread waits a part of the time. With
  * SQLite, requests wait for the thread that writes.
+ *
+ * @internal
  */
 export const closingLanes = (databaseUrl: string, cores = availableParallelism()): MonthWork['lanes'] => {
   const all = Math.min(2, cores)

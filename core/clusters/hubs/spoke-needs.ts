@@ -30,7 +30,7 @@ const workRules = [
 ]
 
 /** Returns the value of the claim with the identity of a spoke. JSON is YAML. */
-export const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
+const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
   toWireJson({ clusterMetadata: { uid, name, clusterManagers: [...new Set([...managers, 'OCMSpoke'])] } })
 
 interface Need {

@@ -83,6 +83,8 @@ const deactivateHeld = async (
  * name remains taken. A site admin can reactivate it for 30 days, without the tokens. Refuses the last active site
  * admin, the only active owner of an organization, and an account that owns clusters. The caller must check who may
  * request it.
+ *
+ * @internal
  */
 export const makeDeactivateAccount =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>

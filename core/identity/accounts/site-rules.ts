@@ -46,7 +46,7 @@ export const isDomainAllowed = (rules: Pick<SiteRules, 'allowedDomains'>, email:
 export const emailDomainRefused = (rules: Pick<SiteRules, 'allowedDomains'>): Failure<'EmailDomainRefused'> =>
   EmailDomainRefused(`The address must be of one of these domains: ${rules.allowedDomains.join(', ')}.`)
 
-/** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. */
+/** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. @internal */
 export const parseDomain = (text: string, domains: DomainNames): Either<Failure<'DomainInvalid'>, string> => {
   const address = parseEmailAddress(`a@${text}`, domains)
   const domain = isLeft(address) ? '' : domainOf(address.right)

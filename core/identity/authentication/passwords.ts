@@ -150,6 +150,8 @@ const dayMilliseconds = 24 * 3600 * 1000
  * Reports whether a forgotten password may be reset by mail to this address: it must have been verified for a day. A
  * stolen session or token can add and confirm an address; it must not gain the whole account before the owner, who is
  * notified by mail, can react. Addresses of an account younger than a day need not wait.
+ *
+ * @internal
  */
 export const servesReset = (
   user: Pick<User, 'createdAt'>,

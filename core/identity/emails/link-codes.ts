@@ -45,7 +45,7 @@ export const linkCodeMinutes: Readonly<Record<LinkCodeKind, number>> = {
 }
 
 /** The maximum number of codes of all kinds sent to one address within an hour, regardless of who requests them. */
-export const mailsPerHour = 5
+const mailsPerHour = 5
 const hourSeconds = 3600
 /** A row counts toward the limit for an hour; it is kept for a day to allow diagnosis. */
 export const keepLinkCodesSeconds = 24 * hourSeconds
@@ -53,6 +53,8 @@ export const keepLinkCodesSeconds = 24 * hourSeconds
 /**
  * Returns when the next code may be sent to an address; undefined if one may be sent now. `sent` holds the times within
  * the last hour, oldest first.
+ *
+ * @internal
  */
 export const nextMailAt = (sent: readonly Date[]): Date | undefined => {
   const oldestThatCounts = sent.at(-mailsPerHour)

@@ -55,6 +55,8 @@ export type OfferSecondFactorFailure = Failure<'SecondFactorEnrolled'> | Failure
 /**
  * Returns the name of this site for authenticator apps: the host, without characters that would end a label (a port,
  * the colons of IPv6).
+ *
+ * @internal
  */
 export const issuerOf = (baseUrl: string): string => {
   const authority = baseUrl.replace(/^[a-z]+:\/\//, '').replace(/\/.*$/, '')

@@ -240,6 +240,8 @@ interface Waiting<Item, Result> {
  * Collects the items that arrive while earlier ones are being worked on, and does the work for all of them at once. An
  * item never waits for others to arrive. If a run of several items fails, each of them is tried alone, so that none
  * fails for another's fault.
+ *
+ * @internal
  */
 export const makeGroupCommit = <Item, Result>({
   run,

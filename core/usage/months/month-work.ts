@@ -189,7 +189,7 @@ const gatherCluster = async (
   return { digest: hash.end(), objectCount, segments, days: allDays, ranges }
 }
 
-/** Returns the objects of clusters from their spools, with what they used. */
+/** Returns the objects of clusters from their spools, with what they used. @internal */
 export async function* objectsIn(
   spools: Pick<Spools, 'read'>,
   { product, month }: Pick<ProductMonth, 'product' | 'month'>,

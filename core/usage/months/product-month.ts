@@ -205,6 +205,8 @@ const contractIn = (contract: BilledContract, product: UsageProduct, window: Spa
 /**
  * Returns the quota of a month: the metric of its last terms, and their limit; if the limit was another one before, the
  * mean of both by the seconds in which each was in force, to thousandths.
+ *
+ * @internal
  */
 export const quotaOf = (terms: readonly TermsInMonth[]): ContractInMonth['quota'] => {
   const quota = terms.at(-1)?.quota

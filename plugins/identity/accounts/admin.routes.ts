@@ -65,7 +65,7 @@ export const adminEditUser = userRoute({
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
     "Making a user inactive, prohibiting sign-in and setting a password end all of the user's sessions; " +
-    'access tokens of an inactive account are rejected. An empty password, which some clients send with ' +
+    'access tokens of an inactive account are rejected. An empty password or address, which some clients send with ' +
     'every change, is unchanged. Returns 409 if it would leave no active site administrator.',
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),

@@ -116,7 +116,7 @@ export const AdminEditUserPayload = request(
     ),
     email: described(
       optional(freeText(320)),
-      'The new primary address, which counts as verified; absent: unchanged; empty only for a user without one.',
+      'The new primary address, which counts as verified; absent or empty: unchanged.',
     ),
     password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
     website: described(
