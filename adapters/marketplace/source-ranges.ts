@@ -30,7 +30,7 @@ export interface Ranges {
 
 /**
  * Parses a published file. Returns undefined if it is not one, or has no range. An address that is an IPv4 address
- * mapped to IPv6 counts as that.
+ * mapped to IPv6 counts as that. @internal
  */
 export const parseRanges = (text: string): Ranges | undefined => {
   let value: unknown
@@ -65,7 +65,7 @@ export const parseRanges = (text: string): Ranges | undefined => {
 
 /**
  * Reports whether a file takes the place of the one in use: it is newer, and has at least half as many ranges. Anything
- * else is a fault of the publication.
+ * else is a fault of the publication. @internal
  */
 export const isReplacement = (known: Ranges | undefined, found: Ranges): boolean =>
   known === undefined || (found.syncToken > known.syncToken && found.count * 2 >= known.count)

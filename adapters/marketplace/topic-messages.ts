@@ -30,16 +30,14 @@ const signedKeys = {
   UnsubscribeConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
 } as const
 
-/** Returns the text that is signed: each key and its value on a line of its own. A subject that is absent is left out. */
+/** Returns the text that is signed: each key and its value on a line of its own. A subject that is absent is left out. @internal */
 export const canonicalText = (message: Pick<Sent, 'Type'> & Partial<Sent>): string =>
-  signedKeys[message.Type]
-    .flatMap((key) => (message[key] === undefined ? [] : [`${key}\n${message[key]}\n`]))
-    .join('')
+  signedKeys[message.Type].flatMap((key) => (message[key] === undefined ? [] : [`${key}\n${message[key]}\n`])).join('')
 
 const certificateHost = /^sns\.[a-z0-9-]{3,}\.amazonaws\.com(?:\.cn)?$/
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{32}\.pem$/
 
-/** Returns the URL of a certificate if the provider publishes certificates there. */
+/** Returns the URL of a certificate if the provider publishes certificates there. @internal */
 export const certificateUrl = (text: string): URL | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.protocol !== 'https:' || url.port !== '') return undefined
@@ -100,7 +98,8 @@ export const makeTopicMessages = ({ topics, fetch, clock }: TopicMessageOptions)
       const message = decoded.right
       if (!topics.includes(message.TopicArn)) return left('The topic is not one that is heard.')
       if (message.SignatureVersion !== '2') return left('The signature must be of version 2.')
-      if (!isTimely(parseInstant(message.Timestamp))) return left('The message is older than an hour, or of the future.')
+      if (!isTimely(parseInstant(message.Timestamp)))
+        return left('The message is older than an hour, or of the future.')
       const url = certificateUrl(message.SigningCertURL)
       if (url === undefined) return left('The certificate is not at an address of the provider.')
       const certificate = await certificateAt(url, signal)

@@ -20,7 +20,7 @@ export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 const withConfig = (command: Command): Command =>
   command.option('--config <file>', 'YAML file with settings; the environment wins over it (also MOORAGE_CONFIG)')
 
-const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
+export const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
 
 /** Adds the options of commands that call a running server as an ordinary client. They need none of its settings. */
 const withServer = (command: Command): Command =>
@@ -29,7 +29,8 @@ const withServer = (command: Command): Command =>
     .option('--token-file <file>', 'file that holds your access token (else MOORAGE_TOKEN)')
     .option('--ca-file <file>', 'certificate to trust, PEM, where the server has a self-signed one')
 
-const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
+export const examples = (...lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
 export const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))

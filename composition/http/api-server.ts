@@ -140,9 +140,7 @@ const bindAll = (
     if (bound.kind === 'json') {
       const own = listener === 'marketplace' ? { ...deps, readsCredentials: false } : deps
       const handler =
-        bound.route.ok.kind === 'feed'
-          ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes)
-          : bindRoute(own, bound)
+        bound.route.ok.kind === 'feed' ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes) : bindRoute(own, bound)
       addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }

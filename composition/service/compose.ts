@@ -62,7 +62,6 @@ export const makeStopSequence = (log: Log): StopSequence => {
   }
 }
 
-/** @internal */
 export const deploymentOf = ({ deploymentType, billingEnabled, runMode }: Settings): Deployment => ({
   type: deploymentType,
   billingEnabled,

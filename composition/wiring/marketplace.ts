@@ -100,7 +100,9 @@ const faultsOf = (boot: Boot, marketplace: Marketplace | undefined, ranges: Sour
     if (ranges !== undefined && age === undefined)
       found.push('No address ranges of cloud A are known: every notification is refused.')
     if (age !== undefined && age > oldRangesDays * 86_400)
-      found.push(`The address ranges of cloud A are ${Math.floor(age / 86_400)} days old: see MOORAGE_CLOUD_A_IP_RANGES.`)
+      found.push(
+        `The address ranges of cloud A are ${Math.floor(age / 86_400)} days old: see MOORAGE_CLOUD_A_IP_RANGES.`,
+      )
     if (marketplace === 'CloudA' && runMode === 'development')
       found.push('MOORAGE_RUN_MODE is development: notifications are accepted from every address.')
     if (marketplaceAlerts === undefined)

@@ -127,7 +127,9 @@ export const SecretQuery = request(
 )
 
 export const ArchiveAddress = answer(
-  { link: described(noted(t.string, { format: 'uri' }), 'The archive of the installer. The link ends after 24 hours.') },
+  {
+    link: described(noted(t.string, { format: 'uri' }), 'The archive of the installer. The link ends after 24 hours.'),
+  },
   'InstallerArchiveLink',
 )
 

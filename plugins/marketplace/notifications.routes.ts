@@ -1,4 +1,10 @@
-import { ClaimCheckTooSoon, ClaimMissing, ClaimTaken, NotificationInvalid, NotificationRefused } from '../../core/marketplace/ports.ts'
+import {
+  ClaimCheckTooSoon,
+  ClaimMissing,
+  ClaimTaken,
+  NotificationInvalid,
+  NotificationRefused,
+} from '../../core/marketplace/ports.ts'
 import { anyone } from '../kit/access.ts'
 import { json, orEmpty } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'

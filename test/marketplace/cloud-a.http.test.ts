@@ -66,7 +66,11 @@ test('refusals of this listener have a message and nothing else', async (t) => {
 
 test('a bind is answered with a link to the archive, and again with the same link', async (t) => {
   const installer = await service.createInstaller()
-  const binding = bindOf(installer, { cloudAAccountID: '123456789012', domainWhiteList: ['acme.example'], options: { a: 1 } })
+  const binding = bindOf(installer, {
+    cloudAAccountID: '123456789012',
+    domainWhiteList: ['acme.example'],
+    options: { a: 1 },
+  })
   const first = await notify(notification(binding))
   t.is(first.status, 200, first.text)
   t.deepEqual(Object.keys(first.json), ['link'])
@@ -158,7 +162,10 @@ test('a sender that is not proven learns nothing about its notification', async 
 
 test('notifications of other clouds are refused, whatever their secret', async (t) => {
   for (const cloud of ['cloudB', 'cloudC'])
-    t.is((await service.sendTo('POST', `/marketplaces/${cloud}/notification/resource?secret=x`, { body: {} })).status, 403)
+    t.is(
+      (await service.sendTo('POST', `/marketplaces/${cloud}/notification/resource?secret=x`, { body: {} })).status,
+      403,
+    )
 })
 
 test('fifty copies at once bind once, and all get the same link', async (t) => {

@@ -61,7 +61,12 @@ const samples = (applicationId: string) => ({
       details: [{ code: 'DetailedErrorCode', message: 'error message' }],
     },
   },
-  patched: { eventType: 'PATCH', applicationId, eventTime: '2019-08-14T19:20:10.1707163Z', provisioningState: 'Succeeded' },
+  patched: {
+    eventType: 'PATCH',
+    applicationId,
+    eventTime: '2019-08-14T19:20:10.1707163Z',
+    provisioningState: 'Succeeded',
+  },
   deleting: {
     eventType: 'DELETE',
     applicationId,
@@ -91,9 +96,12 @@ interface SubscriptionWire {
 }
 const subscriptionOf = async (applicationId: string): Promise<SubscriptionWire | undefined> => {
   const { json } = await admin('GET', '/dashboard/marketplaces/subscriptions')
-  return (json as SubscriptionWire[]).find(({ cloudBBillingDetails }) => cloudBBillingDetails['resourceUri'] === applicationId)
+  return (json as SubscriptionWire[]).find(
+    ({ cloudBBillingDetails }) => cloudBBillingDetails['resourceUri'] === applicationId,
+  )
 }
-const stateOf = async (applicationId: string): Promise<string | undefined> => (await subscriptionOf(applicationId))?.state
+const stateOf = async (applicationId: string): Promise<string | undefined> =>
+  (await subscriptionOf(applicationId))?.state
 
 const bind = (applicationId: string, installer: Parameters<typeof bindOf>[0], changes: object = {}) => ({
   eventType: 'BIND',
@@ -128,7 +136,10 @@ test('an application is bought, provisioned, bound and deleted; its contracts be
   t.is((await contracts.getAny(contractId))?.ownerName, org)
   t.is((await notify(sent.deleting)).status, 200)
   t.not((await contracts.getAny(contractId))?.revokedAt, undefined, 'revoked before the application is gone')
-  t.deepEqual((await service.running.container.resolve(LicenseStoreToken).listOf(contractId, { page: 1, limit: 9 })).items, [])
+  t.deepEqual(
+    (await service.running.container.resolve(LicenseStoreToken).listOf(contractId, { page: 1, limit: 9 })).items,
+    [],
+  )
   t.is((await notify(sent.deleted)).status, 200)
   t.is(await stateOf(application), 'Deleted')
 
@@ -139,8 +150,11 @@ test('an application is bought, provisioned, bound and deleted; its contracts be
     ['PUT Accepted', 'PUT Succeeded', 'BIND', 'DELETE Deleting', 'DELETE Deleted'].map((each) => `${each} Succeeded`),
   )
   const mails = service.mailFolder
-  await until('the contact has a mail about the bind', () =>
-    readdirSync(mails).some((name) => readFileSync(join(mails, name), 'utf8').includes('buyer@example.com')) || undefined,
+  await until(
+    'the contact has a mail about the bind',
+    () =>
+      readdirSync(mails).some((name) => readFileSync(join(mails, name), 'utf8').includes('buyer@example.com')) ||
+      undefined,
   )
 })
 
@@ -172,7 +186,10 @@ test('a fault is kept, and so is a deletion that failed, about which a mail is s
   for (const body of [samples(kept).succeeded, samples(kept).deleting, samples(kept).notDeleted])
     t.is((await notify(body)).status, 200)
   t.is(await stateOf(kept), 'DeletionFailed')
-  t.is(((await subscriptionOf(kept)) as unknown as { noOfAlertNotificationsSent: number }).noOfAlertNotificationsSent, 1)
+  t.is(
+    ((await subscriptionOf(kept)) as unknown as { noOfAlertNotificationsSent: number }).noOfAlertNotificationsSent,
+    1,
+  )
 })
 
 test('an application is the same in any case, with or without its first slash', async (t) => {

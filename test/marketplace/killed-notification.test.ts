@@ -36,8 +36,7 @@ if (!isSwitchedOff('mariadb'))
     const { installerId } = JSON.parse(made.printed) as { installerId: string }
     const bindingInfo = bindOf({ marketplace: 'CloudC', ref: installerId })
     const body = { eventType: 'active', eventTime: '2026-11-20T12:00:00.1234567Z', bindingInfo }
-    const rowsOf = async (table: string): Promise<number> =>
-      (await database.query((k) => k(table).select('id'))).length
+    const rowsOf = async (table: string): Promise<number> => (await database.query((k) => k(table).select('id'))).length
 
     // The audit log is the last that the transaction writes.
     await database.transaction(async (tx) => {

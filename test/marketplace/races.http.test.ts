@@ -38,11 +38,22 @@ if (!isSwitchedOff('mariadb')) {
       eventTime: '2026-11-20T12:00:00Z',
       bindingInfo: bindOf(installer),
     }
-    const bodies = [put('Accepted', '2026-11-20T11:00:00.0000001Z'), put('Succeeded', '2026-11-20T11:00:00.0000002Z'), bind]
+    const bodies = [
+      put('Accepted', '2026-11-20T11:00:00.0000001Z'),
+      put('Succeeded', '2026-11-20T11:00:00.0000002Z'),
+      bind,
+    ]
     const answers = await Promise.all(bodies.flatMap((body) => Array.from({ length: 10 }, () => notify(body))))
-    t.deepEqual([...new Set(answers.map(({ status }) => status))], [200], answers.find(({ status }) => status !== 200)?.text ?? '')
+    t.deepEqual(
+      [...new Set(answers.map(({ status }) => status))],
+      [200],
+      answers.find(({ status }) => status !== 200)?.text ?? '',
+    )
     t.is(new Set(answers.slice(20).map(({ text }) => text)).size, 1)
     const { items } = await service.running.container.resolve(SubscriptionStoreToken).list({ page: 1, limit: 9 })
-    t.deepEqual(items.map(({ state, contractIds }) => [state, contractIds.length]), [['Running', 1]])
+    t.deepEqual(
+      items.map(({ state, contractIds }) => [state, contractIds.length]),
+      [['Running', 1]],
+    )
   })
 }

@@ -53,7 +53,14 @@ const withRanges = async (
 
 test('the ranges of this release are those of virtual machines, of both protocols', (t) =>
   withRanges(async (ranges) => {
-    for (const address of ['3.80.0.1', '::ffff:3.80.0.1', '::ffff:350:1', '3.5.140.1', '35.180.0.1', '2406:daba:f000::1'])
+    for (const address of [
+      '3.80.0.1',
+      '::ffff:3.80.0.1',
+      '::ffff:350:1',
+      '3.5.140.1',
+      '35.180.0.1',
+      '2406:daba:f000::1',
+    ])
       t.true(ranges.has(address), address)
     for (const address of ['203.0.113.7', '10.0.0.1', '127.0.0.1', '::1', '::ffff:203.0.113.7', '2001:db8::1', '', 'x'])
       t.false(ranges.has(address), address)
@@ -67,7 +74,10 @@ test('a newer file takes the place of the one before, and is kept on disk', (t) 
       t.true(ranges.has('198.51.100.9'))
       t.true(ranges.has('2001:db8::5'))
       t.false(ranges.has('192.0.2.9'))
-      t.is(await readFile(join(folder, 'ip-ranges.json'), 'utf8'), published(1001, ['198.51.100.0/24'], ['2001:db8::/32']))
+      t.is(
+        await readFile(join(folder, 'ip-ranges.json'), 'utf8'),
+        published(1001, ['198.51.100.0/24'], ['2001:db8::/32']),
+      )
       answer(304, '')
       await ranges.refresh()
       t.is(asked.at(-1)?.headers?.['If-None-Match'], '"one"')

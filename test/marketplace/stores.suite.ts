@@ -1,12 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type {
-  ClaimStore,
-  InstallerStore,
-  NotificationInbox,
-  SubscriptionStore,
-} from '../../core/marketplace/ports.ts'
+import type { ClaimStore, InstallerStore, NotificationInbox, SubscriptionStore } from '../../core/marketplace/ports.ts'
 import type { Installer, Lifecycle, Subscription } from '../../core/marketplace/types.ts'
 import { casesOf } from '../support/cases-of.ts'
 
@@ -91,9 +86,23 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
     const { subscriptions } = bench
     const [first, other] = [await obtained(bench, 'one'), await obtained(bench, 'two')]
     const plan = { publisher: 'p', product: 'ö', name: "n'", version: '1' }
-    const lifecycle: Lifecycle = { ...pending, state: 'Running', installerRef: ref(), isProvisioned: true, lastTicks: undefined }
-    await subscriptions.update(first.id, { plan, lifecycle, contractIds: [7, 9] as never, accountId: 5 as AccountId }, later)
-    await subscriptions.update(first.id, { resourceUsageId: 'u', error: { code: 'c', message: 'm' }, alertedAt: later }, later)
+    const lifecycle: Lifecycle = {
+      ...pending,
+      state: 'Running',
+      installerRef: ref(),
+      isProvisioned: true,
+      lastTicks: undefined,
+    }
+    await subscriptions.update(
+      first.id,
+      { plan, lifecycle, contractIds: [7, 9] as never, accountId: 5 as AccountId },
+      later,
+    )
+    await subscriptions.update(
+      first.id,
+      { resourceUsageId: 'u', error: { code: 'c', message: 'm' }, alertedAt: later },
+      later,
+    )
     await subscriptions.update(first.id, { alertedAt: later, clusterId: 'k', claimedBy: 3 as UserId }, later)
     t.deepEqual(await subscriptions.findById(first.id), {
       ...first,
@@ -118,7 +127,10 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
     const grave = await obtained(bench, 'gone', { ...pending, state: 'Deleted', isTombstone: true })
     const page = await subscriptions.list(firstPage)
     t.deepEqual([page.total, page.items.map(({ id }) => id)], [2, [second.id, first.id]])
-    t.deepEqual((await subscriptions.list({ page: 2, limit: 1 })).items.map(({ id }) => id), [first.id])
+    t.deepEqual(
+      (await subscriptions.list({ page: 2, limit: 1 })).items.map(({ id }) => id),
+      [first.id],
+    )
     t.is(await subscriptions.find('CloudB', grave.ref), undefined)
     t.is(await subscriptions.removeTombstones(at, 10), 0)
     t.is(await subscriptions.removeTombstones(later, 10), 1)
@@ -129,11 +141,20 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
   onBench('a history has its own events, the oldest first', async (t, bench) => {
     const { subscriptions } = bench
     const [first, other] = [await obtained(bench, 'one'), await obtained(bench, 'two')]
-    const event = { at, operation: 'PUT', outcome: 'Succeeded', description: 'x'.repeat(600), state: 'Pending' } as const
+    const event = {
+      at,
+      operation: 'PUT',
+      outcome: 'Succeeded',
+      description: 'x'.repeat(600),
+      state: 'Pending',
+    } as const
     for (const operation of ['a', 'b', 'c']) await subscriptions.record(first.id, { ...event, operation })
     await subscriptions.record(other.id, { ...event, operation: 'other' })
     const history = await subscriptions.history(first.id, 2)
-    t.deepEqual(history.map(({ operation }) => operation), ['b', 'c'])
+    t.deepEqual(
+      history.map(({ operation }) => operation),
+      ['b', 'c'],
+    )
     t.is(history[0]?.description.length, 512)
   })
 
@@ -171,7 +192,13 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
     const { installers } = bench
     const own = await inserted(bench)
     const { id } = await obtained(bench, 'one')
-    await installers.bind(own, id, { clusterId: 'k', cloudAccountId: '' }, { username: '', password: undefined }, { at, linkUntil: at })
+    await installers.bind(
+      own,
+      id,
+      { clusterId: 'k', cloudAccountId: '' },
+      { username: '', password: undefined },
+      { at, linkUntil: at },
+    )
     await installers.renewLink(own.id, at, later)
     await installers.renewLink(own.id, at, new Date(0))
     t.deepEqual((await installers.find(own.ref))?.linkExpiresAt, later)
@@ -184,7 +211,14 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
     await claims.insert({ ref: first, installerId: own.id }, at)
     await claims.insert({ ref: second, installerId: own.id }, at)
     const known = await claims.find(first)
-    t.deepEqual(known, { ref: first, installerId: own.id, isClaimable: false, attempts: 0, nextCheckAt: at, claimedAt: undefined })
+    t.deepEqual(known, {
+      ref: first,
+      installerId: own.id,
+      isClaimable: false,
+      attempts: 0,
+      nextCheckAt: at,
+      claimedAt: undefined,
+    })
     if (known === undefined) return
     t.true(await claims.reserveCheck(known, later))
     t.false(await claims.reserveCheck(known, new Date(0)))

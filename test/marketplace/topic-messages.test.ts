@@ -53,7 +53,12 @@ test('a certificate comes only from where the provider publishes it', (t) => {
 /** A certificate with a key of RSA, as the provider has it. */
 const rsaCertificate = async (notBefore: string, notAfter: string) => {
   x509.cryptoProvider.set(webcrypto)
-  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', publicExponent: Uint8Array.of(1, 0, 1), modulusLength: 2048 }
+  const algorithm = {
+    name: 'RSASSA-PKCS1-v1_5',
+    hash: 'SHA-256',
+    publicExponent: Uint8Array.of(1, 0, 1),
+    modulusLength: 2048,
+  }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: 'CN=sns.amazonaws.com',
@@ -107,7 +112,10 @@ test('a message counts if it is signed, of a topic that is heard, and of the las
       ...signed({ SignatureVersion: '1' }),
       Signature: sign('sha1', Buffer.from(canonicalText(example)), privateKey).toString('base64'),
     },
-    'another key': { ...signed(), Signature: sign('sha256', Buffer.from(canonicalText(example)), other).toString('base64') },
+    'another key': {
+      ...signed(),
+      Signature: sign('sha256', Buffer.from(canonicalText(example)), other).toString('base64'),
+    },
     'another topic': signed({ TopicArn: 'arn:aws:sns:us-west-2:123456789012:Other' }),
     old: signed({ Timestamp: '2012-05-01T23:59:59.999Z' }),
     'of the future': signed({ Timestamp: '2012-05-02T01:05:00.001Z' }),
@@ -127,5 +135,5 @@ test('a message counts if it is signed, of a topic that is heard, and of the las
     'an error': world(certificatePem, { status: 404 }),
   }))
     t.true(isLeft(await bench.verify(signed())), name)
-  await t.throwsAsync((world('')).verify(signed()), { instanceOf: FetchFailed })
+  await t.throwsAsync(world('').verify(signed()), { instanceOf: FetchFailed })
 })

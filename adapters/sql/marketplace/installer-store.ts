@@ -155,7 +155,10 @@ const writes = (db: SqlDatabase) => ({
 })
 
 /** InstallerStore over the table marketplace_installers. */
-export const makeSqlInstallerStore = (db: SqlDatabase, secretBox: SecretBox): ((runner: SqlRunner) => InstallerStore) => {
+export const makeSqlInstallerStore = (
+  db: SqlDatabase,
+  secretBox: SecretBox,
+): ((runner: SqlRunner) => InstallerStore) => {
   const s = { ...reads(db), ...writes(db) }
   return (runner) => {
     const one = async (row: Promise<InstallerRow | undefined>): Promise<Installer | undefined> => {

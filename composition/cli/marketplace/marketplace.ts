@@ -8,7 +8,10 @@ import {
   MarketplaceUnitOfWorkToken,
   SubscriptionStoreToken,
 } from '../../../core/marketplace/ports.ts'
-import { makeRevokeSubscription, makeSubscriptionHistory } from '../../../core/marketplace/subscriptions/subscriptions.ts'
+import {
+  makeRevokeSubscription,
+  makeSubscriptionHistory,
+} from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import type { Installer, InstallerProduct, Marketplace, Subscription } from '../../../core/marketplace/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
@@ -77,7 +80,13 @@ export const installersCreate = (context: CommandContext, options: InstallerCrea
       return 1
     }
     const { ref, claimRef, marketplace, expiresAt, notificationUrl } = created.right
-    const shown = { installerId: ref, claimID: claimRef, marketplace, expiresAt: expiresAt.toISOString(), notificationUrl }
+    const shown = {
+      installerId: ref,
+      claimID: claimRef,
+      marketplace,
+      expiresAt: expiresAt.toISOString(),
+      notificationUrl,
+    }
     if (options.json === true) printJson(context, shown)
     else {
       context.print(`installer     ${ref}`)
@@ -168,7 +177,9 @@ export const subscriptionsShow = (context: CommandContext, options: CommonOption
       for (const [name, value] of Object.entries(subscriptionJson(subscription)))
         context.print(printable(`${name.padEnd(14)}  ${String(value)}`))
       for (const { at, outcome, operation, state, description } of shown)
-        context.print(printable(`${at}  ${outcome.padEnd(9)}  ${operation.padEnd(20)}  ${state}  ${description}`.trimEnd()))
+        context.print(
+          printable(`${at}  ${outcome.padEnd(9)}  ${operation.padEnd(20)}  ${state}  ${description}`.trimEnd()),
+        )
     }
     return 0
   })

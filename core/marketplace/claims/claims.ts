@@ -30,7 +30,7 @@ const longestWaitSeconds = 3600
 
 /**
  * Returns the wait before the rules are asked again: half a minute, doubled with each attempt, at most an hour, and up
- * to a fifth more or less. `chance` is from 0 to 1.
+ * to a fifth more or less. `chance` is from 0 to 1. @internal
  */
 export const waitSeconds = (attempts: number, chance: number): number =>
   Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.min(attempts, 30)) * (0.8 + 0.4 * chance)
@@ -124,7 +124,10 @@ export const makeTakeClaim = (
       ? right({ id: account.id as OrgId, name: account.name })
       : left(ClaimantMissing(`The organization ${name} does not exist.`))
   }
-  return async (call: SignedInCall<TakenClaim>, { ref, organization: name }: TakeClaimInput): Outcome<TakeFailure, TakenClaim> => {
+  return async (
+    call: SignedInCall<TakenClaim>,
+    { ref, organization: name }: TakeClaimInput,
+  ): Outcome<TakeFailure, TakenClaim> => {
     const claim = await deps.claims.find(ref)
     if (claim === undefined) return left(missing())
     if (claim.claimedAt !== undefined) return left(taken())
@@ -141,7 +144,9 @@ export const makeTakeClaim = (
       await stores.claims.take(ref, call.principal.userId, orgId, at)
       const installer = await stores.installers.findById(locked.installerId)
       const subscription =
-        installer?.subscriptionId === undefined ? undefined : await stores.subscriptions.lockById(installer.subscriptionId)
+        installer?.subscriptionId === undefined
+          ? undefined
+          : await stores.subscriptions.lockById(installer.subscriptionId)
       if (installer === undefined || subscription === undefined)
         return right({ ref, at, organization: organization.right, subscription: undefined })
       await stores.subscriptions.update(subscription.id, { claimedBy: call.principal.userId }, at)

@@ -5,7 +5,6 @@ import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
-import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import { hex } from '../../kernel/secret.ts'
@@ -27,7 +26,7 @@ import type { Installer, InstallerProduct, Marketplace } from '../types.ts'
 const refBytes = 16
 
 /** Returns a new reference of an installer or a claim: 32 hexadecimal digits. */
-export const newRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
+const newRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
 
 const auditOf = defineAudit(
   'installer',
@@ -139,15 +138,9 @@ export const CreateInstallerToken = token<ReturnType<typeof makeCreateInstaller>
 
 interface InstallerDeps {
   readonly clock: Clock
-  readonly installers: Pick<InstallerStore, 'list' | 'find' | 'archive'>
+  readonly installers: Pick<InstallerStore, 'find' | 'archive'>
   readonly links: ArchiveLinks
 }
-
-/** Returns all installers, the newest first. */
-export const makeListInstallers =
-  ({ installers }: Pick<InstallerDeps, 'installers'>) =>
-  async (_call: Call<never>, { page }: { readonly page: PageRequest }): Outcome<never, Page<Installer>> =>
-    right(await installers.list(page))
 
 export interface InstallerStatus {
   readonly installer: Installer

@@ -131,8 +131,10 @@ const applyProviderEvent = async (
     return done
   }
   const { next } = change
-  const lacksUsageId = event.kind === 'put' && event.outcome === 'Succeeded' && notification.resourceUsageId === undefined
-  if (lacksUsageId) deps.log.warn({ subscription: subscription.ref }, 'a provisioned application has no resourceUsageId')
+  const lacksUsageId =
+    event.kind === 'put' && event.outcome === 'Succeeded' && notification.resourceUsageId === undefined
+  if (lacksUsageId)
+    deps.log.warn({ subscription: subscription.ref }, 'a provisioned application has no resourceUsageId')
   await stores.subscriptions.update(
     subscription.id,
     {

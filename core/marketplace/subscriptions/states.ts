@@ -28,7 +28,10 @@ export const isEnded = (state: SubscriptionState): boolean => ended.includes(sta
 
 const later = (a: bigint | undefined, b: bigint): bigint => (a === undefined || a < b ? b : a)
 
-const applied = (next: Lifecycle, effects: { readonly revokes?: boolean; readonly alerts?: boolean } = {}): Transition => ({
+const applied = (
+  next: Lifecycle,
+  effects: { readonly revokes?: boolean; readonly alerts?: boolean } = {},
+): Transition => ({
   kind: 'applied',
   next,
   revokesContracts: effects.revokes === true,

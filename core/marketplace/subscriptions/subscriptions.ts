@@ -67,19 +67,13 @@ const missing = ({ ref }: SubscriptionName): Failure<'SubscriptionMissing'> =>
 /** Returns all subscriptions, the newest first. */
 export const makeListSubscriptions =
   ({ subscriptions }: SubscriptionDeps) =>
-  async (
-    _call: Call<never>,
-    { page }: { readonly page: PageRequest },
-  ): Outcome<never, Page<Subscription>> =>
+  async (_call: Call<never>, { page }: { readonly page: PageRequest }): Outcome<never, Page<Subscription>> =>
     right(await subscriptions.list(page))
 
 /** Returns one subscription. */
 export const makeGetSubscription =
   ({ subscriptions }: SubscriptionDeps) =>
-  async (
-    _call: Call<never>,
-    name: SubscriptionName,
-  ): Outcome<Failure<'SubscriptionMissing'>, Subscription> => {
+  async (_call: Call<never>, name: SubscriptionName): Outcome<Failure<'SubscriptionMissing'>, Subscription> => {
     const found = await subscriptions.find(name.marketplace, name.ref)
     return found === undefined ? left(missing(name)) : right(found)
   }
