@@ -11,7 +11,7 @@ const syntax = [
   },
   {
     selector: 'Decorator',
-    message: 'No decorators (Node strips types and runs the rest): provide the value in composition/wiring.',
+    message: 'No decorators (Node strips types and runs the rest): bind the port in composition/parts.',
   },
   {
     selector: 'TSEnumDeclaration',

@@ -4,12 +4,7 @@ import ipaddr from 'ipaddr.js'
 import type * as library from 'rate-limiter-flexible'
 import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type {
-  AllowanceKind,
-  Allowances,
-  AttemptCount,
-  AttemptCounters,
-} from '../../core/identity/authentication/ports.ts'
+import type { AllowanceKind, Allowances, AttemptCount, AttemptCounters } from '../../core/identity/attempt-ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { toWireJson } from '../../core/kernel/json.ts'

@@ -9,7 +9,7 @@ import type {
   AttemptKind,
   AttemptThrottle,
   Guarded,
-} from '../../core/identity/authentication/ports.ts'
+} from '../../core/identity/attempt-ports.ts'
 import type { Background } from '../../core/identity/ports.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { Clock } from '../../core/kernel/clock.ts'

@@ -8,8 +8,8 @@ import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
-import type { Dialect } from './answer/failure-response.ts'
-import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
+import type { Dialect } from './failure-response.ts'
+import type { DialectAt, GuardDeps, Pages } from './guard.ts'
 import {
   answerUnrouted,
   codingRefusal,
@@ -19,7 +19,7 @@ import {
   makeGuard,
   makeMethodsAt,
   methodRefusal,
-} from './request/guard.ts'
+} from './guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'

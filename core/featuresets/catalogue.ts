@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'

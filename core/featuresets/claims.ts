@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { claimText, distribution } from '../clusters/hubs/types.ts'
+import { claimText, distribution } from '../clusters/hub-types.ts'
 import type { HubObject } from '../clusters/hubs/ports.ts'
 import type { Cache, Caches } from '../kernel/cache.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'

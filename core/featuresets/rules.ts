@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { HubObject, PatchOperation } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'

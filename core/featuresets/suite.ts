@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import { atATime } from '../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { distribution, isIdentified, manifestWorkKind } from '../clusters/hubs/types.ts'
+import { distribution, isIdentified, manifestWorkKind } from '../clusters/hub-types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { getOrMake } from '../kernel/cache.ts'
 import type { TimeSlices } from '../kernel/clock.ts'

@@ -12,7 +12,7 @@ import {
   secretKind,
   serviceAccountKind,
   workRoleName,
-} from '../clusters/hubs/types.ts'
+} from '../clusters/hub-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import type { Cluster } from '../clusters/types.ts'

@@ -15,7 +15,7 @@ import {
   publicNamespace,
   secretKind,
   serviceAccountKind,
-} from '../clusters/hubs/types.ts'
+} from '../clusters/hub-types.ts'
 import type { ClusterConnections, ClusterStore } from '../clusters/ports.ts'
 import { ClusterMissing, ClusterUnreachable } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { RoleId, TeamId, TokenId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organizations/policies.ts'
-import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
+import { profileLimits } from '../../core/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
 import {

@@ -2,7 +2,7 @@
 // and over the product alone (--production), where an export is tagged @internal that only tests import.
 
 /** Programs that are started by their path, as threads and processes. */
-const startedByPath = ['adapters/**/*-thread.ts!', 'composition/wiring/usage/closing-{thread,process,program}.ts!']
+const startedByPath = ['adapters/**/*-thread.ts!', 'composition/parts/usage/closing-{thread,process,program}.ts!']
 const benchByPath = [
   'test/bench/{closing/{close-month,group-by-twin},reports/{write-report,pdfkit-twin},twins/*-twin}.ts',
   'test/bench/upstream/{release-cluster,stub-*}.ts',

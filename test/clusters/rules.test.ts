@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { statedUrl } from '../../core/clusters/hubs/types.ts'
+import { statedUrl } from '../../core/clusters/hub-types.ts'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
 import { shortAge } from '../../core/kernel/clock.ts'

@@ -9,14 +9,13 @@ import test from 'ava'
 import { CORE_SCHEMA, load } from 'js-yaml'
 import { extract } from 'tar-stream'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
-import { ContractStoreToken } from '../../core/contracts/ports.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { SubscriptionStoreToken } from '../../core/marketplace/ports.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { MarketService } from './market-service.ts'
 import { bindOf, secretOf, startMarket } from './market-service.ts'
-import { openStoreOf } from './store-of.ts'
+import { contractOf, openStoreOf } from './store-of.ts'
 
 const path = '/marketplaces/cloudC/notification/resource'
 /** An installer with this id is planted: the id of the test installer is known before the service starts. */
@@ -111,9 +110,7 @@ test('a claim may be taken once its installer is bound, and is asked for with pa
   t.deepEqual(takes.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
   const taken = takes.find(({ status }) => status === 200)?.json
   t.is(taken.organization, org)
-  const contract = await service.running.container
-    .resolve(ContractStoreToken)
-    .getAny(taken.contractIDs[0] as ContractId)
+  const contract = await contractOf(service, taken.contractIDs[0] as ContractId)
   t.deepEqual([contract?.ownerName, contract?.product], [org, 'database'])
   t.is((await claimable(claim)).status, 409)
   t.is((await claimable('d'.repeat(32))).status, 404)

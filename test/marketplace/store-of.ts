@@ -1,5 +1,8 @@
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { systemClock } from '../../adapters/system/system-clock.ts'
+import type { Contract, ContractId } from '../../core/contracts/types.ts'
 import type { TestService } from '../support/service.ts'
 
 /** The database of a running service, opened a second time. */
@@ -14,3 +17,7 @@ export const openStoreOf = async <A>(
     await database.close()
   }
 }
+
+/** A contract of a running service whose deployment has no routes of contracts. */
+export const contractOf = (service: Pick<TestService, 'databaseUrl'>, id: ContractId): Promise<Contract | undefined> =>
+  openStoreOf(service, (database) => makeSqlContractStore(database, systemClock)(database).getAny(id))

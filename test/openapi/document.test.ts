@@ -14,7 +14,7 @@ import { buildDocument, resolvedResponses } from '../../composition/http/openapi
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import { Instant, linePattern, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
 import type { Route } from '../../plugins/kit/route.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
+import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const run = promisify(execFile)
@@ -23,6 +23,7 @@ const facts = {
   baseUrl: 'https://moorage.test',
   sessionCookie: 'moorage_session',
   deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+  tags: documentTags,
 } as const
 
 const documentOf = (routes: readonly AssembledRoute[]): OpenApiDocument => buildDocument(routes, facts)
@@ -111,7 +112,7 @@ test('every tag is a tag group of the specification', (t) => {
       .filter((operation) => !known.has(operation.tags[0] ?? ''))
       .map((operation) => `${operation.operationId}: ${operation.tags[0]}`),
     [],
-    'use the name of one of documentTags in composition/http/openapi/document.ts',
+    'declare the tag in the part of one of its routes, composition/parts',
   )
 })
 

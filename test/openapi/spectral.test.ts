@@ -6,7 +6,7 @@ import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand, type CommandResult } from '../support/components/run-command.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
+import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import { clientSources, nodePackages, toolEnvironment } from './generators.ts'
 
 /** The packages of spectral take 110 MB, so it is a tool of the slow run; redocly runs each time (document.test.ts). */
@@ -18,6 +18,7 @@ const document = (): string =>
     buildDocument(declaredRoutes(), {
       baseUrl: 'https://moorage.test',
       sessionCookie: 'moorage_session',
+      tags: documentTags,
       deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
     }),
   )

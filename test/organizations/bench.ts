@@ -16,7 +16,7 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import type { AuditEntry, UnitOfWork } from '../../core/kernel/unit-of-work.ts'
-import { isCredentialInForce } from '../../core/identity/authentication/credentials.ts'
+import { isCredentialInForce } from '../../core/identity/credentials.ts'
 import type { UserStore } from '../../core/identity/ports.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { Clock } from '../../core/kernel/clock.ts'

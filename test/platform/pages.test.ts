@@ -17,7 +17,9 @@ import { startService } from '../support/service.ts'
 const maxPictureBytes = 256 * 1024
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
-const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }))
+const pages = makePages(() =>
+  buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: [] }),
+)
 
 const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')
 const typeOf = (answer: Answer | undefined): unknown => answer?.headers['Content-Type']

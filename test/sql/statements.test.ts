@@ -10,6 +10,7 @@ import {
   isUniqueViolation,
   toThrown,
 } from '../../adapters/sql/kit/driver-errors.ts'
+
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import { namesIn, onEachDatabase } from './scratch.ts'
 import { anyText } from '../support/any-text.ts'

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
-import type {
-  ContractInMonth,
-  DayUsage,
-  ObjectUsage,
-  ProductMonth,
-  UsagePart,
-} from '../../core/usage/months/usage-types.ts'
+import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
 import { usageClasses } from '../../core/usage/types.ts'
 import type { UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'

@@ -12,6 +12,7 @@ import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
+import { qualityOf, readPreferences } from '../request/preferences.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { Answer } from './write-answer.ts'
 
@@ -181,9 +182,6 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   }
 }
 
-const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
-  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
-
 const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** The most bytes of a deflate block that is not compressed. */
 const longestBlock = 65_535
@@ -263,7 +261,7 @@ export const gzipPieces = async function* (pieces: AsyncIterable<string | Packed
 
 const bareType = (contentType: string): string => contentType.replace(/;.*$/s, '').trim().toLowerCase()
 
-interface Preference {
+interface TypePreference {
   /** 0 to 1. */
   readonly quality: number
   /** 0 for a type that is named itself, then those of ranges. */
@@ -277,18 +275,15 @@ interface Preference {
  *
  * @internal
  */
-export const preferenceFor = (accept: string, contentType: string): Preference => {
+export const preferenceFor = (accept: string, contentType: string): TypePreference => {
   const type = bareType(contentType)
-  const ranges = accept.split(',').map((range) => ({
-    range: bareType(range),
-    quality: Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(range)?.[1] ?? '1'),
-  }))
-  const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((name) => ranges.find(({ range }) => range === name))
+  const ranges = readPreferences(accept)
+  const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((each) => ranges.find(({ name }) => name === each))
   const breadth = found.findIndex((each) => each !== undefined)
   return { quality: found[breadth]?.quality ?? 0, breadth }
 }
 
-const isPreferred = (a: Preference, b: Preference): boolean =>
+const isPreferred = (a: TypePreference, b: TypePreference): boolean =>
   a.quality > b.quality || (a.quality === b.quality && a.quality > 0 && a.breadth < b.breadth)
 
 /**
@@ -339,7 +334,7 @@ const streamedAnswer = (streamed: Streamed): Answer => ({
   negotiate: (headers) => {
     const { accept } = headers
     const { contentType, tag, headers: own, pieces, packedPieces } = preferredType(streamed.representations, accept)
-    const packed = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? packedPieces : undefined
+    const packed = qualityOf(String(headers['accept-encoding'] ?? ''), 'gzip') > 0 ? packedPieces : undefined
     const etag = packed === undefined ? `"${tag}"` : `"${tag}-gzip"`
     if (isHeld(headers, etag, streamed.lastModified))
       return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }

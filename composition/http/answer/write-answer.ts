@@ -9,8 +9,8 @@ import { nothingSent } from '../request/authenticate.ts'
 import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
-import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError, operationPage, refusal } from './failure-response.ts'
+import type { Dialect, Refusal } from '../failure-response.ts'
+import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
 const pieceBytes = 65_536
 

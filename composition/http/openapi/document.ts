@@ -11,50 +11,8 @@ import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { makeSchemaRegistry, schemaOf } from './schema.ts'
+import type { Tag } from './tags.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-
-/** A tag group of the document. */
-interface Tag {
-  readonly name: string
-  readonly description: string
-}
-
-/** The tag groups of the specification (its §1), in the order of the documentation. */
-const documentTags: readonly Tag[] = [
-  {
-    name: 'Identity - Users & Settings',
-    description:
-      'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.',
-  },
-  { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
-  { name: 'Administration', description: 'Administration of users and organizations by site admins.' },
-  { name: 'Authorization', description: 'Allowed-permission queries and custom roles within an organization.' },
-  {
-    name: 'Client Organizations',
-    description: 'Organizations that a site admin creates for a client, with their clusters.',
-  },
-  {
-    name: 'Licensing & Contracts',
-    description: 'Contracts of an organization, the clusters bound to them, offline licenses.',
-  },
-  { name: 'Billing Dashboard', description: 'Usage summaries and billing reports, on billing-enabled deployments.' },
-  { name: 'Helm', description: 'The package manager on a member cluster: releases, chart views, resource editor.' },
-  { name: 'Cluster Management v1', description: 'Clusters under /clusters/{owner}/{cluster}.' },
-  { name: 'Cluster Management v2', description: 'Import, list, check, reconfigure and remove clusters.' },
-  {
-    name: 'Kubernetes Proxy',
-    description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.',
-  },
-  { name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' },
-  { name: 'Cloud Providers', description: 'Credentials and discovery at cloud providers.' },
-  { name: 'Platform Installer', description: 'Installers of the platform itself.' },
-  { name: 'Platform Upgrade', description: 'Upgrades of the platform itself.' },
-  { name: 'Marketplace', description: 'Cloud-marketplace notifications and metered usage.' },
-  { name: 'Monitoring and Telemetry', description: 'The metrics proxy and its registrations.' },
-  { name: 'fleet-manager', description: 'The cluster-fleet manager.' },
-  { name: 'Chart Repositories', description: 'Sources of charts.' },
-  { name: 'Miscellaneous', description: 'Version, limits, documentation.' },
-]
 
 type Requirement = Readonly<Record<string, readonly string[]>>
 
@@ -120,6 +78,8 @@ export interface DocumentFacts {
   readonly baseUrl: string
   readonly sessionCookie: string
   readonly deployment: Deployment
+  /** The tag groups of the parts, in the order of the document. */
+  readonly tags: readonly Tag[]
 }
 
 export interface Operation {
@@ -273,7 +233,7 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
     openapi: '3.1.0',
     info: info(facts.deployment),
     servers: [{ url: facts.baseUrl + listenerRoots.api, description: 'This installation' }],
-    tags: documentTags.filter((tag) => used.has(tag.name)),
+    tags: facts.tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       schemas: shared.schemas.all(),

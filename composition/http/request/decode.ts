@@ -8,8 +8,8 @@ import type { Names } from '../../../plugins/kit/names.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { UnknownField } from '../../../plugins/kit/unknown-fields.ts'
 import { shapeOf, unknownFields } from '../../../plugins/kit/unknown-fields.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { noSuchPath, refusal } from '../answer/failure-response.ts'
+import type { Refusal } from '../failure-response.ts'
+import { noSuchPath, refusal } from '../failure-response.ts'
 import { jsonFault } from './json-fault.ts'
 
 export type QueryResult =

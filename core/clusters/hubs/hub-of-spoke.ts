@@ -16,7 +16,7 @@ import {
   klusterletKind,
   publicNamespace,
   secretKind,
-} from './types.ts'
+} from '../hub-types.ts'
 
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
 const agentSecrets = ['hub-kubeconfig-secret', bootstrapSecret]

@@ -15,7 +15,7 @@ import {
   managedByValue,
   uidClaim,
   workRoleName,
-} from './types.ts'
+} from '../hub-types.ts'
 
 /** The operator of the agents adds the rules of cluster roles with this label to the rights of the work agent. */
 const workRoleLabel = 'open-cluster-management.io/aggregate-to-work'

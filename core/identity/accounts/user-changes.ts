@@ -12,7 +12,7 @@ import { auditOfUser } from '../audit.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import type { SetPasswordDeps } from '../authentication/passwords.ts'
 import { passwordContextOf } from '../authentication/passwords.ts'
-import type { AttemptThrottle } from '../authentication/ports.ts'
+import type { AttemptThrottle } from '../attempt-ports.ts'
 import type { MailOccasion } from '../emails/account-mail.ts'
 import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -20,7 +20,8 @@ import { movePrimaryEmail, replacePrimaryEmail } from '../emails/own-emails.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
 import type { EmailAddress, User, UserChanges } from '../types.ts'
-import { UserNameRefused, ProfileInvalid, readProfile, userMissing } from './users.ts'
+import { UserNameRefused, ProfileInvalid, readProfile } from './users.ts'
+import { userMissing } from '../failures.ts'
 
 /** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict', 'The user is the last active site admin.')

@@ -5,7 +5,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { userMissing } from '../accounts/users.ts'
+import { userMissing } from '../failures.ts'
 import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -29,11 +29,11 @@ import type {
   TokenDigest,
 } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
-import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from './credentials.ts'
-import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
+import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from '../credentials.ts'
+import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from '../credentials.ts'
 import type { PasswordContext, PasswordPolicy } from './password-policy.ts'
 import { checkPassword, isRetyped, PasswordsDiffer, PasswordTooWeak } from './password-policy.ts'
-import type { Allowances } from './ports.ts'
+import type { Allowances } from '../attempt-ports.ts'
 
 export interface SetPasswordDeps {
   readonly stores: IdentityStores

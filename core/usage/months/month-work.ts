@@ -22,7 +22,7 @@ import type { ClusterFacts, ReportedObject, SpoolId, SpoolRange, Spools, SpoolWr
 import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { withTrial } from './trials.ts'
-import type { DayUsage, ObjectUsage, ProductMonth } from './usage-types.ts'
+import type { DayUsage, ObjectUsage, ProductMonth } from '../usage-types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 /**

@@ -14,7 +14,7 @@ import { clipped } from './presence.ts'
 import { sumOfDays } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { trialsOf } from './trials.ts'
-import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from './usage-types.ts'
+import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from '../usage-types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 /** What was read of a month into spools of this process. */

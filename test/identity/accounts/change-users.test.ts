@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { makeChangePageSizes, makeFollowUser } from '../../../core/identity/accounts/profiles.ts'
 import { makeDeleteUser } from '../../../core/identity/accounts/removal.ts'
-import { makeValidateEmail, makeValidateName } from '../../../core/identity/accounts/site-rules.ts'
+import { makeValidateEmail, makeValidateName } from '../../../core/identity/site-rules.ts'
 import { makeEditOwnProfile, makeEditUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import { makeCreateFirstAdmin } from '../../../core/identity/accounts/users.ts'
 import { makeChangeOwnPassword, makeSetPassword } from '../../../core/identity/authentication/passwords.ts'

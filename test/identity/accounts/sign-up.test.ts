@@ -7,7 +7,7 @@ import {
   makeDisallowDomain,
   makeOpenRegistration,
   makeValidateEmail,
-} from '../../../core/identity/accounts/site-rules.ts'
+} from '../../../core/identity/site-rules.ts'
 import { makeEditUser } from '../../../core/identity/accounts/user-changes.ts'
 import { makeConfirmEmail } from '../../../core/identity/emails/link-codes.ts'
 import { TooManyAttempts } from '../../../core/identity/ports.ts'

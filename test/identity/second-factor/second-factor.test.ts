@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { AttemptKind } from '../../../core/identity/authentication/ports.ts'
+import type { AttemptKind } from '../../../core/identity/attempt-ports.ts'
 import {
   makeDisableSecondFactor,
   makeEnrollSecondFactor,

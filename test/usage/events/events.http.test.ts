@@ -5,7 +5,7 @@ import type { PopulatedService } from '../../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../../support/populated-service.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import { IntakeSumsToken } from '../../../core/usage/overview/intake.ts'
+import { IntakeSumsToken } from '../../../core/usage/events/intake.ts'
 import { clusterHeard, newObject } from './event-world.ts'
 
 /** Events over HTTP, as programs in clusters report them. */

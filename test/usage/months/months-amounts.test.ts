@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../../core/usage/months/amounts.ts'
+import { decimalOf, perCoreMonth, perGibMonth, thousandthsOf } from '../../../core/usage/amounts.ts'
 import {
   daysOfMonth,
   laterByMonths,

@@ -10,7 +10,7 @@ import { quotaOf } from '../../../core/usage/months/product-month.ts'
 import { eachPiece } from '../../../core/usage/months/roll-up.ts'
 import { segmentsOf } from '../../../core/usage/months/segments.ts'
 import { trialsOf } from '../../../core/usage/months/trials.ts'
-import type { TermsInMonth } from '../../../core/usage/months/usage-types.ts'
+import type { TermsInMonth } from '../../../core/usage/usage-types.ts'
 import type { TrialClaim, UnixSeconds, UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts'
 import { unwrap } from '../../support/outcome.ts'
 

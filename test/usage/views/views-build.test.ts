@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import test from 'ava'
 import fc from 'fast-check'
-import { perCoreMonth, perGibMonth, thousandthsOf } from '../../../core/usage/months/amounts.ts'
+import { perCoreMonth, perGibMonth, thousandthsOf } from '../../../core/usage/amounts.ts'
 import { monthKey } from '../../../core/usage/month.ts'
 import type { UsageMonthId } from '../../../core/usage/types.ts'
 import { buildViews } from '../../../core/usage/views/build-views.ts'

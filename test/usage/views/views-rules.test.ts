@@ -9,7 +9,7 @@ import { cpuQuantity, podDetails, sizeQuantity, volumeDetails } from '../../../c
 import { csvCell } from '../../../core/usage/views/csv.ts'
 import { addFigures, narrowedItem, zeroFigures } from '../../../core/usage/views/narrow-view.ts'
 import { divideTotal, makeRunningShares, numberText, totalShown } from '../../../core/usage/views/measures.ts'
-import { perCoreMonth, perGibMonth } from '../../../core/usage/months/amounts.ts'
+import { perCoreMonth, perGibMonth } from '../../../core/usage/amounts.ts'
 import { monthKey, parseMonthNumber } from '../../../core/usage/month.ts'
 import type { UnixSeconds, UsageObject } from '../../../core/usage/types.ts'
 import { monthNames } from '../../../core/usage/types.ts'
