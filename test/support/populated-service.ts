@@ -6,6 +6,8 @@ import { EntropyToken, secret, SecretBoxToken } from '../../core/kernel/secret.t
 import { migratedSqlitePath } from './databases.ts'
 import { plantContract, type PlantedContract } from './plant-contract.ts'
 import { plantLicenseAuthority } from './plant-license-authority.ts'
+import type { PlantedSubscription } from './plant-subscription.ts'
+import { plantSubscription } from './plant-subscription.ts'
 import { plantUsage } from './plant-usage.ts'
 import type { ServiceAnswer } from './send-json.ts'
 import type { TestService } from './service.ts'
@@ -19,6 +21,8 @@ export const password = 'quiet-lantern-over-water-17'
 
 /** Names and ids that requests can use. */
 export interface Populated extends PlantedContract {
+  /** On a marketplace deployment. */
+  readonly subscription?: PlantedSubscription
   readonly org: string
   readonly orgId: number
   readonly hiddenOrg: string
@@ -117,6 +121,15 @@ const teamIdsOf = async (service: TestService, org: string, token: string): Prom
   ) as unknown as Populated['teamIds']
 }
 
+/** Contracts have routes where the vendor runs the service. */
+const plantContracts = async (service: TestService, orgId: number): Promise<PlantedContract> => {
+  await plantLicenseAuthority(service)
+  const contract = await plantContract(service, 'harbour', populatedClusterUid, 'Mooring')
+  await plantUsage(service, { name: 'harbour', id: orgId, clusterUid: populatedClusterUid, text: 'Mooring' })
+  return contract
+}
+const noContract: PlantedContract = { contractId: 1, boundClusterId: 1, serial: '1', documentLink: '/' }
+
 const populate = async (service: TestService): Promise<Populated> => {
   const userIds = await addPeople(service)
   const alice = await service.tokenFor('alice')
@@ -164,11 +177,12 @@ const populate = async (service: TestService): Promise<Populated> => {
   }
   const orgId = (org.json as { id: number }).id
   const cluster = await addCluster(service, orgId)
-  await plantLicenseAuthority(service)
-  const contract = await plantContract(service, 'harbour', populatedClusterUid, 'Mooring')
-  await plantUsage(service, { name: 'harbour', id: orgId, clusterUid: populatedClusterUid, text: 'Mooring' })
+  const planted =
+    service.running.marketplaceUrl === undefined
+      ? await plantContracts(service, orgId)
+      : { ...noContract, subscription: await plantSubscription(service) }
   return {
-    ...contract,
+    ...planted,
     org: 'harbour',
     orgId,
     hiddenOrg: 'lagoon',
@@ -183,7 +197,7 @@ const populate = async (service: TestService): Promise<Populated> => {
 
 /**
  * The real service of a vendor, which has every route but those of a marketplace, with an organization, its people by
- * level, a role, a cluster, a contract and usage.
+ * level, a role, a cluster, a contract and usage. On a marketplace deployment, with a subscription instead of these two.
  */
 export const startPopulatedService = async (
   settings: Readonly<Record<string, string>> = {},

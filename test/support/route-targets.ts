@@ -48,6 +48,10 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     clusterUID: plantedUsage.clusterUid,
     objectID: plantedUsage.objectUid,
     namespaceName: plantedUsage.namespace,
+    marketplace: 'CloudA',
+    subscriptionId: world.subscription?.subscriptionId ?? '',
+    claimID: world.subscription?.claimId ?? '',
+    installerID: world.subscription?.installerId ?? '',
     ref: linkOf(world).pathname.split('/').at(-1) ?? '',
   }
   const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
@@ -80,6 +84,7 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */
 export const targetOf = (route: AssembledRoute, world: Populated): string => {
   const { bound, fullPath } = route
+  if (bound.route.id === 'marketplace.openArchive') return world.subscription?.archiveLink ?? ''
   const path = pathNames(fullPath).reduce(
     (filled, name) => filled.replace(`{${name}}`, pathValue(route, name, world)),
     fullPath.replace(/\*$/, '{path}'),
