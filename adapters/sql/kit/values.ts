@@ -1,0 +1,65 @@
+import type { Knex } from 'knex'
+import type { Bind, Prepared, Slot, Slots, SqlDatabase } from './statement.ts'
+import type { Binds, Columns, FamilyOf, Row, Table } from './columns.ts'
+import { columnsOf, tableName } from './columns.ts'
+
+type Composer = Pick<SqlDatabase, 'prepare'>
+
+/** A value of a column in an insert or an update: a parameter of its family, a fixed value, or SQL. */
+type Value<C> = Slot<FamilyOf<C>> | Knex.Raw | (C extends { encode(value: infer D): Bind } ? D : never)
+
+/** The values of some columns of a table, by their fields. */
+export type Values<C extends Columns> = { readonly [K in keyof C]?: Value<C[K]> | undefined }
+
+const isFixed = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || value instanceof Date || value instanceof Uint8Array
+
+/**
+ * Returns values of columns by their names in the database, for `insert` and `update`. A field that is absent or
+ * undefined is left out; null is `null`.
+ */
+export const values = <C extends Columns>(
+  of: Table<C>,
+  given: { readonly [K in keyof C]?: Value<C[K]> | null | undefined },
+): Record<string, Knex.Value> => {
+  const columns = columnsOf(of)
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([field, value]) => {
+      const column = columns[field]
+      if (column === undefined) throw new Error(`${tableName(of)} has no field ${field}.`)
+      if (value === undefined) return []
+      return [[column.name, (value === null || !isFixed(value) ? value : column.encode(value as never)) as Knex.Value]]
+    }),
+  )
+}
+
+/** Returns the parameters of these columns by the names of the columns, for `insert` and `update`. */
+export const assigned = <C extends Columns>(columns: C, p: Slots<C>): Record<string, Knex.Value> =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, { name }]) => [name, p[field] as unknown as Knex.Value]),
+  )
+
+/** The fields that an insert may leave out. */
+type LeftOut<C extends Columns> = { [K in keyof C]: C[K] extends { readonly mayBeLeftOut: true } ? K : never }[keyof C]
+
+/**
+ * Composes the insert of a row. Its parameters are all columns of the table, so that none is forgotten, but those that
+ * are named: `fixed` have the same value in every row, `omitted` keep the default of the schema.
+ */
+export const insertInto = <
+  C extends Columns,
+  const O extends LeftOut<C> & string = never,
+  const F extends Partial<Row<C>> = {},
+>(
+  db: Composer,
+  of: Table<C>,
+  { omitted = [], fixed }: { readonly omitted?: readonly O[]; readonly fixed?: F } = {},
+  finish: (insert: Knex.QueryBuilder, k: Knex) => Knex.QueryBuilder | Knex.Raw = (insert) => insert,
+): Prepared<Binds<Omit<C, O | (keyof F & string)>>, unknown> => {
+  const left = new Set<string>([...omitted, ...Object.keys(fixed ?? {})])
+  const params: Columns = Object.fromEntries(Object.entries(columnsOf(of)).filter(([field]) => !left.has(field)))
+  const constants = values(of, (fixed ?? {}) as Values<C>)
+  return db.prepare(params, (k, p) =>
+    finish(k(tableName(of)).insert({ ...assigned(params, p), ...constants }), k),
+  ) as unknown as Prepared<Binds<Omit<C, O | (keyof F & string)>>, unknown>
+}
