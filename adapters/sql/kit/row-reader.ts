@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../core/kernel/cache.ts'
 import { fromWireJson } from '../../../core/kernel/json.ts'
 import type { Column, Columns, Row } from './columns.ts'
 import { snakeCase } from './columns.ts'
@@ -54,8 +55,13 @@ export const compileReader = <R extends Columns>(columns: R): ReadRow<Row<R>> =>
   return make(codecs, fromWireJson)
 }
 
-/** Returns the reader of rows with these columns, which is compiled for the first row. */
-export const rowReader = <R extends Columns>(columns: R): ReadRow<Row<R>> => {
+const readers = new WeakMap<Columns, ReadRow<unknown>>()
+
+/** Returns the reader of rows with these columns. It is compiled for the first row of the same object of columns. */
+export const rowReader = <R extends Columns>(columns: R): ReadRow<Row<R>> =>
+  getOrMake(readers, columns, () => makeReader(columns)) as ReadRow<Row<R>>
+
+const makeReader = <R extends Columns>(columns: R): ReadRow<Row<R>> => {
   let compiled: ReadRow<Row<R>> | undefined
   return (row) => {
     if (compiled !== undefined) return compiled(row)

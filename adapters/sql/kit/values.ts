@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
-import type { Bind, Prepared, Slot, Slots, SqlDatabase } from './statement.ts'
-import type { Binds, Columns, FamilyOf, Row, Table } from './columns.ts'
+import { insertRows } from './insert-rows.ts'
+import type { Bind, Params, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from './statement.ts'
+import type { Binds, Columns, FamilyOf, Table } from './columns.ts'
 import { columnsOf, tableName } from './columns.ts'
 
 type Composer = Pick<SqlDatabase, 'prepare'>
@@ -42,24 +43,66 @@ export const assigned = <C extends Columns>(columns: C, p: Slots<C>): Record<str
 /** The fields that an insert may leave out. */
 type LeftOut<C extends Columns> = { [K in keyof C]: C[K] extends { readonly mayBeLeftOut: true } ? K : never }[keyof C]
 
+interface Given<C extends Columns, O, F> {
+  /** Fields that keep the default of the schema. */
+  readonly omitted?: readonly O[]
+  /** Fields that have the same value in every row, or SQL. */
+  readonly fixed?: F & Values<C>
+}
+
+/** The values of an inserted row: every field of the table but those that are omitted or fixed. */
+type Inserted<C extends Columns, O, F> = Binds<Omit<C, O & string | (keyof F & string)>>
+
+/** Inserts rows, in order. */
+export type InsertAll<B> = (runner: SqlRunner, rows: readonly B[]) => Promise<void>
+
+/**
+ * Composes the insert of any number of rows, as `insertRows` does. The values of a row are all columns of the table, so
+ * that none is forgotten, but those that are omitted or fixed.
+ */
+export const insertAllInto = <
+  C extends Columns,
+  const O extends LeftOut<C> & string = never,
+  const F extends Values<C> = {},
+>(
+  db: Pick<SqlDatabase, 'prepare' | 'dialect'>,
+  of: Table<C>,
+  { omitted = [], fixed }: Given<C, O, F> = {},
+  onConflict: (insert: Knex.QueryBuilder) => Knex.QueryBuilder = (insert) => insert,
+): InsertAll<Inserted<C, O, F>> => {
+  const left = new Set<string>([...omitted, ...Object.keys(fixed ?? {})])
+  const own = Object.entries(columnsOf(of)).filter(([field]) => !left.has(field))
+  const insert = insertRows(
+    db,
+    tableName(of),
+    (p: Params<string>) => ({
+      ...Object.fromEntries(own.map(([field, { name }]) => [name, p(field)])),
+      ...values(of, (fixed ?? {}) as Values<C>),
+    }),
+    onConflict,
+    Object.fromEntries(own.map(([field, { encode }]) => [field, encode])),
+  )
+  return insert as unknown as InsertAll<Inserted<C, O, F>>
+}
+
 /**
  * Composes the insert of a row. Its parameters are all columns of the table, so that none is forgotten, but those that
- * are named: `fixed` have the same value in every row, `omitted` keep the default of the schema.
+ * are omitted or fixed. `finish` says what becomes of a row whose key exists; without it, the statement fails.
  */
 export const insertInto = <
   C extends Columns,
   const O extends LeftOut<C> & string = never,
-  const F extends Partial<Row<C>> = {},
+  const F extends Values<C> = {},
 >(
   db: Composer,
   of: Table<C>,
-  { omitted = [], fixed }: { readonly omitted?: readonly O[]; readonly fixed?: F } = {},
+  { omitted = [], fixed }: Given<C, O, F> = {},
   finish: (insert: Knex.QueryBuilder, k: Knex) => Knex.QueryBuilder | Knex.Raw = (insert) => insert,
-): Prepared<Binds<Omit<C, O | (keyof F & string)>>, unknown> => {
+): Prepared<Inserted<C, O, F>, unknown> => {
   const left = new Set<string>([...omitted, ...Object.keys(fixed ?? {})])
   const params: Columns = Object.fromEntries(Object.entries(columnsOf(of)).filter(([field]) => !left.has(field)))
   const constants = values(of, (fixed ?? {}) as Values<C>)
   return db.prepare(params, (k, p) =>
     finish(k(tableName(of)).insert({ ...assigned(params, p), ...constants }), k),
-  ) as unknown as Prepared<Binds<Omit<C, O | (keyof F & string)>>, unknown>
+  ) as unknown as Prepared<Inserted<C, O, F>, unknown>
 }
