@@ -41,7 +41,8 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     prepare: makePrepare(parts.composer),
     all: <Row>(statement: StatementText, binds: Binds) => outside(parts, statement, binds, rows) as Promise<Row[]>,
     first,
-    run: (statement: StatementText, binds: Binds) => outside(parts, statement, binds, asRunResult) as Promise<RunResult>,
+    run: (statement: StatementText, binds: Binds) =>
+      outside(parts, statement, binds, asRunResult) as Promise<RunResult>,
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       outside(parts, composeNow(parts.composer, build), {}, rows) as Promise<Row[]>,
     transaction: (work) => transaction(parts, work),
@@ -253,8 +254,10 @@ const transactionRunner = (
   return {
     dialect: 'mysql',
     all: async <Row>(statement: StatementText, binds: Binds) => rows(await step(statement, binds)) as Row[],
-    first: async <Row>(statement: StatementText, binds: Binds) => firstRow(await step(statement, binds)) as Row | undefined,
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) => asRunResult(await step(statement, binds)),
+    first: async <Row>(statement: StatementText, binds: Binds) =>
+      firstRow(await step(statement, binds)) as Row | undefined,
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      asRunResult(await step(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       rows(await step(composeNow(composer, build), {})) as Row[],
   }

@@ -80,9 +80,7 @@ export const makePrepare = (composer: Knex): Prepare => {
         int64: (second as { readonly int64?: boolean } | undefined)?.int64 ?? false,
         read: undefined,
       })
-    return third === undefined
-      ? typed(first, undefined, second as Build)
-      : typed(first, second as Columns, third)
+    return third === undefined ? typed(first, undefined, second as Build) : typed(first, second as Columns, third)
   }
   return prepare as Prepare
 }

@@ -97,7 +97,8 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
 }
 
 const readRows = ({ read }: StatementText, rows: unknown[]): unknown[] => {
-  if (read !== undefined) for (let index = 0; index < rows.length; index += 1) rows[index] = read(rows[index] as DriverRow)
+  if (read !== undefined)
+    for (let index = 0; index < rows.length; index += 1) rows[index] = read(rows[index] as DriverRow)
   return rows
 }
 

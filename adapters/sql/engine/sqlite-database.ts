@@ -76,7 +76,8 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
     all,
     first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       outside(parts, statement, (connection) => connection.first(statement, binds)) as Row | undefined,
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) => outside(parts, statement, (connection) => connection.run(statement, binds)),
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      outside(parts, statement, (connection) => connection.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
@@ -91,7 +92,11 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
 }
 
 /** Runs a statement outside a transaction: a read at once, a change in its turn. */
-const outside = <A>(parts: Parts, statement: StatementText, step: (connection: SqliteConnection) => A): A | Promise<A> => {
+const outside = <A>(
+  parts: Parts,
+  statement: StatementText,
+  step: (connection: SqliteConnection) => A,
+): A | Promise<A> => {
   parts.surroundings.refuseInside()
   const { reader, writer, turn } = parts
   if (reader !== writer && reader.prepare(statement).isReadonly) return translated(() => step(reader))
@@ -189,7 +194,8 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
       step(() => writer.all(statement, binds) as Row[]),
     first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       step(() => writer.first(statement, binds) as Row | undefined),
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) => step(() => writer.run(statement, binds)),
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      step(() => writer.run(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       step(() => writer.all(composeNow(composer, build), {}) as Row[]),
   }

@@ -41,6 +41,8 @@ export interface Column<D = unknown, F extends Family = Family, O extends boolea
   readonly isSelected: boolean
   /** SQL that computes it, instead of a column of a table. */
   readonly expression?: string
+  /** What a null is in the domain. */
+  readonly absent?: unknown
   /** Converts a value between the domain and what the form returns; for columns with a representation of their own. */
   readonly codec?: Codec<never, never>
   /** Returns what is bound. Method syntax, so that the type is inferred from the parameter. */
@@ -92,7 +94,11 @@ interface Described {
   readonly isSealed?: boolean
 }
 
-const columnOf = <D, F extends Family>(form: Form, family: F, described: Described = {}): Column<D, F, false> => ({
+const columnOf = <D, F extends Family>(
+  form: Form,
+  family: F,
+  described: Described = {},
+): Column<NoInfer<D>, F, false> => ({
   name: '',
   sql: '',
   form,
@@ -106,31 +112,33 @@ const columnOf = <D, F extends Family>(form: Form, family: F, described: Describ
 })
 
 /** An identifier that the database numbers. */
-export const rowId = <Id extends number>(): Column<Id, 'integer', true> => ({
+export const rowId = <Id extends number = number>(): Column<NoInfer<Id>, 'integer', true> => ({
   ...columnOf<Id, 'integer'>('long', 'integer'),
   mayBeLeftOut: true,
 })
 /** An identifier. */
-export const id = <Id extends number>(): Column<Id, 'integer', false> => columnOf('long', 'integer')
+export const id = <Id extends number = number>(): Column<NoInfer<Id>, 'integer', false> => columnOf('long', 'integer')
 /** A BIGINT that is at most 2^53-1. */
-export const long = <N extends number = number>(): Column<N, 'integer', false> => columnOf('long', 'integer')
+export const long = <N extends number = number>(): Column<NoInfer<N>, 'integer', false> => columnOf('long', 'integer')
 /** A BIGINT with all its digits. The rows of a statement that reads one are read exactly. */
 export const exact = (): Column<bigint, 'integer', false> => columnOf('exact', 'integer')
 /** An INT. */
-export const int = <N extends number = number>(): Column<N, 'integer', false> => columnOf('int', 'integer')
+export const int = <N extends number = number>(): Column<NoInfer<N>, 'integer', false> => columnOf('int', 'integer')
 /** Milliseconds since the epoch, as a Date. */
 export const instant = (): Column<Date, 'integer', false> => columnOf('instant', 'integer')
 /** A truth value. */
 export const flag = (): Column<boolean, 'integer', false> => columnOf('flag', 'integer')
 /** Text of at most `length` characters. */
-export const text = <S extends string = string>(length: number): Column<S, 'text', false> =>
+export const text = <S extends string = string>(length: number): Column<NoInfer<S>, 'text', false> =>
   columnOf('text', 'text', { length })
 /** Text of at most 64 KiB on MySQL. */
-export const longText = <S extends string = string>(): Column<S, 'text', false> => columnOf('long-text', 'text')
+export const longText = <S extends string = string>(): Column<NoInfer<S>, 'text', false> =>
+  columnOf('long-text', 'text')
 /** Text of at most 16 MiB on MySQL. */
-export const largeText = <S extends string = string>(): Column<S, 'text', false> => columnOf('large-text', 'text')
+export const largeText = <S extends string = string>(): Column<NoInfer<S>, 'text', false> =>
+  columnOf('large-text', 'text')
 /** A JSON text of at most 64 KiB on MySQL. */
-export const json = <A = Json>(): Column<A, 'text', false> => columnOf('json', 'text')
+export const json = <A = Json>(): Column<NoInfer<A>, 'text', false> => columnOf('json', 'text')
 /** Exactly `length` bytes, as of a hash. */
 export const fixedBytes = (length: number): Column<Uint8Array, 'bytes', false> =>
   columnOf('fixed-bytes', 'bytes', { length })
@@ -145,6 +153,18 @@ export const nullable = <D, F extends Family>(column: Column<D, F>): Column<D | 
   isNullable: true,
   mayBeLeftOut: true,
   encode: (value) => (value === undefined ? null : column.encode(value)),
+})
+
+/** A column of a left-joined table, or a nullable one, whose null is `absent` in the domain. */
+export const orElse = <D, F extends Family, const A>(
+  column: Column<D, F>,
+  absent: A,
+): Column<Exclude<D, undefined> | A, F, true> => ({
+  ...column,
+  isNullable: true,
+  mayBeLeftOut: true,
+  absent,
+  encode: (value) => (value === absent ? null : column.encode(value as D)),
 })
 
 /** The same column in a place where it is not null, such as a parameter that it is compared with. */
@@ -183,7 +203,10 @@ export const computed = <D, F extends Family>(column: Column<D, F>, expression: 
 })
 
 /** A column of a row that the query itself selects, under the name of the field in snake case. */
-export const selectedAs = <D, F extends Family>(column: Column<D, F>): Column<D, F> => ({ ...column, isSelected: false })
+export const selectedAs = <D, F extends Family>(column: Column<D, F>): Column<D, F> => ({
+  ...column,
+  isSelected: false,
+})
 
 /** Returns the name of a field as the database has it. */
 export const snakeCase = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -205,9 +228,8 @@ export type Table<C extends Columns = Columns> = C & {
 }
 
 /** The name and the family of each column of a table, as a union of pairs. */
-export type NamedFamilies<T> = T extends Table<infer C>
-  ? { [K in keyof C & string]: [NameOf<C[K], K>, FamilyOf<C[K]>] }[keyof C & string]
-  : never
+export type NamedFamilies<T> =
+  T extends Table<infer C> ? { [K in keyof C & string]: [NameOf<C[K], K>, FamilyOf<C[K]>] }[keyof C & string] : never
 
 /** Declares a table. A field names a column by its name in snake case. */
 export const table = <const C extends Columns>(name: string, columns: C): Table<C> => {
@@ -231,6 +253,14 @@ export const qualified = <C extends Columns>(columns: C, alias: string): C =>
   Object.fromEntries(
     Object.entries(columns).map(([field, column]) => [field, { ...column, sql: `${alias}.${column.name}` }]),
   ) as unknown as C
+
+/** Returns the same columns, each of which may be null. */
+export const nullableColumns = <C extends Columns>(
+  columns: C,
+): { readonly [K in keyof C]: Column<Domain<C[K]> | undefined, FamilyOf<C[K]>, true> } =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, column]) => [field, nullable(column as Column<unknown>)]),
+  ) as never
 
 /** Returns some of the columns. */
 export const pick = <C extends Columns, K extends keyof C & string>(columns: C, ...fields: readonly K[]): Pick<C, K> =>

@@ -206,11 +206,7 @@ const valueOf = (
   encoders: Encoders,
 ): Bind => {
   const value =
-    typeof slot === 'object'
-      ? slot.constant
-      : slot === undefined
-        ? undefined
-        : encodedWith(encoders[slot], row[slot])
+    typeof slot === 'object' ? slot.constant : slot === undefined ? undefined : encodedWith(encoders[slot], row[slot])
   if (value === undefined) throw new TypeError(`The value ${String(slot)} of a row is missing.`)
   return value
 }

@@ -98,11 +98,17 @@ export const typedPage = <P extends Columns, R extends Columns>(
   const list = db.prepare({ ...params, ...paging }, (k, p) => {
     const slots = p as unknown as Slots<P> & Slots<typeof paging>
     const cut: Cut = (query) => query.limit(slots.limit).offset(slots.offset)
-    return selected(k, withTotal(k, () => matching(k, slots), shown, cut), rows)
+    return selected(
+      k,
+      withTotal(k, () => matching(k, slots), shown, cut),
+      rows,
+    )
   })
   const count = db.prepare(params, { total: selectedAs(long()) }, (k, p) => counted(k, matching(k, p)))
   return async (runner, binds, page) => {
-    const paged = { ...binds, limit: page.limit, offset: pageOffset(page) } as unknown as Parameters<typeof list.binds>[0]
+    const paged = { ...binds, limit: page.limit, offset: pageOffset(page) } as unknown as Parameters<
+      typeof list.binds
+    >[0]
     const found = (await runner.all(list, paged)) as WithTotal<DriverRow>[]
     const { items, ...counts } = await pageFrom(found, page, () => runner.first(count, binds))
     return { ...counts, items: items.map(rowReader(rows)) }
@@ -119,7 +125,11 @@ export const filteredRows = async <R extends Columns>(
 ): Promise<Page<Row<R>>> => {
   const cut: Cut = (query) => query.limit(page.limit).offset(pageOffset(page))
   const found = await runner.query<WithTotal<DriverRow>>((k) =>
-    selected(k, withTotal(k, () => matching(k), shown, cut), rows),
+    selected(
+      k,
+      withTotal(k, () => matching(k), shown, cut),
+      rows,
+    ),
   )
   const { items, ...counts } = await pageFrom(
     found,

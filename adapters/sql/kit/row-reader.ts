@@ -43,16 +43,23 @@ export const compileReader = <R extends Columns>(columns: R): ReadRow<Row<R>> =>
   const codecs = fields.map(([, column]) => column.codec?.decode)
   const members = fields.map(([field, column], index) => {
     const value = column.codec === undefined ? valueOf(column) : `c[${index}](${valueOf(column)})`
-    const read = column.isNullable ? `v === null ? undefined : (${value})` : value
+    const absent = column.absent === undefined ? 'undefined' : `a[${index}]`
+    const read = column.isNullable ? `v === null ? ${absent} : (${value})` : value
     return `${field}: (v = row.${snakeCase(field)}, ${read})`
   })
   // The text consists of declared names, which were tested above.
   // eslint-disable-next-line no-new-func, @typescript-eslint/no-implied-eval
-  const make = new Function('c', 'fromJson', `"use strict"; let v; return (row) => ({ ${members.join(', ')} })`) as (
-    codecs: readonly unknown[],
-    fromJson: (text: string) => unknown,
-  ) => ReadRow<Row<R>>
-  return make(codecs, fromWireJson)
+  const make = new Function(
+    'c',
+    'a',
+    'fromJson',
+    `"use strict"; let v; return (row) => ({ ${members.join(', ')} })`,
+  ) as (codecs: readonly unknown[], absent: readonly unknown[], fromJson: (text: string) => unknown) => ReadRow<Row<R>>
+  return make(
+    codecs,
+    fields.map(([, { absent }]) => absent),
+    fromWireJson,
+  )
 }
 
 const readers = new WeakMap<Columns, ReadRow<unknown>>()

@@ -36,9 +36,28 @@ export const values = <C extends Columns>(
 
 /** Returns the parameters of these columns by the names of the columns, for `insert` and `update`. */
 export const assigned = <C extends Columns>(columns: C, p: Slots<C>): Record<string, Knex.Value> =>
+  Object.fromEntries(Object.entries(columns).map(([field, { name }]) => [name, p[field] as unknown as Knex.Value]))
+
+/** Returns the values of an update that leaves a column as it is where its parameter is null. */
+export const unlessNull = <C extends Columns>(k: Knex, columns: C, p: Slots<C>): Record<string, Knex.Raw> =>
   Object.fromEntries(
-    Object.entries(columns).map(([field, { name }]) => [name, p[field] as unknown as Knex.Value]),
+    Object.entries(columns).map(([field, { name }]) => [name, k.raw('coalesce(?, ??)', [p[field] as Slot, name])]),
   )
+
+/** Returns values as places of parameters, for a query that is composed at run time. */
+export const fixedSlots = <P extends Columns>(params: P, binds: Binds<P>): Slots<P> =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, { encode }]) => [name, encode(binds[name] as never)]),
+  ) as unknown as Slots<P>
+
+/** The values of a new row: every column that has no default. */
+type NewRow<C extends Columns> = {
+  readonly [K in Exclude<keyof C, LeftOut<C>>]: Value<C[K]>
+} & { readonly [K in LeftOut<C>]?: Value<C[K]> | null | undefined }
+
+/** Like `values`, for `insert`: every column that has no default must be given. */
+export const newRow = <C extends Columns>(of: Table<C>, given: NewRow<C>): Record<string, Knex.Value> =>
+  values(of, given as Values<C>)
 
 /** The fields that an insert may leave out. */
 type LeftOut<C extends Columns> = { [K in keyof C]: C[K] extends { readonly mayBeLeftOut: true } ? K : never }[keyof C]
@@ -51,7 +70,7 @@ interface Given<C extends Columns, O, F> {
 }
 
 /** The values of an inserted row: every field of the table but those that are omitted or fixed. */
-type Inserted<C extends Columns, O, F> = Binds<Omit<C, O & string | (keyof F & string)>>
+type Inserted<C extends Columns, O, F> = Binds<Omit<C, (O & string) | (keyof F & string)>>
 
 /** Inserts rows, in order. */
 export type InsertAll<B> = (runner: SqlRunner, rows: readonly B[]) => Promise<void>

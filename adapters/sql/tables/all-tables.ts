@@ -17,7 +17,23 @@ import type { Table } from '../kit/columns.ts'
 import { columnsOf, tableName } from '../kit/columns.ts'
 
 /** The tables of each part. A test compares them with the schema after all migrations. */
-export const tablesByPart = { audit, authz, bus, chartRepositories, clouds, clusters, contracts, identity, kernel, mail, organizations, packages, platform, tasks, usage }
+export const tablesByPart = {
+  audit,
+  authz,
+  bus,
+  chartRepositories,
+  clouds,
+  clusters,
+  contracts,
+  identity,
+  kernel,
+  mail,
+  organizations,
+  packages,
+  platform,
+  tasks,
+  usage,
+}
 
 /** Every declared table. */
 export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))

@@ -1,5 +1,19 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { flag, id, instant, int, long, longText, named, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
+import {
+  flag,
+  id,
+  instant,
+  int,
+  long,
+  longText,
+  named,
+  nullable,
+  rowId,
+  sealed,
+  table,
+  text,
+  withDefault,
+} from '../kit/columns.ts'
 
 export const contracts = table('contracts', {
   id: rowId(),

@@ -1,6 +1,20 @@
 import type { AccountId, ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
-import type { RememberedId } from '../../../core/identity/types.ts'
-import { fixedBytes, flag, id, instant, int, long, longBytes, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
+import type { RememberedId, UserVisibility } from '../../../core/identity/types.ts'
+import {
+  fixedBytes,
+  flag,
+  id,
+  instant,
+  int,
+  long,
+  longBytes,
+  nullable,
+  rowId,
+  sealed,
+  table,
+  text,
+  withDefault,
+} from '../kit/columns.ts'
 
 export const accounts = table('accounts', {
   id: rowId<AccountId>(),
@@ -27,7 +41,7 @@ export const users = table('users', {
   restricted: withDefault(flag()),
   allowCreateOrganization: withDefault(flag()),
   hideEmail: withDefault(flag()),
-  visibility: withDefault(text(16)),
+  visibility: withDefault(text<UserVisibility>(16)),
   language: withDefault(text(16)),
   website: withDefault(text(255)),
   location: withDefault(text(50)),

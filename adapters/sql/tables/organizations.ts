@@ -1,3 +1,5 @@
+import type { InvitationId } from '../../../core/organizations/invitations/ports.ts'
+import type { MembershipRole, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import { fixedBytes, flag, id, instant, int, long, nullable, rowId, table, text, withDefault } from '../kit/columns.ts'
 
@@ -8,7 +10,7 @@ export const organizations = table('organizations', {
   description: withDefault(text(255)),
   website: withDefault(text(255)),
   location: withDefault(text(50)),
-  visibility: withDefault(text(16)),
+  visibility: withDefault(text<Visibility>(16)),
   orgType: withDefault(int()),
   fleetEndpoint: withDefault(text(255)),
   createdAt: instant(),
@@ -33,7 +35,7 @@ export const teams = table('teams', {
   name: text(255),
   lowerName: text(255),
   description: withDefault(text(255)),
-  permission: text(16),
+  permission: text<TeamPermission>(16),
   type: withDefault(text(32)),
   createdAt: instant(),
   version: withDefault(long()),
@@ -47,11 +49,11 @@ export const teamMembers = table('team_members', {
 })
 
 export const orgInvitations = table('org_invitations', {
-  id: rowId(),
+  id: rowId<InvitationId>(),
   orgId: id<OrgId>(),
   email: text(254),
   lowerEmail: text(254),
-  role: text(16),
+  role: text<MembershipRole>(16),
   inviterId: id<UserId>(),
   tokenHash: fixedBytes(32),
   createdAt: instant(),
@@ -59,7 +61,7 @@ export const orgInvitations = table('org_invitations', {
 })
 
 export const orgInvitationTeams = table('org_invitation_teams', {
-  invitationId: id(),
+  invitationId: id<InvitationId>(),
   teamId: id<TeamId>(),
 })
 

@@ -1,5 +1,20 @@
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { fixedBytes, flag, id, instant, int, largeText, long, longText, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
+import {
+  fixedBytes,
+  flag,
+  id,
+  instant,
+  int,
+  largeText,
+  long,
+  longText,
+  nullable,
+  rowId,
+  sealed,
+  table,
+  text,
+  withDefault,
+} from '../kit/columns.ts'
 
 export const tasks = table('tasks', {
   id: rowId(),

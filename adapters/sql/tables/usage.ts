@@ -1,5 +1,19 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { fixedBytes, flag, id, instant, int, long, longBytes, longText, nullable, rowId, table, text, withDefault } from '../kit/columns.ts'
+import {
+  fixedBytes,
+  flag,
+  id,
+  instant,
+  int,
+  long,
+  longBytes,
+  longText,
+  nullable,
+  rowId,
+  table,
+  text,
+  withDefault,
+} from '../kit/columns.ts'
 
 export const usageClusters = table('usage_clusters', {
   id: rowId(),
