@@ -1,4 +1,4 @@
-import 'knex'
+import type { Knex as Builder } from 'knex'
 import type { Family, NamedFamilies } from '../kit/columns.ts'
 import type { Slot } from '../kit/statement.ts'
 import type { tablesByPart } from './all-tables.ts'
@@ -23,30 +23,33 @@ export type BoundFamily<C extends string> = string extends C
 declare module 'knex' {
   namespace Knex {
     interface Where<TRecord extends {} = any, TResult = unknown> {
-      <C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): QueryBuilder<TRecord, TResult>
+      <C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Builder.QueryBuilder<TRecord, TResult>
       <C extends string>(
         column: C,
         operator: string,
         value: Slot<NoInfer<BoundFamily<C>>>,
-      ): QueryBuilder<TRecord, TResult>
+      ): Builder.QueryBuilder<TRecord, TResult>
     }
     interface WhereIn<TRecord extends {} = any, TResult = unknown[]> {
-      <C extends string>(column: C, values: readonly Slot<NoInfer<BoundFamily<C>>>[]): QueryBuilder<TRecord, TResult>
+      <C extends string>(
+        column: C,
+        values: readonly Slot<NoInfer<BoundFamily<C>>>[],
+      ): Builder.QueryBuilder<TRecord, TResult>
     }
     interface JoinClause {
-      onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
-      onVal<C extends string>(column: C, operator: string, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
-      andOnVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
+      onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause
+      onVal<C extends string>(column: C, operator: string, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause
+      andOnVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause
     }
     interface QueryInterface<TRecord extends {} = any, TResult = any> {
-      limit(limit: Slot<'integer'>): QueryBuilder<TRecord, TResult>
-      offset(offset: Slot<'integer'>): QueryBuilder<TRecord, TResult>
+      limit(limit: Slot<'integer'>): Builder.QueryBuilder<TRecord, TResult>
+      offset(offset: Slot<'integer'>): Builder.QueryBuilder<TRecord, TResult>
     }
     interface RawBuilder<TRecord extends {} = any, TResult = any> {
-      <TResult2 = TResult>(sql: string, bindings: readonly (RawBinding | Slot)[]): Raw<TResult2>
+      <TResult2 = TResult>(sql: string, bindings: readonly (Builder.RawBinding | Slot)[]): Builder.Raw<TResult2>
     }
     interface RawQueryBuilder<TRecord extends {} = any, TResult = unknown[]> {
-      (sql: string, bindings: readonly (RawBinding | Slot)[]): QueryBuilder<TRecord, TResult>
+      (sql: string, bindings: readonly (Builder.RawBinding | Slot)[]): Builder.QueryBuilder<TRecord, TResult>
     }
   }
 }
