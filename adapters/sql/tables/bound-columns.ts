@@ -19,6 +19,11 @@ export type BoundFamily<C extends string> = string extends C
         : never
     : never
 
+/** The type of a query in which a parameter is bound to a column of another family: nothing can be done with it. */
+export interface Refused {
+  readonly refused: 'A parameter is not of the family of its column, or no table has the column.'
+}
+
 // knex takes a parameter in these places only, and beside a column only if it is of the family of that column.
 declare module 'knex' {
   namespace Knex {
@@ -29,12 +34,16 @@ declare module 'knex' {
         operator: string,
         value: Slot<NoInfer<BoundFamily<C>>>,
       ): Builder.QueryBuilder<TRecord, TResult>
+      // Other forms of knex would take any value.
+      (column: string, value: Slot): Refused
+      (column: string, operator: string, value: Slot): Refused
     }
     interface WhereIn<TRecord extends {} = any, TResult = unknown[]> {
       <C extends string>(
         column: C,
         values: readonly Slot<NoInfer<BoundFamily<C>>>[],
       ): Builder.QueryBuilder<TRecord, TResult>
+      (column: string, values: readonly Slot[]): Refused
     }
     interface JoinClause {
       onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause
