@@ -5,7 +5,7 @@ import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
 import type { Prepared, SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { assigned } from '../../adapters/sql/kit/values.ts'
 import { allTables, sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
-import { anyText } from '../support/any-text.ts'
+import { anyRow } from '../support/any-row.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 /** Tables that no store declares. */
@@ -130,47 +130,6 @@ for (const { name: dialect, open } of eachDatabase()) {
   })
 }
 
-const maxInstant = 8_640_000_000_000_000
-
-/** Any value that the column takes. */
-const anyOf = (column: Column<never>): fc.Arbitrary<unknown> => {
-  const value = anyPresent(column)
-  return column.isNullable ? fc.option(value, { nil: undefined }) : value
-}
-
-const anyPresent = ({ form, length }: Column<never>): fc.Arbitrary<unknown> => {
-  switch (form) {
-    case 'long':
-      return fc.nat({ max: Number.MAX_SAFE_INTEGER })
-    case 'exact':
-      return fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
-    case 'int':
-      return fc.nat({ max: 127 })
-    case 'flag':
-      return fc.boolean()
-    case 'instant':
-      return fc.integer({ min: -maxInstant, max: maxInstant }).map((at) => new Date(at))
-    case 'text':
-      return textOf(length)
-    case 'long-text':
-    case 'large-text':
-      return textOf(300)
-    case 'json':
-      return fc.jsonValue({ noUnicodeString: false }).map((each) => JSON.parse(JSON.stringify(each)) as unknown)
-    case 'fixed-bytes':
-      return fc.uint8Array({ minLength: length, maxLength: length })
-    case 'long-bytes':
-      return fc.uint8Array({ maxLength: 300 })
-  }
-}
-
-/** Text of at most that many characters, of one or of two units of UTF-16; sometimes as many as there may be. */
-const textOf = (length: number): fc.Arbitrary<string> =>
-  fc.oneof(
-    anyText({ maxLength: length }).map((text) => [...text].slice(0, length).join('')),
-    fc.constantFrom('😀', '𐍈', 'é', ' ', "'").map((unit) => unit.repeat(length)),
-  )
-
 const plain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value)
 
 /** Without foreign keys, so that a row needs no others. */
@@ -202,7 +161,7 @@ for (const { name: dialect, open } of eachDatabase()) {
         >
         const read = db.prepare({}, columns, (k) => k(tableName(table)))
         const clear = db.prepare({}, (k) => k(tableName(table)).delete())
-        const row = fc.record(Object.fromEntries(Object.entries(columns).map(([field, each]) => [field, anyOf(each)])))
+        const row = anyRow(columns)
         const id = { ...('id' in columns ? { id: 1 } : {}) }
         await fc.assert(
           fc.asyncProperty(row, row, async (one, other) => {
