@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { bindValues, encodeForSqlite } from './prepare.ts'
-import type { Bind, RunResult, Statement } from '../kit/statement.ts'
+import type { DriverRow } from '../kit/row-reader.ts'
+import type { RunResult, StatementText } from '../kit/statement.ts'
 
 /** A statement prepared on this connection. */
 interface Prepared {
@@ -15,10 +16,10 @@ interface Prepared {
 /** A synchronous connection with its prepared statements. */
 export interface SqliteConnection {
   readonly raw: Database.Database
-  prepare(statement: Statement): Prepared
-  all(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown[]
-  first(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown
-  run(statement: Statement, binds: Readonly<Record<string, Bind>>): RunResult
+  prepare(statement: StatementText): Prepared
+  all(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown[]
+  first(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown
+  run(statement: StatementText, binds: Readonly<Record<string, unknown>>): RunResult
 }
 
 // Statements composed at startup number a few hundred. Those of dynamic filters evict each other.
@@ -57,7 +58,7 @@ const createUnlessPresent = (path: string): void => {
 const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
   const plain = new Map<string, Prepared>()
   const exact = new Map<string, Prepared>()
-  const prepare = ({ sql, int64 }: Statement): Prepared => {
+  const prepare = ({ sql, int64 }: StatementText): Prepared => {
     const known = int64 ? exact : plain
     const prepared = known.get(sql)
     if (prepared !== undefined) return prepared
@@ -78,13 +79,13 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
       }
       const rows = prepared.statement.all(values)
       if (!prepared.int64) for (const row of rows) refuseRounded(row, statement)
-      return rows
+      return readRows(statement, rows)
     },
     first: (statement, binds) => {
       const prepared = prepare(statement)
       const row = prepared.statement.get(bindValues(statement, binds, encodeForSqlite))
       if (row !== undefined && !prepared.int64) refuseRounded(row, statement)
-      return row
+      return row === undefined || statement.read === undefined ? row : statement.read(row as DriverRow)
     },
     run: (statement, binds) => {
       const prepared = prepare(statement)
@@ -93,6 +94,12 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
       return { affected: changes, insertId: prepared.inserts && changes > 0 ? Number(lastInsertRowid) : 0 }
     },
   }
+}
+
+const readRows = ({ read }: StatementText, rows: unknown[]): unknown[] => {
+  if (read !== undefined)
+    for (let index = 0; index < rows.length; index += 1) rows[index] = read(rows[index] as DriverRow)
+  return rows
 }
 
 const forgetOldest = (known: Map<string, Prepared>): void => {
@@ -121,7 +128,7 @@ const prepareNow = (raw: Database.Database, sql: string, int64: boolean): Prepar
   }
 }
 
-const refuseRounded = (row: unknown, statement: Statement): void => {
+const refuseRounded = (row: unknown, statement: StatementText): void => {
   const values = row as Record<string, unknown>
   for (const name in values) {
     const value = values[name]

@@ -7,7 +7,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
-import type { Bind, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
 import { makeWaitQueue, takePlace, type WaitQueue } from './wait-queue.ts'
 
@@ -68,15 +68,16 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
   const { composer } = parts
   const prepare = makePrepare(composer)
   const clock = prepare((k) => k.raw(`select ${databaseNow('sqlite')} as now`))
-  const all = async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]> =>
+  const all = async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>): Promise<Row[]> =>
     outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
   return {
     dialect: 'sqlite',
     prepare,
     all,
-    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       outside(parts, statement, (connection) => connection.first(statement, binds)) as Row | undefined,
-    run: async (statement, binds) => outside(parts, statement, (connection) => connection.run(statement, binds)),
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      outside(parts, statement, (connection) => connection.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
@@ -91,7 +92,11 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
 }
 
 /** Runs a statement outside a transaction: a read at once, a change in its turn. */
-const outside = <A>(parts: Parts, statement: Statement, step: (connection: SqliteConnection) => A): A | Promise<A> => {
+const outside = <A>(
+  parts: Parts,
+  statement: StatementText,
+  step: (connection: SqliteConnection) => A,
+): A | Promise<A> => {
   parts.surroundings.refuseInside()
   const { reader, writer, turn } = parts
   if (reader !== writer && reader.prepare(statement).isReadonly) return translated(() => step(reader))
@@ -185,11 +190,12 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
   return {
     dialect: 'sqlite',
-    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+    all: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       step(() => writer.all(statement, binds) as Row[]),
-    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       step(() => writer.first(statement, binds) as Row | undefined),
-    run: async (statement, binds) => step(() => writer.run(statement, binds)),
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      step(() => writer.run(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       step(() => writer.all(composeNow(composer, build), {}) as Row[]),
   }
