@@ -23,30 +23,39 @@ export type BoundFamily<C extends string> = string extends C
 declare module 'knex' {
   namespace Knex {
     interface Where<TRecord extends {} = any, TResult = unknown> {
-      <C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): QueryBuilder<TRecord, TResult>
+      <C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Knex.QueryBuilder<TRecord, TResult>
       <C extends string>(
         column: C,
         operator: string,
         value: Slot<NoInfer<BoundFamily<C>>>,
-      ): QueryBuilder<TRecord, TResult>
+      ): Knex.QueryBuilder<TRecord, TResult>
     }
     interface WhereIn<TRecord extends {} = any, TResult = unknown[]> {
-      <C extends string>(column: C, values: readonly Slot<NoInfer<BoundFamily<C>>>[]): QueryBuilder<TRecord, TResult>
+      <C extends string>(
+        column: C,
+        values: readonly Slot<NoInfer<BoundFamily<C>>>[],
+      ): Knex.QueryBuilder<TRecord, TResult>
+    }
+    interface WhereBetween<TRecord extends {} = any, TResult = unknown[]> {
+      <C extends string>(
+        column: C,
+        range: readonly [Slot<NoInfer<BoundFamily<C>>>, Slot<NoInfer<BoundFamily<C>>>],
+      ): Knex.QueryBuilder<TRecord, TResult>
     }
     interface JoinClause {
-      onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
-      onVal<C extends string>(column: C, operator: string, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
-      andOnVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): JoinClause
+      onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Knex.JoinClause
+      onVal<C extends string>(column: C, operator: string, value: Slot<NoInfer<BoundFamily<C>>>): Knex.JoinClause
+      andOnVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Knex.JoinClause
     }
     interface QueryInterface<TRecord extends {} = any, TResult = any> {
-      limit(limit: Slot<'integer'>): QueryBuilder<TRecord, TResult>
-      offset(offset: Slot<'integer'>): QueryBuilder<TRecord, TResult>
+      limit(limit: Slot<'integer'>): Knex.QueryBuilder<TRecord, TResult>
+      offset(offset: Slot<'integer'>): Knex.QueryBuilder<TRecord, TResult>
     }
     interface RawBuilder<TRecord extends {} = any, TResult = any> {
-      <TResult2 = TResult>(sql: string, bindings: readonly (RawBinding | Slot)[]): Raw<TResult2>
+      <TResult2 = TResult>(sql: string, bindings: readonly (Knex.RawBinding | Slot)[]): Knex.Raw<TResult2>
     }
     interface RawQueryBuilder<TRecord extends {} = any, TResult = unknown[]> {
-      (sql: string, bindings: readonly (RawBinding | Slot)[]): QueryBuilder<TRecord, TResult>
+      (sql: string, bindings: readonly (Knex.RawBinding | Slot)[]): Knex.QueryBuilder<TRecord, TResult>
     }
   }
 }
