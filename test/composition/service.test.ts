@@ -11,7 +11,7 @@ import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrateUp, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
-import type { Prepare, Statement } from '../../adapters/sql/kit/statement.ts'
+import type { Prepare, StatementText } from '../../adapters/sql/kit/statement.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import type { ExitCode } from '../../composition/cli/command-context.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
@@ -163,13 +163,13 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
     const { log } = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
     const stops = makeStopSequence(log)
     stops.add('database', () => foundation.database.close())
-    const prepared: Statement[] = []
+    const prepared: StatementText[] = []
     const prepareOf = makePrepare(makeComposer(dialect))
-    const prepare: Prepare = (...statement) => {
+    const prepare = ((...statement: Parameters<Prepare>) => {
       const made = prepareOf(...statement)
       prepared.push(made)
       return made
-    }
+    }) as Prepare
     await compose({
       settings,
       foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } },

@@ -7,8 +7,8 @@ import {
   makeSqlContractStore,
 } from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
-import { bindValues } from '../../adapters/sql/engine/prepare.ts'
-import type { Prepared, SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
+import { bindsOf } from '../sql/binds-of.ts'
 import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { accountRow, storeWorld } from '../authz/stored-world.ts'
@@ -234,18 +234,14 @@ const explaining = (db: SqlDatabase, steps: string[]): SqlRunner => {
     const shown = rows.filter(({ table }) => table !== null && table?.startsWith('<') !== true)
     steps.push(...shown.map(({ detail, table, type, key }) => detail ?? `${table} ${type} ${key}`))
   }
-  const all = async <B extends object, R>(statement: Prepared<B, R>, binds: B): Promise<R[]> => {
-    await explain(
-      statement.sql,
-      bindValues(statement, binds as Readonly<Record<string, unknown>>, (value) => value),
-    )
-    return db.all(statement, binds as NoInfer<B>)
-  }
+  const all = (async (statement: Statement, binds: never) => {
+    await explain(statement.sql, bindsOf(statement, binds))
+    return db.all(statement, binds)
+  }) as SqlRunner['all']
   return {
     dialect: db.dialect,
-    all: all as SqlRunner['all'],
-    first: (async (statement: Prepared<object, unknown>, binds: object) =>
-      (await all(statement, binds))[0]) as SqlRunner['first'],
+    all,
+    first: (async (statement: Statement, binds: never) => (await all(statement, binds))[0]) as SqlRunner['first'],
     run: db.run,
     query: async (build) => {
       let text: { readonly sql: string; readonly bindings: readonly unknown[] } = { sql: '', bindings: [] }

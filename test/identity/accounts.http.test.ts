@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, Statement } from '../../adapters/sql/kit/statement.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { makeGetMemberRights } from '../../core/organizations/members/members.ts'
@@ -296,9 +296,9 @@ const counted = (db: SqlDatabase) => {
   let count = 0
   const counting: SqlDatabase = {
     ...db,
-    all: (...given) => (count++, db.all(...given)),
-    first: (...given) => (count++, db.first(...given)),
-    run: (...given) => (count++, db.run(...given)),
+    all: ((statement: Statement, binds: never) => (count++, db.all(statement, binds))) as SqlDatabase['all'],
+    first: ((statement: Statement, binds: never) => (count++, db.first(statement, binds))) as SqlDatabase['first'],
+    run: ((statement: Statement, binds: never) => (count++, db.run(statement, binds))) as SqlDatabase['run'],
     query: (...given) => (count++, db.query(...given)),
     transaction: (work) => (count++, db.transaction(work)),
   }

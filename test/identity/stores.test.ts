@@ -17,10 +17,10 @@ import { siteStoresSuite } from './site-stores.suite.ts'
 /** A credential store that tells the statements it ran. */
 const watched = (db: SqlDatabase): { readonly store: CredentialStore; readonly ran: string[] } => {
   const ran: string[] = []
-  const first = <Row>(statement: Statement, binds: Parameters<SqlDatabase['first']>[1]): Promise<Row | undefined> => {
+  const first = ((statement: Statement, binds: never) => {
     ran.push(statement.sql)
-    return db.first<Row>(statement, binds)
-  }
+    return db.first(statement, binds)
+  }) as SqlDatabase['first']
   return { store: makeSqlCredentialStore({ ...db, first }), ran }
 }
 

@@ -1,4 +1,4 @@
-import type { Prepared, SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, Statement } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUsageClusterStore } from '../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageInputs } from '../../adapters/sql/usage/usage-inputs.ts'
 import { readWindow } from '../../core/usage/months/cluster-time.ts'
@@ -30,13 +30,13 @@ for (const database of eachDatabase()) {
       k('usage_kinds').insert(['A', 'B', 'C'].map((kind) => ({ product: 'dbProduct', api_group: 'of.others', kind }))),
     )
     const groups: unknown[] = []
-    const all = async (statement: Prepared<object, unknown>, binds: object): Promise<unknown[]> => {
-      const rows = await db.all(statement, binds)
+    const all = (async (statement: Statement, binds: never) => {
+      const rows = await db.all<never>(statement, binds)
       for (const { group } of rows as readonly { readonly group?: string }[])
         if (group !== undefined) groups.push(group)
       return rows
-    }
-    const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all: all as SqlDatabase['all'] })), cluster)
+    }) as SqlDatabase['all']
+    const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all })), cluster)
     t.true(objects.length > 1)
     t.deepEqual(groups, [objects[0]?.object.group])
   })
@@ -76,11 +76,11 @@ for (const database of eachDatabase()) {
     const objects = await objectsOf(makeSqlUsageInputs(db), cluster)
     for (const failing of [1, 2]) {
       let asked = 0
-      const first = async (statement: Prepared<object, unknown>, binds: object): Promise<unknown> => {
+      const first = (async (statement: Statement, binds: never) => {
         if ((asked += 1) === failing) throw new Error('away')
         return db.first(statement, binds)
-      }
-      const inputs = makeSqlUsageInputs(changed(db, { first: first as SqlDatabase['first'] }))
+      }) as SqlDatabase['first']
+      const inputs = makeSqlUsageInputs(changed(db, { first }))
       // The second one reads how long texts may be, which SQLite does not limit.
       if (failing === 1 || db.dialect === 'mysql') await t.throwsAsync(objectsOf(inputs, cluster), { message: 'away' })
       t.deepEqual(await objectsOf(inputs, cluster), objects)

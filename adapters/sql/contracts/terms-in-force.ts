@@ -1,24 +1,24 @@
 import type { Knex } from 'knex'
-import type { DatedTerms, TermsVersion } from '../../../core/contracts/types.ts'
+import type { TermsVersion } from '../../../core/contracts/types.ts'
 import type { Columns, Row } from '../kit/columns.ts'
 import { aliased, computed, pick, qualified, snakeCase, without } from '../kit/columns.ts'
 import type { Slot } from '../kit/statement.ts'
 import { contractTerms, contracts } from '../tables/contracts.ts'
 
-/** The fields of dated terms, which are columns of `contracts` and of `contract_terms`. */
-export const datedFields = [
-  'product',
-  'features',
-  'quota',
-  'restrictions',
-  'startsAt',
-  'endsAt',
-  'allowsOffline',
-  'allowsTrials',
-  'maxTrials',
-  'disablesAnalytics',
-  'enablesClientBilling',
-] as const satisfies readonly (keyof DatedTerms)[]
+/** The columns of dated terms, which `contracts` has too. A new column of `contract_terms` belongs to them. */
+const datedTerms = without(
+  contractTerms,
+  'id',
+  'contractId',
+  'number',
+  'from',
+  'to',
+  'recordedAt',
+  'recordedBy',
+  'supersededAt',
+)
+/** The fields of dated terms. */
+export const datedFields = Object.keys(datedTerms) as readonly (keyof typeof datedTerms)[]
 
 const fieldsInForce = [...datedFields, 'termsNumber'] as const
 type FieldInForce = (typeof fieldsInForce)[number]

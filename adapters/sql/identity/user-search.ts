@@ -166,7 +166,9 @@ const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Search =>
       ),
       ...(hasText && kind === 'siteAdmin' ? [addressSlice(k, p, 0), addressSlice(k, p, 1)] : []),
       // A private user can find their own account.
-      ...(kind === 'signedIn' ? [inRange(k('user_search_terms').where('user_id', p.viewerId), p)] : []),
+      ...(kind === 'signedIn'
+        ? [inRange(k('user_search_terms').where('user_id', p.viewerId), p).select('user_id', 'place', 'term')]
+        : []),
     ]),
   )
 

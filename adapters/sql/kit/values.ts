@@ -35,11 +35,11 @@ export const values = <C extends Columns>(
 }
 
 /** Returns the parameters of these columns by the names of the columns, for `insert` and `update`. */
-export const assigned = <C extends Columns>(columns: C, p: Slots<C>): Record<string, Knex.Value> =>
+export const assigned = <C extends Columns>(columns: C, p: NoInfer<Slots<C>>): Record<string, Knex.Value> =>
   Object.fromEntries(Object.entries(columns).map(([field, { name }]) => [name, p[field] as unknown as Knex.Value]))
 
 /** Returns the values of an update that leaves a column as it is where its parameter is null. */
-export const unlessNull = <C extends Columns>(k: Knex, columns: C, p: Slots<C>): Record<string, Knex.Raw> =>
+export const unlessNull = <C extends Columns>(k: Knex, columns: C, p: NoInfer<Slots<C>>): Record<string, Knex.Raw> =>
   Object.fromEntries(
     Object.entries(columns).map(([field, { name }]) => [name, k.raw('coalesce(?, ??)', [p[field] as Slot, name])]),
   )

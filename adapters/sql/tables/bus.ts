@@ -1,8 +1,9 @@
+import type { BusIdentityId, BusUserId } from '../../../core/bus/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { id, instant, largeText, long, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
 
 export const busIdentities = table('bus_identities', {
-  id: rowId(),
+  id: rowId<BusIdentityId>(),
   kind: text(16),
   ownerId: id<AccountId>(),
   publicKey: text(64),
@@ -16,8 +17,8 @@ export const busIdentities = table('bus_identities', {
 })
 
 export const busUsers = table('bus_users', {
-  id: rowId(),
-  identityId: id(),
+  id: rowId<BusUserId>(),
+  identityId: id<BusIdentityId>(),
   ownerId: id<AccountId>(),
   purpose: text(32),
   publicKey: text(64),

@@ -1,8 +1,9 @@
+import type { ChartRepositoryId } from '../../../core/chart-repositories/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { flag, id, instant, long, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
 
 export const chartRepositories = table('chart_repositories', {
-  id: rowId(),
+  id: rowId<ChartRepositoryId>(),
   accountId: id<AccountId>(),
   name: text(63),
   url: text(512),

@@ -1,3 +1,4 @@
+import type { StorageDriver } from '../../../core/packages/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { id, instant, rowId, table, text } from '../kit/columns.ts'
 
@@ -5,7 +6,7 @@ export const packageDrivers = table('package_drivers', {
   id: rowId(),
   accountId: id<AccountId>(),
   clusterUid: text(64),
-  driver: text(16),
+  driver: text<StorageDriver>(16),
   createdAt: instant(),
   updatedAt: instant(),
 })
