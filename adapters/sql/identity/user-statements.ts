@@ -9,7 +9,7 @@ import type { Binds } from '../kit/columns.ts'
 import { flag, nullableColumns, pick } from '../kit/columns.ts'
 import { idList } from '../kit/id-list.ts'
 import { typedPage } from '../kit/page-query.ts'
-import { assigned, insertInto, newRow, values } from '../kit/values.ts'
+import { assigned, newRow, values } from '../kit/values.ts'
 import { accountRedirects, accounts, users } from '../tables/identity.ts'
 
 /** Activating an account ends its deactivation and its wait for confirmation, so that no job removes it. */
@@ -65,6 +65,21 @@ const reads = (db: SqlDatabase) => ({
   ),
 })
 
+const chosenOfNewUser = [
+  'id',
+  'passwordHash',
+  'createdAt',
+  'fullName',
+  'searchName',
+  'isAdmin',
+  'isActive',
+  'restricted',
+  'mustChangePassword',
+  'hideEmail',
+  'visibility',
+  'language',
+] as const
+
 const writes = (db: SqlDatabase) => ({
   insertAccount: db.prepare({ name: accounts.name, key: accounts.lowerName, at: accounts.createdAt }, (k, p) =>
     k('accounts').insert(newRow(accounts, { kind: 'user', name: p.name, lowerName: p.key, createdAt: p.at })),
@@ -85,9 +100,8 @@ const writes = (db: SqlDatabase) => ({
       .where('id', p.id)
       .update(values(users, { searchName: p.searchName, version: k.raw('version + 1') })),
   ),
-  insertUser: insertInto(db, users, {
-    omitted: ['lastLoginAt', 'version', 'deactivatedAt', 'deactivatedBy', 'unconfirmedSince', 'robotOrgId'],
-  }),
+  // What a new user does not choose has the default of the schema.
+  insertUser: db.prepare(pick(users, ...chosenOfNewUser), (k, p) => k('users').insert(newRow(users, p))),
   update: db.prepare({ id: users.id, ...changeableOfUser }, (k, p) =>
     k('users')
       .where('id', p.id)

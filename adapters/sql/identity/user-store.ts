@@ -31,19 +31,11 @@ export type FreshUser = Pick<User, 'hideEmail' | 'language'>
 
 const ordinary: FreshUser = { hideEmail: true, language: 'en-US' }
 
-const freshUser = (user: NewUser, fresh: FreshUser) =>
-  changeableBinds({
-    ...user,
-    ...fresh,
-    prohibitLogin: false,
-    allowCreateOrganization: true,
-    theme: '',
-    diffViewStyle: '',
-    hideActivity: false,
-    website: '',
-    location: '',
-    description: '',
-  })
+const freshUser = (user: NewUser, fresh: FreshUser) => ({
+  ...user,
+  ...fresh,
+  searchName: searchNameOf(user.login, user.fullName),
+})
 
 type Statements = ReturnType<typeof userStatements>
 type ListStatements = ReturnType<typeof userListStatements>
@@ -150,7 +142,6 @@ const naming = (
       await runner.run(s.insertUser, {
         id,
         passwordHash: user.passwordPhc,
-        createdAt: user.createdAt,
         ...freshUser(user, fresh),
       })
       await terms.learnUser(id)

@@ -19,7 +19,7 @@ import { parseEmailAddress } from '../emails/email-address.ts'
 import { movePrimaryEmail, replacePrimaryEmail } from '../emails/own-emails.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
-import type { EmailAddress, User, UserChanges } from '../types.ts'
+import type { AdminChanges, EmailAddress, User, UserChanges } from '../types.ts'
 import { UserNameRefused, ProfileInvalid, readProfile, userMissing } from './users.ts'
 
 /** The installation would have no administrator. */
@@ -234,18 +234,7 @@ export const makeUnlockUser =
   }
 
 /** An absent field is unchanged; an empty text clears it. */
-export interface OwnProfileInput extends Pick<
-  UserChanges,
-  | 'fullName'
-  | 'website'
-  | 'location'
-  | 'language'
-  | 'theme'
-  | 'diffViewStyle'
-  | 'hideActivity'
-  | 'description'
-  | 'hideEmail'
-> {
+export interface OwnProfileInput extends Omit<UserChanges, keyof AdminChanges> {
   /** Must be the user's current name: this operation does not rename. */
   readonly name?: string
   /** A verified address of the user. It becomes the primary one. */
