@@ -74,13 +74,13 @@ const compose = (db: SqlDatabase, pageIntervals: number) => {
 }
 
 /** The month of a cluster. */
-export interface IntervalPlace {
+interface IntervalPlace {
   readonly month: MonthKey
   readonly clusterId: UsageClusterId
 }
 
 /** The intervals of objects, each object's as one text, which `parseIntervals` reads. */
-export interface IntervalTexts {
+interface IntervalTexts {
   /** Returns those of all objects of a cluster; undefined if the texts are longer than `maxLength` together. */
   scan(place: IntervalPlace, maxLength: number): Promise<ReadonlyMap<number, string> | undefined>
   /** Returns those of these objects, which must differ. */
@@ -88,7 +88,7 @@ export interface IntervalTexts {
 }
 
 /** How much is read at once: objects, and intervals apart from those of the last object. */
-export interface IntervalPages {
+interface IntervalPages {
   readonly objects: number
   readonly intervals: number
 }
