@@ -14,13 +14,14 @@ const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root })
  */
 const foldersOf = (path: string): readonly string[] => {
   const [layer, ...folders] = path.split('/').slice(0, -1)
+  if (layer === 'composition') return folders[0] === 'parts' ? folders.slice(1, 2) : []
   return layer === 'adapters' ? folders : folders.slice(0, 1)
 }
 
-/** Reports whether a file belongs to a part: a folder of its name, its wiring, or its migrations. */
+/** Reports whether a file belongs to a part: a folder of its name, its value, or its migrations. */
 const isOf = (part: string, path: string): boolean =>
   foldersOf(path).includes(part) ||
-  path === `composition/wiring/${part}.ts` ||
+  path === `composition/parts/${part}.ts` ||
   new RegExp(`/migrations/\\d{4}-${part}[-.]`).test(path)
 
 const part = process.argv[2]

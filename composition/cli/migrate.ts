@@ -9,7 +9,8 @@ import {
 import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import { configOf, printJson } from './command-context.ts'
+import { printJson } from './command-context.ts'
+import { configOf } from './loaded-config.ts'
 import { openStore } from '../service/foundation.ts'
 import { StartRefused } from '../boot.ts'
 

@@ -15,11 +15,11 @@ export interface RoleStoreBench {
   close(): Promise<void>
 }
 
-export const org = 11 as OrgId
-export const otherOrg = 12 as OrgId
-export const team = 111 as TeamId
-export const secondTeam = 112 as TeamId
-export const otherTeam = 121 as TeamId
+const org = 11 as OrgId
+const otherOrg = 12 as OrgId
+const team = 111 as TeamId
+const secondTeam = 112 as TeamId
+const otherTeam = 121 as TeamId
 const firstPage = { page: 1, limit: 30 }
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')

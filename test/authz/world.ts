@@ -27,7 +27,7 @@ export interface WorldTeam {
   readonly roleIds: readonly number[]
 }
 
-export interface WorldRole {
+interface WorldRole {
   readonly id: number
   /** `namespace/action`. */
   readonly permissions: readonly string[]

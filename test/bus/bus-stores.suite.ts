@@ -15,9 +15,9 @@ export interface BusStoresBench {
 }
 
 /** Two users and an organization. */
-export const alice = 1 as AccountId
-export const bob = 2 as AccountId
-export const org = 11 as AccountId
+const alice = 1 as AccountId
+const bob = 2 as AccountId
+const org = 11 as AccountId
 const nobody = 99 as AccountId
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')

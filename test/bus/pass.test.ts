@@ -1,4 +1,4 @@
-import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
+import { wsconnect, type NatsConnection } from '@nats-io/transport-node'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'

@@ -5,7 +5,6 @@ import { CoreV1Api, Exec, KubeConfig, Watch } from '@kubernetes/client-node'
 import test from 'ava'
 import { parse } from 'yaml'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
-import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
@@ -19,6 +18,8 @@ import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import type { Person } from './cluster-world.ts'
 import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from './cluster-world.ts'
+
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 /** Kubeconfigs of the service and the tokens in them. */
 let service: TestService

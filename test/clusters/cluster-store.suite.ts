@@ -12,11 +12,11 @@ export interface ClusterStoreBench {
 }
 
 /** Alice (1) belongs to 11 and 13; Bob (2) to all; Carol (3) is in a team of 13 without being a member. */
-export const alice = 1 as UserId
-export const bob = 2 as UserId
-export const carol = 3 as UserId
-export const org = 11 as AccountId
-export const otherOrg = 12 as AccountId
+const alice = 1 as UserId
+const bob = 2 as UserId
+const carol = 3 as UserId
+const org = 11 as AccountId
+const otherOrg = 12 as AccountId
 const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.456Z')
 const absent = 999_999 as ClusterId

@@ -10,7 +10,7 @@ import type { FileLine } from '../support/file-times.ts'
 import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { inRows, sharedProcesses } from '../support/shared-processes.ts'
-import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
+import { isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url))
 
@@ -125,6 +125,16 @@ test('a slow run has the faults and the races', (t) => {
   t.false(isSlow('test/authz/role-rules.test.ts'))
 })
 
+test('a run of everything leaves out only what the slow run has', (t) => {
+  const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
+  t.deepEqual(
+    left.map((file) => file.slice('test/openapi/'.length)),
+    ['generated-clients.test.ts', 'returned-failures.test.ts', 'spectral.test.ts'],
+  )
+  t.deepEqual(left.filter(isSlow), left)
+  t.like(parseRunArguments(['--slow', '--without', 'generators']), { run: { without: ['generators'] } })
+})
+
 /** The groups of files with these texts, without the folder of the shared processes. */
 const groupsOf = (texts: Readonly<Record<string, string>>): readonly (readonly [string, readonly string[]])[] =>
   sharedProcesses(Object.keys(texts), (file) => texts[file] ?? '').map(({ path, members }) => [
@@ -137,16 +147,16 @@ const many = (folder: string, count: number, text: string): Readonly<Record<stri
 
 test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
   const groups = groupsOf({
-    ...many('identity', 21, ''),
+    ...many('identity', 27, ''),
     ...many('bus', 5, "const test = needing('nats')"),
     ...many('http', 1, "import { execFile } from 'node:child_process'"),
   })
   t.deepEqual(
     groups.map(([path, members]) => [path, members.length]),
     [
-      ['01.test.ts', 7],
-      ['02.test.ts', 7],
-      ['03.test.ts', 7],
+      ['01.test.ts', 9],
+      ['02.test.ts', 9],
+      ['03.test.ts', 9],
       ['04.test.ts', 3],
       ['05.test.ts', 3],
     ],
@@ -154,7 +164,7 @@ test('a test file is in one shared process at most; files that wait for componen
   const [computing, waiting] = [groups.slice(0, 3), groups.slice(3)].map((some) =>
     some.flatMap(([, members]) => members),
   )
-  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 21, '')).toSorted())
+  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 27, '')).toSorted())
   t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
 })
 

@@ -15,7 +15,9 @@ import { accountRow, storeWorld } from '../authz/stored-world.ts'
 import type { World } from '../authz/world.ts'
 import { isMariaDb } from '../sql/server-version.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { at, bindingStoreSuite, contractStoreSuite, otherOwner, owner, terms } from './contract-store.suite.ts'
+import { at, otherOwner, owner, terms } from './contract-store.fixture.ts'
+import { bindingStoreSuite } from './binding-store.suite.ts'
+import { contractStoreSuite } from './contract-store.suite.ts'
 
 const organization = (id: number) => ({
   id,

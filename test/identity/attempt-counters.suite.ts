@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import type { AttemptCounters } from '../../core/identity/authentication/ports.ts'
+import type { AttemptCounters } from '../../core/identity/attempt-ports.ts'
 
 export interface CountersBench {
   readonly counters: AttemptCounters

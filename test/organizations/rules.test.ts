@@ -8,8 +8,8 @@ import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
 import { makeRemoveMember } from '../../core/organizations/members/members.ts'
-import { mayChange, mayGive } from '../../core/organizations/members/member-rules.ts'
-import type { ProfileInput, Viewer } from '../../core/organizations/organizations/organization-rules.ts'
+import { mayChange, mayGive } from '../../core/organizations/member-rules.ts'
+import type { ProfileInput, Viewer } from '../../core/organizations/organization-rules.ts'
 import {
   parseTeamName,
   ordinaryOrgType,
@@ -18,7 +18,7 @@ import {
   canSee,
   viewerIn,
   visibleWithoutMembership,
-} from '../../core/organizations/organizations/organization-rules.ts'
+} from '../../core/organizations/organization-rules.ts'
 import { makeCreateOrganization, makeDeleteOrganization } from '../../core/organizations/organizations/organizations.ts'
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { visibilities } from '../../core/organizations/types.ts'

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import type { ExecutionContext, TestFn } from 'ava'
 import type { HelmCli } from '../support/run-helm.ts'
 import type { ChartServer } from './chart-server.ts'
+import { randomUUID } from 'node:crypto'
+import type { ExecutionContext, TestFn } from 'ava'
+import { untilObject } from './life-cycle.fixture.ts'
 import { chartSource, type FollowedTask, type PackageClient } from './package-world.ts'
 
 /** A cluster under a running service, and the helm that the service uses beside it. */
@@ -18,18 +19,6 @@ export interface LifeCycleBench {
   /** What lies there, asked from the cluster itself; undefined when there is nothing. */
   object(path: string): Promise<unknown>
 }
-
-export const lifeCycleCharts = [
-  'harbour',
-  'minimal',
-  'keep',
-  'umbrella',
-  'unicode',
-  'lookup',
-  'schema',
-  'broken',
-  'definitions',
-] as const
 
 const secretWord = 'correct-horse-battery'
 const releases = '/v3/releases'
@@ -493,14 +482,4 @@ export const lifeCycleSuite = (
       t.deepEqual(await settings(bench, namespace, 'kept'), { value: 'kept' })
     },
   )
-}
-
-/** Waits until an object is there. */
-export const untilObject = async (bench: Pick<LifeCycleBench, 'object'>, path: string): Promise<unknown> => {
-  for (let left = 600; left > 0; left -= 1) {
-    const found = await bench.object(path)
-    if (found !== undefined) return found
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`${path} did not appear`)
 }

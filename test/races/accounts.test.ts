@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import { AttemptThrottleToken } from '../../core/identity/authentication/ports.ts'
+import { AttemptThrottleToken } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { codeAt, codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'

@@ -60,9 +60,9 @@ export const refused = async (db: SqlDatabase): Promise<void> => {
   // @ts-expect-error one of the changed fields has no parameter
   db.prepare(pick(users, 'fullName', 'website'), (k, p) => k('users').update(assigned(changeable, p)))
   // @ts-expect-error no such field
-  pick(users, 'nickname')
+  pick(users, 'noSuchField')
   // @ts-expect-error no such field
-  void aliased(users, 'u').nickname
+  void aliased(users, 'u').noSuchField
 }
 
 test('a statement has the parameters and the rows of its columns', (t) => {

@@ -13,7 +13,7 @@ import { startService } from './service.ts'
 import { readSqliteFile, writeSqliteFile } from './sqlite-file.ts'
 
 /** People by what they are to the organization `harbour`. */
-export const people = ['olga', 'vera', 'eddie', 'alice', 'dora'] as const
+const people = ['olga', 'vera', 'eddie', 'alice', 'dora'] as const
 export type Person = (typeof people)[number]
 export const password = 'quiet-lantern-over-water-17'
 

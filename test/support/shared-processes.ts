@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
  */
 
 /** Is not part of the repository. */
-export const sharedFolder = 'test/shared-processes'
+const sharedFolder = 'test/shared-processes'
 
 /** Parts whose tests are about the machine, processes and load, or long by themselves. */
 const ownByFolder =
@@ -31,7 +31,7 @@ const waiting = /needing\(|node:child_process/
 const ownIfWaiting = /\.kill\(|fault-proxy|ownServer: true/
 
 /** So many files that a shared process takes about 10 to 20 seconds of CPU. Files that wait take longer. */
-const filesInOne = { computing: 10, waiting: 4 }
+const filesInOne = { computing: 13, waiting: 4 }
 
 export interface SharedProcess {
   /** The file that ava runs. */

@@ -13,7 +13,7 @@ import { daySeconds, laterByMonths } from '../../core/usage/month.ts'
 import { makeCloseDueMonths } from '../../core/usage/months/close.ts'
 import { makeExplain } from '../../core/usage/months/explain.ts'
 import { objectsIn } from '../../core/usage/months/month-work.ts'
-import type { ObjectUsage } from '../../core/usage/months/usage-types.ts'
+import type { ObjectUsage } from '../../core/usage/usage-types.ts'
 import { callOf } from '../sql/call.ts'
 import { childrenOf, isRunning } from '../support/child-processes.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
@@ -365,6 +365,20 @@ for (const database of eachDatabase()) {
     )
     await closed(world.close(callOf(), closeInput))
     t.is(await world.count('usage_months'), 1)
+    t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
+  })
+
+  onWorld('a month is closed where neither its lease nor the revision before can be removed', async (t, world) => {
+    await fillMonth(world)
+    const failing = () => Promise.reject(new Error('The disk is full.'))
+    t.like(await closed(world.close(callOf(), closeInput)), { isNew: true })
+    world.setNow(afterFinal)
+    const { leases, months } = world.deps
+    const close = world.closeWith({
+      leases: { ...leases, release: failing },
+      months: { ...months, remove: failing },
+    })
+    t.like(await closed(close(callOf(), closeInput)), { isNew: true })
     t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
   })
 

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
-import type {
-  ContractInMonth,
-  DayUsage,
-  ObjectUsage,
-  ProductMonth,
-  UsagePart,
-} from '../../core/usage/months/usage-types.ts'
+import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
 import { usageClasses } from '../../core/usage/types.ts'
 import type { UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
@@ -53,7 +47,7 @@ const terms = {
   from: 1_767_225_600 as UnixSeconds,
   to: 1_798_761_600 as UnixSeconds,
 }
-export const contractsInMonth: readonly ContractInMonth[] = [
+const contractsInMonth: readonly ContractInMonth[] = [
   { id: 7, name: '@sum', product: 'database', ...terms, quota: { metric: 'cpu_core_month', limit: 12.5 }, terms: [] },
   { id: 9, name: 'Plain', product: 'database', ...terms, quota: undefined, terms: [] },
 ]

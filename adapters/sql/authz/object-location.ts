@@ -72,18 +72,19 @@ const accountParams = { userId: users.id, account: accounts.lowerName }
 /** The id or the name of an object, as its type is named. */
 const keyParam = ({ key }: ObjectPlace): Column<Bind> => (key === 'id' ? long() : longText()) as Column<Bind>
 
+type AnyPlace = typeof accountParams & Readonly<Record<'key' | 'within', Column<Bind>>>
+
 /** The parameters of the look-up of an object: those that its place has. */
-const placedParams = ({ place, container }: PlacedType): typeof anyPlace =>
+const placedParams = ({ place, container }: PlacedType): AnyPlace =>
   ({
     userId: users.id,
     key: keyParam(place),
     ...(container === undefined ? {} : { within: keyParam(container.place) }),
     ...((container ?? { place }).place.in === 'any-account' ? {} : { account: accounts.lowerName }),
-  }) as typeof anyPlace
-const anyPlace = { ...accountParams, key: keyParam({} as ObjectPlace), within: keyParam({} as ObjectPlace) }
+  }) as AnyPlace
 
 type AccountSlot = Slots<Pick<typeof accountParams, 'account'>>
-type PlacedSlots = Slots<typeof anyPlace>
+type PlacedSlots = Slots<AnyPlace>
 type Found = Prepared<Readonly<Record<string, Bind>>, LocateRow>
 
 /** Selects the row `a` of the account, which is also the object `x`. */

@@ -137,13 +137,13 @@ const preparePrincipals = (db: SqlDatabase) => ({
  * Every statement on roles, composed once. Statements with an id from a caller also have the organization's id, so that
  * no id reaches another tenant's role. Statements on the parts of a role are used only for a role found in this way.
  */
-export const prepareRoleStatements = (db: SqlDatabase) => ({
+const prepareRoleStatements = (db: SqlDatabase) => ({
   ...prepareRoles(db),
   ...prepareParts(db),
   ...preparePrincipals(db),
 })
 
-export type RoleStatements = ReturnType<typeof prepareRoleStatements>
+type RoleStatements = ReturnType<typeof prepareRoleStatements>
 
 type RoleSlots = Slots<Pick<typeof roles, 'orgId' | 'id'>>
 
@@ -184,7 +184,7 @@ const userPrincipals = (k: Knex, p: RoleSlots): Knex.QueryBuilder =>
 type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockTeams'>
 
 /** The reading half of a RoleStore, which also locks what it reads. */
-export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
+const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
     const found = await sql.list(runner, { orgId }, page)
     return { ...found, items: await withParts(sql, runner, found.items) }
@@ -236,7 +236,7 @@ const withParts = async (
 type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
 
 /** The changing half of a RoleStore, for use inside a transaction. */
-export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
+const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
   insert: (orgId, content, at) =>
     unlessTaken(content, async () => {
       const { insertId } = await runner.run(sql.insert, { orgId, createdAt: at, ...columnsOf(content, at) })

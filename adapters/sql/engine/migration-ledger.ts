@@ -24,7 +24,7 @@ export interface MigrationRecord {
   readonly holder: string
 }
 
-export interface LockState {
+interface LockState {
   /** The process that is migrating, or undefined. */
   readonly holder: string | undefined
   readonly acquiredAt: Date

@@ -5,7 +5,7 @@ import type { DriverRow } from '../kit/row-reader.ts'
 import type { RunResult, StatementText } from '../kit/statement.ts'
 
 /** A statement prepared on this connection. */
-export interface Prepared {
+interface Prepared {
   readonly statement: Database.Statement<unknown[], unknown>
   readonly isReadonly: boolean
   readonly returnsRows: boolean

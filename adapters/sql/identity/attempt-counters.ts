@@ -1,4 +1,4 @@
-import type { AttemptCount, AttemptCounters } from '../../../core/identity/authentication/ports.ts'
+import type { AttemptCount, AttemptCounters } from '../../../core/identity/attempt-ports.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable } from '../kit/driver-errors.ts'
 import type { Row } from '../kit/columns.ts'

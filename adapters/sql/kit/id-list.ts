@@ -28,7 +28,7 @@ export const idList = <Id extends number, P extends Columns, R extends Columns>(
       build(
         k,
         p,
-        names.map((name) => (p as unknown as Readonly<Record<string, Slot<'integer'>>>)[name]!),
+        names.map((name) => (p as unknown as Record<string, unknown>)[name] as Slot<'integer'>),
       ),
     )
     return { length, statement: statement as unknown as Prepared<Record<string, unknown>, Row<R>> }

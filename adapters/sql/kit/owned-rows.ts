@@ -40,6 +40,7 @@ export interface OwnedRows<R extends Columns, W extends Columns> {
   remove(ownerId: number, name: string): Promise<number | undefined>
 }
 
+const replaceParams = { id: long(), version: long() }
 const ownerParams = { ownerId: long() }
 const namedParams = { ...ownerParams, name: longText() }
 const idRow = { id: selectedAs(long()) }
@@ -79,7 +80,7 @@ const statementsOf = <C extends Columns, R extends Columns, W extends Columns>(
         .onConflict([ownerColumn, nameColumn])
         .merge(replaced(p as Written)),
     ),
-    replace: db.prepare({ ...content, ...ownerParams, id: long(), version: long(), at: instant() }, (k, p) =>
+    replace: db.prepare({ ...content, ...ownerParams, ...replaceParams, at: instant() }, (k, p) =>
       k(from)
         .where(ownerColumn, (p as unknown as Written).ownerId)
         .where('id', (p as unknown as Slots<typeof replaceParams>).id)
@@ -93,7 +94,6 @@ const statementsOf = <C extends Columns, R extends Columns, W extends Columns>(
     listOf: (k: Knex, ownerId: number) => k(from).where(ownerColumn, ownerId),
   }
 }
-const replaceParams = { id: long(), version: long() }
 
 const byName =
   (nameColumn: string): Shown =>

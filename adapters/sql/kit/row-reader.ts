@@ -48,7 +48,7 @@ export const compileReader = <R extends Columns>(columns: R): ReadRow<Row<R>> =>
     return `${field}: (v = row.${snakeCase(field)}, ${read})`
   })
   // The text consists of declared names, which were tested above.
-  // eslint-disable-next-line no-new-func, @typescript-eslint/no-implied-eval
+  // eslint-disable-next-line no-new-func
   const make = new Function(
     'c',
     'a',

@@ -135,7 +135,7 @@ const writes = (db: SqlDatabase) => ({
   ),
 })
 
-export const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
+const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
   ...reads(db),
   ...writes(db),
 })

@@ -1,3 +1,5 @@
+// The types of knex can be extended only in its own namespace, with its own type parameters.
+/* eslint-disable no-restricted-syntax, @typescript-eslint/no-explicit-any, @typescript-eslint/no-unused-vars */
 import type { Knex as Builder } from 'knex'
 import type { Family, NamedFamilies } from '../kit/columns.ts'
 import type { Slot } from '../kit/statement.ts'

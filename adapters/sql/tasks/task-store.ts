@@ -18,6 +18,7 @@ import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.
 import { makeAppendEvents } from './task-outbox.ts'
 import { fixedSlots } from '../kit/values.ts'
 
+/** @internal */
 export const endedStatements = (db: SqlDatabase) => {
   const ended = (k: Knex, tenantId: Knex.Value) =>
     k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')

@@ -1,4 +1,4 @@
-import type { UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
 import { withOwner } from '../contracts/contract-store.ts'
 import { contractOf, contractRow } from '../contracts/rows.ts'
 import { inForce } from '../contracts/terms-in-force.ts'

@@ -11,7 +11,7 @@ const lengths = [1, 4, 16, 64, 256, 1000] as const
 const longest = 1000
 
 /** Runs a statement with any number of tuples, in pieces. Returns the rows of all. */
-export type TupleList<T, R> = (runner: SqlRunner, tuples: readonly T[]) => Promise<readonly R[]>
+type TupleList<T, R> = (runner: SqlRunner, tuples: readonly T[]) => Promise<readonly R[]>
 
 type Placed<R> = Prepared<Readonly<Record<string, unknown>>, R>
 

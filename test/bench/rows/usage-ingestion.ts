@@ -15,7 +15,7 @@ import {
   recorderOn,
   secondCluster,
   type Recorder,
-} from '../../usage/event-world.ts'
+} from '../../usage/events/event-world.ts'
 import { bars } from '../bars.ts'
 import { cpuSeconds } from '../process-figures.ts'
 import { best, median, pairedRatio } from '../statistics.ts'

@@ -1,6 +1,6 @@
 import { needing } from '../../support/components/needing.ts'
 import { chartSource } from '../package-world.ts'
-import { untilObject } from '../life-cycle.suite.ts'
+import { untilObject } from '../life-cycle.fixture.ts'
 import {
   closeSharedHouse,
   isHelms,

@@ -1,5 +1,5 @@
 import { needing } from '../../support/components/needing.ts'
-import { untilObject } from '../life-cycle.suite.ts'
+import { untilObject } from '../life-cycle.fixture.ts'
 import { chartSource } from '../package-world.ts'
 import { closeSharedHouse, isSound, namespace, sharedPackageHouse } from './package-house.ts'
 
