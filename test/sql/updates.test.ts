@@ -1,6 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import { datedFields } from '../../adapters/sql/contracts/terms-in-force.ts'
 import { changeableOfUser } from '../../adapters/sql/identity/rows.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import type { Columns } from '../../adapters/sql/kit/columns.ts'
@@ -13,9 +15,11 @@ import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
 import { chartRepositories } from '../../adapters/sql/tables/chart-repositories.ts'
+import { contracts } from '../../adapters/sql/tables/contracts.ts'
 import { teams } from '../../adapters/sql/tables/organizations.ts'
 import { branding } from '../../adapters/sql/tables/platform.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
+import { terms } from '../contracts/contract-store.suite.ts'
 import { anyRow } from '../support/any-row.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -104,6 +108,27 @@ const changes: Readonly<Record<string, Change>> = {
       return async (fields) => {
         await store.replace(accountId, id, (version += 1), { ...content, ...fields } as never, at)
         return store.find(accountId, 'charts' as never)
+      }
+    },
+  },
+  'a contract': {
+    columns: pick(contracts, 'name', 'emails', 'bindsNewClusters', ...datedFields),
+    prepare: async (db) => {
+      const { id: ownerId } = await organization(db)
+      const store = makeSqlContractStore(db, { now: () => at })(db)
+      const id = await store.insert(ownerId as never, terms(), at)
+      const version = {
+        number: 2,
+        from: new Date(0),
+        to: undefined,
+        recordedAt: at,
+        recordedBy: '',
+        supersededAt: undefined,
+      }
+      return async (fields) => {
+        await store.setDetails(id, fields as never, at)
+        await store.setTerms(id, [{ ...version, ...fields } as never], at)
+        return store.get(ownerId as never, id)
       }
     },
   },

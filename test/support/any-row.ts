@@ -14,7 +14,9 @@ const anyValue = (column: Column<never>): fc.Arbitrary<unknown> => {
   return column.isNullable ? fc.option(value, { nil: undefined }) : value
 }
 
-const anyPresent = ({ form, length }: Column<never>): fc.Arbitrary<unknown> => {
+const anyPresent = ({ form, length, codec }: Column<never>): fc.Arbitrary<unknown> => {
+  // The only codec of a table is that of decimal digits.
+  if (codec !== undefined) return fc.bigInt({ min: 0n, max: 10n ** BigInt(length) - 1n })
   switch (form) {
     case 'long':
       return fc.nat({ max: Number.MAX_SAFE_INTEGER })

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex'
-import type { Columns } from './columns.ts'
+import type { Columns, Row } from './columns.ts'
 import { snakeCase } from './columns.ts'
+import type { DriverRow } from './row-reader.ts'
+import { rowReader } from './row-reader.ts'
+import type { SqlRunner } from './statement.ts'
 
 /** Adds columns to what a query selects, each under the name of its field in snake case. */
 export const selected = (k: Knex, query: Knex.QueryBuilder, rows: Columns): Knex.QueryBuilder =>
@@ -12,3 +15,11 @@ export const selected = (k: Knex, query: Knex.QueryBuilder, rows: Columns): Knex
       return [column.name === name ? column.sql : `${column.sql} as ${name}`]
     }),
   )
+
+/** Runs a query that is composed at run time: `rows` are selected. User text must be passed only in bindings. */
+export const queryRows = async <R extends Columns>(
+  runner: SqlRunner,
+  rows: R,
+  build: (k: Knex) => Knex.QueryBuilder,
+): Promise<readonly Row<R>[]> =>
+  (await runner.query<DriverRow>((k) => selected(k, build(k), rows))).map(rowReader(rows))

@@ -47,6 +47,12 @@ declare module 'knex' {
       ): Builder.QueryBuilder<TRecord, TResult>
       (column: string, values: readonly Slot[]): Refused
     }
+    interface WhereBetween<TRecord extends {} = any, TResult = unknown[]> {
+      <C extends string>(
+        column: C,
+        range: readonly [Slot<NoInfer<BoundFamily<C>>>, Slot<NoInfer<BoundFamily<C>>>],
+      ): Builder.QueryBuilder<TRecord, TResult>
+    }
     interface JoinClause {
       onVal<C extends string>(column: C, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause
       onVal<C extends string>(column: C, operator: string, value: Slot<NoInfer<BoundFamily<C>>>): Builder.JoinClause

@@ -1,9 +1,18 @@
+import type {
+  ContractClusterId,
+  ContractEmails,
+  ContractEventName,
+  ContractId,
+  ContractQuota,
+  LicenseKind,
+} from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import {
   flag,
   id,
   instant,
   int,
+  json,
   long,
   longText,
   named,
@@ -16,13 +25,13 @@ import {
 } from '../kit/columns.ts'
 
 export const contracts = table('contracts', {
-  id: rowId(),
+  id: rowId<ContractId>(),
   ownerId: id<AccountId>(),
   name: text(255),
   product: text(64),
-  features: longText(),
-  emails: longText(),
-  quota: longText(),
+  features: json<readonly string[]>(),
+  emails: json<ContractEmails>(),
+  quota: json<ContractQuota>(),
   restrictions: longText(),
   startsAt: instant(),
   endsAt: instant(),
@@ -50,8 +59,8 @@ export const contracts = table('contracts', {
 })
 
 export const contractClusters = table('contract_clusters', {
-  id: rowId(),
-  contractId: id(),
+  id: rowId<ContractClusterId>(),
+  contractId: id<ContractId>(),
   ownerId: id<AccountId>(),
   clusterUid: text(36),
   displayName: text(128),
@@ -62,12 +71,12 @@ export const contractClusterTags = table('contract_cluster_tags', {
   id: rowId(),
   ownerId: id<AccountId>(),
   clusterUid: text(36),
-  tags: longText(),
+  tags: json<readonly string[]>(),
 })
 
 export const contractClusterIntervals = table('contract_cluster_intervals', {
   id: rowId(),
-  contractId: id(),
+  contractId: id<ContractId>(),
   clusterUid: text(36),
   boundFrom: instant(),
   boundTo: nullable(instant()),
@@ -75,8 +84,8 @@ export const contractClusterIntervals = table('contract_cluster_intervals', {
 
 export const contractEvents = table('contract_events', {
   id: rowId(),
-  contractId: id(),
-  event: text(32),
+  contractId: id<ContractId>(),
+  event: text<ContractEventName>(32),
   addedBy: text(254),
   createdAt: instant(),
   termsNumber: nullable(int()),
@@ -85,7 +94,7 @@ export const contractEvents = table('contract_events', {
 
 export const licenseAuthorities = table('license_authorities', {
   id: rowId(),
-  certificate: longText(),
+  certificatePem: named('certificate', longText()),
   ref: withDefault(text(36)),
   sealedKey: nullable(sealed()),
   createdAt: instant(),
@@ -95,15 +104,15 @@ export const licenseAuthorities = table('license_authorities', {
 export const licenses = table('licenses', {
   id: rowId(),
   serial: text(48),
-  contractId: id(),
+  contractId: id<ContractId>(),
   ownerId: id<AccountId>(),
   clusterUid: text(36),
-  kind: text(8),
+  kind: text<LicenseKind>(8),
   authorityId: id(),
   notBefore: instant(),
   notAfter: instant(),
   contentKey: text(64),
-  certificate: longText(),
+  certificatePem: named('certificate', longText()),
   issuedAt: instant(),
   issuedBy: text(254),
   revokedAt: nullable(instant()),
@@ -117,13 +126,13 @@ export const contractDocumentRemovals = table('contract_document_removals', {
 
 export const contractTerms = table('contract_terms', {
   id: rowId(),
-  contractId: id(),
+  contractId: id<ContractId>(),
   number: int(),
-  fromAt: instant(),
-  toAt: nullable(instant()),
+  from: named('from_at', instant()),
+  to: named('to_at', nullable(instant())),
   product: text(64),
-  features: longText(),
-  quota: longText(),
+  features: json<readonly string[]>(),
+  quota: json<ContractQuota>(),
   restrictions: longText(),
   startsAt: instant(),
   endsAt: instant(),

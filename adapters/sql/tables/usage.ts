@@ -1,13 +1,32 @@
+import type { ObjectChangeType } from '../../../core/usage/events/types.ts'
+import type { OutageId } from '../../../core/usage/outages/ports.ts'
+import type {
+  ClusterMode,
+  MonthKey,
+  UnixSeconds,
+  UsageClusterId,
+  UsageKindId,
+  UsageMonthId,
+  UsageMonthStatus,
+  UsageObjectId,
+  UsageProduct,
+  UsageViewType,
+} from '../../../core/usage/types.ts'
+import type { UsageViewKey } from '../../../core/usage/views/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
+import type { Column } from '../kit/columns.ts'
 import {
+  coded,
   fixedBytes,
   flag,
   id,
   instant,
   int,
+  json,
   long,
   longBytes,
   longText,
+  named,
   nullable,
   rowId,
   table,
@@ -15,43 +34,47 @@ import {
   withDefault,
 } from '../kit/columns.ts'
 
+/** A number that may be greater than a BIGINT, as its decimal digits. */
+const decimalDigits = (): Column<bigint, 'text', false> =>
+  coded(text(38), { encode: (value: bigint) => value.toString(), decode: BigInt })
+
 export const usageClusters = table('usage_clusters', {
-  id: rowId(),
+  id: rowId<UsageClusterId>(),
   ownerId: id<AccountId>(),
   clusterUid: text(36),
-  firstHeard: long(),
-  lastHeard: long(),
-  carriedMonth: int(),
+  firstHeard: long<UnixSeconds>(),
+  lastHeard: long<UnixSeconds>(),
+  carriedMonth: int<MonthKey>(),
   displayName: withDefault(text(255)),
 })
 
 export const usageKinds = table('usage_kinds', {
-  id: rowId(),
-  product: text(16),
-  apiGroup: text(253),
+  id: rowId<UsageKindId>(),
+  product: text<UsageProduct>(16),
+  group: named('api_group', text(253)),
   kind: text(63),
 })
 
 export const usageObjects = table('usage_objects', {
-  id: rowId(),
-  clusterId: id(),
-  objectUid: text(36),
-  kindId: id(),
+  id: rowId<UsageObjectId>(),
+  clusterId: id<UsageClusterId>(),
+  uid: named('object_uid', text(36)),
+  kindId: id<UsageKindId>(),
   namespace: text(63),
   namespaceUid: text(36),
   name: text(253),
-  createdAt: long(),
-  deletedAt: nullable(long()),
-  trialEndsAt: nullable(long()),
+  createdAt: long<UnixSeconds>(),
+  deletedAt: nullable(long<UnixSeconds>()),
+  trialEndsAt: nullable(long<UnixSeconds>()),
   lastHeardDay: int(),
   sendsHeartbeats: flag(),
 })
 
 export const usageChanges = table('usage_changes', {
-  objectId: id(),
+  objectId: id<UsageObjectId>(),
   generation: long(),
-  type: text(16),
-  at: long(),
+  type: text<ObjectChangeType>(16),
+  at: long<UnixSeconds>(),
   milliCpu: long(),
   memoryMib: long(),
   replicas: int(),
@@ -62,20 +85,20 @@ export const usageChanges = table('usage_changes', {
 
 export const usageConflicts = table('usage_conflicts', {
   id: rowId(),
-  clusterId: id(),
+  clusterId: id<UsageClusterId>(),
   eventId: text(255),
   event: longText(),
   receivedAt: instant(),
 })
 
 export const usageIntervals = table('usage_intervals', {
-  month: int(),
-  clusterId: id(),
-  objectId: id(),
-  fromAt: long(),
-  toAt: long(),
-  cutAt: long(),
-  kindId: id(),
+  month: int<MonthKey>(),
+  clusterId: id<UsageClusterId>(),
+  objectId: id<UsageObjectId>(),
+  from: named('from_at', long<UnixSeconds>()),
+  to: named('to_at', long<UnixSeconds>()),
+  cut: named('cut_at', long<UnixSeconds>()),
+  kindId: id<UsageKindId>(),
   milliCpu: long(),
   memoryMib: long(),
   generation: long(),
@@ -83,69 +106,70 @@ export const usageIntervals = table('usage_intervals', {
 })
 
 export const usageModes = table('usage_modes', {
-  clusterId: id(),
-  at: long(),
+  clusterId: id<UsageClusterId>(),
+  at: long<UnixSeconds>(),
   eventId: text(255),
-  mode: text(8),
+  mode: text<ClusterMode>(8),
 })
 
 export const usagePresence = table('usage_presence', {
-  clusterId: id(),
-  month: int(),
+  clusterId: id<UsageClusterId>(),
+  month: int<MonthKey>(),
   hours: fixedBytes(93),
 })
 
 export const usageNamespaces = table('usage_namespaces', {
-  clusterId: id(),
-  namespaceUid: text(36),
-  namespace: text(63),
-  createdAt: long(),
+  clusterId: id<UsageClusterId>(),
+  uid: named('namespace_uid', text(36)),
+  name: named('namespace', text(63)),
+  createdAt: long<UnixSeconds>(),
   labels: longText(),
   annotations: longText(),
-  observedAt: long(),
+  observedAt: long<UnixSeconds>(),
 })
 
 export const usageOutages = table('usage_outages', {
-  id: rowId(),
+  id: rowId<OutageId>(),
   ownerId: nullable(id<AccountId>()),
   clusterUid: withDefault(text(36)),
-  fromAt: long(),
-  toAt: long(),
-  tags: longText(),
+  from: named('from_at', long<UnixSeconds>()),
+  to: named('to_at', long<UnixSeconds>()),
+  tags: json<readonly string[]>(),
   comments: longText(),
   createdAt: instant(),
 })
 
 export const usageMonths = table('usage_months', {
-  id: rowId(),
+  id: rowId<UsageMonthId>(),
   ownerId: id<AccountId>(),
-  month: int(),
+  month: int<MonthKey>(),
   revision: int(),
-  status: text(16),
+  status: text<UsageMonthStatus>(16),
   watermark: instant(),
   inputHash: text(64),
   codeVersion: int(),
   generatedAt: instant(),
-  isPublished: nullable(flag()),
+  /** Readers see the revision; null until it is published. */
+  isPublished: withDefault(nullable(flag())),
 })
 
 export const usageSegments = table('usage_segments', {
-  monthId: id(),
-  clusterId: id(),
-  product: text(16),
-  fromAt: long(),
-  toAt: long(),
-  mode: text(8),
+  monthId: id<UsageMonthId>(),
+  clusterId: id<UsageClusterId>(),
+  product: text<UsageProduct>(16),
+  from: named('from_at', long<UnixSeconds>()),
+  to: named('to_at', long<UnixSeconds>()),
+  mode: text<ClusterMode>(8),
   contractId: id(),
   termsNumber: withDefault(int()),
 })
 
 export const usageViews = table('usage_views', {
   id: rowId(),
-  monthId: id(),
-  product: text(16),
-  view: text(48),
-  viewType: text(16),
+  monthId: id<UsageMonthId>(),
+  product: text<UsageProduct>(16),
+  view: text<UsageViewKey['view']>(48),
+  viewType: text<UsageViewType>(16),
   head: longText(),
   tail: longText(),
   itemCount: int(),
@@ -158,11 +182,11 @@ export const usageViewPieces = table('usage_view_pieces', {
   firstKey: text(80),
   crc32: long(),
   size: int(),
-  body: longBytes(),
+  deflated: named('body', longBytes()),
 })
 
 export const usageReports = table('usage_reports', {
-  monthId: id(),
+  monthId: id<UsageMonthId>(),
   piece: int(),
   size: int(),
   body: longBytes(),
@@ -170,27 +194,27 @@ export const usageReports = table('usage_reports', {
 
 export const usageContractMonths = table('usage_contract_months', {
   contractId: id(),
-  month: int(),
-  milliCpuSeconds: text(38),
-  mebibyteSeconds: text(38),
+  month: int<MonthKey>(),
+  milliCpuSeconds: decimalDigits(),
+  mebibyteSeconds: decimalDigits(),
   computedAt: instant(),
 })
 
 export const usageAlerts = table('usage_alerts', {
   contractId: id(),
-  month: int(),
+  month: int<MonthKey>(),
   threshold: int(),
   sentAt: instant(),
 })
 
 export const usageTrials = table('usage_trials', {
-  objectId: id(),
-  clusterId: id(),
-  objectUid: text(36),
-  kindId: id(),
+  objectId: id<UsageObjectId>(),
+  clusterId: id<UsageClusterId>(),
+  uid: named('object_uid', text(36)),
+  kindId: id<UsageKindId>(),
   namespace: text(63),
   name: text(253),
-  createdAt: long(),
+  createdAt: long<UnixSeconds>(),
 })
 
 export const usageIntake = table('usage_intake', {
@@ -217,7 +241,7 @@ export const usageRefused = table('usage_refused', {
 export const usageFinalMonths = table('usage_final_months', {
   id: rowId(),
   ownerId: id<AccountId>(),
-  month: int(),
+  month: int<MonthKey>(),
   revision: int(),
   generatedAt: instant(),
 })

@@ -32,7 +32,7 @@ for (const database of eachDatabase()) {
     const groups: unknown[] = []
     const all = (async (statement: Statement, binds: never) => {
       const rows = await db.all<never>(statement, binds)
-      for (const { api_group: group } of rows as readonly { readonly api_group?: string }[])
+      for (const { group } of rows as readonly { readonly group?: string }[])
         if (group !== undefined) groups.push(group)
       return rows
     }) as SqlDatabase['all']
