@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import test from 'ava'
+import { sample as organizations } from '../organizations/sample.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../support/populated-service.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -108,7 +109,7 @@ test.serial(
       body: {
         name: 'meter',
         permissions: [{ namespace: 'usage_mgmt', action: 'report usage' }],
-        teamIDs: [service.world.teamIds.Viewers],
+        teamIDs: [service.of(organizations).teamIds.Viewers],
       },
     })
     t.is(role.status, 201, role.text)
