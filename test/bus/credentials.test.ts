@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'

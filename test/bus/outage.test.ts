@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'

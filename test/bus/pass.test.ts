@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { credsAuthenticator, connect } from '@nats-io/transport-node'
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'

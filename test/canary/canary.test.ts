@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import type { V1Status } from '@kubernetes/client-node'

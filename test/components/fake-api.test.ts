@@ -1,3 +1,4 @@
+// process: own - starts and stops components
 import { chartOf } from '../packages/chart-archive.ts'
 import { startWorkloadController } from '../packages/workload-controller.ts'
 import { helm, kubernetes } from '../support/components/available.ts'

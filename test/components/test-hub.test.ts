@@ -1,3 +1,4 @@
+// process: own - starts and stops components
 import { Agent, request } from 'undici'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'

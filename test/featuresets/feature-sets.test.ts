@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { expectStatus, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'

@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'

@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import test from 'ava'
 import { paramsOf } from '../../plugins/kit/access.ts'
 import type { AssembledRoute } from '../../composition/assemble.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { chartOf } from './chart-archive.ts'
 import { chartSource, packageClient, startCharts } from './package-world.ts'
 import { startWorkloadController } from './workload-controller.ts'

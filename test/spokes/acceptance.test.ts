@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import 'reflect-metadata'
 import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { expectStatus, importCluster, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import {
   appliedManifestWorks,
   clusterRoles,

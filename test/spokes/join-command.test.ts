@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { execFileSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'

@@ -1,3 +1,4 @@
+// process: own - stands still, and changes the driver
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { jetstreamManager } from '@nats-io/jetstream'
 import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'

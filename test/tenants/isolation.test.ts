@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import test from 'ava'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 import { sample as identity, type SamplePerson } from '../identity/sample.ts'

@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'

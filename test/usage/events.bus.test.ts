@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'

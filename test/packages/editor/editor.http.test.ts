@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'

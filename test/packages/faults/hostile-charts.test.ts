@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
 import { chartSource } from '../package-world.ts'

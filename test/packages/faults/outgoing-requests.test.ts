@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import test, { type ExecutionContext } from 'ava'
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { inTime } from '../../faults/linked-service.ts'

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import {

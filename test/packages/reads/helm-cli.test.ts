@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { amendInfo } from '../../../adapters/helm/records/record-members.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import fc from 'fast-check'
 import { amendInfo } from '../../../adapters/helm/records/record-members.ts'

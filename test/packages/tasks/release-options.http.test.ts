@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartOf } from '../chart-archive.ts'

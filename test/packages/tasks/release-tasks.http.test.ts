@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomUUID } from 'node:crypto'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import { needing } from '../../support/components/needing.ts'
 import { helm } from '../../support/components/available.ts'
