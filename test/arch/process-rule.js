@@ -62,6 +62,8 @@ export const processRule = {
         }
         if (callee.type !== 'MemberExpression') return
         const name = callee.property.name
+        if (isMember(callee, 'Object') && name === 'assign' && isEnvironment(node.arguments[0]))
+          report(node, 'it changes its environment')
         if (isMember(callee, 'process') && ofProcess.has(name)) report(node, 'it ends or changes its process')
         else if (name === 'kill') report(node, 'it kills what it uses')
         if (eachHooks.has(name)) report(node, 'it acts before or after each test')

@@ -212,6 +212,7 @@ const alone: Readonly<Record<string, string>> = {
   'fills a disk': "import { onSmallDisk } from '../support/small-disk.ts'",
   'replaces the clock': "import sinon from 'sinon'",
   'changes the environment': "process.env['HOME'] = '/'",
+  'adds to the environment': "Object.assign(process.env, { HOME: '/' })",
   'forgets a variable of the environment': "delete process.env['HOME']",
   'ends its process': 'process.exit(1)',
   'changes its folder': "process.chdir('/')",
