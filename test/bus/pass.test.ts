@@ -12,15 +12,15 @@ import {
   newPerson,
   publishRefusal,
   runJob,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
 } from './bus-world.ts'
 
 const test = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
   await credentialsFrom(world.service, 'credentials', world.service.adminToken)
 })
 test.after.always(async () => {

@@ -11,16 +11,16 @@ import {
   credentialsFrom,
   newPerson,
   runJob,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
   type GivenCredentials,
 } from './bus-world.ts'
 
 const test = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
 })
 test.after.always(async () => {
   await closeClients()

@@ -2,7 +2,7 @@
 import { expectStatus, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { appliedStatus, chartOf, modelOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+import { appliedStatus, chartOf, modelOf, startFeatureFixture, unique, type FeatureFixture } from './features-world.ts'
 
 /**
  * Install, disable and update feature sets, and the versions of the suite, on a real kube-apiserver with the
@@ -11,9 +11,9 @@ import { appliedStatus, chartOf, modelOf, startFeatureWorld, unique, type Featur
  */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
-let world: FeatureWorld
+let world: FeatureFixture
 test.before(async () => {
-  world = await startFeatureWorld({ hasFixedNames: true })
+  world = await startFeatureFixture({ hasFixedNames: true })
 })
 test.after.always(() => world?.stop())
 

@@ -19,7 +19,7 @@ import { shown, tagOf } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import { makeLockingWorld } from './locking-world.ts'
+import { makeLockingFixture } from './locking-world.ts'
 
 let service: TestService
 let mails: MailFolder
@@ -309,7 +309,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
     const db = await database.open()
     const { counting, count } = counted(db)
-    const world = makeLockingWorld(counting)
+    const world = makeLockingFixture(counting)
     // What goes on in the background needs the database.
     t.teardown(() => world.settled().finally(() => db.close()))
     await world.user('ada')

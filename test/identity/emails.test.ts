@@ -24,14 +24,14 @@ import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
-import type { IdentityWorld } from './identity-world.ts'
-import { callBy, makeIdentityWorld, password } from './identity-world.ts'
+import type { IdentityFixture } from './identity-world.ts'
+import { callBy, makeIdentityFixture, password } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 
-const addVerified = async (world: IdentityWorld, user: User, text: string): Promise<void> =>
+const addVerified = async (world: IdentityFixture, user: User, text: string): Promise<void> =>
   unwrap(await world.deps.stores.emails.insert(user.id, { text, key: text }, true, false, world.deps.clock.now()))
 const allowances = { take: () => Promise.resolve(undefined) }
-const resetCode = async (world: IdentityWorld, address: string): Promise<string> => {
+const resetCode = async (world: IdentityFixture, address: string): Promise<string> => {
   unwrap(await makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address))
   await world.settled()
   return /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
@@ -184,17 +184,17 @@ onEachDatabase('a lapsed claim is no hindrance to an account that an administrat
 const newPassword = secret('another long phrase')
 const linkCodesAllowances = { take: () => Promise.resolve(undefined) }
 
-const codeOf = (world: IdentityWorld): string =>
+const codeOf = (world: IdentityFixture): string =>
   /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
-const askFor = async (world: IdentityWorld, address: string): Promise<string> => {
+const askFor = async (world: IdentityFixture, address: string): Promise<string> => {
   const before = world.posted.length
   unwrap(await makeAskPasswordReset({ ...world.deps, allowances: linkCodesAllowances })(callOf(), address))
   await world.settled()
   return world.posted.length === before ? '' : codeOf(world)
 }
-const resetBy = (world: IdentityWorld, code: string) =>
+const resetBy = (world: IdentityFixture, code: string) =>
   makeResetPassword(world.deps)(callOf(), { code, password: newPassword })
-const confirmBy = (world: IdentityWorld, code: string) => makeConfirmEmail(world.deps)(callOf(), code)
+const confirmBy = (world: IdentityFixture, code: string) => makeConfirmEmail(world.deps)(callOf(), code)
 
 test('so many mails an hour, counted over a window that slides', (t) => {
   const at = (minute: number) => new Date(minute * 60_000)
@@ -375,12 +375,12 @@ const input = (login: string, more: Partial<SignUpInput> = {}): SignUpInput => (
   fullName: '',
   ...more,
 })
-const signUpIn = (world: IdentityWorld) => makeSignUp({ ...world.deps, allowances: unlimited })
-const opened = async (world: IdentityWorld) => {
+const signUpIn = (world: IdentityFixture) => makeSignUp({ ...world.deps, allowances: unlimited })
+const opened = async (world: IdentityFixture) => {
   await world.deps.stores.siteRules.setRegistrationOpen(true)
   return signUpIn(world)
 }
-const signsIn = async (world: IdentityWorld, login: string): Promise<boolean> =>
+const signsIn = async (world: IdentityFixture, login: string): Promise<boolean> =>
   isRight(
     await world.authenticator.authenticate(
       { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
@@ -388,8 +388,8 @@ const signsIn = async (world: IdentityWorld, login: string): Promise<boolean> =>
       '192.0.2.7',
     ),
   )
-const mailsTo = (world: IdentityWorld, address: string) => world.posted.filter(({ to }) => to === address)
-const codeIn = (world: IdentityWorld, address: string): string =>
+const mailsTo = (world: IdentityFixture, address: string) => world.posted.filter(({ to }) => to === address)
+const codeIn = (world: IdentityFixture, address: string): string =>
   /The code is: (\S+)/.exec(
     mailsTo(world, address)
       .flatMap(({ paragraphs }) => paragraphs)
@@ -565,14 +565,14 @@ onEachDatabase('of sign-ups with one name and one address at once one gets both'
     const names = Array.from({ length: 4 }, (_, i) => (i % 2 === 0 ? `same${round}` : `SAME${round}`))
     const outcomes = await Promise.all(
       names.map((login) =>
-        signUpIn(makeIdentityWorld(db))(callOf(), input(login, { email: `same${round}@example.org` })),
+        signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: `same${round}@example.org` })),
       ),
     )
     t.deepEqual(outcomes.map(tagOf).sort(), ['UserNameTaken', 'UserNameTaken', 'UserNameTaken', 'done'])
   }
   t.deepEqual([await count(db, 'users'), await count(db, 'emails'), await count(db, 'accounts')], [4, 4, 4])
   const others = ['one', 'two', 'three'].map((login) =>
-    signUpIn(makeIdentityWorld(db))(callOf(), input(login, { email: 'shared@example.org' })),
+    signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: 'shared@example.org' })),
   )
   t.deepEqual(await Promise.all(others), [right(undefined), right(undefined), right(undefined)])
   t.is(await count(db, 'emails'), 5, 'the address is one account’s')

@@ -17,10 +17,10 @@ import { countingRunner } from '../authz/counting-runner.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { shown, tagOf, unwrap } from '../support/outcome.ts'
-import type { IdentityWorld } from './identity-world.ts'
-import { callBy, makeIdentityWorld, password } from './identity-world.ts'
-import type { LockingWorld } from './locking-world.ts'
-import { makeLockingWorld } from './locking-world.ts'
+import type { IdentityFixture } from './identity-world.ts'
+import { callBy, makeIdentityFixture, password } from './identity-world.ts'
+import type { LockingFixture } from './locking-world.ts'
+import { makeLockingFixture } from './locking-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 import { codeAt } from './one-time-code-of.ts'
 
@@ -34,7 +34,7 @@ const bearer = (text: string): Credential => ({ kind: 'token', token: secret(tex
 const cookie = (text: string): Credential => ({ kind: 'session', sessionKey: secret(text) })
 
 const tokenOf = async (
-  world: IdentityWorld,
+  world: IdentityFixture,
   user: User,
   scopes?: readonly string[],
   expiresAt?: Date,
@@ -45,10 +45,10 @@ const tokenOf = async (
     await create(callBy(user), { owner: { userId: user.id, login: user.login }, name, scopes, expiresAt }),
   ).value.reveal()
 }
-const sessionOf = async (world: IdentityWorld, login: string, remember = false): Promise<string> =>
+const sessionOf = async (world: IdentityFixture, login: string, remember = false): Promise<string> =>
   unwrap(await makeSignIn(world.deps)(callOf(), { login, password: secret(password), remember })).sessionKey.reveal()
 
-const proven = (world: IdentityWorld, credential: Credential, sudo?: string) =>
+const proven = (world: IdentityFixture, credential: Credential, sudo?: string) =>
   world.authenticator.authenticate(credential, sudo, '192.0.2.7')
 const refused = { _tag: 'Left', left: { tag: 'NotAuthenticated' } }
 
@@ -204,7 +204,7 @@ onEachDatabase('a token and a session cost one query each', async (t, world, db)
   const token = await tokenOf(world, ada)
   const session = await sessionOf(world, 'ada')
   const counted = countingRunner(db)
-  const counting = makeIdentityWorld({
+  const counting = makeIdentityFixture({
     ...db,
     all: counted.all,
     first: counted.first,
@@ -249,12 +249,12 @@ onEachDatabase(
 
 const onEach = (
   title: string,
-  body: (t: ExecutionContext, world: LockingWorld, db: SqlDatabase) => Promise<void>,
+  body: (t: ExecutionContext, world: LockingFixture, db: SqlDatabase) => Promise<void>,
 ): void => {
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
-      const world = makeLockingWorld(db)
+      const world = makeLockingFixture(db)
       // What goes on in the background needs the database.
       t.teardown(() => world.settled().finally(() => db.close()))
       await body(t, world, db)
@@ -358,10 +358,10 @@ onEach('a forced change of the password wants another one, and ends with it', as
   t.like(await world.basic('ada', newPassword), { right: { mustChangePassword: false } })
 })
 
-const now = (world: IdentityWorld): Date => world.deps.clock.now()
+const now = (world: IdentityFixture): Date => world.deps.clock.now()
 
 /** Enrolls, and answers the seed and the recovery codes; the next code is one that was not used. */
-const enroll = async (world: IdentityWorld, user: User) => {
+const enroll = async (world: IdentityFixture, user: User) => {
   const seed = unwrap(await makeOfferSecondFactor(world.deps)(callBy(user))).seed.reveal()
   const codes: readonly Secret[] = unwrap(
     await makeEnrollSecondFactor(world.deps)(callBy(user), codeAt(seed, now(world))),
@@ -370,16 +370,16 @@ const enroll = async (world: IdentityWorld, user: User) => {
   return { seed, recovery: codes.map((code) => code.reveal()) }
 }
 const signIn = (
-  world: IdentityWorld,
+  world: IdentityFixture,
   code: string | undefined,
   text = password,
   login = 'ada',
   deps: Parameters<typeof makeSignInWithCode>[0] = world.deps,
 ) => makeSignInWithCode(deps)(callOf(), { login, password: secret(text), code, remember: false })
-const plainSignIn = (world: IdentityWorld, text = password, deps: Parameters<typeof makeSignIn>[0] = world.deps) =>
+const plainSignIn = (world: IdentityFixture, text = password, deps: Parameters<typeof makeSignIn>[0] = world.deps) =>
   makeSignIn(deps)(callOf(), { login: 'ada', password: secret(text), remember: true })
 /** Something that happens once, after what was checked and before the transaction. */
-const meanwhile = (world: IdentityWorld, happens: () => Promise<unknown>): UnitOfWork<IdentityChanges> => {
+const meanwhile = (world: IdentityFixture, happens: () => Promise<unknown>): UnitOfWork<IdentityChanges> => {
   let isDone = false
   return {
     async run(call, work) {

@@ -5,7 +5,7 @@ import type { MailQueue } from '../../core/mail/ports.ts'
 import { mailTo } from './mails.ts'
 
 /** An outbox and its queue over one empty store. */
-export interface OutboxWorld {
+export interface OutboxFixture {
   readonly queue: MailQueue
   /** Runs `work` in a transaction; a throw rolls back. */
   transaction(work: (outbox: MailOutbox) => Promise<void>): Promise<void>
@@ -13,16 +13,16 @@ export interface OutboxWorld {
 }
 
 /** What every outbox with its queue promises. */
-export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): void => {
+export const outboxSuite = (name: string, open: () => Promise<OutboxFixture>): void => {
   let now = new Date('2026-05-01T08:00:00.000Z')
   const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
   const passSeconds = (seconds: number): void => void (now = later(seconds))
   const claim = (queue: MailQueue) => queue.claim(20, now, later(120))
-  const post = ({ transaction }: OutboxWorld, ...mails: readonly Mail[]) =>
+  const post = ({ transaction }: OutboxFixture, ...mails: readonly Mail[]) =>
     transaction(async (outbox) => {
       for (const mail of mails) await outbox.post(mail)
     })
-  const on = (title: string, body: (t: ExecutionContext, world: OutboxWorld) => Promise<void>): void =>
+  const on = (title: string, body: (t: ExecutionContext, world: OutboxFixture) => Promise<void>): void =>
     test.serial(`${name}: ${title}`, async (t) => {
       const world = await open()
       // Mail is due from the moment of its posting, by the store's own clock.

@@ -33,11 +33,11 @@ import {
   searchTeams,
 } from '../../plugins/organizations/teams/teams.routes.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { startWorld } from './service-world.ts'
+import { startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world.stop())
 
@@ -278,7 +278,7 @@ test.serial('a person is no organization, under any of these routes', async (t) 
 
 let teamsWorld: ServiceWorld
 test.before(async () => {
-  teamsWorld = await startWorld()
+  teamsWorld = await startFixture()
 })
 test.after.always(() => teamsWorld.stop())
 
@@ -482,7 +482,7 @@ test.serial('the one-route form: add, leave, remove, join, and what it refuses',
  */
 let lineageDefectsWorld: ServiceWorld
 test.before(async () => {
-  lineageDefectsWorld = await startWorld()
+  lineageDefectsWorld = await startFixture()
 })
 test.after.always(() => lineageDefectsWorld?.stop())
 

@@ -34,11 +34,11 @@ import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
 import { setSecondFactor } from './enrolled.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { startWorld } from './service-world.ts'
+import { startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world?.stop())
 
@@ -340,7 +340,7 @@ let mails: MailFolder
 const folder = mkdtempSync(join(tmpdir(), 'moorage-mails-'))
 const dayMs = 24 * 3600 * 1000
 test.before(async () => {
-  policiesWorld = await startWorld({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
+  policiesWorld = await startFixture({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   mails = readMailFolder(folder)
 })
 test.after.always(async () => {

@@ -52,7 +52,7 @@ export const roleOfCleo = [
   'create teams',
 ]
 
-export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
+export const startFixture = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
   const service = await startService(options)
   const tokens = new Map<string, string>([['admin', service.adminToken]])
   const ids = new Map<string, number>()

@@ -4,21 +4,21 @@ import { objectsIn } from '../../core/usage/months/month-work.ts'
 import type { ObjectUsage } from '../../core/usage/months/usage-types.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { end, makeMonthsWorld, month, owner, second, type MonthsWorld } from './months-world.ts'
+import { end, makeMonthsFixture, month, owner, second, type MonthsFixture } from './months-world.ts'
 
 export const closeInput = { ownerId: owner, month }
 /** When the month is final. */
 export const afterFinal = end + 72 * 3600 + 60
 
 /** The result of a close that must succeed. */
-export const closed = async (outcome: ReturnType<MonthsWorld['close']>) => {
+export const closed = async (outcome: ReturnType<MonthsFixture['close']>) => {
   const result = await outcome
   if (isLeft(result)) throw new Error(result.left.message)
   return result.right
 }
 
 /** What the objects of the month used, and the digest of what it was computed from. */
-export const objectsOf = async (world: MonthsWorld, inputs = world.inputs) => {
+export const objectsOf = async (world: MonthsFixture, inputs = world.inputs) => {
   const { spools } = world
   const gathered = await world.gatherWith({ inputs })({
     call: callOf(),
@@ -36,12 +36,12 @@ export const objectsOf = async (world: MonthsWorld, inputs = world.inputs) => {
 }
 
 /** Declares a case for each database, in a world of its own. */
-export const onEachWorld = (title: string, run: (t: ExecutionContext, world: MonthsWorld) => Promise<void>): void => {
+export const onEachWorld = (title: string, run: (t: ExecutionContext, world: MonthsFixture) => Promise<void>): void => {
   for (const database of eachDatabase())
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
       try {
-        await run(t, await makeMonthsWorld(db))
+        await run(t, await makeMonthsFixture(db))
       } finally {
         await db.close()
       }

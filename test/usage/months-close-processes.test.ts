@@ -10,7 +10,7 @@ import { childrenOf, isRunning } from '../support/child-processes.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath, patient } from '../support/databases.ts'
 import { until } from '../support/until.ts'
-import { fillMonth, makeMonthsWorld } from './months-world.ts'
+import { fillMonth, makeMonthsFixture } from './months-world.ts'
 import { closed, closeInput } from './months-close-fixture.ts'
 
 /** Starts a process that closes the month. */
@@ -29,7 +29,7 @@ for (const [name, urlOf] of Object.entries(urls))
     const url = await urlOf()
     const db = await openDatabase(url, { mysql: patient })
     t.teardown(() => db.close())
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     await fillMonth(world)
     const outcomes = await Promise.all([1, 2, 3].map(() => text(startClosing(url).stdout)))
     t.is(outcomes.filter((outcome) => outcome === 'published').length, 1, outcomes.join())
@@ -46,7 +46,7 @@ test('a process that is killed while it writes leaves no half month', async (t) 
   const path = await migratedSqlitePath()
   const db = await openDatabase(`sqlite:${path}`)
   try {
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     await fillMonth(world)
     for (const step of ['views', 'report', 'publish']) {
       const child = startClosing(`sqlite:${path}`, step)

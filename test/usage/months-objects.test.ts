@@ -6,7 +6,7 @@ import { daySeconds } from '../../core/usage/month.ts'
 import { callOf } from '../sql/call.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { migratedMysqlUrl, patient } from '../support/databases.ts'
-import { end, fillMonth, makeMonthsWorld, month, second, start } from './months-world.ts'
+import { end, fillMonth, makeMonthsFixture, month, second, start } from './months-world.ts'
 import { secondsOfMonth, usageBySecond } from './months-oracle.ts'
 import { afterFinal, closed, closeInput, objectsOf, onEachWorld } from './months-close-fixture.ts'
 
@@ -161,7 +161,7 @@ if (!isSwitchedOff('mariadb'))
       await short.close()
       await db.close()
     })
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     const { a, kind } = await fillMonth(world)
     for (const count of [1, 2, 18, 19, 20, 40])
       await world.object(

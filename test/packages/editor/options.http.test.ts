@@ -2,21 +2,21 @@
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartFrom, chartOf } from '../chart-archive.ts'
-import type { EditorWorld } from './editor-world.ts'
+import type { EditorFixture } from './editor-world.ts'
 import {
   about,
   configMaps,
   deployments,
-  openEditorWorld,
+  openEditorFixture,
   putEditorDefinitions,
   putResourceEditor,
   userOf,
 } from './editor-world.ts'
 
 const test = needing('helm')
-let world: EditorWorld
+let world: EditorFixture
 test.before(async () => {
-  world = await openEditorWorld()
+  world = await openEditorFixture()
 })
 test.after.always(() => world.stop())
 
@@ -389,7 +389,7 @@ test.serial('an editor of a wrong shape, or without its chart, is reported', asy
   )
 })
 
-let editorFormsWorld: EditorWorld
+let editorFormsWorld: EditorFixture
 
 const chartYaml = (name: string, annotations: object = {}): string =>
   JSON.stringify({ apiVersion: 'v2', name, version: '1.0.0', annotations })
@@ -436,7 +436,7 @@ const featureEditor = {
 const featureSets = { group: 'ui.k8s.appscode.com', version: 'v1alpha1', name: 'featuresets' }
 
 test.before(async () => {
-  editorFormsWorld = await openEditorWorld()
+  editorFormsWorld = await openEditorFixture()
   for (const files of [formEditor, formOptions, featureEditor]) editorFormsWorld.charts.add(await chartFrom(files))
   editorFormsWorld.charts.add(await chartOf('berth-editor'))
   putEditorDefinitions(editorFormsWorld.api)

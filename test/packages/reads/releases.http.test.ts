@@ -3,8 +3,8 @@ import type { StorageDriver } from '../../../core/packages/types.ts'
 import type { Person } from '../../clusters/cluster-world.ts'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
-import type { ReadsWorld } from './reads-world.ts'
-import { openReadsWorld } from './reads-world.ts'
+import type { ReadsFixture } from './reads-world.ts'
+import { openReadsFixture } from './reads-world.ts'
 import type { RecordOf } from './records.ts'
 import { recordObject, releaseJson } from './records.ts'
 
@@ -12,9 +12,9 @@ import { recordObject, releaseJson } from './records.ts'
  * Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of
  * its own.
  */
-let world: ReadsWorld
+let world: ReadsFixture
 test.before(async () => {
-  world = await openReadsWorld()
+  world = await openReadsFixture()
 })
 test.after.always(() => world.stop())
 
@@ -212,9 +212,9 @@ test('an answer that the client holds already is not sent again', async (t) => {
 })
 
 /** Whose rights count: those in the organization, those of the token, and those that the cluster gives the person. */
-let readsRightsWorld: ReadsWorld
+let readsRightsWorld: ReadsFixture
 test.before(async () => {
-  readsRightsWorld = await openReadsWorld()
+  readsRightsWorld = await openReadsFixture()
   readsRightsWorld.fake.put(await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1 }))
 })
 test.after.always(() => readsRightsWorld.stop())
@@ -354,9 +354,9 @@ test.serial('a cluster that does not answer is reported', async (t) => {
 })
 
 /** The driver of a cluster: its default, its setting, and what reads make of it. */
-let driverWorld: ReadsWorld
+let driverWorld: ReadsFixture
 test.before(async () => {
-  driverWorld = await openReadsWorld()
+  driverWorld = await openReadsFixture()
 })
 test.after.always(() => driverWorld.stop())
 
@@ -502,7 +502,7 @@ test.serial('each setting is in the audit log of the owner', async (t) => {
 })
 
 /** Two thousand records: 400 releases in 20 namespaces with five revisions each. */
-let bigListWorld: ReadsWorld
+let bigListWorld: ReadsFixture
 const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => {
   const release = Math.floor(index / 5)
   const version = (index % 5) + 1
@@ -519,7 +519,7 @@ const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => 
 const newest = records.filter(({ version }) => version === 5)
 
 test.before(async () => {
-  bigListWorld = await openReadsWorld()
+  bigListWorld = await openReadsFixture()
   for (const record of records) bigListWorld.fake.put(await recordObject('Secret', record))
 })
 test.after.always(() => bigListWorld.stop())

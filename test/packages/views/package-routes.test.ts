@@ -3,13 +3,13 @@ import { parse } from 'yaml'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
 import { ferryFiles } from './view-charts-served.ts'
-import type { ViewsWorld } from './views-world.ts'
-import { startViewsWorld } from './views-world.ts'
+import type { ViewsFixture } from './views-world.ts'
+import { startViewsFixture } from './views-world.ts'
 
 /** Package views through the whole service, with charts of a repository on loopback. */
-let world: ViewsWorld
+let world: ViewsFixture
 test.before(async () => {
-  world = await startViewsWorld()
+  world = await startViewsFixture()
 })
 test.after.always(() => world?.stop())
 
@@ -326,9 +326,9 @@ test('a token that only reads looks, and orders nothing', async (t) => {
 })
 
 /** Values with the presets of a variant, and charts of a Flux repository: what a cluster holds, read as the caller. */
-let presetWorld: ViewsWorld
+let presetWorld: ViewsFixture
 test.before(async () => {
-  presetWorld = await startViewsWorld()
+  presetWorld = await startViewsFixture()
   for (const [group, version, plural, kind, scope] of definitions) {
     presetWorld.api.put({
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -464,7 +464,7 @@ for (const [what, changes, status, code] of refused) {
 }
 
 test('presets that the caller may not read are reported, and not ignored', async (t) => {
-  const other = await startViewsWorld()
+  const other = await startViewsFixture()
   t.teardown(() => other.stop())
   for (const object of presetWorld.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
   for (const object of objects()) other.api.put(object as unknown as KubeObject)
@@ -520,10 +520,10 @@ test('a chart that one member could fetch from the cluster is not shown to anoth
 })
 
 /** Charts of named repositories: whose credentials fetch them, and who never sees them. */
-let namedRepositoriesWorld: ViewsWorld
+let namedRepositoriesWorld: ViewsFixture
 let org: string
 test.before(async () => {
-  namedRepositoriesWorld = await startViewsWorld()
+  namedRepositoriesWorld = await startViewsFixture()
   org = namedRepositoriesWorld.helm.split('/')[4] ?? ''
   const repository = {
     name: 'private',
