@@ -1,5 +1,5 @@
 import test from 'ava'
-import * as t from 'io-ts'
+import type * as t from 'io-ts'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { propsOf } from '../../composition/http/request/decode.ts'
