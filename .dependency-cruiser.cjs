@@ -74,6 +74,15 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'no-folder-cycle',
+      comment:
+        'Folders of a part do not use each other in a circle: move what both need into the folder above, or into one of them.',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
+    {
       name: 'resolvable',
       comment: 'The import names no file that exists.',
       severity: 'error',
@@ -149,6 +158,30 @@ module.exports = {
       // The library for certificates needs reflect-metadata, on a thread where no composition root runs.
       from: { path: '^(core|plugins|adapters)/', pathNot: '^adapters/licenses/' },
       to: { path: npm('restify', 'tsyringe', 'reflect-metadata', 'commander') },
+    },
+    {
+      name: 'frame-names-no-part',
+      comment:
+        'The frame iterates over composition/parts.ts and names no part. Give the part a field, or a binding for what the frame needs.',
+      severity: 'error',
+      from: { path: '^composition/', pathNot: '^composition/(parts/|parts\\.ts$)' },
+      to: { path: '^composition/parts/' },
+    },
+    {
+      name: 'adapters-in-parts',
+      comment:
+        'Adapters are selected in composition/parts. The frame uses those of what it is: database, key ring, clock, log, listeners, jobs.',
+      severity: 'error',
+      from: { path: '^composition/', pathNot: '^composition/parts/' },
+      to: {
+        path: '^adapters/',
+        pathNot: [
+          '^adapters/(api-client|logging|outbound|pictures|security|system|throttle)/',
+          '^adapters/sql/(engine|kernel|kit)/',
+          // Which key ring belongs to the database.
+          '^adapters/sql/audit/audit-log\\.ts$',
+        ],
+      },
     },
     {
       name: 'container-in-one-file',

@@ -23,7 +23,7 @@ const relationHolders: Readonly<Record<string, readonly string[]>> = { account: 
  * Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not
  * have.
  */
-export const accessProblems = (
+const accessProblems = (
   route: { readonly bound: AnyBoundRoute; readonly fullPath: string },
   objectTypes: readonly ObjectTypeDefinition[],
 ): readonly string[] => {
@@ -134,7 +134,7 @@ export interface AssembledRoute {
   readonly bound: AnyBoundRoute
 }
 
-export interface AssembledJob {
+interface AssembledJob {
   readonly pluginId: string
   readonly job: Job
 }
@@ -148,7 +148,7 @@ export interface Assembly extends Catalogue {
   readonly tasks: readonly TaskHandler[]
 }
 
-export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
+const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
   plugins.filter((plugin) => isOpen(plugin.gate, deployment))
 
 /** Returns the union of what the open plugins contribute. */
@@ -160,14 +160,21 @@ export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deploymen
   }
 }
 
+/** Returns the ids that two plugins have, of which one may be closed. */
+export const pluginIdProblems = (plugins: readonly AnyPlugin[]): readonly string[] => repeatedIds(plugins, 'plugin id')
+
 /**
  * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem
  * at once. Missing ports and a wrong catalogue are reported first, since without them plugins cannot declare routes.
  */
-export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
+export const assemble = (
+  plugins: readonly AnyPlugin[],
+  container: Pick<Container, 'resolve' | 'has'>,
+  deployment: Deployment,
+): Assembly => {
   const open = openPlugins(plugins, deployment)
   const catalogue = catalogueOf(plugins, deployment)
-  refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container), ...catalogueProblems(catalogue)])
+  refuseIfAny([...pluginIdProblems(plugins), ...missingNeeds(open, container), ...catalogueProblems(catalogue)])
   const routes: AssembledRoute[] = []
   const jobs: AssembledJob[] = []
   const tasks: TaskHandler[] = []
@@ -233,10 +240,10 @@ const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute
   bound,
 })
 
-const missingNeeds = (plugins: readonly AnyPlugin[], container: Container): readonly string[] =>
+const missingNeeds = (plugins: readonly AnyPlugin[], container: Pick<Container, 'has'>): readonly string[] =>
   plugins.flatMap((plugin) =>
     Object.values(plugin.needs)
-      .filter((need) => !container.has(need))
+      .filter((need) => need.isOptional !== true && !container.has(need))
       .map(({ name }) => `Plugin ${plugin.id} needs the port ${name}, which nothing provides.`),
   )
 

@@ -1,7 +1,7 @@
 import type { NameResolver } from '../adapters/outbound/name-resolver.ts'
 import type { ReadingBudgets } from '../adapters/outbound/reading-budgets.ts'
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
-import type { HeldObjects, ObjectRowsRegister } from '../adapters/sql/kit/object-rows.ts'
+import type { HeldObjects, ObjectRows } from '../adapters/sql/kit/object-rows.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
@@ -10,8 +10,7 @@ import type { Log } from '../core/kernel/log.ts'
 import type { Secret, SecretBox } from '../core/kernel/secret.ts'
 import type { ListenAddress } from './config/setting-type.ts'
 import { showAddress } from './config/setting-type.ts'
-import type { Settings } from './config/settings.ts'
-import type { Container } from './container.ts'
+import type { FrameSettings } from './config/frame-settings.ts'
 
 /** Keys from the key ring that are not key-encryption keys, 32 bytes each. */
 export interface ServiceKeys {
@@ -21,9 +20,9 @@ export interface ServiceKeys {
   readonly csrf: Secret<Uint8Array>
 }
 
-/** The facts that exist before the ports are provided. The providers of each part read them. */
-export interface Boot {
-  readonly settings: Settings
+/** The facts that exist before any port is made. A part sees the settings of the frame and its own. */
+export interface Boot<OwnSettings = unknown> {
+  readonly settings: FrameSettings & OwnSettings
   readonly deployment: Deployment
   readonly log: Log
   readonly database: SqlDatabase
@@ -34,8 +33,8 @@ export interface Boot {
   readonly tls: TlsIdentity | undefined
   readonly keys: ServiceKeys
   readonly catalogue: Catalogue
-  /** The rows of every object type. The provider of a part registers those of its types. */
-  readonly objectRows: ObjectRowsRegister
+  /** The rows of every object type. */
+  readonly objectRows: readonly ObjectRows[]
   /** Finds the objects that prevent the deletion of an account. */
   readonly heldObjects: HeldObjects
   /** Bounds what other servers may send. One for the service. */
@@ -48,12 +47,9 @@ export interface Boot {
    * Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound.
    */
   baseUrl(): string
-  /** Registers `close` to be called when the service stops. The last registered is called first. */
-  onStop(name: string, close: () => Promise<void>): void
+  /** Returns every setting of the deployment as `moorage config print` shows it. */
+  shownSettings(): Readonly<Record<string, unknown>>
 }
-
-/** Provides the ports of one part. */
-export type Provide = (container: Container, boot: Boot) => void
 
 /** The service does not start, for reasons that its operator can act on. Each reason is one sentence. */
 export class StartRefused extends Error {

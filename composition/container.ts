@@ -1,68 +1,49 @@
 import 'reflect-metadata'
 import { container as root, instanceCachingFactory } from 'tsyringe'
 import type { Token } from '../core/kernel/token.ts'
+import type { Given, Needs } from '../plugins/kit/group.ts'
+import type { Binding } from './binding.ts'
 
 /** Returns the single instance of a port. */
 export type Resolve = <T>(token: Token<T>) => T
 
-/**
- * Binds ports to adapters. It is used only at start: nothing is resolved per request. A port may be provided again
- * until it is first resolved, so that a deployer's plugin can replace an adapter; the last provider wins.
- */
+/** The ports of a deployment. It is used only at start: nothing is resolved per request. */
 export interface Container {
-  /** Binds a port to a factory, which runs once, at the first `resolve`. */
-  provide<T>(token: Token<T>, factory: (resolve: Resolve) => T): void
-  provideValue<T>(token: Token<T>, value: T): void
-  /**
-   * Returns the instance of a port. Throws a readable error when the port is not provided or when ports depend on each
-   * other in a cycle.
-   */
+  /** Returns the instance of a port, which is made at the first call, after what it needs. */
   resolve<T>(token: Token<T>): T
+  /** Returns the ports that `needs` names. */
+  give<N extends Needs>(needs: N): Given<N>
   has(token: Token<unknown>): boolean
 }
 
-export const makeContainer = (): Container => {
-  const registry = root.createChildContainer()
-  const resolved = new Set<symbol>()
-  const underWay: string[] = []
-
-  const refuseWhenInUse = (token: Token<unknown>): void => {
-    if (resolved.has(token.key))
-      throw new Error(`The port ${token.name} is already in use, so it cannot be provided again.`)
-  }
-
-  const resolve: Resolve = <T>(token: Token<T>): T => {
-    if (!registry.isRegistered(token.key)) throw new Error(missing(token.name, underWay))
-    resolved.add(token.key)
-    return registry.resolve<T>(token.key)
-  }
-
-  return {
-    provide: (token, factory) => {
-      refuseWhenInUse(token)
-      const create = (): unknown => {
-        if (underWay.includes(token.name)) {
-          throw new Error(`Ports need each other in a circle: ${[...underWay, token.name].join(' -> ')}.`)
-        }
-        underWay.push(token.name)
-        try {
-          return factory(resolve)
-        } finally {
-          underWay.pop()
-        }
-      }
-      registry.register(token.key, { useFactory: instanceCachingFactory(create) })
-    },
-    provideValue: (token, value) => {
-      refuseWhenInUse(token)
-      registry.register(token.key, { useFactory: () => value })
-    },
-    resolve,
-    has: (token) => registry.isRegistered(token.key),
-  }
+export interface ContainerOptions {
+  /** Returns why nothing provides a port, if that is known. */
+  readonly whyMissing?: (token: Token<unknown>) => string | undefined
+  /** Called for each port that is made, and with how it is closed if its binding says so. */
+  readonly onMade?: (port: string, close: (() => Promise<void>) | undefined) => void
 }
 
-const missing = (name: string, underWay: readonly string[]): string =>
-  underWay.length === 0
-    ? `Nothing provides the port ${name}: add it in composition/wiring.`
-    : `Nothing provides the port ${name}, which ${underWay.join(' -> ')} needs: add it in composition/wiring.`
+/** Returns a container of bindings. Of several for one port the last counts. The wiring must be checked before. */
+export const makeContainer = (
+  bindings: readonly Binding[],
+  { onMade, whyMissing }: ContainerOptions = {},
+): Container => {
+  const registry = root.createChildContainer()
+  const has = (token: Token<unknown>): boolean => registry.isRegistered(token.key)
+  const resolve: Resolve = <T>(token: Token<T>): T => {
+    if (has(token)) return registry.resolve<T>(token.key)
+    if (token.isOptional === true) return undefined as T
+    throw new Error(whyMissing?.(token) ?? `Nothing provides the port ${token.name}.`)
+  }
+  const give = <N extends Needs>(needs: N): Given<N> =>
+    Object.fromEntries(Object.entries(needs).map(([name, need]) => [name, resolve(need)])) as unknown as Given<N>
+  for (const { token, needs, make, close } of bindings) {
+    const create = (): unknown => {
+      const made = make(give(needs))
+      onMade?.(token.name, close === undefined ? undefined : async () => void (await close(made)))
+      return made
+    }
+    registry.register(token.key, { useFactory: instanceCachingFactory(create) })
+  }
+  return { resolve, give, has }
+}

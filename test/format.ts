@@ -6,6 +6,6 @@ const files = ['{core,adapters,plugins,composition,test}/**/*.{ts,mjs,js}', '*.{
 const mode = process.argv.includes('--check') ? '--check' : '--write'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const prettier = `${root}node_modules/prettier/bin/prettier.cjs`
-const cached = ['--cache', '--cache-location', 'node_modules/.cache/prettier', '--log-level', 'warn']
+const cached = ['--cache', '--cache-location', 'node_modules/.cache/layout', '--log-level', 'warn']
 const run = spawnSync(process.execPath, [prettier, mode, ...cached, ...files], { cwd: root, stdio: 'inherit' })
 process.exitCode = run.status ?? 1

@@ -18,6 +18,7 @@ import { inRows, readFrom, sharedProcesses, writeSharedProcesses } from './suppo
 import {
   filesChangedSince,
   isCommit,
+  isOnlySlow,
   isSlow,
   repositoryFiles,
   testFilesOf,
@@ -29,7 +30,7 @@ const tools = join(root, 'node_modules', '.bin')
 const cache = join(root, 'node_modules', '.cache')
 /** Each test file is a process, and most of them load the whole service: it is compiled once. */
 const compiled = join(cache, 'compiled')
-/** The state of the tree that the type check and the lint last passed on. */
+/** The state of the tree that the static checks last passed on. */
 const checkedFile = join(cache, 'checked-tree')
 const memory = '/dev/shm'
 /** Shared processes run in so many rows: with --serial, ava starts one process at a time. */
@@ -102,25 +103,26 @@ async function run(wanted: RunArguments): Promise<number> {
   }
 }
 
+const unused = ['--config', 'test/arch/knip.config.js', '--no-progress']
+/** The static checks: name, tool, arguments, and what to do when it fails. */
+const staticSteps: readonly (readonly [name: string, tool: string, args: readonly string[], advice?: string])[] = [
+  ['type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]],
+  ['lint', 'eslint', ['.']],
+  ['layout', 'node', ['test/format.ts', '--check'], 'run npm run format'],
+  ['unused code', 'knip', unused, 'remove it, or its export'],
+  ['unused code of the product', 'knip', [...unused, '--production'], 'remove it, or tag it @internal for its test'],
+]
+
 /** Names those that failed. */
 async function staticChecks(): Promise<readonly string[]> {
   const state = stateOfTree()
   if (existsSync(checkedFile) && readFileSync(checkedFile, 'utf8') === state) {
-    say('type check and lint: nothing has changed since they passed')
+    say('static checks: nothing has changed since they passed')
     return []
   }
   const failed: string[] = []
-  if (
-    !(await step('type check', 'tsc', [
-      '--noEmit',
-      '--incremental',
-      '--tsBuildInfoFile',
-      join(cache, 'types.tsbuildinfo'),
-    ]))
-  )
-    failed.push('type check')
-  if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
-  if (!(await step('layout', 'node', ['test/format.ts', '--check']))) failed.push('layout: run npm run format')
+  for (const [name, tool, args, advice] of staticSteps)
+    if (!(await step(name, tool, args))) failed.push(advice === undefined ? name : `${name}: ${advice}`)
   if (failed.length === 0) {
     mkdirSync(cache, { recursive: true })
     writeFileSync(`${checkedFile}.${process.pid}`, state)
@@ -147,7 +149,7 @@ function chosenFiles({ selection, patterns }: RunArguments): readonly string[] |
   if (selection.kind === 'all') return undefined
   if (selection.kind === 'slow') return testFilesOf(repositoryFiles(root)).filter(isSlow)
   const changed = filesChangedSince(root, selection.since)
-  const touched = testsTouchedBy(root, changed)
+  const touched = testsTouchedBy(root, changed).filter((file) => !isOnlySlow(file))
   say(`changed files: ${changed.length}; test files that they can touch: ${touched.length}`)
   return touched
 }
@@ -253,7 +255,7 @@ async function step(name: string, tool: string, args: readonly string[]): Promis
  * not hold up a test that has a time limit.
  */
 async function runAll(environment: NodeJS.ProcessEnv): Promise<TapResults & { status: number }> {
-  const files = testFilesOf(repositoryFiles(root))
+  const files = testFilesOf(repositoryFiles(root)).filter((file) => !isOnlySlow(file))
   const shared = sharedProcesses(files, readFrom(root))
   writeSharedProcesses(root, shared)
   const sharing = new Set(shared.flatMap(({ members }) => members))

@@ -22,12 +22,12 @@ interface ApiReply {
   readonly body: string
 }
 
-export interface SentEvent {
+interface SentEvent {
   readonly id: string
   readonly data: string
 }
 /** A response whose events are read as they arrive. */
-export interface EventAnswer {
+interface EventAnswer {
   readonly status: number
   /** Set when the status is not 200. */
   readonly body: string
@@ -47,7 +47,7 @@ const silenceMs = 40_000
 const connectMs = 10_000
 
 /** Parses blocks of `id:` and `data:` lines. Comments and other fields are ignored. */
-export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<SentEvent, void, void> {
+async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<SentEvent, void, void> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {

@@ -27,7 +27,7 @@ const ackTimeoutMs = 5_000
  * subjects of its own tenant (core/bus/rights.ts). Notifications go to the actor and to the account that the task is
  * about.
  */
-export const messagesOf = ({
+const messagesOf = ({
   task,
   event,
   isNotable,

@@ -5,7 +5,7 @@ import type { KeptConnectionOptions } from './nats-connection.ts'
 import { makeKeptConnection } from './nats-connection.ts'
 
 /** A message of the stream. */
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly subject: string
   readonly body: Uint8Array
   /** It was set aside before. */

@@ -12,7 +12,7 @@ export type Table = Map<string, Value>
 /** A list is a single value: lists are replaced, never merged. */
 export type Value = Table | Exclude<Json, FreeObject> | undefined
 
-export const isTable = (value: unknown): value is Table => value instanceof Map
+const isTable = (value: unknown): value is Table => value instanceof Map
 
 export const tableOf = (object: FreeObject): Table =>
   new Map(
@@ -24,11 +24,11 @@ export const tableOf = (object: FreeObject): Table =>
 export const objectOf = (table: Table): FreeObject =>
   Object.fromEntries([...table].map(([key, value]) => [key, isTable(value) ? objectOf(value) : value]))
 
-export const copyOf = (table: Table): Table =>
+const copyOf = (table: Table): Table =>
   new Map([...table].map(([key, value]) => [key, isTable(value) ? copyOf(value) : value]))
 
 /** Returns the value at a dotted path, or undefined if it is absent or a part of the path is not a table. */
-export const valueAt = (table: Table, path: string): Value => {
+const valueAt = (table: Table, path: string): Value => {
   let at: Value = table
   for (const key of path.split('.')) {
     if (!isTable(at)) return undefined
@@ -38,7 +38,7 @@ export const valueAt = (table: Table, path: string): Value => {
 }
 
 /** Returns tables nested along a dotted path, with `innermost` at the end. */
-export const nestedAt = (path: string, innermost: Table): Table =>
+const nestedAt = (path: string, innermost: Table): Table =>
   path === '.' ? innermost : path.split('.').reduceRight<Table>((inner, key) => new Map([[key, inner]]), innermost)
 
 /**

@@ -189,7 +189,7 @@ const misreadTag = defineScalarTag<string>(name('misread'), {
 })
 
 /** The schema for printing: text that any reader could misread is quoted. */
-export const printingSchema = kubernetesSchema.withTags(
+const printingSchema = kubernetesSchema.withTags(
   numbers(() => Number.NaN),
   misreadTag,
 )

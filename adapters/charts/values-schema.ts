@@ -39,7 +39,11 @@ const outsideReference = (schema: unknown): string | undefined => {
   return undefined
 }
 
-/** Returns why helm must not read a schema, or undefined. Whether it is a good schema is for helm to decide. */
+/**
+ * Returns why helm must not read a schema, or undefined. Whether it is a good schema is for helm to decide.
+ *
+ * @internal
+ */
 export const schemaProblem = (schema: Uint8Array): string | undefined => {
   let parsed: unknown
   try {

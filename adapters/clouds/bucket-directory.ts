@@ -8,7 +8,7 @@ import { listGoogleBuckets, loadGoogle, type GoogleSdk } from './google-buckets.
 import { listS3Buckets, loadS3, type S3Sdk } from './s3-buckets.ts'
 
 /** Endpoints set by the operator instead of the vendors' own. */
-export interface StorageEndpoints {
+interface StorageEndpoints {
   readonly aws: string | undefined
   readonly azure: string | undefined
   readonly google: string | undefined

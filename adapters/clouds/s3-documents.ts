@@ -16,7 +16,7 @@ import { s3ConfigOf } from './s3-buckets.ts'
 import type { EgressClient } from './sdk.ts'
 
 /** What is used of the vendor's packages. */
-export interface S3ObjectSdk {
+interface S3ObjectSdk {
   readonly S3Client: typeof S3Client
   readonly PutObjectCommand: typeof PutObjectCommand
   readonly HeadObjectCommand: typeof HeadObjectCommand
@@ -24,7 +24,7 @@ export interface S3ObjectSdk {
   readonly DeleteObjectCommand: typeof DeleteObjectCommand
   readonly getSignedUrl: typeof getSignedUrl
 }
-export const loadS3Objects = async (): Promise<S3ObjectSdk> => {
+const loadS3Objects = async (): Promise<S3ObjectSdk> => {
   const [client, { getSignedUrl: sign }] = await Promise.all([
     import('@aws-sdk/client-s3'),
     import('@aws-sdk/s3-request-presigner'),

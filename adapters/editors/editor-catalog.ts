@@ -56,7 +56,7 @@ const toPath = (text: string): readonly string[] => text.split('.').filter((key)
  * Parses a ResourceEditor object of the cluster. Returns undefined if it has another shape. Defaults of chart sources
  * are not filled in.
  */
-export const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
+const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
   const decoded = ResourceEditorRow.decode(json)
   if (isLeft(decoded)) return undefined
   const { resource, ui } = decoded.right.spec
@@ -72,7 +72,7 @@ export const readResourceEditor = (json: unknown): ResourceEditor | undefined =>
 const collection = '/apis/ui.k8s.appscode.com/v1alpha1/resourceeditors'
 const maxBytes = 1024 * 1024
 
-/** `core-v1-configmaps`, `apps-v1-deployments`. */
+/** `core-v1-configmaps`, `apps-v1-deployments`. @internal */
 export const editorName = ({ group, version, name }: Pick<ResourceId, 'group' | 'version' | 'name'>): string =>
   `${group === '' ? 'core' : group}-${version}-${name}`
 

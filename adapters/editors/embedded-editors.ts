@@ -16,7 +16,7 @@ interface ChartText {
 }
 
 /** Returns a chart with a Chart.yaml of these facts. Annotations are written as JSON texts, which YAML can read. */
-export const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
+const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
   const lines = Object.entries(annotations).map(([key, value]) => `  ${key}: ${toWireJson(value)}\n`)
   const chartYaml = `apiVersion: v2\nname: ${name}\ndescription: ${toWireJson(description)}\ntype: application\nversion: ${version}\n${lines.length === 0 ? '' : `annotations:\n${lines.join('')}`}`
   return { name, version, files: { 'Chart.yaml': chartYaml, ...files } }
@@ -36,7 +36,7 @@ const configMapMetadata = `metadata:
     namespace: default
 `
 
-export const configMapOptions = embeddedChart({
+const configMapOptions = embeddedChart({
   name: 'core-configmap-options',
   version,
   description: 'Options of a ConfigMap: what it holds, and whether it may change',
@@ -74,7 +74,7 @@ data: {{ $spec.data | default dict | toJson }}
   },
 })
 
-export const configMapEditor = embeddedChart({
+const configMapEditor = embeddedChart({
   name: 'core-configmap-editor',
   version,
   description: 'Editor of a ConfigMap',
@@ -100,7 +100,7 @@ export const configMapEditor = embeddedChart({
   },
 })
 
-export const configMapResourceEditor: ResourceEditor = {
+const configMapResourceEditor: ResourceEditor = {
   resource: { group: '', version: 'v1', name: 'configmaps', kind: 'ConfigMap', scope: 'Namespaced' },
   options: { name: configMapOptions.name, version, source: embedSource },
   editor: { name: configMapEditor.name, version, source: embedSource },
@@ -141,7 +141,7 @@ const optionsSchema = {
 const labels = (indent: string): string =>
   `${indent}app.kubernetes.io/name: {{ .Release.Name }}\n${indent}app.kubernetes.io/instance: {{ .Release.Name }}\n`
 
-export const deploymentOptions = embeddedChart({
+const deploymentOptions = embeddedChart({
   name: 'apps-deployment-options',
   version,
   description: 'Options of a Deployment: an image, how many copies, and a port that other pods can reach',
@@ -206,7 +206,7 @@ ${labels('    ')}  ports:
 
 const editorTemplate = (key: string): string => `{{- with .Values.resources.${key} }}\n{{ toYaml . }}\n{{- end }}\n`
 
-export const deploymentEditor = embeddedChart({
+const deploymentEditor = embeddedChart({
   name: 'apps-deployment-editor',
   version,
   description: 'Editor of a Deployment with its Service',
@@ -238,7 +238,7 @@ export const deploymentEditor = embeddedChart({
   },
 })
 
-export const deploymentResourceEditor: ResourceEditor = {
+const deploymentResourceEditor: ResourceEditor = {
   resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' },
   options: { name: deploymentOptions.name, version, source: embedSource },
   editor: { name: deploymentEditor.name, version, source: embedSource },

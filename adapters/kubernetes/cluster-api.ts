@@ -178,7 +178,7 @@ export const askCluster = async (
 }
 
 /** Asks for one path. */
-export type Get = (target: string) => Outcome<ReachFailure, ClusterAnswer>
+type Get = (target: string) => Outcome<ReachFailure, ClusterAnswer>
 
 const Namespace = t.type({ metadata: t.type({ uid: t.string }) })
 const Version = t.type({ gitVersion: t.string })
@@ -227,7 +227,7 @@ const nodesOf = (nodes: t.TypeOf<typeof Nodes> | undefined): readonly NodeFacts[
   (nodes?.items ?? []).map((node) => ({ providerId: node.spec?.providerID ?? '', labels: node.metadata.labels ?? {} }))
 
 /** Surveys a cluster. Only its identity is required; anything else that cannot be read is reported as absent. */
-export const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => {
+const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => {
   const first = await get('/api/v1/namespaces/kube-system')
   if (isLeft(first)) return first
   const uid = uidOf(first.right)

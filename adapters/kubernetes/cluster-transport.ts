@@ -34,7 +34,7 @@ const newline = 0x0a
 const judgedLimit = 64 * 1024
 
 /** Tells the cluster's own answers from those of what is before it, a hub, or behind it, a service. */
-export interface AnswerJudge {
+interface AnswerJudge {
   /** Reports whether an answer with this status must be read before it is passed on. */
   doubts(status: number): boolean
   /** Returns the failure that an answer means; undefined if the client receives the answer. */
@@ -50,7 +50,7 @@ class ClientLeft extends Error {}
  * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called
  * once; with a failure only if nothing has been answered.
  */
-export class RelayHandler implements Dispatcher.DispatchHandler {
+class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #held: Buffer[] | undefined
   #heldBytes = 0

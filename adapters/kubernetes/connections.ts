@@ -38,7 +38,7 @@ export const authorization = (credential: ClusterCredential): readonly (readonly
   credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
 
 /** The connections of a cluster record to one address with one credential. */
-export interface ClusterPools {
+interface ClusterPools {
   /** The newest version of the record that was seen with this address and credential. */
   readonly version: number
   /** The address and credential of the pools. Requests through them use no other credential. */

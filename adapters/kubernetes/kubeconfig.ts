@@ -119,7 +119,7 @@ const readServer = (value: unknown): Parsed<string> => {
 }
 
 /** Returns the PEM text of a `*-data` key, or undefined if the key is absent. */
-export const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
+const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
   const value = entry[key]
   if (!isSet(value)) return right(undefined)
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/=\s]+$/.test(value)) return refuse(`\`${key}\` is not base64 text.`)

@@ -44,7 +44,7 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
 /** After one side ends, the other has this long to receive the data and to end. */
 const endingGraceMilliseconds = 5_000
 
-/** Copies bytes in both directions with backpressure. Resolves when both sides are closed. */
+/** Copies bytes in both directions with backpressure. Resolves when both sides are closed. @internal */
 export const joinStreams = (
   client: ByteDuplex,
   clientHead: Uint8Array,

@@ -3,12 +3,6 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { BatchedLines } from './log-lines.ts'
 import { errorFields } from './error-fields.ts'
 
-export interface BunyanLog {
-  readonly log: Log
-  /** For restify, which requires a bunyan logger. */
-  readonly logger: bunyan
-}
-
 export interface BunyanLogOptions {
   readonly level: bunyan.LogLevelString
   readonly lines: Pick<BatchedLines, 'add'>
@@ -19,20 +13,19 @@ export interface BunyanLogOptions {
  * Writes Bunyan records, one JSON object per line. Only our own serializers are used: `error` and `err` log an explicit
  * set of fields.
  */
-export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptions): BunyanLog => {
+export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptions): Log => {
   const stream = { write: (record: object) => lines.add(lineOf(record)) } as unknown as NodeJS.WritableStream
   const logger = bunyan.createLogger({
     name,
     streams: [{ type: 'raw', level, stream }],
     serializers: { error: errorFields, err: errorFields },
   })
-  const log: Log = {
+  return {
     debug: (fields, message) => logger.debug(fields, message),
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
   }
-  return { log, logger }
 }
 
 const lineOf = (record: object): string => {

@@ -160,7 +160,7 @@ const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 
 
 type LogRecord = Readonly<Record<string, unknown>>
 
-/** Formats a JSON log line for a terminal: time, level, message, then the fields. */
+/** Formats a JSON log line for a terminal: time, level, message, then the fields. @internal */
 export const plainLine = (json: string): string => plainText(JSON.parse(json) as LogRecord)
 
 const plainText = (record: LogRecord): string => {

@@ -107,7 +107,7 @@ export interface MailSender {
   readonly clock: Clock
 }
 
-export interface RenderedMail {
+interface RenderedMail {
   readonly subject: string
   readonly text: string
   readonly html: string
@@ -131,7 +131,7 @@ const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => 
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
 /** Returns the subject, the plain text and the HTML of a mail. The HTML has the same content and loads nothing. */
-export const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
+const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
   const paragraphs = mail.paragraphs.map(oneLine)
   const action =
     mail.action === undefined ? undefined : { label: oneLine(mail.action.label), url: mail.action.url.reveal() }

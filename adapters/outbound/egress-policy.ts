@@ -41,7 +41,7 @@ const metadataAddresses: ReadonlySet<string> = new Set([
  * Parses an address in one spelling only: without dotted tails, which the library parses to another address than the
  * socket does.
  */
-export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
+const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   if (!isIPv6(address) || address.includes('%')) return undefined
   return ipaddr.process(new URL(`http://[${address}]`).hostname.slice(1, -1))
@@ -54,7 +54,7 @@ export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undef
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   address instanceof ipaddr.IPv4 || ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 
-/** Returns the kind of an address, or undefined if it is never allowed. */
+/** Returns the kind of an address, or undefined if it is never allowed. @internal */
 export const kindOf = (address: string): AddressKind | undefined => {
   const parsed = parseAddress(address)
   if (parsed === undefined || metadataAddresses.has(parsed.toString())) return undefined
@@ -72,7 +72,7 @@ export const kindOf = (address: string): AddressKind | undefined => {
   }
 }
 
-export const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
+const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
 
 const describe = (address: string): string => {
   const kind = kindOf(address)

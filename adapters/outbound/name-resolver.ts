@@ -48,7 +48,7 @@ type Address = dns.LookupAddress
 const failure = (code: 'ENOTFOUND' | 'EAI_AGAIN', hostname: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo', hostname })
 
-/** Returns the addresses of each name of a hosts file, in lower case. */
+/** Returns the addresses of each name of a hosts file, in lower case. @internal */
 export const readHosts = (text: string): ReadonlyMap<string, readonly Address[]> => {
   const found = new Map<string, Address[]>()
   for (const line of text.split('\n')) {
@@ -69,7 +69,7 @@ export interface SearchRules {
   readonly dots: number
 }
 
-/** Reads `resolv.conf`. The last of several `search` and `domain` lines counts. */
+/** Reads `resolv.conf`. The last of several `search` and `domain` lines counts. @internal */
 export const readSearchRules = (text: string): SearchRules => {
   let domains: readonly string[] = []
   let dots = 1
@@ -86,7 +86,7 @@ export const readSearchRules = (text: string): SearchRules => {
   return { domains, dots }
 }
 
-/** Returns the names to ask for, in their order, each without a final dot. */
+/** Returns the names to ask for, in their order, each without a final dot. @internal */
 export const candidates = (hostname: string, { domains, dots }: SearchRules): readonly string[] => {
   const name = hostname.replace(/\.$/, '')
   if (name !== hostname) return [name]

@@ -17,7 +17,7 @@ export interface ReadingLimits {
   readonly heldBytes: number
 }
 
-export const usualReadingLimits: ReadingLimits = {
+const usualReadingLimits: ReadingLimits = {
   request: { bytes: 512 * MiB, answers: 25_000, milliseconds: 120_000, heldBytes: 96 * MiB },
   accountHeldBytes: 96 * MiB,
   heldBytes: 192 * MiB,

@@ -7,14 +7,14 @@ export interface PdfReference {
 }
 
 /** A glyph and its place, in units of the font. */
-export interface ShapedGlyph {
+interface ShapedGlyph {
   readonly id: number
   readonly advanceWidth: number
   readonly codePoints: readonly number[]
 }
 
 /** A font as fontkit reads it. */
-export interface FontFile {
+interface FontFile {
   readonly unitsPerEm: number
   hasGlyphForCodePoint(codePoint: number): boolean
   glyphForCodePoint(codePoint: number): ShapedGlyph

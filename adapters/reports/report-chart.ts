@@ -13,6 +13,8 @@ const small = { weight: 'regular', size: 7 } as const
 /**
  * Returns the distance of the lines of an axis: 1, 2 or 5 times a power of ten, so that four lines or fewer reach the
  * highest value.
+ *
+ * @internal
  */
 export const axisStep = (highest: number): number => {
   const power = 10 ** Math.floor(Math.log10(highest / 4))
@@ -29,7 +31,7 @@ const sumsOf = ({ series }: ReportChart): readonly number[] =>
   )
 
 /** Returns the text that stands for a chart where it cannot be seen. */
-export const chartText = (chart: ReportChart): string => {
+const chartText = (chart: ReportChart): string => {
   const sums = sumsOf(chart)
   const highest = Math.max(0, ...sums)
   if (highest === 0) return `${chart.title}, a bar for each day. There was no use in this month.`

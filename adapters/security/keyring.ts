@@ -88,7 +88,7 @@ export const newKeyring = (): KeyringContent => {
   }
 }
 
-/** Returns the key ring with an additional key-encryption key, which is used to seal new values. */
+/** Returns the key ring with an additional key-encryption key, which is used to seal new values. @internal */
 export const withNewKey = (content: KeyringContent): KeyringContent => {
   const added = newKey()
   return { ...content, currentKeyId: added.id, keys: [...content.keys, added] }
@@ -135,7 +135,7 @@ const makeLocalKeyWrapper = (keys: ReadonlyMap<string, Uint8Array>, currentKeyId
   }
 }
 
-/** The key ring file cannot be used. The message states what to do and contains no key. */
+/** The key ring file cannot be used. The message states what to do and contains no key. @internal */
 export class KeyringUnusable extends Error {
   constructor(message: string) {
     super(message)

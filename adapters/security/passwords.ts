@@ -31,7 +31,7 @@ const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.t
  * event loop. Measured on two cores with 8 concurrent sign-ins: other requests' p99 was 4 to 18 times that of an idle
  * service on libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
  */
-export const makeHashingThreads = (): HashingThreads => {
+const makeHashingThreads = (): HashingThreads => {
   const pool = new Piscina({
     filename: program.href,
     name: 'resultOf',
@@ -61,7 +61,11 @@ const parametersOf = ({ memoryCost, timeCost }: HashingCost) =>
   ({ algorithm: 2, memoryCost, timeCost, parallelism: 1, outputLen: 32 }) as const
 type Parameters = ReturnType<typeof parametersOf>
 
-/** A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines. */
+/**
+ * A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines.
+ *
+ * @internal
+ */
 export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, cores)
 
 const maxWaiting = 64

@@ -122,7 +122,7 @@ const isValid = (identity: TlsIdentity): boolean => {
 export const daysLeft = (identity: Pick<TlsIdentity, 'certificatePem'>): number =>
   Math.floor((validityOf(identity).until.getTime() - Date.now()) / dayMs)
 
-/** Reports whether a certificate must be renewed soon. */
+/** Reports whether a certificate must be renewed soon. @internal */
 export const nearsExpiry = (identity: Pick<TlsIdentity, 'certificatePem'>): boolean =>
   daysLeft(identity) < renewBeforeDays
 

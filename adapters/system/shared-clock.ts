@@ -33,7 +33,7 @@ const repeatAfterMs = 1_000
 /** A slower answer proves too little about a jump. */
 const longestTripMs = 2_000
 /** The time is doubtful for this long after the last sign of a jump. */
-export const restMs = 60_000
+const restMs = 60_000
 
 interface Reading {
   readonly databaseMs: number

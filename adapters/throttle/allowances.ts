@@ -4,12 +4,7 @@ import ipaddr from 'ipaddr.js'
 import type * as library from 'rate-limiter-flexible'
 import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type {
-  AllowanceKind,
-  Allowances,
-  AttemptCount,
-  AttemptCounters,
-} from '../../core/identity/authentication/ports.ts'
+import type { AllowanceKind, Allowances, AttemptCount, AttemptCounters } from '../../core/identity/attempt-ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -108,7 +103,7 @@ export const makeSharedLimiter = (
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
-export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
+const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'sign-up': { points: 10, seconds: 3600 },
   'sign-up-notice': { points: 3, seconds: 24 * 3600 },
   'password-reset': { points: 30, seconds: 3600 },

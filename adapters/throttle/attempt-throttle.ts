@@ -9,7 +9,7 @@ import type {
   AttemptKind,
   AttemptThrottle,
   Guarded,
-} from '../../core/identity/authentication/ports.ts'
+} from '../../core/identity/attempt-ports.ts'
 import type { Background } from '../../core/identity/ports.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -25,7 +25,7 @@ const maxMilliseconds = 5_000
 const maxKeys = 10_000
 
 /** Caches briefly which keys are blocked, so that a flood of attempts on one of them costs no query. */
-export const makeBlockedKeys = (clock: Clock) => {
+const makeBlockedKeys = (clock: Clock) => {
   const blocked = new LRUCache<string, { readonly until: number; readonly forgottenAt: number }>({ max: maxKeys })
   return {
     /** Returns the milliseconds for which the key is still blocked, according to the cache. */
@@ -46,7 +46,7 @@ export const makeBlockedKeys = (clock: Clock) => {
 }
 
 /** The state of a subject: the number of failures that it has left, or a refusal. */
-export type ThrottleState<R> =
+type ThrottleState<R> =
   { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
 
 interface Place {
@@ -63,7 +63,7 @@ interface Place {
  * many concurrent guesses would all be admitted by the same old count. `left` of an open standing is at least 1, so
  * that a waiting caller always waits for a running one.
  */
-export const makeUnderWay = () => {
+const makeUnderWay = () => {
   const places = new Map<string, Place>()
 
   const placeOf = (key: string): Place =>
@@ -114,7 +114,7 @@ export const makeUnderWay = () => {
 }
 
 /** The numbers of docs/decisions/lockout.md. */
-export const attemptLimits = {
+const attemptLimits = {
   subject: { points: 5, seconds: 15 * 60 },
   address: { points: 100, seconds: 10 * 60 },
   /** Repeated locks within a quiet day double from the first length to the longest. */
@@ -136,7 +136,7 @@ export interface AttemptThrottleDeps {
 
 type Refused = Extract<Guarded<never, never>, { readonly retryAfterSeconds: number }>
 
-/** Returns the length of the nth lock of a day. */
+/** Returns the length of the nth lock of a day. @internal */
 export const lockSeconds = (n: number): number =>
   Math.min(attemptLimits.lock.firstSeconds * 2 ** Math.min(n - 1, 20), attemptLimits.lock.longestSeconds)
 

@@ -1,6 +1,9 @@
-import type { Environment, LoadedConfig } from '../config/config.ts'
-import { loadConfig } from '../config/config.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
+import type { Boot } from '../boot.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import type { Container } from '../container.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The parts of the process that a command may use. */
 export interface CommandContext {
@@ -24,7 +27,25 @@ export interface CommonOptions {
 /** 0: done, 1: failed, 2: wrong usage, 130: interrupted. */
 export type ExitCode = 0 | 1 | 2 | 130
 
-export const configOf = (context: CommandContext, options: CommonOptions): Promise<LoadedConfig> =>
-  loadConfig({ environment: context.environment, file: options.config })
+/** A deployment without listeners, for commands. */
+export interface Ports {
+  readonly boot: Boot
+  readonly container: Container
+}
 
-export const printJson = (context: CommandContext, value: unknown): void => context.print(toWireJson(value, 2))
+/** What the commands of a part are given in addition. */
+export interface PartContext extends CommandContext {
+  /** Returns the settings. `valuesOf` types those of the part. Rejects with StartRefused. */
+  settings(options: CommonOptions): Promise<FrameSettings>
+  /**
+   * Runs a command on the ports of this deployment, without listeners. The service may run at the same time. The ports
+   * of a part that is closed here are missing: to resolve one throws.
+   */
+  onStore<A>(options: CommonOptions, work: (ports: Ports) => Promise<A>): Promise<A>
+}
+
+export const printJson = (context: Pick<CommandContext, 'print'>, value: unknown): void =>
+  context.print(toWireJson(value, 2))
+
+/** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')

@@ -1,20 +1,9 @@
 import { Command, CommanderError } from 'commander'
-import type { RunCommand } from './commands.ts'
-import {
-  describeAdmin,
-  describeAudit,
-  describeBus,
-  describeConfig,
-  describeContracts,
-  describeHelm,
-  describeKubeconfig,
-  describeLicenses,
-  describeMigrate,
-  describeService,
-  describeTasks,
-  describeUsage,
-} from './commands.ts'
-import type { CommandContext, ExitCode } from './command-context.ts'
+import type { Describe, RunCommand } from './describe.ts'
+import { commandNames } from './describe.ts'
+import { frameCommands } from './commands.ts'
+import { parts } from '../parts.ts'
+import type { CommandContext, ExitCode, PartContext } from './command-context.ts'
 import { StartRefused } from '../boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
@@ -28,27 +17,41 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [
-    describeService,
-    describeMigrate,
-    describeConfig,
-    describeAdmin,
-    describeAudit,
-    describeBus,
-    describeTasks,
-    describeKubeconfig,
-    describeHelm,
-    describeLicenses,
-    describeContracts,
-    describeUsage,
-  ])
-    describe(program, run, context)
-  inherit(program, program)
+  const given = partContext(context)
   try {
+    for (const describe of [...frameCommands, ...(await partCommands(words, context))]) describe(program, run, given)
+    inherit(program, program)
     await program.parseAsync([...words], { from: 'user' })
     return exitCode
   } catch (error) {
     return failureCode(error, context)
+  }
+}
+
+/** The modules that read settings and open the store are loaded by the commands that use them. */
+const partContext = (context: CommandContext): PartContext => ({
+  ...context,
+  settings: async (options) => (await (await import('./loaded-config.ts')).configOf(context, options)).settings,
+  onStore: async (options, work) => (await import('./on-store.ts')).onStore(context, options, work),
+})
+
+const own: readonly Describe[] = parts.flatMap((part) => ('commands' in part ? [part.commands] : []))
+
+/** Returns the commands of parts. Those of a deployer are looked for only when no other command is meant. */
+const partCommands = async (words: readonly string[], context: CommandContext): Promise<readonly Describe[]> => {
+  const [first = '--help'] = words
+  const isKnown = commandNames([...frameCommands, ...own]).includes(first)
+  const { MOORAGE_PLUGINS: plugins = '', MOORAGE_CONFIG: file = '' } = context.environment
+  const config = words[words.indexOf('--config') + 1]
+  if (isKnown || (plugins === '' && file === '' && !words.includes('--config'))) return own
+  try {
+    const { configOf } = await import('./loaded-config.ts')
+    const loaded = await configOf(context, words.includes('--config') && config !== undefined ? { config } : {})
+    const outside = loaded.parts.slice(loaded.ownParts)
+    return [...own, ...outside.flatMap(({ commands }) => (commands === undefined ? [] : [commands]))]
+  } catch (error) {
+    if (!(error instanceof StartRefused) || !(first.startsWith('-') || first === 'help')) throw error
+    return own
   }
 }
 

@@ -1,7 +1,9 @@
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import { configOf, printJson } from './command-context.ts'
-import type { SettingRow } from '../config/settings.ts'
-import { configSchema, fileKey, settingsTable } from '../config/settings.ts'
+import { printJson } from './command-context.ts'
+import { configOf } from './loaded-config.ts'
+import { loadParts } from '../parts.ts'
+import { fileKey } from '../config/setting.ts'
+import { configSchema, settingsOf } from '../config/settings.ts'
 import type { LoadedConfig } from '../config/config.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 
@@ -13,8 +15,8 @@ interface ShownSetting {
 }
 
 /** Returns every setting as its type shows it. A secret is never shown. */
-export const shownSettings = ({ settings, sources }: LoadedConfig): readonly ShownSetting[] =>
-  Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>).map(([name, row]) => {
+export const shownSettings = ({ settings, sources, rows }: LoadedConfig): readonly ShownSetting[] =>
+  Object.entries(rows).map(([name, row]) => {
     const value = (settings as Readonly<Record<string, unknown>>)[name]
     return {
       key: fileKey(row),
@@ -42,6 +44,6 @@ export const printConfig = async (context: CommandContext, options: CommonOption
 }
 
 export const printConfigSchema = async (context: CommandContext): Promise<ExitCode> => {
-  printJson(context, configSchema())
+  printJson(context, configSchema(settingsOf(await loadParts())))
   return 0
 }

@@ -1,24 +1,27 @@
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Assembly } from '../assemble.ts'
-import type { Settings } from '../config/settings.ts'
+import { IdentitySettingsToken } from '../../core/identity/ports.ts'
+import type { LoadedConfig } from '../config/config.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
 import { buildDocument } from '../http/openapi/document.ts'
 import type { Composition } from '../service/compose.ts'
 import { compose, makeStopSequence } from '../service/compose.ts'
 import { passingFoundation } from '../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import { configOf, printJson } from './command-context.ts'
+import { printJson } from './command-context.ts'
+import { configOf } from './loaded-config.ts'
 
 const nothing = (): void => undefined
 const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** Returns the plugins and routes of the deployment, composed over an empty in-memory database that is then closed. */
-export const describeDeployment = async (settings: Settings): Promise<Composition> => {
+export const describeDeployment = async (config: LoadedConfig): Promise<Composition> => {
   const foundation = await passingFoundation()
   const stops = makeStopSequence(silentLog)
   stops.add('database', () => foundation.database.close())
   try {
-    return await compose({ settings, foundation, log: silentLog, stops })
+    return compose({ config, foundation, log: silentLog, stops })
   } finally {
     await stops.run()
   }
@@ -26,8 +29,9 @@ export const describeDeployment = async (settings: Settings): Promise<Compositio
 
 /** Composes the deployment without its data. It fails where `serve` would refuse to start. */
 export const checkConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
-  const { settings, file } = await configOf(context, options)
-  const { assembly } = await describeDeployment(settings)
+  const config = await configOf(context, options)
+  const { settings, file } = config
+  const { assembly } = await describeDeployment(config)
   if (options.json === true) printJson(context, resultOf(settings, assembly))
   else printResult(context, settings, assembly, file)
   return 0
@@ -44,7 +48,7 @@ interface CheckResult {
   readonly jobs: readonly string[]
 }
 
-const resultOf = (settings: Settings, assembly: Assembly): CheckResult => ({
+const resultOf = (settings: FrameSettings, assembly: Assembly): CheckResult => ({
   deploymentType: settings.deploymentType,
   plugins: assembly.plugins.map(({ id, gate, summary }) => ({ id, gate, summary, routes: routesOf(assembly, id) })),
   jobs: assembly.jobs.map(({ job }) => job.id),
@@ -57,7 +61,7 @@ const routesOf = (assembly: Assembly, pluginId: string): readonly string[] =>
 
 const printResult = (
   context: CommandContext,
-  settings: Settings,
+  settings: FrameSettings,
   assembly: Assembly,
   file: string | undefined,
 ): void => {
@@ -75,9 +79,9 @@ const printResult = (
 }
 
 export const printOpenApi = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
-  const { settings } = await configOf(context, options)
-  const { assembly, boot } = await describeDeployment(settings)
-  const facts = { baseUrl: boot.baseUrl(), sessionCookie: settings.sessionCookie, deployment: boot.deployment }
+  const { assembly, boot, container, tags } = await describeDeployment(await configOf(context, options))
+  const { sessionCookie } = container.resolve(IdentitySettingsToken)
+  const facts = { baseUrl: boot.baseUrl(), sessionCookie, deployment: boot.deployment, tags }
   context.print(indented(toWireJson(buildDocument(assembly.routes, facts))))
   return 0
 }

@@ -60,7 +60,7 @@ const attempt = (step: () => void): void => {
 type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
 /** The parts of the process that a stop uses. */
-export interface SignalSource {
+interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown
 }
 

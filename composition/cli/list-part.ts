@@ -14,14 +14,13 @@ const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root })
  */
 const foldersOf = (path: string): readonly string[] => {
   const [layer, ...folders] = path.split('/').slice(0, -1)
+  if (layer === 'composition') return folders[0] === 'parts' ? folders.slice(1, 2) : []
   return layer === 'adapters' ? folders : folders.slice(0, 1)
 }
 
-/** Reports whether a file belongs to a part: a folder of its name, its wiring, or its migrations. */
+/** Reports whether a file belongs to a part: a folder of its name, or its value. */
 const isOf = (part: string, path: string): boolean =>
-  foldersOf(path).includes(part) ||
-  path === `composition/wiring/${part}.ts` ||
-  new RegExp(`/migrations/\\d{4}-${part}[-.]`).test(path)
+  foldersOf(path).includes(part) || path === `composition/parts/${part}.ts`
 
 const part = process.argv[2]
 const found = part === undefined ? [] : files.filter((path) => isOf(part, path))

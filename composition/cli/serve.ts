@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
-import { configOf } from './command-context.ts'
+import { configOf } from './loaded-config.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
 import { StartRefused } from '../boot.ts'
 import { tooFewFiles } from '../http/connections.ts'
@@ -15,15 +15,16 @@ export interface ServeOptions extends CommonOptions {
   readonly acceptKeyRing?: boolean
 }
 
-/** The longest wait of the welcome for the line about helm, which is printed above it. */
-const helmWaitMs = 1_000
+/** The longest wait of the welcome for lines such as that about helm, which are printed above it. */
+const tellingWaitMs = 1_000
 
 /**
  * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after
  * a stop was requested.
  */
 export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
-  const { settings } = await configOf(context, options)
+  const config = await configOf(context, options)
+  const { settings } = config
   const fewFiles = tooFewFiles()
   if (fewFiles !== undefined) throw new StartRefused([fewFiles])
   const lines = makeBatchedLines({ fd: 2 })
@@ -31,14 +32,14 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
   const isTerminal = process.stderr.isTTY
   const isPlain = settings.logFormat === 'text' || (settings.logFormat === 'auto' && isTerminal)
   const plain = isPlain ? makePlainLines(lines, isTerminal ? () => process.stderr.columns : undefined) : undefined
-  const { log } = makeBunyanLog({ level: settings.logLevel, lines: plain ?? lines })
+  const log = makeBunyanLog({ level: settings.logLevel, lines: plain ?? lines })
   const exitNow = (code: ExitCode): never => {
     lines.flushNow()
     process.exit(code)
   }
   const start = async (): Promise<RunningService> => {
     const service = await startRunning({
-      settings: { ...settings, migrate: settings.migrate && options.migrate },
+      config: { ...config, settings: { ...settings, migrate: settings.migrate && options.migrate } },
       log,
       logState: lines.state,
       acceptsKeyring: options.acceptKeyRing === true,
@@ -51,7 +52,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')
     else {
-      await Promise.race([service.helmTold, delay(helmWaitMs, undefined, { ref: false })])
+      await Promise.race([service.isTold, delay(tellingWaitMs, undefined, { ref: false })])
       plain.clear()
       lines.flushNow()
     }

@@ -4,7 +4,7 @@ import { makeUndiciApiClient } from '../../adapters/api-client/undici-api-client
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
-import { printable } from './tasks/task-view.ts'
+import { printable } from './command-context.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Options of the commands that call a running server. */

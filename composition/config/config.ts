@@ -1,13 +1,20 @@
 import { resolve as absolutePath } from 'node:path'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { StartRefused } from '../boot.ts'
 import type { RawSetting } from './setting-type.ts'
 import { showAddress } from './setting-type.ts'
-import type { SettingRow, Settings } from './settings.ts'
-import { fileKey, settingsTable } from './settings.ts'
+import type { Environment } from '../cli/command-context.ts'
+import { frameSettings } from './frame-settings.ts'
+import { loadOutsideParts } from '../outside-parts.ts'
+import type { AnyPart } from '../part.ts'
+import { loadParts } from '../parts.ts'
+import type { SettingRow, SettingRows } from './setting.ts'
+import { fileKey } from './setting.ts'
+import type { Settings } from './settings.ts'
+import { settingsOf } from './settings.ts'
 
 /** Returns the known word that a misspelt one most likely means, or undefined when no word is close. */
-export const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
+const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
   const allowed = Math.max(2, Math.floor(wrong.length / 3))
   let best: { readonly word: string; readonly distance: number } | undefined
   for (const word of known) {
@@ -18,7 +25,7 @@ export const nearestWord = (wrong: string, known: readonly string[]): string | u
 }
 
 /** Returns the Levenshtein distance: insertions, deletions and substitutions. */
-export const editDistance = (from: string, to: string): number => {
+const editDistance = (from: string, to: string): number => {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...from].entries()) {
     const next = [i + 1]
@@ -30,13 +37,17 @@ export const editDistance = (from: string, to: string): number => {
   return row[to.length] ?? 0
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** The source of a setting's value. */
-export type SettingSource = 'default' | 'file' | 'environment'
+type SettingSource = 'default' | 'file' | 'environment'
 
 export interface LoadedConfig {
   readonly settings: Settings
+  /** The settings that the deployment knows: those of the frame and of its parts. */
+  readonly rows: SettingRows
+  /** The parts of this repository, then those of MOORAGE_PLUGINS. */
+  readonly parts: readonly AnyPart[]
+  /** The number of parts of this repository. */
+  readonly ownParts: number
   readonly sources: Readonly<Record<string, SettingSource>>
   /** The file that was read, or undefined. */
   readonly file: string | undefined
@@ -48,38 +59,49 @@ export interface ConfigInput {
   readonly file?: string | undefined
 }
 
-const rows = Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>)
-
 /** Reads the file and the environment. Throws StartRefused with every problem at once; no message contains a value. */
 export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   const problems: string[] = []
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
   const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
-  problems.push(
-    ...unknownKeys(
-      Object.keys(fromFile),
-      rows.map(([, row]) => fileKey(row)),
-      `the key`,
-      ` in ${file ?? ''}`,
-    ),
-  )
-  problems.push(...unknownVariables(input.environment))
+  const given = (row: SettingRow<unknown>) => givenValue(row, input.environment, fromFile, file)
+  const own = await loadParts()
+  const parts = [...own, ...(await outsideParts(given(frameSettings.plugins)?.raw, own, problems))]
+  const rows = settingsOf(parts)
+  problems.push(...unknownKeys(Object.keys(fromFile), Object.values(rows).map(fileKey), `the key`, ` in ${file ?? ''}`))
+  problems.push(...unknownVariables(input.environment, rows))
 
   const values: Record<string, unknown> = {}
   const sources: Record<string, SettingSource> = {}
-  for (const [name, row] of rows) {
-    const given = givenValue(row, input.environment, fromFile, file)
-    sources[name] = given?.source ?? 'default'
-    const raw = given?.raw ?? fallbackOf(row, String(values['dataDir']))
+  // Defaults of others are below the data folder.
+  const { dataDir } = frameSettings
+  for (const [name, row] of [['dataDir', dataDir] as const, ...Object.entries(rows)]) {
+    if (name in values) continue
+    const told = given(row)
+    sources[name] = told?.source ?? 'default'
+    const raw = told?.raw ?? fallbackOf(row, String(values['dataDir']))
     if (raw === undefined) continue
     const value = row.type.parse(raw)
-    if (isLeft(value)) problems.push(`${given?.label ?? row.env} must be ${value.left}.`)
+    if (isLeft(value)) problems.push(`${told?.label ?? row.env} must be ${value.left}.`)
     else values[name] = pathSettings.has(name) ? absolutePath(String(value.right)) : value.right
   }
   const settings = values as Settings
   if (problems.length === 0) problems.push(...contradictions(settings))
   if (problems.length > 0) throw new StartRefused(problems)
-  return { settings, sources, file }
+  return { settings, rows, parts, ownParts: own.length, sources, file }
+}
+
+/** Returns the parts of MOORAGE_PLUGINS: their settings are known once their modules are loaded. */
+const outsideParts = async (
+  plugins: RawSetting | undefined,
+  own: readonly AnyPart[],
+  problems: string[],
+): Promise<readonly AnyPart[]> => {
+  const places = plugins === undefined ? right([]) : frameSettings.plugins.type.parse(plugins)
+  if (isLeft(places)) return []
+  const outside = await loadOutsideParts(places.right, process.cwd(), own)
+  problems.push(...outside.problems)
+  return outside.parts
 }
 
 const pathSettings = new Set(['dataDir', 'tempDir', 'keyring'])
@@ -140,8 +162,8 @@ const unknownKeys = (
 const foreignVariable =
   /^MOORAGE_(TEST_\w+|SERVER|TOKEN|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
 
-const unknownVariables = (environment: Environment): readonly string[] => {
-  const known = ['MOORAGE_CONFIG', ...rows.map(([, row]) => row.env)]
+const unknownVariables = (environment: Environment, rows: SettingRows): readonly string[] => {
+  const known = ['MOORAGE_CONFIG', ...Object.values(rows).map(({ env }) => env)]
   const given = Object.keys(environment).filter((name) => name.startsWith('MOORAGE_') && !foreignVariable.test(name))
   return unknownKeys(given, known, 'the variable', '')
 }

@@ -15,7 +15,7 @@ import { makeNames } from '../../plugins/kit/names.ts'
 import type { Assembly } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { Boot } from '../boot.ts'
-import type { Container } from '../container.ts'
+import type { Given } from '../../plugins/kit/group.ts'
 import type { RequestObserver } from './request/request-context.ts'
 import { makeAccessLog } from './request/request-context.ts'
 import type { ApiServer } from './api-server.ts'
@@ -23,6 +23,7 @@ import { makeApiServer } from './api-server.ts'
 import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
+import type { Tag } from './openapi/tags.ts'
 import { makePages } from './pages/pages.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
@@ -31,46 +32,55 @@ const namesOf = ({ plugins }: Assembly): Names | undefined => {
   return tables.length === 0 ? undefined : makeNames(tables, listenerRoots.api)
 }
 
+/** The ports of which the API listener is made. */
+export const ofApiListener = {
+  authenticator: AuthenticatorToken,
+  authorizer: AuthorizerToken,
+  csrf: CsrfTokensToken,
+  idempotency: IdempotencyStoreToken,
+  denials: AuditDenialsToken,
+  digest: TokenDigestToken,
+  resumption: SessionResumptionToken,
+  sessions: IdentitySettingsToken,
+  pauseInLongTurn: PauseInLongTurnToken,
+}
+
+export interface ApiListenerInput {
+  readonly boot: Boot
+  readonly ports: Given<typeof ofApiListener>
+  readonly assembly: Assembly
+  readonly tags: readonly Tag[]
+  readonly observers: readonly RequestObserver[]
+}
+
 /**
  * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
  * already be known: cookies depend on it, and mails link to it.
  */
-export const makeApiListener = (
-  boot: Boot,
-  container: Container,
-  assembly: Assembly,
-  observers: readonly RequestObserver[],
-): ApiServer => {
+export const makeApiListener = ({ boot, ports, assembly, tags, observers }: ApiListenerInput): ApiServer => {
   const { settings, log } = boot
+  const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
-  const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
+  const sessionCookie = hostCookieName(ports.sessions.sessionCookie, baseUrl.startsWith('https:'))
   const proxies = makeTrustedProxies(settings.trustedProxies)
   const routes = assembly.routes.filter((route) => route.listener === 'api')
-  const digest = container.resolve(TokenDigestToken)
   return makeApiServer({
-    authenticator: container.resolve(AuthenticatorToken),
-    authorizer: container.resolve(AuthorizerToken),
-    csrf: container.resolve(CsrfTokensToken),
-    idempotency: container.resolve(IdempotencyStoreToken),
+    ...used,
     secretBox: boot.secretBox,
-    denials: container.resolve(AuditDenialsToken),
     log,
     isAccessToken: (text) => hasAccessTokenForm(text, digest),
     takesQueryTokens: settings.queryTokens,
     rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),
-    resumption: container.resolve(SessionResumptionToken),
-    sessions: container.resolve(IdentitySettingsToken),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
     readings: boot.readings,
-    pauseInLongTurn: container.resolve(PauseInLongTurnToken),
     names: namesOf(assembly),
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],
     pages: makePages(() =>
-      buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment }),
+      buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment, tags }),
     ),
     clientIp: proxies.clientIp,
     ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),

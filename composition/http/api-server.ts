@@ -8,7 +8,7 @@ import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
-import type { DialectAt, GuardDeps, Pages } from './request/guard.ts'
+import type { DialectAt, GuardDeps, Pages } from './guard.ts'
 import {
   answerUnrouted,
   codingRefusal,
@@ -18,14 +18,14 @@ import {
   makeGuard,
   makeMethodsAt,
   methodRefusal,
-} from './request/guard.ts'
+} from './guard.ts'
 import { contextOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
 import { makeUpgradeListener, mayUpgrade, refuseNoted, refuseUpgrade } from './streams/upgrade.ts'
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string
   readonly port: number
 }

@@ -1,25 +1,14 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
+import type { GaugeValues, Gauges } from './gauges.ts'
 import type { RequestObserver } from './request/request-context.ts'
 
-/** Numbers that other parts already hold. Each is read when the metrics are scraped, never per request. */
-export interface MetricSources {
+/** Numbers that the frame already holds. Each is read when the metrics are scraped, never per request. */
+interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one. */
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
-  /** The number of queued password checks. */
-  readonly passwordQueue?: () => number
   /** The clock of this machine minus that of the database. */
   readonly clockSkewSeconds?: () => number
-  /** The outcomes of mail since the start. */
-  readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
-  /** The number of tasks in the whole deployment by state, and the number that this process runs. */
-  readonly tasks?: () => Promise<{
-    readonly byState: Readonly<Record<string, number>>
-    readonly oldestQueuedSeconds: number
-    readonly running: number
-  }>
-  /** What became of the usage events that this process received. */
-  readonly usageEvents?: () => Readonly<Record<string, number>>
   /** Checks of `/readyz` that degrade the service, by name: 1 while one fails. */
   readonly degraded?: () => Promise<Readonly<Record<string, 0 | 1>>>
   /** When the certificate of the API ends. */
@@ -39,9 +28,30 @@ export interface Metrics extends RequestObserver {
   jobRan(job: string, outcome: 'done' | 'failed', seconds: number): void
   /** Adds sources that exist only after the metrics do. */
   read(sources: MetricSources): void
+  /** Adds gauges of a part. */
+  add(gauges: Gauges['gauges'], read: () => GaugeValues | Promise<GaugeValues>): void
   /** Returns the text exposition and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
 }
+
+/** The metrics of the frame. */
+export const frameMetricNames: readonly string[] = [
+  'moorage_build_info',
+  'moorage_clock_skew_seconds',
+  'moorage_database_connections',
+  'moorage_degraded',
+  'moorage_http_request_seconds',
+  'moorage_http_requests_in_flight',
+  'moorage_http_requests_total',
+  'moorage_job_last_end_timestamp_seconds',
+  'moorage_job_last_run_seconds',
+  'moorage_job_running_seconds',
+  'moorage_job_runs_total',
+  'moorage_log_lines_lost',
+  'moorage_proxy_open',
+  'moorage_refusals_total',
+  'moorage_tls_certificate_expiry_timestamp_seconds',
+]
 
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
@@ -102,51 +112,38 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
   }
 }
 
-/** Reads the store once for all three metrics. When the store is unavailable, they keep their values. */
-const readTasks = (registry: Registry, source: () => MetricSources['tasks']): void => {
-  const registers = [registry]
-  type Counts = Awaited<ReturnType<NonNullable<MetricSources['tasks']>>> | undefined
-  const ask = async (): Promise<Counts> => source()?.()
-  let looking: Promise<Counts> | undefined
-  const look = (): Promise<Counts> =>
-    (looking ??= ask()
+/** Adds gauges of a part. They are read once for all of them; if that fails, they keep their values. */
+const addGauges = (
+  registry: Registry,
+  gauges: Gauges['gauges'],
+  read: () => GaugeValues | Promise<GaugeValues>,
+): void => {
+  let reading: Promise<GaugeValues | undefined> | undefined
+  const look = (): Promise<GaugeValues | undefined> =>
+    (reading ??= Promise.resolve()
+      .then(read)
       .catch(() => undefined)
       .finally(() => {
-        looking = undefined
+        reading = undefined
       }))
-  new Gauge({
-    name: 'moorage_tasks',
-    help: 'Tasks of the last week by state, of all instances.',
-    labelNames: ['state'],
-    registers,
-    async collect() {
-      for (const [state, count] of Object.entries((await look())?.byState ?? {})) this.labels(state).set(count)
-    },
-  })
-  new Gauge({
-    name: 'moorage_task_oldest_queued_seconds',
-    help: 'How long the oldest task waits; 0 when none does.',
-    registers,
-    async collect() {
-      const counts = await look()
-      if (counts !== undefined) this.set(counts.oldestQueuedSeconds)
-    },
-  })
-  new Gauge({
-    name: 'moorage_tasks_running_here',
-    help: 'Tasks that this instance does now.',
-    registers,
-    async collect() {
-      const counts = await look()
-      if (counts !== undefined) this.set(counts.running)
-    },
-  })
+  for (const [name, { help, label }] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [registry],
+      async collect() {
+        const value = (await look())?.[name]
+        if (typeof value === 'number') this.set(value)
+        else for (const [key, count] of Object.entries(value ?? {})) this.labels(key).set(count)
+      },
+    })
+  }
 }
 
 const readGauges = (registry: Registry): Metrics['read'] => {
   let sources: MetricSources = {}
   const registers = [registry]
-  readTasks(registry, () => sources.tasks)
   new Gauge({
     name: 'moorage_database_connections',
     help: 'Connections of the database pool by state; waiting counts callers.',
@@ -167,14 +164,6 @@ const readGauges = (registry: Registry): Metrics['read'] => {
     },
   })
   new Gauge({
-    name: 'moorage_password_checks_waiting',
-    help: 'Password checks that wait.',
-    registers,
-    collect() {
-      this.set(sources.passwordQueue?.() ?? 0)
-    },
-  })
-  new Gauge({
     name: 'moorage_proxy_open',
     help: 'Open proxied exchanges and tunnels.',
     labelNames: ['kind'],
@@ -183,29 +172,6 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       const open = sources.openStreams?.()
       this.labels('exchange').set(open?.exchanges ?? 0)
       this.labels('tunnel').set(open?.tunnels ?? 0)
-    },
-  })
-  new Gauge({
-    name: 'moorage_usage_events',
-    help:
-      'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
-      'not tried again.',
-    labelNames: ['outcome'],
-    registers,
-    collect() {
-      for (const [outcome, count] of Object.entries(sources.usageEvents?.() ?? {})) this.labels(outcome).set(count)
-    },
-  })
-  new Gauge({
-    name: 'moorage_mail_attempts',
-    help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
-    labelNames: ['outcome'],
-    registers,
-    collect() {
-      const count = sources.mail?.()
-      this.labels('sent').set(count?.sent ?? 0)
-      this.labels('postponed').set(count?.postponed ?? 0)
-      this.labels('given_up').set(count?.givenUp ?? 0)
     },
   })
   new Gauge({
@@ -288,6 +254,7 @@ export const makeMetrics = (release: string): Metrics => {
   return {
     ...makeRequestMetrics(registry),
     read: readGauges(registry),
+    add: (gauges, read) => addGauges(registry, gauges, read),
     jobStarted: (job) => void runs.set(job, performance.now()),
     jobRan: (job, outcome, took) => {
       runs.set(job, 0)

@@ -1,30 +1,32 @@
 import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
-import { createRequire, registerHooks } from 'node:module'
-import { isAbsolute, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeSecretBox } from '../../adapters/security/keyring.ts'
-import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
-import type { PasswordHasher } from '../../core/identity/ports.ts'
-import { PasswordHasherToken } from '../../core/identity/ports.ts'
+import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
+import { catalogueProblems } from '../../core/authz/schema.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
-import { gates } from '../../core/kernel/deployment.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
+import type { Token } from '../../core/kernel/token.ts'
 import { TaskHandlersToken } from '../../core/tasks/ports.ts'
-import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
-import { referenceNamesPlugin } from '../../plugins/reference-names/plugin.ts'
+import type { Needs } from '../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
-import { assemble, catalogueOf, reasonOf } from '../assemble.ts'
-import type { Boot, Provide } from '../boot.ts'
+import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
+import type { Binding } from '../binding.ts'
+import type { Boot } from '../boot.ts'
 import { StartRefused } from '../boot.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import type { SettingRows, ValuesOf } from '../config/setting.ts'
+import { fileKey } from '../config/setting.ts'
 import { showAddress } from '../config/setting-type.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
-import { plugins as ownPlugins, providers as ownProviders } from '../plugins.ts'
-import { HelmLimitsToken } from '../wiring/helm.ts'
+import type { Tag } from '../http/openapi/tags.ts'
+import { tagsOf } from '../http/openapi/tags.ts'
+import type { AnyPart } from '../part.ts'
+import type { Source, Wanted } from '../wiring.ts'
+import { wiringProblems } from '../wiring.ts'
 import type { Foundation } from './foundation.ts'
+import { frameBindings, frameNeeds } from './frame.ts'
 
 /** The resources to close when the service stops. */
 export interface StopSequence {
@@ -62,23 +64,35 @@ export const makeStopSequence = (log: Log): StopSequence => {
   }
 }
 
-export const deploymentOf = ({ deploymentType, billingEnabled, runMode }: Settings): Deployment => ({
+export const deploymentOf = ({
+  deploymentType,
+  billingEnabled,
+  runMode,
+}: Pick<FrameSettings, 'deploymentType' | 'billingEnabled' | 'runMode'>): Deployment => ({
   type: deploymentType,
   billingEnabled,
   runMode,
 })
 
+/** A configuration as `loadConfig` returns it. */
+export interface PartsConfig {
+  readonly settings: FrameSettings
+  readonly rows: SettingRows
+  /** Those of this repository first, then those of a deployer. */
+  readonly parts: readonly AnyPart[]
+  /** The number of parts of this repository. */
+  readonly ownParts: number
+}
+
 export interface ComposeInput {
-  readonly settings: Settings
+  readonly config: PartsConfig
   readonly foundation: Foundation
   readonly log: Log
   readonly stops: Pick<StopSequence, 'add'>
-  /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
-  readonly extraPlugins?: readonly AnyPlugin[]
-  /** Replaces argon2id at OWASP's cost. */
-  readonly passwordHasher?: PasswordHasher
-  /** Replaces the limits of helm processes. */
-  readonly helmLimits?: HelmLimits
+  /** For tests, which may replace what no setting changes. */
+  readonly replaced?: readonly Binding[]
+  /** Called for each port that is made. */
+  readonly onMade?: (port: string) => void
 }
 
 /** A composed deployment. Nothing listens or runs yet. */
@@ -86,52 +100,116 @@ export interface Composition {
   readonly boot: Boot
   readonly container: Container
   readonly assembly: Assembly
+  /** The parts that exist in this deployment. */
+  readonly parts: readonly AnyPart[]
+  /** The tag groups of the document. Those of closed parts keep the others in place. */
+  readonly tags: readonly Tag[]
 }
+
+/** Reports whether a part exists in a deployment: by the gate of its plugin, and if the settings ask for it. */
+export const isOpenPart = ({ plugin, isWanted }: AnyPart, settings: FrameSettings): boolean =>
+  isOpen(plugin.gate, deploymentOf(settings)) && (isWanted?.(settings) ?? true)
 
 /**
- * Provides every port, and assembles the open plugins. A deployer's providers come last, so that they can replace
- * adapters. Throws StartRefused.
+ * Checks the wiring of the open parts, then makes the ports that their plugins need and assembles the plugins. A port
+ * of our own is replaced by the part of a deployer that provides it too. Throws StartRefused with every problem.
  */
-export const compose = async (input: ComposeInput): Promise<Composition> => {
-  const { settings } = input
-  const external = await loadExternalPlugins(settings.plugins, process.cwd())
-  const plugins = [
-    ...ownPlugins,
-    ...(settings.referenceNames ? [referenceNamesPlugin] : []),
-    ...(input.extraPlugins ?? []),
-    ...external.map(({ plugin }) => plugin),
-  ]
-  const boot = bootOf(input, plugins)
-  const container = makeContainer()
-  for (const provide of ownProviders) provide(container, boot)
-  for (const one of external) provideExternal(one, container, boot)
-  if (input.passwordHasher !== undefined) container.provideValue(PasswordHasherToken, input.passwordHasher)
-  if (input.helmLimits !== undefined) container.provideValue(HelmLimitsToken, input.helmLimits)
+export const compose = (input: ComposeInput): Composition => {
+  const { config, stops, onMade } = input
+  const { parts: all, settings } = config
+  const parts = all.filter((part) => isOpenPart(part, settings))
+  const boot = bootOf(input, parts)
+  const { sources, wanted } = wiringOf(config, boot, input.replaced)
+  const whyMissing = closedPortOf(config, boot)
+  refuseIfAny([
+    ...pluginIdProblems(all.map(({ plugin }) => plugin)),
+    ...wiringProblems({ sources, wanted, whyMissing }),
+    ...catalogueProblems(boot.catalogue),
+  ])
+  const container = makeContainer(
+    sources.flatMap(({ bindings }) => bindings),
+    {
+      onMade: (port, close) => {
+        onMade?.(port)
+        if (close !== undefined) stops.add(port, close)
+      },
+      whyMissing: (port) => {
+        const why = whyMissing(port)
+        return why === undefined ? undefined : `The port ${port.name} cannot be used, ${why}.`
+      },
+    },
+  )
+  const plugins = parts.map(({ plugin }) => plugin)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskHandlersToken).declare(assembly.tasks)
-  return { boot, container, assembly }
+  return { boot, container, assembly, parts, tags: tagsOf(all) }
 }
 
-/** Calls the provider of a deployer's plugin. Throws StartRefused that names the plugin. */
-const provideExternal = ({ plugin: { id }, provide }: PluginModule, container: Container, boot: Boot): void => {
-  let result: unknown
-  try {
-    result = provide?.(container, boot)
-  } catch (cause) {
-    throw new StartRefused([`\`provide\` of the plugin ${id} failed: ${reasonOf(cause)}`])
+const refuseIfAny = (problems: readonly string[]): void => {
+  if (problems.length > 0) throw new StartRefused(problems)
+}
+
+/** Returns what the open parts and the frame provide, and what they need beside that. */
+export const wiringOf = (
+  { parts, ownParts, settings }: PartsConfig,
+  boot: Boot,
+  replaced: readonly Binding[] = [],
+): { readonly sources: readonly Source[]; readonly wanted: readonly Wanted[] } => {
+  const open = parts.flatMap((part, index) =>
+    isOpenPart(part, settings) ? [{ part, owner: `the part ${part.plugin.id}`, isOutside: index >= ownParts }] : [],
+  )
+  return {
+    sources: [
+      { owner: 'the frame', bindings: frameBindings(boot) },
+      ...open.map(({ part, owner, isOutside }) => ({ owner, isOutside, bindings: provisionsOf(part, boot) })),
+      { owner: 'the caller', bindings: replaced, isOutside: true },
+    ],
+    wanted: [{ owner: 'The frame', needs: frameNeeds }, ...open.flatMap(({ part }) => neededBy(part))],
   }
-  if (!(result instanceof Promise)) return
-  result.catch(() => undefined)
+}
+
+/** Returns the bindings of a part. Throws StartRefused that names the part. */
+const provisionsOf = (part: AnyPart, boot: Boot): readonly Binding[] => {
+  let bindings: unknown
+  try {
+    bindings = part.provide?.(boot as Boot<ValuesOf<SettingRows>>) ?? []
+  } catch (cause) {
+    throw cause instanceof StartRefused
+      ? cause
+      : new StartRefused([`\`provide\` of the plugin ${part.plugin.id} failed: ${reasonOf(cause)}`])
+  }
+  if (Array.isArray(bindings) && bindings.every(isBinding)) return bindings
   throw new StartRefused([
-    `\`provide\` of the plugin ${id} must not be async: ports are used as soon as it returns. Open ` +
-      'connections in the factory of a port, or at first use.',
+    `\`provide\` of the plugin ${part.plugin.id} must return a list of bind(token, needs, make), and must not be async.`,
   ])
 }
 
-const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
+const isBinding = (binding: Partial<Binding> | undefined): binding is Binding =>
+  typeof binding?.token?.key === 'symbol' && typeof binding.needs === 'object' && typeof binding.make === 'function'
+
+const neededBy = ({ plugin, checks, metrics = [], start, ready }: AnyPart): readonly Wanted[] => {
+  const owner = `Plugin ${plugin.id}`
+  const others = [checks, ...metrics.map(({ read }) => read), start, ready]
+  return [plugin.needs, ...others.map((using): Needs => using?.needs ?? {})].map((needs) => ({ owner, needs }))
+}
+
+/** Returns a function that tells which closed part provides a port. */
+const closedPortOf = ({ parts, settings }: PartsConfig, boot: Boot): ((port: Token<unknown>) => string | undefined) => {
+  const closed = parts.filter((part) => !isOpenPart(part, settings))
+  return ({ key }) => {
+    const part = closed.find((one) => provisionsOf(one, boot).some(({ token }) => token.key === key))
+    return part === undefined
+      ? undefined
+      : `which the part ${part.plugin.id} provides: it is closed in this deployment (${part.plugin.gate})`
+  }
+}
+
+const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPart[]): Boot => {
+  const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
-  const objectRows = makeObjectRowsRegister()
+  // The objects of closed parts are in the database too.
+  const objectRows = parts.flatMap((part) => part.objectRows ?? [])
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   const readings = makeReadingBudgets()
   return {
@@ -144,111 +222,28 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
-    catalogue: catalogueOf(plugins, deployment),
+    catalogue: catalogueOf(
+      open.map(({ plugin }) => plugin),
+      deployment,
+    ),
     objectRows,
     readings,
     resolver: makeNameResolver({ account: readings.account }),
     heldObjects: makeSqlHeldObjects(database, objectRows),
     baseUrl: () => baseUrl,
-    onStop: (name, close) => stops.add(name, close),
+    shownSettings: () => shownSettings(rows, settings),
   }
 }
+
+/** Returns the settings as `moorage config print` shows them. */
+const shownSettings = (rows: SettingRows, settings: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => {
+      const value = (settings as Readonly<Record<string, unknown>>)[name]
+      return [fileKey(row), value === undefined ? null : row.type.show(value)]
+    }),
+  )
 
 /** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
-export const addressUrl = (address: Settings['listen']): string =>
+export const addressUrl = (address: FrameSettings['listen']): string =>
   `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`
-
-const ourRoot = new URL('../../', import.meta.url)
-const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
-const exported =
-  /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:boot|container))$/
-const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
-
-/**
- * Returns the module of this copy for a specifier. It works when running from sources without a build, and from a
- * build.
- */
-const ownModule = (specifier: string): string | undefined => {
-  const path = exported.exec(specifier)?.[1]
-  return path === undefined ? undefined : new URL(`${path}${ending}`, ourRoot).href
-}
-
-const isNotFound = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
-
-let isShared = false
-
-/**
- * Makes the modules of the running copy importable by a deployer's plugin in any folder: `moorage/...`, as package.json
- * exports it, and the libraries that its interface uses, unless the plugin has its own.
- */
-export const shareOurModules = (): void => {
-  if (isShared) return
-  isShared = true
-  registerHooks({
-    resolve: (specifier, context, next) => {
-      const own = ownModule(specifier)
-      if (own !== undefined) return next(own, context)
-      try {
-        return next(specifier, context)
-      } catch (cause) {
-        if (!isNotFound(cause) || !sharedLibrary.test(specifier)) throw cause
-        return next(specifier, { ...context, parentURL: import.meta.url })
-      }
-    },
-  })
-}
-
-/** The exports of a deployer's module: a plugin, and the provider of its ports, if any. */
-export interface PluginModule {
-  readonly plugin: AnyPlugin
-  readonly provide?: Provide
-}
-
-/**
- * Loads the modules of MOORAGE_PLUGINS: file paths, or package names resolved from `folder`. Throws StartRefused with
- * all problems.
- */
-export const loadExternalPlugins = async (
-  places: readonly string[],
-  folder: string,
-): Promise<readonly PluginModule[]> => {
-  const problems: string[] = []
-  const modules: PluginModule[] = []
-  if (places.length > 0) shareOurModules()
-  for (const place of places) {
-    try {
-      const loaded: unknown = await import(moduleUrl(place, folder))
-      if (!isPluginModule(loaded))
-        problems.push(
-          `The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`,
-        )
-      else if (!gates.includes(loaded.plugin.gate))
-        problems.push(
-          `The plugin ${place} has the gate ${loaded.plugin.gate}, which must be one of ${gates.join(', ')}.`,
-        )
-      else modules.push(loaded)
-    } catch (cause) {
-      problems.push(`The plugin ${place} cannot be loaded: ${reasonOf(cause)}`)
-    }
-  }
-  if (problems.length > 0) throw new StartRefused(problems)
-  return modules
-}
-
-const moduleUrl = (place: string, folder: string): string =>
-  place.startsWith('.') || isAbsolute(place)
-    ? pathToFileURL(resolve(folder, place)).href
-    : pathToFileURL(createRequire(join(folder, 'package.json')).resolve(place)).href
-
-const isPluginModule = (loaded: unknown): loaded is PluginModule => {
-  const { plugin, provide } = loaded as { readonly plugin?: unknown; readonly provide?: unknown }
-  if (typeof plugin !== 'object' || plugin === null || !['function', 'undefined'].includes(typeof provide)) return false
-  const { id, listener, gate, needs, routes, jobs, tasks } = plugin as Partial<AnyPlugin>
-  return (
-    typeof id === 'string' &&
-    typeof gate === 'string' &&
-    [routes, jobs, tasks].every((part) => typeof part === 'function') &&
-    typeof needs === 'object' &&
-    (listener === 'api' || listener === 'marketplace')
-  )
-}

@@ -7,24 +7,24 @@ import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
-import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
-import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import type { MysqlOptions } from '../../adapters/sql/engine/mysql-pool.ts'
+import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import { databaseOptionsOf } from '../config/database-options.ts'
 import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import { isSealedBy } from '../../core/audit/audit-chain.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
-import type { Settings } from '../config/settings.ts'
-import { settingsTable } from '../config/settings.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
+import { migrationsFor } from '../migrations.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
-export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
+export const openStore = async (settings: FrameSettings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   // SQLite sorts much data in a file. It takes the first of several folders that can be written; that of the system may
   // be read-only.
@@ -40,30 +40,13 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   }
 }
 
-export const databaseOptionsOf = ({
-  databaseTimeoutSeconds,
-}: Pick<Settings, 'databaseTimeoutSeconds'>): DatabaseOptions => ({
-  sqlite: { writerWaitMilliseconds: databaseTimeoutSeconds * 1000 },
-  mysql: limitsWithin(databaseTimeoutSeconds),
-})
-
-/**
- * Returns the limits of a connection to MySQL or MariaDB. A statement gets nine tenths of the time; the rest is for
- * detecting that it ended.
- */
-const limitsWithin = (seconds: number): MysqlOptions => ({
-  connectTimeoutMilliseconds: seconds * 600,
-  acquireTimeoutMilliseconds: seconds * 400,
-  statementTimeoutMilliseconds: seconds * 900,
-})
-
 /** Queries a table. SQLite does not read its file before the first access to a table. */
 const signOfLife = (database: SqlDatabase): Promise<unknown> =>
   database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
 
 /** Returns one sentence about a failure of the database, naming the database without its password. */
-export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
-  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
+export const databaseTrouble = ({ databaseUrl }: Pick<FrameSettings, 'databaseUrl'>, cause: unknown): string =>
+  `The database ${frameSettings.databaseUrl.type.show(databaseUrl)} cannot be used: ` +
   `${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
@@ -80,7 +63,7 @@ const codeInWords = (error: unknown, depth = 0): string => {
   return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
-export const makeDataFolder = (folder: string): void => {
+const makeDataFolder = (folder: string): void => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (cause) {
@@ -95,7 +78,7 @@ export const makeDataFolder = (folder: string): void => {
  * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
  * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
@@ -111,7 +94,9 @@ export const keyringLost = (path: string): string =>
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
-  const isMigrated = (await migrationStatus(database)).some(({ state }) => state === 'done')
+  const isMigrated = (await migrationStatus(database, await migrationsFor(database))).some(
+    ({ state }) => state === 'done',
+  )
   return isMigrated && (await database.query((k) => k('users').select('id').limit(1))).length > 0
 }
 
@@ -120,10 +105,10 @@ export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
  * would not check what it does not know, such as a second factor. Throws `StartRefused`.
  */
 export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> => {
-  const status = await migrationStatus(database)
+  const status = await migrationStatus(database, await migrationsFor(database))
   const newer = status.filter(({ state }) => state === 'unknown')
   if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer.map(({ id }) => id))])
-  const missing = status.filter(({ state }) => state !== 'done')
+  const missing = status.filter((migration) => !isCurrent([migration]))
   if (missing.length > 0)
     throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
 }
@@ -166,7 +151,7 @@ export interface Foundation {
 }
 
 /** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
-export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
+export const openFoundation = async (settings: FrameSettings, local?: LocalClock): Promise<Foundation> => {
   const { database, refusal } = watchChanges(await openStore(settings))
   try {
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
@@ -210,7 +195,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
  * Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely
  * reached.
  */
-const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
+const openTls = async (settings: FrameSettings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings
   if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)

@@ -1,18 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import { whileHeld } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { ActorCallsToken } from '../../core/kernel/principal.ts'
-import type { TaskEnd, TaskHandler, TaskRun } from '../../core/tasks/ports.ts'
-import { EventPublisherToken, TaskBusToken, TaskQueuesToken } from '../../core/tasks/ports.ts'
-import type { Worker } from '../../core/tasks/worker.ts'
-import { startWorker } from '../../core/tasks/worker.ts'
 import type { Job } from '../../plugins/kit/group.ts'
-import { TaskBusLinkToken } from '../wiring/tasks.ts'
-import type { Composition } from './compose.ts'
-import type { Foundation } from './foundation.ts'
 
 export interface JobsDeps {
   readonly jobs: readonly Job[]
@@ -105,67 +95,4 @@ const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSign
   if (ending.aborted) await leases.release(lease)
   else if (!(await leases.renew(lease, job.everySeconds)))
     log.warn({ job: job.id }, 'a job outlived its lease: another instance may have run it too')
-}
-
-/** The time after which a dead worker is detected. */
-const leaseSeconds = 30
-/** From the start of a stop: the time until the process is killed, less the time that closing the rest takes. */
-const stopBudgetMs = 22_000
-const shortestWaitMs = 2_000
-
-export interface TaskWorker extends Pick<Worker, 'beginStop'> {
-  readonly running: number
-  /** Waits for the handlers for the time that the stop has left for them. */
-  stop(): Promise<void>
-}
-
-/** All that a task reads of other servers counts for its account. */
-const withinBudget = (readings: Pick<ReadingBudgets, 'task'>, handler: TaskHandler): TaskHandler => {
-  const within = (of: TaskRun, work: () => Promise<TaskEnd>) => readings.task(of.task.tenantId, work)
-  const { kind, recover } = handler
-  return {
-    kind,
-    run: (of) => within(of, () => handler.run(of)),
-    recover: recover === 'run-again' ? recover : (of) => within(of, () => recover(of)),
-  }
-}
-
-/** Starts the worker of this process, for the kinds of tasks that the open plugins declare. */
-export const startTaskWorker = ({ boot, container, assembly }: Composition, { instanceId }: Foundation): TaskWorker => {
-  const kinds = new Map(assembly.tasks.map((kind) => [kind.kind, withinBudget(boot.readings, kind)]))
-  const worker = startWorker({
-    queue: container.resolve(TaskQueuesToken).open(instanceId, [...kinds.keys()]),
-    bus: container.resolve(TaskBusToken),
-    workers: boot.settings.taskWorkers,
-    kindOf: (kind) => kinds.get(kind),
-    secretBox: boot.secretBox,
-    actorCalls: container.resolve(ActorCallsToken),
-    publisher: container.resolve(EventPublisherToken),
-    clock: container.resolve(ClockToken),
-    log: boot.log,
-    leaseSeconds,
-  })
-  container.resolve(TaskBusLinkToken).start()
-  container.resolve(EventPublisherToken).start()
-  let stopBeganAt: number | undefined
-  const beginStop = (): void => {
-    stopBeganAt ??= performance.now()
-    worker.beginStop()
-  }
-  return {
-    get running() {
-      return worker.running
-    },
-    beginStop,
-    stop: async () => {
-      beginStop()
-      const spentMs = performance.now() - (stopBeganAt ?? 0)
-      const isDone = await worker.stop(Math.max(shortestWaitMs, stopBudgetMs - spentMs))
-      if (!isDone)
-        boot.log.warn(
-          { tasks: worker.running },
-          'tasks did not end in time; another worker finds out what became of them',
-        )
-    },
-  }
 }

@@ -1,12 +1,10 @@
-import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { daysLeft, expiryTold } from '../../adapters/security/tls-identity.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
-import type { BusServer } from '../../core/bus/ports.ts'
-import type { Settings } from '../config/settings.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
 import type { ReadinessCheck } from '../http/ops-server.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -29,19 +27,15 @@ export const makeCertificateInUse = (first: TlsIdentity | undefined): Certificat
 
 export interface ReadinessDeps {
   readonly foundation: Pick<Foundation, 'database' | 'clock' | 'refusal'>
-  readonly settings: Pick<Settings, 'tempDir'>
-  readonly bus: BusServer
-  readonly finder: HelmFinder
+  readonly settings: Pick<FrameSettings, 'tempDir'>
   readonly certificate: CertificateInUse['current']
   readonly logState: () => LogState
 }
 
-/** Returns the checks of `/readyz`. docs/decisions/degraded.md says which of them take an instance out of service. */
+/** Returns the checks of `/readyz` of the frame. docs/decisions/degraded.md says which of them take an instance out of service. */
 export const readinessChecks = ({
   foundation,
   settings,
-  bus,
-  finder,
   certificate,
   logState,
 }: ReadinessDeps): readonly ReadinessCheck[] => [
@@ -51,8 +45,6 @@ export const readinessChecks = ({
   temporaryFilesCheck(settings.tempDir),
   ...certificateChecks(certificate),
   logCheck(logState),
-  ...busCheck(bus),
-  helmCheck(finder),
 ]
 
 const databaseCheck = ({ database }: Pick<Foundation, 'database'>): ReadinessCheck => {
@@ -71,17 +63,6 @@ const clockCheck = (clock: SharedClock): ReadinessCheck => ({
       `database's; jobs do not run here`
     )
   },
-})
-
-/** Shown when all checks are requested. HTTP works without the bus. */
-const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
-  bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
-
-/** Packages can be read without helm. */
-const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
-  name: 'helm',
-  isInformative: true,
-  check: async () => (await finder.find()).found !== undefined,
 })
 
 /** Reads work while a database takes no changes, and it takes none from any instance. */

@@ -1,7 +1,6 @@
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
@@ -9,41 +8,35 @@ import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
-import { BusServerToken } from '../../core/bus/ports.ts'
-import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
-import { TaskQueuesToken } from '../../core/tasks/ports.ts'
-import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import type { Assembly } from '../assemble.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
-import type { Settings } from '../config/settings.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
 import type { Container } from '../container.ts'
-import { makeApiListener } from '../http/api-listener.ts'
+import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
+import { migrationsFor } from '../migrations.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
-import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
-import { HashingQueueToken } from '../wiring/kernel.ts'
-import { MailTallyToken } from '../wiring/mail.ts'
-import { UsageEventTallyToken, UsageIntakeToken } from '../../core/usage/events/reports.ts'
-import type { Composition, StopSequence } from './compose.ts'
+import type { Binding } from '../binding.ts'
+import type { Running } from '../part.ts'
+import type { Composition, PartsConfig, StopSequence } from './compose.ts'
 import { addressUrl, compose, makeStopSequence } from './compose.ts'
 import type { FirstAdmin } from './operator.ts'
-import { ensureFirstAdmin } from './operator.ts'
+import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
-import { startJobs, startTaskWorker } from './jobs.ts'
+import { startJobs } from './jobs.ts'
 
-export interface HeldPort {
-  readonly settings: Settings
+interface HeldPort {
+  readonly settings: FrameSettings
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
    * configured.
@@ -55,7 +48,7 @@ export interface HeldPort {
  * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-export const holdPort = async (settings: Settings): Promise<HeldPort> => {
+const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
   const { host } = settings.listen
   // No client knows the port yet.
@@ -69,18 +62,14 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
 }
 
 export interface ServiceInput {
-  readonly settings: Settings
+  readonly config: PartsConfig
   readonly log: Log
   /** What became of the lines of the log. */
   readonly logState?: () => LogState
   /** Starts with a key ring that is not that of the database. */
   readonly acceptsKeyring?: boolean
-  /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
-  readonly extraPlugins?: readonly AnyPlugin[]
-  /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
-  readonly passwordHasher?: PasswordHasher
-  /** For tests, which may shorten the time that a rendering has. No setting changes that. */
-  readonly helmLimits?: HelmLimits
+  /** For tests, which may replace what no setting changes, such as the cost of hashes. */
+  readonly replaced?: readonly Binding[]
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }
@@ -92,8 +81,8 @@ export interface RunningService {
   readonly firstAdmin: FirstAdmin | undefined
   readonly assembly: Assembly
   readonly container: Container
-  /** Resolves when the log has reported which helm is used. */
-  readonly helmTold: Promise<void>
+  /** Resolves when the log has what the operator must know of the start, such as which helm is used. */
+  readonly isTold: Promise<void>
   /**
    * Stops the service. Readiness fails immediately. After the drain time, which `drains: false` skips, nothing new is
    * accepted, requests in flight end, jobs release their leases, and everything closes. Reports whether all of it
@@ -116,14 +105,14 @@ const shortQuietMs = 250
 
 /** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
-  const { settings, held } = await holdPort(input.settings)
+  const { settings, held } = await holdPort(input.config.settings)
   const stops = makeStopSequence(input.log)
   try {
     const foundation = await openFoundation(settings, input.localClock)
     stops.add('database', () => foundation.database.close())
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
-    const composition = await compose({ ...input, settings, foundation, stops })
+    const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
     await bringSchemaUp(foundation, settings, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, stops)
@@ -135,14 +124,12 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
-    const firstAdmin = await ensureFirstAdmin(composition.container, settings)
+    const firstAdmin = await composition.container.resolve(FirstAdminToken)()
     // Instances that start together on an empty database have all found no rows before.
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     setStarted()
-    // Mail of an earlier process is sent now, not when the lease of its job has ended.
-    composition.container.resolve(OutboxNotifierToken).ring()
-    const helmTold = composition.container.resolve(HelmSupplyToken).start()
-    return { ...listening, firstAdmin, helmTold }
+    const ready = runSteps(composition, 'ready', stops)
+    return { ...listening, firstAdmin, isTold: Promise.all(ready.map(({ isTold }) => isTold)).then(() => undefined) }
   } catch (error) {
     await stops.run()
     held?.close()
@@ -150,10 +137,13 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   }
 }
 
-const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {
+const bringSchemaUp = async ({ database }: Foundation, settings: FrameSettings, log: Log): Promise<void> => {
   if (!settings.migrate) return refuseOtherSchema(database)
   try {
-    const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
+    const applied = await migrateUp(database, {
+      migrations: await migrationsFor(database),
+      say: (line) => log.info({ isStep: true }, line),
+    })
     if (applied.length > 0)
       log.info(
         {},
@@ -164,7 +154,7 @@ const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: 
   }
 }
 
-interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {
+interface Listening extends Omit<RunningService, 'firstAdmin' | 'isTold'> {
   setStarted(): void
 }
 
@@ -176,35 +166,34 @@ interface ListeningDeps {
   readonly logState: () => LogState
 }
 
-const openListeners = async ({ composition, foundation, stops, held, logState }: ListeningDeps): Promise<Listening> => {
-  const { boot, container, assembly } = composition
-  const metrics = makeMetrics(releaseVersion)
-  const hashing = container.resolve(HashingQueueToken)
-  const mail = container.resolve(MailTallyToken)
-  const usageEvents = container.resolve(UsageEventTallyToken)
-  metrics.read({
-    passwordQueue: () => hashing.waiting,
-    mail: () => mail,
-    ...(boot.deployment.billingEnabled ? { usageEvents: () => usageEvents } : {}),
-    clockSkewSeconds: () => boot.clock.skewMs() / 1000,
+/** Runs a step of every part, in the order of the list. What they start is stopped in reverse. */
+const runSteps = (
+  { parts, container }: Pick<Composition, 'parts' | 'container'>,
+  name: 'start' | 'ready',
+  stops: StopSequence,
+): readonly Running[] =>
+  parts.flatMap(({ plugin, [name]: step }) => {
+    const running = step?.make(container.give(step.needs))
+    if (running === undefined) return []
+    const { stop } = running
+    if (stop !== undefined) stops.add(plugin.id, () => stop.call(running))
+    return [running]
   })
+
+const openListeners = async ({ composition, foundation, stops, held, logState }: ListeningDeps): Promise<Listening> => {
+  const { boot, container, assembly, parts } = composition
+  const metrics = makeMetrics(releaseVersion)
+  metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
   let isStarted = false
   let isStopping = false
-  const bus = container.resolve(BusServerToken)
-  bus.start()
-  container.resolve(UsageIntakeToken).start()
   const certificate = makeCertificateInUse(boot.tls)
   const checks = [
     { name: 'started', check: async () => isStarted },
-    ...readinessChecks({
-      foundation,
-      settings: boot.settings,
-      bus,
-      finder: container.resolve(HelmFinderToken),
-      certificate: certificate.current,
-      logState,
-    }),
+    ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
+    ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
   ]
+  for (const { gauges, read } of parts.flatMap((part) => part.metrics ?? []))
+    metrics.add(gauges, read.make(container.give(read.needs)))
   const { tls } = boot
   metrics.read({
     degraded: () => degradedChecks(checks),
@@ -216,12 +205,14 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
-  const worker = startTaskWorker(composition, foundation)
-  metrics.read({
-    tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }),
+  const started = runSteps(composition, 'start', stops)
+  const api = makeApiListener({
+    boot,
+    ports: container.give(ofApiListener),
+    assembly,
+    tags: composition.tags,
+    observers: [metrics],
   })
-  stops.add('task worker', () => worker.stop())
-  const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
   stops.add('certificate watch', watchCertificate(boot, certificate, api))
@@ -242,8 +233,8 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
     setStarted: () => void (isStarted = true),
     stop: async ({ drains } = { drains: true }) => {
       isStopping = true
-      // Its tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
-      worker.beginStop()
+      // Tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
+      for (const running of started) running.beginStop?.()
       api.drain()
       drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
       await sleep(drainMs)

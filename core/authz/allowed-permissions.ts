@@ -38,6 +38,8 @@ const isObjectId = (value: unknown): value is number | bigint =>
  * Parses the questions. If one is invalid, all are refused; `where` returns the prefix of the message, given the
  * question's 0-based index.
  * Failure: ObjectIdentifierInvalid.
+ *
+ * @internal
  */
 export const parseObjectIdentifiers = (
   schema: AuthorizationSchema,

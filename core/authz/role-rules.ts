@@ -40,7 +40,7 @@ export const PermissionNotHeld = defineFailure(
 )
 
 /** In UTF-16 units. The column holds twice as many, because a lower-case form can be longer. */
-export const maxRoleNameLength = 100
+const maxRoleNameLength = 100
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 

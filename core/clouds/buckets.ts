@@ -155,6 +155,8 @@ const decodeBase64 = (text: string): string | undefined => {
 /**
  * Returns the values of a Kubernetes Secret as text; values that are not text are omitted. Undefined if the response is
  * not a Secret.
+ *
+ * @internal
  */
 export const readSecretData = (json: unknown): SecretData | undefined => {
   if (typeof json !== 'object' || json === null || (json as { kind?: unknown }).kind !== 'Secret') return undefined

@@ -9,7 +9,7 @@ import type { Cluster } from './types.ts'
 import { toWireJson } from '../kernel/json.ts'
 
 /** Placeholder for an access token of this platform. */
-export const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 /** The name of the kubeconfig extension that contains the token's expiry. */
 const expiryExtension = 'moorage.token'
@@ -43,6 +43,8 @@ const remark = (carried: CarriedToken | undefined): string =>
  * Returns a kubeconfig that connects to the cluster through this service, with a token of the platform or a
  * placeholder; never with the stored credential. kubectl does not send tokens over plain http, so the address is the
  * https one.
+ *
+ * @internal
  */
 export const clientConfig = (
   address: KubernetesAddress,

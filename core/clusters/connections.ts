@@ -33,11 +33,13 @@ const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 /**
  * Returns the path below which a hub serves the API of a cluster that it manages; undefined if the name cannot be that
  * of a ManagedCluster.
+ *
+ * @internal
  */
 export const gatewayPath = (managedClusterName: string): string | undefined =>
   dnsLabel.test(managedClusterName) ? `${gatewayRoot}/clustergateways/${managedClusterName}/proxy` : undefined
 
-/** Returns the place that a cluster's sealed credential is bound to. */
+/** Returns the place that a cluster's sealed credential is bound to. @internal */
 export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
   table: 'clusters',
   column: 'sealed_credential',
@@ -190,7 +192,7 @@ export const makeSealCredential =
   })
 export type SealCredential = ReturnType<typeof makeSealCredential>
 
-/** Detects managers from what a cluster serves, never from its name. */
+/** Detects managers from what a cluster serves, never from its name. @internal */
 export const detectManagers = (
   found: Pick<ClusterSurvey, 'groups' | 'servesManagedClusters' | 'servesDeployments' | 'hasKlusterlet'>,
 ): readonly ClusterManager[] => {
@@ -234,7 +236,7 @@ const managedLabels: Readonly<Partial<Record<HostingProvider, readonly string[]>
 
 const hasAny = (node: NodeFacts, labels: readonly string[]): boolean => labels.some((label) => label in node.labels)
 
-/** Detects the hosting provider from the nodes; Generic if they do not identify one. */
+/** Detects the hosting provider from the nodes; Generic if they do not identify one. @internal */
 export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => {
   for (const node of nodes) {
     const scheme = /^([a-z]+):\/\//.exec(node.providerId)?.[1]
@@ -248,13 +250,13 @@ export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => 
     : 'Generic'
 }
 
-/** Returns the region of the first node that has one. */
+/** Returns the region of the first node that has one. @internal */
 export const detectLocation = (nodes: readonly NodeFacts[]): string =>
   nodes
     .map((node) => node.labels['topology.kubernetes.io/region'])
     .find((region) => region !== undefined && region !== '') ?? ''
 
-/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. */
+/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. @internal */
 export const detectProject = (nodes: readonly NodeFacts[]): string =>
   nodes.map((node) => /^gce:\/\/([^/]+)\//.exec(node.providerId)?.[1]).find((project) => project !== undefined) ?? ''
 

@@ -36,7 +36,7 @@ const reservedClusterNames: ReadonlySet<string> = new Set([
 
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Accepts a DNS-1123 label of at most 63 characters that is not a reserved word. */
+/** Accepts a DNS-1123 label of at most 63 characters that is not a reserved word. @internal */
 export const checkClusterName = (name: string): Either<Failure<'ClusterNameInvalid'>, string> => {
   if (!dnsLabel.test(name))
     return left(

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, HubReadFailure, Hubs, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
-import { claimedUid, distribution, isAccepted } from '../clusters/hubs/types.ts'
+import { claimedUid, distribution, isAccepted } from '../clusters/hub-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster, HostingProvider } from '../clusters/types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -56,6 +56,8 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 /**
  * Returns how many clusters each set selects. Most sets select by the label that names one set, so these are counted in
  * one pass over the clusters, and not in one for each set.
+ *
+ * @internal
  */
 export const countMembers = (
   sets: readonly HubObject[],

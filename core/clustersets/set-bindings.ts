@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs, HubSelection } from '../clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, namespaceKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { UserStore } from '../identity/ports.ts'
 import type { User, Viewer } from '../identity/types.ts'
 import { maySee } from '../identity/types.ts'

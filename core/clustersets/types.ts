@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
@@ -54,7 +54,7 @@ export const ClusterSetMissing = defineFailure(
   'The cluster set does not exist on the hub.',
 )
 
-export const labelsOf = ({ body }: HubObject): Labels => {
+const labelsOf = ({ body }: HubObject): Labels => {
   const labels = at(body, 'metadata', 'labels')
   return isObject(labels) ? labels : {}
 }

@@ -31,7 +31,7 @@ export const LicenseAuthorityMissing = defineFailure(
   'The installation has no certificate authority for licenses, or it is outside of its validity.',
 )
 /** The certificate authority cannot sign licenses, or one exists already. */
-export const LicenseAuthorityRefused = defineFailure(
+const LicenseAuthorityRefused = defineFailure(
   'LicenseAuthorityRefused',
   'Unprocessable',
   'A certificate authority for licenses exists already.',
@@ -213,7 +213,7 @@ export const RevocationListFull = defineFailure(
 const freshMilliseconds = 60_000
 const validDays = 7
 /** The most licenses of one list: it has 3 MB, and verifiers fetch it whole. */
-export const maxRevoked = 50_000
+const maxRevoked = 50_000
 
 /**
  * Returns the signed lists of revoked licenses in PEM: one for each authority that has not expired, also of those that

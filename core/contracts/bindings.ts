@@ -199,7 +199,7 @@ const changeBoundCluster = async (
 /** Removes a cluster from a contract. The interval in which it counted stays for usage reports. */
 export const makeUnbindCluster =
   (deps: BindingDeps) =>
-  (call: SignedInCall, key: BoundClusterKey): Outcome<BoundClusterFailure, void> =>
+  (call: SignedInCall, key: BoundClusterKey): Outcome<Failure<'ContractClusterMissing'>, void> =>
     changeBoundCluster(deps, call, key, async ({ bindings }, binding, at) => {
       await bindings.remove(binding, at)
       return { event: 'cluster.removed', changes: { cluster: binding.clusterUid } }

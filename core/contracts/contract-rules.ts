@@ -272,7 +272,7 @@ export const datedTermsOf = (terms: DatedTerms): DatedTerms => {
   }
 }
 
-/** Returns only the terms of a contract. */
+/** Returns only the terms of a contract. @internal */
 export const termsOf = (contract: ContractTerms): ContractTerms => {
   const { name, emails, bindsNewClusters } = contract
   return { ...datedTermsOf(contract), name, emails, bindsNewClusters }

@@ -21,9 +21,9 @@ import { ContractDocumentMissing, ContractMissing, DocumentRefused, DocumentStor
 import type { Contract, ContractDocument, ContractId } from './types.ts'
 
 /** Maximum size of a document in bytes: 25 MiB. */
-export const maxDocumentBytes = 26_214_400
+const maxDocumentBytes = 26_214_400
 /** How long a link to a document is valid. */
-export const linkSeconds = 1800
+const linkSeconds = 1800
 
 /**
  * The types that are taken, by the bytes with which their files begin. An office document is not one of them: it can
@@ -41,13 +41,15 @@ const documentMediaTypes = types.map(({ mediaType }) => mediaType)
 /**
  * Returns the type of a document by its content; undefined if it is not one of those that are taken. The name says
  * nothing.
+ *
+ * @internal
  */
 export const documentTypeOf = (bytes: Uint8Array): DocumentType | undefined =>
   types.find(({ magic }) => magic.every((byte, index) => bytes[index] === byte))
 
 const maxNameLength = 200
 
-/** Returns the last part of a file name without control characters, with the ending of the type. */
+/** Returns the last part of a file name without control characters, with the ending of the type. @internal */
 export const documentNameOf = (given: string, { ending, mediaType }: DocumentType): string => {
   const last = given.split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*]/gu, '').trim()

@@ -56,7 +56,7 @@ export type IssueFailure =
   | Failure<'QuotaReached'>
 
 /** Returns the flags that verifiers read from a license. */
-export const flagsOf = ({
+const flagsOf = ({
   disablesAnalytics,
   enablesClientBilling,
   restrictions,
@@ -77,7 +77,11 @@ export interface LicenseWindow extends Validity {
   readonly isRolling: boolean
 }
 
-/** Returns the window of a license: never outside of the contract's own, and never outside of the authority's. */
+/**
+ * Returns the window of a license: never outside of the contract's own, and never outside of the authority's.
+ *
+ * @internal
+ */
 export const windowOf = (contract: Contract, kind: LicenseKind, now: Date, authority: Validity): LicenseWindow => {
   const days = kind === 'online' ? onlineDays : offlineDaysOf(contract.restrictions)
   const start = wholeSeconds(laterBySeconds(now, -backdatedSeconds).getTime())
@@ -153,6 +157,8 @@ const isQuotaReached = async (usage: QuotaUsage, contract: Contract, now: Date):
  * Reports whether a license that was issued before serves as well as a new one: its content is the same, it is valid
  * now and not longer than a new one could be. One whose end moves with the time of issue is renewed when half of its
  * life has passed.
+ *
+ * @internal
  */
 export const isStillGood = (
   license: Pick<License, 'contentKey' | 'notBefore' | 'notAfter'>,

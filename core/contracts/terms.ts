@@ -15,8 +15,6 @@ export interface Effective {
   readonly reopens: boolean
 }
 
-export const fromNowOn: Effective = { from: undefined, reopens: false }
-
 type Invalid = Failure<'ContractRequestInvalid'>
 
 /** As `end`. */

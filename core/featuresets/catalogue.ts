@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
@@ -74,7 +74,7 @@ export const readFeature = ({ name, body }: Pick<HubObject, 'name' | 'body'>): F
   content: contentOf(body['spec']),
 })
 
-export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
+const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>): FeatureSet => ({
   name,
   title: textAt(body, 'spec', 'title'),
   description: textAt(body, 'spec', 'description'),
@@ -86,6 +86,7 @@ export const readFeatureSet = ({ name, body }: Pick<HubObject, 'name' | 'body'>)
 const byName = <A extends { readonly name: string }>(items: readonly A[]): ReadonlyMap<string, A> =>
   new Map(items.map((item) => [item.name, item]))
 
+/** @internal */
 export const catalogueOf = (featureSets: readonly FeatureSet[], features: readonly Feature[]): Catalogue => ({
   featureSets: byName(featureSets),
   features: byName(features),

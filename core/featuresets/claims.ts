@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { claimText, distribution } from '../clusters/hubs/types.ts'
+import { claimText, distribution } from '../clusters/hub-types.ts'
 import type { HubObject } from '../clusters/hubs/ports.ts'
 import type { Cache, Caches } from '../kernel/cache.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'
@@ -39,7 +39,7 @@ const unreadable = ClaimUnreadable('A claim of the spoke on its features cannot 
 
 const isListOrAbsent = (value: unknown): boolean => value === undefined || value === null || Array.isArray(value)
 
-/** Parses the text of a claim. Empty text is a claim without features. */
+/** Parses the text of a claim. Empty text is a claim without features. @internal */
 export const parseClaim = (
   yaml: Pick<YamlText, 'parse'>,
   text: string,

@@ -2,7 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
-import { claimedUid, distribution } from '../clusters/hubs/types.ts'
+import { claimedUid, distribution } from '../clusters/hub-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { ProfileJudge } from '../clustersets/ports.ts'
@@ -52,7 +52,7 @@ const cloudDatabases = (provider: string): RequiredFeatures => ({
 
 const saas = { 'saas-core': ['catalog-manager', 'service-gateway-presets'] }
 
-/** The profiles of the distribution, for clusters that do not have them as objects. */
+/** The profiles of the distribution, for clusters that do not have them as objects. @internal */
 export const builtInProfiles: ReadonlyMap<string, RequiredFeatures> = new Map<string, RequiredFeatures>([
   ['generic', { 'opscenter-core': ['license-proxyserver'] }],
   ['dbaas-generic', { ...databasePlatform, ...saas }],
@@ -96,7 +96,7 @@ const groupsOf = (features: readonly Feature[]): ReadonlyMap<string, string> =>
   )
 
 /** Returns what the objects of a cluster say of its features. */
-export const featuresByObjects = (features: readonly Feature[]): ClusterFeatures => ({
+const featuresByObjects = (features: readonly Feature[]): ClusterFeatures => ({
   enabled: new Set(features.filter(({ isEnabled }) => isEnabled).map(({ name }) => name)),
   disabled: new Set(features.filter(({ isDisabled }) => isDisabled).map(({ name }) => name)),
   groups: groupsOf(features),
@@ -105,6 +105,8 @@ export const featuresByObjects = (features: readonly Feature[]): ClusterFeatures
 /**
  * Returns what the claim of a spoke says of its features, with the catalogue of its hub. Nothing is known without a
  * claim.
+ *
+ * @internal
  */
 export const featuresByClaim = (claim: FeatureClaim | undefined, catalogue: readonly Feature[]): ClusterFeatures => ({
   enabled: new Set([...(claim?.enabled.keys() ?? []), ...(claim?.external ?? [])]),
@@ -115,6 +117,8 @@ export const featuresByClaim = (claim: FeatureClaim | undefined, catalogue: read
 /**
  * Returns the required features that are not enabled, sorted. A disabled feature is not missing, nor is one whose
  * exclusion group has an enabled feature.
+ *
+ * @internal
  */
 export const missingFeatures = (
   required: RequiredFeatures,

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { HubObject, PatchOperation } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
@@ -30,7 +30,7 @@ interface FeatureModel {
 }
 
 /** The prefix of a resource that is a HelmRelease; the rest is the name of its feature, with `_` for `-`. */
-export const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
+const releasePrefix = 'helmToolkitFluxcdIoHelmRelease_'
 
 const textOrNothing = (value: unknown, ...path: readonly string[]): string | undefined =>
   textAt(value, ...path) || undefined

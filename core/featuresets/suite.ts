@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
-import { distribution } from '../clusters/hubs/types.ts'
+import { distribution } from '../clusters/hub-types.ts'
 import { atATime } from '../kernel/concurrency.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
@@ -117,10 +117,10 @@ const latestVersion = async (hub: Hub): Outcome<HubReadFailure, string> => {
 
 const plainVersion = (version: string): string => version.replace(/^v(?=\d)/, '')
 
-/** Reports whether two versions are the same. A leading `v` does not count. */
+/** Reports whether two versions are the same. A leading `v` does not count. @internal */
 export const isSameVersion = (a: string, b: string): boolean => plainVersion(a) === plainVersion(b)
 
-/** Returns why a set cannot be updated automatically, or undefined if it can. */
+/** Returns why a set cannot be updated automatically, or undefined if it can. @internal */
 export const autoUpdateRefusal = (latest: string, spokes: readonly SpokeVersion[]): string | undefined => {
   if (spokes.length === 0) return 'The cluster set has no spokes.'
   if (latest === '') return 'The hub does not report which version of the suite it has.'

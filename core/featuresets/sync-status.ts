@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { distribution, isIdentified, manifestWorkKind } from '../clusters/hubs/types.ts'
+import { distribution, isIdentified, manifestWorkKind } from '../clusters/hub-types.ts'
 import type { Hub, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { getOrMake } from '../kernel/cache.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
@@ -57,6 +57,8 @@ const reportsNothing = 'Its agent does not report its features, or not in a form
  * Compares a spoke with its set in one feature. `wanted` is the feature as installed on the set. A spoke of which
  * nothing is known is not in step, nor is one that has not applied the work of the feature set, even if it reported the
  * feature before, nor one with a feature that is not installed on the set. Undefined: neither has it.
+ *
+ * @internal
  */
 export const compareFeature = (
   name: string,
@@ -85,7 +87,7 @@ export const compareFeature = (
 }
 
 /** Returns the features of each cluster whose releases are reported as not ready. */
-export const unreadyFeatures = (
+const unreadyFeatures = (
   works: readonly Pick<HubObject, 'namespace' | 'body'>[],
 ): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>()
@@ -133,7 +135,7 @@ export const whySilent = (cluster: Pick<HubObject, 'body'>): string | undefined 
 }
 
 /** What a spoke lacks that the hub does not know the identity of. */
-export const unidentified = `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
+const unidentified = `The hub gives it no features, since it does not report the claim ${distribution.infoClaim}; those after it in the set may have none either.`
 
 const none: ReadonlySet<string> = new Set()
 const noReasons: ReadonlyMap<string, string> = new Map()
@@ -164,6 +166,8 @@ const makeSpokeFeatures = (
 
 /**
  * Remembers the answers for each version and range: many spokes have the same versions, and a range is slow to parse.
+ *
+ * @internal
  */
 export const rememberedRanges = (isInRange: VersionInRange): VersionInRange => {
   const known = new Map<string, boolean>()
@@ -208,6 +212,7 @@ const statusOf = ({ insyncClusters, outOfSyncClusters, reasons }: Tally): SyncSt
   reasons: reasons.size === 0 ? undefined : Object.fromEntries(reasons),
 })
 
+/** @internal */
 export const makeSyncComparison = (
   installed: InstalledFeatures,
   { features }: Pick<Catalogue, 'features'>,

@@ -1,6 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Hub, HubObject, SpokeSupplies } from '../clusters/hubs/ports.ts'
-import { claimedUid, distribution, isIdentified } from '../clusters/hubs/types.ts'
+import { claimedUid, distribution, isIdentified } from '../clusters/hub-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import { mapWithin } from '../kernel/concurrency.ts'

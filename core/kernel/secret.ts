@@ -66,6 +66,21 @@ export interface Entropy {
 }
 export const EntropyToken = token<Entropy>('kernel.Entropy')
 
+/** The digits of base62, by value. */
+export const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Returns a text of `length` base62 characters, each equally likely. */
+export const randomBase62 = (entropy: Entropy, length: number): string => {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of entropy.bytes(length - text.length + 8)) {
+      // 248 is the greatest multiple of 62 in a byte. Greater values would favour the first letters.
+      if (byte < 248 && text.length < length) text += base62.charAt(byte % 62)
+    }
+  }
+  return text
+}
+
 /** Encodes bytes as lower-case hexadecimal, two digits per byte. */
 export const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -187,7 +202,7 @@ const asText = (value: Json | undefined): string | undefined =>
 /**
  * Returns the names by which a cluster speaks of an object: its kind, its group and version, its name and namespace.
  */
-export const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
+const objectNames = ({ apiVersion, kind, metadata }: FreeObject): readonly string[] => {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return []
   const { name, namespace } = isObject(metadata) ? metadata : {}
   return [

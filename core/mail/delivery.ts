@@ -15,11 +15,11 @@ const firstWaitSeconds = 60
 const longestWaitSeconds = 6 * 3600
 const giveUpSeconds = 3 * 24 * 3600
 
-/** Returns the wait after the nth failed attempt: one minute, doubled each time, at most six hours. */
+/** Returns the wait after the nth failed attempt: one minute, doubled each time, at most six hours. @internal */
 export const backoffSeconds = (attempts: number): number =>
   Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.max(0, attempts - 1))
 
-/** Reports whether a mail that failed again is given up. */
+/** Reports whether a mail that failed again is given up. @internal */
 export const isTooOld = (createdAt: Date, now: Date): boolean =>
   now.getTime() - createdAt.getTime() >= giveUpSeconds * 1000
 

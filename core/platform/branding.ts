@@ -25,7 +25,7 @@ export const plainBranding: Branding = {
   appName: 'Moorage',
 }
 
-export const maxPictureBytes = 256 * 1024
+const maxPictureBytes = 256 * 1024
 export const maxAppNameLength = 64
 
 /** The signature of each picture format, in Latin-1; `.` matches any byte. None of these formats carries scripts. */
@@ -37,7 +37,11 @@ const kinds: Readonly<Record<string, RegExp>> = {
 const dataUrl = /^data:(image\/(?:png|jpeg|webp));base64,([A-Za-z0-9+/]+={0,2})$/
 const color = /^#[0-9a-f]{6}$/
 
-/** Returns what is wrong with a picture, or undefined if it is valid. Its first bytes must match its declared type. */
+/**
+ * Returns what is wrong with a picture, or undefined if it is valid. Its first bytes must match its declared type.
+ *
+ * @internal
+ */
 export const pictureProblem = (text: string): string | undefined => {
   if (text === '') return undefined
   const [, kind, encoded] = dataUrl.exec(text) ?? []
@@ -49,7 +53,11 @@ export const pictureProblem = (text: string): string | undefined => {
   return kinds[kind]?.test(atob(encoded.slice(0, 32))) === true ? undefined : `This is no ${kind}.`
 }
 
-/** Merges a change into the current branding. An absent field keeps its value; an empty text restores the default. */
+/**
+ * Merges a change into the current branding. An absent field keeps its value; an empty text restores the default.
+ *
+ * @internal
+ */
 export const mergeBranding = (
   current: Branding,
   chosen: Partial<Branding>,

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubEdit, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind, namespaceKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
-import { isAccepted } from '../clusters/hubs/types.ts'
+import { isAccepted } from '../clusters/hub-types.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { getOrMake } from '../kernel/cache.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -86,7 +86,7 @@ const isFromBootstrap = ({ body }: HubObject): boolean =>
   bootstrapUsers.some((user) => user.test(textAt(body, 'spec', 'username'))) &&
   listAt(body, 'spec', 'groups').some((group) => bootstrapGroups.includes(group))
 
-/** Reports whether a subject is that of an agent of this cluster and of nothing else. */
+/** Reports whether a subject is that of an agent of this cluster and of nothing else. @internal */
 export const isAgentOf = (cluster: string, { commonName, organizations }: RequestSubject): boolean => {
   const group = `${agentPrefix}${cluster}`
   const own = organizations.filter((name) => name !== sharedOrganization)
@@ -127,6 +127,8 @@ const refuse = (reason: string, isAmbiguous = false): Either<JoinRefusal, never>
  * approved before. Requests of add-ons, for other signers and of an earlier cluster of the name are ignored, and so are
  * requests whose subject is not an agent of the cluster: approving those would create other identities. If several
  * agents ask to join as one cluster, only those that `requesters` names are approved.
+ *
+ * @internal
  */
 export const judgeJoinRequests = (
   { name: cluster, registeredAt }: JoiningCluster,
@@ -234,6 +236,17 @@ const approval = ({ body }: HubObject, now: Date): FreeObject => {
     status: { ...status, conditions: [...(listAt(body, 'status', 'conditions') as readonly Json[]), condition] },
   }
 }
+
+/** What the audit log keeps of the clusters that were changed. */
+const entriesOf = (hub: Hub, done: readonly Progress[]) =>
+  done
+    .filter((each) => each.isAccepted || each.approved.length > 0)
+    .map(({ cluster, approved, isAccepted: accepted }) =>
+      auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', {
+        spoke: cluster,
+        requests: approved,
+      }),
+    )
 
 type Listed = ReturnType<Hub['list']>
 
@@ -370,14 +383,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
         refusals.push(`${cluster}: ${message}`)
       else failure = accepted.left
     })
-    const entries = done
-      .filter((each) => each.isAccepted || each.approved.length > 0)
-      .map(({ cluster, approved, isAccepted: accepted }) =>
-        auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', {
-          spoke: cluster,
-          requests: approved,
-        }),
-      )
+    const entries = entriesOf(hub, done)
     if (failure === undefined && refusals.length === 0) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
     const message =

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { distribution, hubUserName, isMadeByUs, managedByLabel, managedByValue } from '../clusters/hubs/types.ts'
+import { distribution, hubUserName, isMadeByUs, managedByLabel, managedByValue } from '../clusters/hub-types.ts'
 import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'

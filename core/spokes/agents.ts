@@ -12,7 +12,7 @@ import {
   secretKind,
   serviceAccountKind,
   workRoleName,
-} from '../clusters/hubs/types.ts'
+} from '../clusters/hub-types.ts'
 import type { Hub, HubKey, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -29,13 +29,13 @@ import { kubeconfigOf } from './join-command.ts'
 import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
 import { notYet, over, pollUntil, SpokeStuck } from './spoke-steps.ts'
 
-export const operatorName = 'klusterlet'
+const operatorName = 'klusterlet'
 
 /** How long the operator may take to remove its agents. */
 const operatorPatienceMs = 2 * 60_000
 const worksPatienceMs = 60_000
 
-export const namespaceOfAgents = ({ body }: HubObject): string => textAt(body, 'spec', 'namespace') || agentNamespace
+const namespaceOfAgents = ({ body }: HubObject): string => textAt(body, 'spec', 'namespace') || agentNamespace
 const clusterNameIn = ({ body }: HubObject): string => textAt(body, 'spec', 'clusterName')
 
 /** Lists objects of the spoke. A kind that it does not serve has none. */

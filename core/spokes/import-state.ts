@@ -10,7 +10,7 @@ import {
   operatorNamespace,
   secretKind,
   serviceAccountKind,
-} from '../clusters/hubs/types.ts'
+} from '../clusters/hub-types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { listAt, textAt } from '../kernel/json.ts'
 import type { AgentImages } from './ports.ts'

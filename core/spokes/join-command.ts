@@ -15,7 +15,7 @@ import {
   publicNamespace,
   secretKind,
   serviceAccountKind,
-} from '../clusters/hubs/types.ts'
+} from '../clusters/hub-types.ts'
 import type { ClusterConnections, ClusterStore } from '../clusters/ports.ts'
 import { ClusterMissing, ClusterUnreachable } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
@@ -177,7 +177,7 @@ export interface JoinFacts extends BootstrapAccess {
 
 const plainWord = /^[\w/:=.,@%+-]+$/
 
-/** Returns a text as one word of a POSIX shell. */
+/** Returns a text as one word of a POSIX shell. @internal */
 export const shellWord = (text: string): string =>
   plainWord.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
@@ -261,7 +261,7 @@ const helmCommand = (facts: JoinFacts): string => {
   return withInput(['helm', 'upgrade', '--install', 'klusterlet', ...chart, '--values', '-'], toWireJson(values))
 }
 
-/** Returns the command for a POSIX shell with the cluster as the current context of kubectl. */
+/** Returns the command for a POSIX shell with the cluster as the current context of kubectl. @internal */
 export const joinCommand = (installer: Installer, facts: JoinFacts): Secret =>
   secret(installer === 'helm' ? helmCommand(facts) : clusteradmCommand(facts))
 

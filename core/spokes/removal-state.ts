@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Hub, HubKind } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
-import { isAccepted, manifestWorkKind } from '../clusters/hubs/types.ts'
+import { isAccepted, manifestWorkKind } from '../clusters/hub-types.ts'
 import { textAt } from '../kernel/json.ts'
 import { addOnKind } from './ports.ts'
 import { sentences, unknownStanding } from './spoke-steps.ts'

@@ -29,7 +29,11 @@ const nextStates: Readonly<Record<TaskState, readonly TaskState[]>> = {
   unknown: [],
 }
 
-/** Reports whether a transition is allowed. `running` to `running` is a worker that takes over from a dead one. */
+/**
+ * Reports whether a transition is allowed. `running` to `running` is a worker that takes over from a dead one.
+ *
+ * @internal
+ */
 export const mayBecome = (from: TaskState, to: TaskState): boolean => nextStates[from].includes(to)
 
 /** Returns the effect of a cancel: a queued task ends at once, a running one is requested to stop. */
@@ -123,6 +127,8 @@ const shortestSentence = 24
 /**
  * Returns a text without the sentences that it has had before. A program that reports a failure for each of many
  * objects repeats the cause for each; what is particular to an object stays.
+ *
+ * @internal
  */
 export const eachSentenceOnce = (text: string): string => {
   const seen = new Set<string>()

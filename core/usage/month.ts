@@ -27,7 +27,7 @@ const reportedMonth = (year: number, month: number): MonthKey | undefined =>
 
 export const yearOf = (month: MonthKey): number => Math.floor(month / 100)
 /** Returns 1 to 12. */
-export const monthNumber = (month: MonthKey): number => month % 100
+const monthNumber = (month: MonthKey): number => month % 100
 
 /** Returns the English name of a month. */
 export const monthName = (month: MonthKey): (typeof monthNames)[number] =>

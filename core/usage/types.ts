@@ -36,8 +36,7 @@ export type UsageKindId = Brand<number, 'UsageKindId'>
 export type UsageMonthId = Brand<number, 'UsageMonthId'>
 
 /** The mode of a cluster. Only a cluster in mode `prod` is production; without an event, a cluster is not. */
-export const clusterModes = ['prod', 'non-prod'] as const
-export type ClusterMode = (typeof clusterModes)[number]
+export type ClusterMode = 'prod' | 'non-prod'
 
 /**
  * How a second of usage is billed. `trial`: the first month of an object that its creator marked as a trial. `free`: no
@@ -145,16 +144,14 @@ export interface UsageMonth {
 }
 
 /** The names of the views, as the paths of the reports spell them. */
-export const usageViewNames = [
-  'objects-usage-view',
-  'clusters-usage-view',
-  'namespaces-usage-view',
-  'gks-usage-view',
-  'contracts-usage-view',
-  'object-quota-history-summaries-view',
-  'objects-cluster-mode-usage-view',
-] as const
-export type UsageViewName = (typeof usageViewNames)[number]
+export type UsageViewName =
+  | 'objects-usage-view'
+  | 'clusters-usage-view'
+  | 'namespaces-usage-view'
+  | 'gks-usage-view'
+  | 'contracts-usage-view'
+  | 'object-quota-history-summaries-view'
+  | 'objects-cluster-mode-usage-view'
 
 /** `total`: all use. `billable`: divided into production, other and free use. */
 export const usageViewTypes = ['total', 'billable'] as const

@@ -8,7 +8,7 @@ const namespace = 'org_mgmt'
 /**
  * Permissions on custom roles that a custom role can carry. A role cannot give more permissions than its creator holds.
  */
-export const rolePermissions: readonly PermissionDefinition[] = [
+const rolePermissions: readonly PermissionDefinition[] = [
   { namespace, action: 'create roles', level: 'admin', description: 'Create custom roles and attach them to teams' },
   {
     namespace,

@@ -7,7 +7,7 @@ const namespace = 'cluster_mgmt'
 const withView = [{ namespace, action: 'view clusters', required: true }]
 
 /** Permissions on clusters that a custom role can carry. */
-export const clusterPermissions: readonly PermissionDefinition[] = [
+const clusterPermissions: readonly PermissionDefinition[] = [
   {
     namespace,
     action: 'view clusters',

@@ -49,7 +49,7 @@ import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
-import type { ContractParams } from './codecs.ts'
+import type { ContractParams } from './terms-codecs.ts'
 import {
   bindAnyClusters,
   createContracts,

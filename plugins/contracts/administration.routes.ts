@@ -13,13 +13,15 @@ import { empty, json, list } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   AddContractParams,
-  AdministeredContract,
   ContractParams,
-  ContractTermsVersion,
   documentBodyBytes,
   ExtendContractParams,
-  IssuedLicense,
   jsonTerms,
+} from './terms-codecs.ts'
+import {
+  AdministeredContract,
+  ContractTermsVersion,
+  IssuedLicense,
   LicensePath,
   OfAccount,
   PlanInfo,
@@ -232,14 +234,12 @@ export const listAnyClusterStatuses = {
   id: 'contracts.listAnyClusterStatuses',
   path: '/contracts/active/associated-clusters/batch-status',
 }
-const unknownContract = {
-  failures: [...unbindCluster.failures, ContractMissing],
-  statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 },
-}
+const unknownContract = { statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 } }
 export const unbindAnyCluster = {
   ...unbindCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...unbindCluster.failures, ContractMissing],
   id: 'contracts.unbindAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}',
 }
@@ -247,6 +247,7 @@ export const renameAnyCluster = {
   ...renameCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...renameCluster.failures, ContractMissing],
   id: 'contracts.renameAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}/name',
 }
@@ -254,6 +255,7 @@ export const retagAnyCluster = {
   ...retagCluster,
   ...forAdmin,
   ...unknownContract,
+  failures: [...retagCluster.failures, ContractMissing],
   id: 'contracts.retagAnyCluster',
   path: '/contracts/{id}/clusters/{ccID}/tags',
 }

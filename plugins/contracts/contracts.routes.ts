@@ -145,7 +145,7 @@ const bindingRoute = routesOf({ ...common, failures: [ContractRequestInvalid] })
 const clusterRoute = routesOf({
   ...common,
   params: ContractClusterPath,
-  failures: [ContractClusterMissing, ContractRequestInvalid],
+  failures: [ContractClusterMissing],
   // The specification lists no 404 for these.
   statusOf: { ContractClusterMissing: 403, ContractRequestInvalid: 422 },
 })
@@ -200,7 +200,7 @@ export const listClusterStatuses = viewRoute({
   statusOf: { ContractRequestInvalid: 422 },
 })
 
-export const listContractClusters = bindingRoute({
+export const listContractClusters = routesOf(common)({
   id: 'contracts.listContractClusters',
   method: 'GET',
   path: '/user/contracts/{id}/clusters',
@@ -258,6 +258,7 @@ export const renameCluster = clusterRoute({
   access: requiresWithin('can_add_cluster', contractInPath),
   body: body(PatchUserContractClusterName, { clusterName: 'Production' }),
   ok: empty(200),
+  failures: [ContractRequestInvalid],
 })
 
 export const retagCluster = clusterRoute({
@@ -269,4 +270,5 @@ export const retagCluster = clusterRoute({
   access: requiresWithin('can_add_cluster', contractInPath),
   body: body(PatchUserContractClusterTags, { tags: ['eu', 'production'] }),
   ok: empty(200),
+  failures: [ContractRequestInvalid],
 })

@@ -10,23 +10,12 @@ import { anyone, requires, siteAdmin } from '../kit/access.ts'
 import { described, naming, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
 import { binary, empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
-import {
-  AdministeredContract,
-  documentBodyBytes,
-  DocumentParams,
-  contractInPath,
-  ContractPath,
-  InAccount,
-} from './codecs.ts'
+import { AdministeredContract, contractInPath, ContractPath, InAccount } from './codecs.ts'
+import { documentBodyBytes, DocumentParams } from './terms-codecs.ts'
 import { administeredExample } from './contract-wire.ts'
 
 const tag = 'Licensing & Contracts'
-const route = routesOf({
-  tag,
-  scopeCategory: 'contract',
-  params: ContractPath,
-  failures: [ContractMissing, ContractDocumentMissing, DocumentStoreDown],
-})
+const route = routesOf({ tag, scopeCategory: 'contract', params: ContractPath, failures: [ContractMissing] })
 const linkExample =
   'https://platform.example/api/v1/contract-documents/0d6f1c5e-6a0f-4a53-9c39-5f1d2f6f2a11?expires=1767227400000&name=contract.pdf&type=application%2Fpdf&signature=xBTNDiBN6XT3N1PH4o12OOezaRu4saK6trJbt_7Xznc'
 const linkWords =
@@ -43,6 +32,7 @@ export const linkDocument = route({
   query: InAccount,
   access: requires('can_view', contractInPath),
   ok: json(200, Link, linkExample),
+  failures: [ContractDocumentMissing, DocumentStoreDown],
 })
 
 export const linkAnyDocument = route({
@@ -53,6 +43,7 @@ export const linkAnyDocument = route({
   description: linkWords,
   access: siteAdmin,
   ok: json(200, Link, linkExample),
+  failures: [ContractDocumentMissing, DocumentStoreDown],
 })
 
 export const uploadDocument = route({
@@ -71,7 +62,7 @@ export const uploadDocument = route({
     { limitBytes: documentBodyBytes, orForm: true },
   ),
   ok: json(200, AdministeredContract, administeredExample),
-  failures: [DocumentRefused],
+  failures: [DocumentRefused, DocumentStoreDown],
 })
 
 export const removeDocument = route({
@@ -82,6 +73,7 @@ export const removeDocument = route({
   description: 'Its links end, but for links of an object store, which end with their 30 minutes or with the document.',
   access: siteAdmin,
   ok: empty(200),
+  failures: [ContractDocumentMissing],
 })
 
 const word = (pattern: RegExp, max: number, what: string) => patternText(pattern, max, what)

@@ -15,6 +15,7 @@ export interface SchemaNote {
   readonly maximum?: number
   readonly maxItems?: number
   readonly minItems?: number
+  readonly items?: SchemaNote
   readonly description?: string
 }
 const notes = new WeakMap<object, SchemaNote>()
@@ -68,28 +69,11 @@ export const objectNameOf = (codec: t.Any): ObjectName | 'none' | undefined => {
   return objectNames.get(codec) ?? (inner === undefined ? undefined : objectNameOf(inner))
 }
 
-const objectTags: readonly unknown[] = [
-  'InterfaceType',
-  'StrictType',
-  'PartialType',
-  'IntersectionType',
-  'ExactType',
-  'RecursiveType',
-]
-
-/**
- * Reports whether a codec is that of an object which is a component of the OpenAPI document: its users refer to it by
- * name.
- */
-const isComponent = (codec: t.Any): boolean =>
-  '_tag' in codec && objectTags.includes(codec._tag) && /^[A-Z][A-Za-z0-9]*$/.test(codec.name)
-
 /**
  * Returns a copy of a codec with the meaning of the field, one sentence with its unit and its default. A component
  * keeps its own description: the meaning is that of the reference to it.
  */
-export const described = <C extends t.Any>(codec: C, description: string): C =>
-  noted(isComponent(codec) ? (t.readonly(codec, 'an object') as unknown as C) : codec, { description })
+export const described = <C extends t.Any>(codec: C, description: string): C => noted(codec, { description })
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
 const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): t.Type<A, A, unknown> =>

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { RoleId, TeamId, TokenId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organizations/policies.ts'
-import { profileLimits } from '../../core/organizations/organizations/organization-rules.ts'
+import { profileLimits } from '../../core/organizations/organization-rules.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
 import {
@@ -123,8 +123,7 @@ const profile = {
   ),
   email: described(
     optional(freeText(profileLimits.email)),
-    'The contact address, at most 254 characters; absent: empty for a new organization, else unchanged; empty: ' +
-      'cleared.',
+    'The contact address, at most 254 characters; absent or empty: none for a new organization, else unchanged.',
   ),
   description: described(
     optional(textLines(profileLimits.description)),
@@ -217,7 +216,7 @@ export const EditTeamOption = request(
   {
     name: described(
       optional(freeText(255)),
-      'The new name, 1 to 255 letters, digits, `-`, `_` or `.`; absent: unchanged.',
+      'The new name, 1 to 255 letters, digits, `-`, `_` or `.`; absent or empty: unchanged.',
     ),
     permission: described(
       optional(oneOf('', 'none', 'read', 'write', 'admin', 'owner', 'custom')),

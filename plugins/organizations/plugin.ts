@@ -28,7 +28,7 @@ const define = (
 })
 
 /** Permissions on organizations, members and teams that a custom role can carry. */
-export const organizationPermissions: readonly PermissionDefinition[] = [
+const organizationPermissions: readonly PermissionDefinition[] = [
   define('view', 'read', 'View the profile of the organization'),
   define('edit', 'admin', 'Change the profile of the organization', ['view']),
   define('rename', 'owner', 'Rename the organization', ['view', 'edit']),

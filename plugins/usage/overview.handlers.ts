@@ -1,15 +1,15 @@
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { monthKey, monthText } from '../../core/usage/month.ts'
 import { CloseMonthToken } from '../../core/usage/months/close.ts'
-import { makeExpireIntake, makeListIntake, makeListRefused } from '../../core/usage/overview/intake.ts'
+import { makeExpireIntake, makeListIntake, makeListRefused } from '../../core/usage/events/intake.ts'
 import {
   makeChangeMonth,
   makeListCustomers,
   makeListGeneratedMonths,
   makeReadRunningMonth,
-} from '../../core/usage/overview/months.ts'
-import type { ChangedMonth } from '../../core/usage/overview/months.ts'
-import { UsageOverviewStoreToken } from '../../core/usage/overview/ports.ts'
+} from '../../core/usage/months/overview.ts'
+import type { ChangedMonth } from '../../core/usage/months/overview.ts'
+import { UsageOverviewStoreToken } from '../../core/usage/overview-ports.ts'
 import type { UsageMonth } from '../../core/usage/types.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'

@@ -1,9 +1,7 @@
 import * as t from 'io-ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { parseMonthNumber } from '../../core/usage/month.ts'
-import type { UsageViewName } from '../../core/usage/types.ts'
 import { monthNames, usageClasses, usageViewTypes } from '../../core/usage/types.ts'
-import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
 import {
   answer,
   described,
@@ -54,7 +52,7 @@ const Month = noted(
 
 const month = { year: naming(Year, 'usage month', 'year'), month: naming(Month, 'usage month', 'month') }
 /** A UID in a path. One that no object has is 404. */
-const Uid = freeText(253, 1)
+export const Uid = freeText(253, 1)
 
 export const MonthPath = request(month, 'UsageMonthPath')
 const objectInUrl = {
@@ -138,7 +136,7 @@ const measures = {
   free: described(optional(FreePairs), 'Use that is not billed. Of view type `billable` only.'),
 }
 const clusterUid = described(t.string, 'The UID of the cluster.')
-const apiGroup = described(t.string, 'The API group of the kind.')
+export const apiGroup = described(t.string, 'The API group of the kind.')
 const kindName = described(t.string, 'The kind of the object, or of the objects.')
 const objects = described(SafeInteger, 'How many objects ran in the month.')
 const object = {
@@ -403,239 +401,3 @@ export const ObjectHistoryView = answer(
   },
   'ObjectQuotaHistory',
 ) as unknown as t.Type<FreeObject, unknown>
-
-export const NamespacePath = request(
-  {
-    clusterID: noted(naming(Uid, 'cluster', 'uid'), { description: 'The UID of the cluster.' }),
-    namespaceName: described(naming(Uid, 'namespace', 'name'), 'The name of the namespace.'),
-  },
-  'UsageNamespacePath',
-)
-
-/** An instant in seconds since the epoch, UTC. */
-const seconds = (meaning: string) => described(SafeInteger, `${meaning}, in seconds since the epoch, UTC.`)
-const secondsOrNull = (meaning: string, otherwise: string) =>
-  described(t.union([SafeInteger, t.null]), `${meaning}, in seconds since the epoch, UTC; null if ${otherwise}.`)
-const size = (meaning: string) => described(t.string, `${meaning}, as a quantity of Kubernetes: \`10Gi\`.`)
-const texts = t.record(t.string, t.string)
-
-const PodFlavor = answer(
-  {
-    cpu: described(t.string, 'The CPU of one pod, as a quantity of Kubernetes: `500m`.'),
-    memory: size('The memory of one pod'),
-  },
-  'PodFlavor',
-)
-const PodDetails = answer(
-  {
-    flavor: described(PodFlavor, 'What one pod occupies.'),
-    count: described(SafeInteger, 'How many pods occupy that.'),
-    age: described(SafeInteger, 'For how long they have done so, in seconds.'),
-  },
-  'PodDetails',
-)
-const VolumeExpansion = answer(
-  { size: size('The size after the expansion'), at: seconds('When the volume was expanded') },
-  'VolumeExpansion',
-)
-const VolumeDetails = answer(
-  {
-    name: described(t.string, 'The name of the volume.'),
-    initialSize: size('The first size of the volume'),
-    expansions: described(t.readonlyArray(VolumeExpansion), 'Its later sizes, in the order of time.'),
-    createdAt: seconds('When the volume was created'),
-    deletedAt: secondsOrNull('When the volume was deleted', 'it was not'),
-  },
-  'VolumeDetails',
-)
-const DatabaseInfo = answer(
-  {
-    kind: described(t.string, 'The kind of the database.'),
-    group: apiGroup,
-    product: described(t.string, 'The product that the database belongs to.'),
-    name: described(t.string, 'The name of the database.'),
-    uid: described(t.string, 'The UID of the database.'),
-    createdAt: seconds('When the database was created'),
-    deletedAt: secondsOrNull('When the database was deleted', 'it was not'),
-  },
-  'DatabaseInfo',
-)
-const DatabaseUsageReport = answer(
-  {
-    databaseInfo: described(DatabaseInfo, 'Which database it is.'),
-    podDetails: described(t.readonlyArray(PodDetails), 'What its pods occupy.'),
-    volumeDetails: described(t.readonlyArray(VolumeDetails), 'Its volumes, with their sizes over time.'),
-  },
-  'DatabaseUsageReport',
-)
-const ClusterInfo = answer(
-  {
-    uid: described(t.string, 'The UID of the cluster.'),
-    name: described(t.string, 'The name of the record of the cluster; empty without one.'),
-    kubernetesVersion: described(t.string, 'The version of Kubernetes; empty if it is not known.'),
-    provider: described(t.string, 'The provider of the cluster; empty if it is not known.'),
-    capacity: described(
-      answer({ nodes: described(SafeInteger, 'How many nodes the cluster has.') }, 'ClusterCapacity'),
-      'The size of the cluster.',
-    ),
-  },
-  'ReportedClusterInfo',
-)
-const NamespaceInfo = answer(
-  {
-    name: described(t.string, 'The name of the namespace.'),
-    uid: described(t.string, 'The UID of the namespace.'),
-    labels: described(texts, 'The labels that were reported last.'),
-    annotations: described(texts, 'The annotations that were reported last.'),
-    createdAt: secondsOrNull('When the namespace was created', 'it was not reported'),
-  },
-  'ReportedNamespaceInfo',
-)
-export const NamespaceUsageReport: t.Type<NamespaceReport, unknown> = answer(
-  {
-    clusterInfo: described(ClusterInfo, 'The cluster of the namespace.'),
-    namespaceInfo: described(NamespaceInfo, 'Which namespace it is.'),
-    databases: described(t.readonlyArray(DatabaseUsageReport), 'The databases of the namespace.'),
-  },
-  'NamespaceUsageReport',
-)
-export const NamespaceUsageReports = answer(
-  {
-    generatedAt: seconds('When the reports were made'),
-    items: described(t.readonlyArray(NamespaceUsageReport), 'One for each namespace with databases.'),
-  },
-  'NamespaceUsageReports',
-)
-
-export const namespaceExample = {
-  clusterInfo: {
-    uid: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
-    name: 'production',
-    kubernetesVersion: 'v1.35.0',
-    provider: 'EKS',
-    capacity: { nodes: 5 },
-  },
-  namespaceInfo: {
-    name: 'shop',
-    uid: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5',
-    labels: { team: 'shop' },
-    annotations: {},
-    createdAt: 1779262200,
-  },
-  databases: [
-    {
-      databaseInfo: {
-        kind: 'Postgres',
-        group: 'kubedb.com',
-        product: 'dbProduct',
-        name: 'orders',
-        uid: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1',
-        createdAt: 1779262200,
-        deletedAt: null,
-      },
-      podDetails: [{ flavor: { cpu: '500m', memory: '2Gi' }, count: 3, age: 86400 }],
-      volumeDetails: [
-        {
-          name: 'data-orders-0',
-          initialSize: '10Gi',
-          expansions: [{ size: '20Gi', at: 1781000000 }],
-          createdAt: 1779262200,
-          deletedAt: null,
-        },
-      ],
-    },
-  ],
-}
-
-const amounts = { cpu: 1.5, memory: 6 }
-const objectExample = {
-  clusterUID: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
-  objectID: '5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1',
-  group: 'kubedb.com',
-  kind: 'Postgres',
-  namespace: 'shop',
-  namespaceUID: '6f2e5a0c-7e54-4f0c-9a86-b8a10b7a54f5',
-  name: 'orders',
-}
-const intervalExample = { from: '2026-06-01T00:00:00Z', to: '2026-07-01T00:00:00Z' }
-const termsExample = {
-  number: 1,
-  ...intervalExample,
-  product: 'database',
-  features: ['database-enterprise'],
-  start: '2026-01-01T00:00:00Z',
-  end: '2027-01-01T00:00:00Z',
-  quota: { metric: 'cpu_core_month', limit: 10 },
-}
-const occupied = { ...intervalExample, milliCPU: 1500, memMiB: 6144, replicas: 3, generation: 2 }
-const cluster = { clusterUID: objectExample.clusterUID, displayName: 'production' }
-const kind = { group: objectExample.group, kind: objectExample.kind }
-const counted = { objectCount: 1, ...amounts }
-const summaryExample = (value: number) => ({ min: value, max: value, mean: value })
-const quotaItem = {
-  ...objectExample,
-  milliCPU: summaryExample(1500),
-  memMiB: summaryExample(6144),
-  segments: [occupied],
-}
-
-const items: Readonly<Record<UsageViewName, unknown>> = {
-  'objects-usage-view': {
-    ...objectExample,
-    createdAt: '2026-05-20T09:30:00Z',
-    deletedAt: null,
-    dailyEvents: [0, 0, 1, ...Array.from({ length: 27 }, () => 0)],
-    ...amounts,
-  },
-  'clusters-usage-view': {
-    ...cluster,
-    modes: [{ ...intervalExample, mode: 'prod' }],
-    contractIDs: [42],
-    clusterHours: 720,
-    ...counted,
-    kinds: [{ ...kind, ...counted, contracts: [{ contractID: 42, ...counted }] }],
-  },
-  'namespaces-usage-view': {
-    clusterUID: objectExample.clusterUID,
-    namespace: objectExample.namespace,
-    namespaceUID: objectExample.namespaceUID,
-    clientOrg: '',
-    ...counted,
-  },
-  'gks-usage-view': { ...kind, ...counted, matrix: Array.from({ length: 30 }, () => ({ cpu: 0.05, memory: 0.2 })) },
-  'contracts-usage-view': {
-    contractID: 42,
-    name: 'Databases',
-    product: 'database',
-    features: ['database-enterprise'],
-    start: '2026-01-01T00:00:00Z',
-    end: '2027-01-01T00:00:00Z',
-    quota: { metric: 'cpu_core_month', limit: 10, billed: 1.5, excess: 0, usedPercent: 15 },
-    terms: [termsExample],
-    ...counted,
-  },
-  'object-quota-history-summaries-view': quotaItem,
-  'objects-cluster-mode-usage-view': {
-    ...objectExample,
-    ...amounts,
-    segments: [{ ...intervalExample, mode: 'prod', ...amounts }],
-  },
-}
-
-/** Returns an answer with one item. */
-export const viewExample = (view: UsageViewName): unknown => ({
-  revision: 1,
-  status: 'final',
-  generatedAt: '2026-07-04T00:30:00.000Z',
-  product: 'dbProduct',
-  view,
-  viewType: 'total',
-  year: 2026,
-  month: 'June',
-  timezone: 'UTC',
-  units: { cpu: 'core-month', memory: 'GiB-month' },
-  items: [items[view]],
-  totals: { ...(view === 'object-quota-history-summaries-view' ? {} : amounts), objectCount: 1 },
-})
-
-export const historyExample = { ...objectExample, months: ['2026-06'], segments: [occupied] }

@@ -9,26 +9,22 @@ import type { ViewQuery } from './view-codecs.ts'
 import {
   ClusterItem,
   ContractItem,
-  historyExample,
   InAccount,
   KindItem,
   ModeItem,
   MonthObjectPath,
   MonthPath,
-  namespaceExample,
   NamespaceItem,
-  NamespacePath,
-  NamespaceUsageReport,
-  NamespaceUsageReports,
   ObjectHistoryView,
   ObjectItem,
   ObjectPath,
   QuotaItem,
   ReportQuery,
-  viewExample,
   viewOf,
   viewQuery,
 } from './view-codecs.ts'
+import { historyExample, viewExample } from './view-examples.ts'
+import { namespaceExample, NamespacePath, NamespaceUsageReport, NamespaceUsageReports } from './namespace-codecs.ts'
 
 /** Site admins alone hold the relation. */
 const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })

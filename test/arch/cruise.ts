@@ -18,7 +18,7 @@ export const ruleNames = (): readonly string[] => rules.map((rule) => rule.name 
 
 const commentOf = (name: string): string => rules.find((rule) => rule.name === name)?.comment ?? ''
 
-export interface Violation {
+interface Violation {
   readonly rule: string
   /** The comment of the rule: what is allowed, and what to do. */
   readonly comment: string

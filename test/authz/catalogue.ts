@@ -3,10 +3,10 @@ import { compileSchema } from '../../core/authz/schema.ts'
 import type { AuthorizationSchema } from '../../core/authz/schema.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
 import { catalogueOf } from '../../composition/assemble.ts'
-import { plugins } from '../../composition/plugins.ts'
+import { ownPlugins } from '../support/declared-routes.ts'
 
 /** What the plugins of this build contribute, as the service compiles it. */
-export const catalogue: Catalogue = catalogueOf(plugins, {
+export const catalogue: Catalogue = catalogueOf(ownPlugins, {
   type: 'VendorHosted',
   billingEnabled: true,
   runMode: 'development',

@@ -14,10 +14,10 @@ import type { AccessContext } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { objectRows } from '../support/object-rows.ts'
 import { catalogue, schema } from './catalogue.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 
-export const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
-export const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
+const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
+const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
 
 /** The part's use cases over one database, wired as the composition root wires them. */
 export const roleBench = (db: SqlDatabase) => {

@@ -23,7 +23,7 @@ export async function callApi(service: Pick<BenchService, 'baseUrl'>, path: stri
   return text === '' ? undefined : (JSON.parse(text) as unknown)
 }
 
-export const basic = (login: string, password: string): string =>
+const basic = (login: string, password: string): string =>
   `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
 
 const adminAuthorization = basic(adminName, adminPassword)

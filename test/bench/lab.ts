@@ -10,12 +10,12 @@ import { portOfTwin, startServerProcess, type ProcessToStart, type StartedProces
 import { makeStubCertificate } from './upstream/certificate.ts'
 
 /** A service with somebody who may ask it. */
-export interface Furnished {
+interface Furnished {
   readonly service: BenchService
   readonly user: BenchUser
 }
 
-export interface StubCluster {
+interface StubCluster {
   readonly process: StartedProcess
   /** PEM of its own authority. */
   readonly ca: string

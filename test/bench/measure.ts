@@ -44,8 +44,7 @@ export interface Bench {
 }
 
 /** Seconds that a comparison of this many sides takes. */
-export const secondsFor = (sides: number, pace: Pace): number =>
-  sides * (pace.warmUpSeconds + pace.rounds * pace.sliceSeconds)
+const secondsFor = (sides: number, pace: Pace): number => sides * (pace.warmUpSeconds + pace.rounds * pace.sliceSeconds)
 
 const slice = async (bench: Bench, { target, pid }: Variant, seconds: number): Promise<SliceFigures> => {
   const before = pid === undefined ? 0 : cpuSeconds(pid)

@@ -1,5 +1,5 @@
-// process: own - ends processes or changes its own
-import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
+// process: own - ends processes
+import { wsconnect, type NatsConnection } from '@nats-io/transport-node'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'

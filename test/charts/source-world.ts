@@ -50,7 +50,6 @@ export const sourceWorld = ({
     },
   }
 }
-export type SourceWorld = ReturnType<typeof sourceWorld>
 
 /** The version that came, or the failure's tag. */
 export const outcomeOf = (fetched: FetchedChart | Failure): string =>

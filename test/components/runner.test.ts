@@ -14,7 +14,7 @@ import type { FileLine } from '../support/file-times.ts'
 import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { inRows, processNeedOf, sharedProcesses } from '../support/shared-processes.ts'
-import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
+import { isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url))
 
@@ -129,6 +129,16 @@ test('a slow run has the faults and the races', (t) => {
   t.false(isSlow('test/authz/role-rules.test.ts'))
 })
 
+test('a run of everything leaves out only what the slow run has', (t) => {
+  const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
+  t.deepEqual(
+    left.map((file) => file.slice('test/openapi/'.length)),
+    ['generated-clients.test.ts', 'returned-failures.test.ts', 'spectral.test.ts'],
+  )
+  t.deepEqual(left.filter(isSlow), left)
+  t.like(parseRunArguments(['--slow', '--without', 'generators']), { run: { without: ['generators'] } })
+})
+
 /** The groups of files with these texts, without the folder of the shared processes. */
 const groupsOf = (texts: Readonly<Record<string, string>>): readonly (readonly [string, readonly string[]])[] =>
   sharedProcesses(Object.keys(texts), (file) => texts[file] ?? '').map(({ path, members }) => [
@@ -141,16 +151,16 @@ const many = (folder: string, count: number, text: string): Readonly<Record<stri
 
 test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
   const groups = groupsOf({
-    ...many('identity', 21, ''),
+    ...many('identity', 27, ''),
     ...many('bus', 5, '// process: waiting - uses components\n'),
     ...many('http', 1, '// process: waiting - runs programs\n'),
   })
   t.deepEqual(
     groups.map(([path, members]) => [path, members.length]),
     [
-      ['01.test.ts', 7],
-      ['02.test.ts', 7],
-      ['03.test.ts', 7],
+      ['01.test.ts', 9],
+      ['02.test.ts', 9],
+      ['03.test.ts', 9],
       ['04.test.ts', 3],
       ['05.test.ts', 3],
     ],
@@ -158,7 +168,7 @@ test('a test file is in one shared process at most; files that wait for componen
   const [computing, waiting] = [groups.slice(0, 3), groups.slice(3)].map((some) =>
     some.flatMap(([, members]) => members),
   )
-  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 21, '')).toSorted())
+  t.deepEqual(computing?.toSorted(), Object.keys(many('identity', 27, '')).toSorted())
   t.deepEqual(waiting?.toSorted(), [...Object.keys(many('bus', 5, '')), 'test/http/0.test.ts'].toSorted())
 })
 

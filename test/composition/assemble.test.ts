@@ -1,12 +1,14 @@
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import { assemble } from '../../composition/assemble.ts'
+import { bind } from '../../composition/binding.ts'
 import type { Container } from '../../composition/container.ts'
 import { makeContainer } from '../../composition/container.ts'
 import { StartRefused } from '../../composition/boot.ts'
+import { unusedPorts, wiringProblems } from '../../composition/wiring.ts'
 import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
-import { token } from '../../core/kernel/token.ts'
+import { optional, token } from '../../core/kernel/token.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import { anyone, memberOf, path, read, requires, signedIn, withPassword } from '../../plugins/kit/access.ts'
 import { defineGroup } from '../../plugins/kit/group.ts'
@@ -67,7 +69,7 @@ const plugin = (
     ...more,
   })
 
-const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeContainer()): readonly string[] => {
+const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeContainer([])): readonly string[] => {
   try {
     assemble(plugins, container, selfHosted)
     return []
@@ -92,8 +94,7 @@ const teamType: ObjectTypeDefinition = {
 
 test('a sound set of plugins is put together, with roots, gates and owners', (t) => {
   const GreetingToken = token<string>('test.Greeting')
-  const container = makeContainer()
-  container.provideValue(GreetingToken, 'hello')
+  const container = makeContainer([bind(GreetingToken, {}, () => 'hello')])
   const seen: unknown[] = []
   const group = defineGroup({
     needs: { greeting: GreetingToken },
@@ -136,7 +137,7 @@ test('closed plugins and closed routes are not there, and their ports are not as
     permissions: [],
   })
   const open = plugin('open', [route('open.a'), route('open.b', { gate: 'billing-enabled' })])
-  const assembly = assemble([closed, open], makeContainer(), selfHosted)
+  const assembly = assemble([closed, open], makeContainer([]), selfHosted)
   t.deepEqual(
     assembly.plugins.map(({ id }) => id),
     ['open'],
@@ -145,7 +146,7 @@ test('closed plugins and closed routes are not there, and their ports are not as
     assembly.routes.map(({ bound }) => bound.route.id),
     ['open.a'],
   )
-  const billed = assemble([open], makeContainer(), { ...selfHosted, billingEnabled: true })
+  const billed = assemble([open], makeContainer([]), { ...selfHosted, billingEnabled: true })
   t.deepEqual(
     billed.routes.map(({ gate }) => gate),
     ['always', 'billing-enabled'],
@@ -293,8 +294,7 @@ test('a path must start with a slash, a stream path end in a wildcard', (t) => {
 
 test('a catalogue with repeated or unknown permissions is refused, before any port is made', (t) => {
   const CatalogueToken = token<string>('test.Catalogue')
-  const container = makeContainer()
-  container.provide(CatalogueToken, () => t.fail('made from a wrong catalogue') as never)
+  const container = makeContainer([bind(CatalogueToken, {}, () => t.fail('made from a wrong catalogue') as never)])
   const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
   const painted = typeOf('team', {
     can_view: byMembership,
@@ -353,57 +353,113 @@ interface Greeter {
 const GreeterToken = token<Greeter>('test.Greeter')
 const NameToken = token<string>('test.Name')
 
-test('a factory runs once, when the port is first resolved', (t) => {
-  const container = makeContainer()
+test('a port is made once, when it is first resolved, after what it needs', (t) => {
   let made = 0
-  container.provideValue(NameToken, 'quay')
-  container.provide(GreeterToken, (resolve) => {
-    made += 1
-    const name = resolve(NameToken)
-    return { greet: () => `hello ${name}` }
-  })
+  const container = makeContainer([
+    bind(GreeterToken, { name: NameToken }, ({ name }) => {
+      made += 1
+      return { greet: () => `hello ${name}` }
+    }),
+    bind(NameToken, {}, () => 'quay'),
+  ])
   t.is(made, 0)
   t.is(container.resolve(GreeterToken).greet(), 'hello quay')
   t.is(container.resolve(GreeterToken), container.resolve(GreeterToken))
   t.is(made, 1)
+  t.is(container.give({ greeter: GreeterToken }).greeter, container.resolve(GreeterToken))
 })
 
 test('falsy values are values', (t) => {
-  const container = makeContainer()
-  container.provideValue(NameToken, '')
-  t.is(container.resolve(NameToken), '')
+  t.is(makeContainer([bind(NameToken, {}, () => '')]).resolve(NameToken), '')
 })
 
-test('an unknown port is named, together with who needs it', (t) => {
-  const container = makeContainer()
-  container.provide(GreeterToken, (resolve) => ({ greet: () => resolve(NameToken) }))
-  t.throws(() => container.resolve(NameToken), { message: /Nothing provides the port test\.Name/ })
-  const eager = makeContainer()
-  eager.provide(GreeterToken, (resolve) => {
-    const name = resolve(NameToken)
-    return { greet: () => name }
-  })
-  t.throws(() => eager.resolve(GreeterToken), { message: /test\.Name, which test\.Greeter needs/ })
+test('an optional port is undefined where nothing provides it, an unknown one is named', (t) => {
+  const named = bind(GreeterToken, { name: optional(NameToken) }, ({ name = 'nobody' }) => ({ greet: () => name }))
+  t.is(makeContainer([named]).resolve(GreeterToken).greet(), 'nobody')
+  t.is(
+    makeContainer([named, bind(NameToken, {}, () => 'quay')])
+      .resolve(GreeterToken)
+      .greet(),
+    'quay',
+  )
+  t.throws(() => makeContainer([]).resolve(NameToken), { message: /Nothing provides the port test\.Name/ })
 })
 
-test('ports that need each other are reported as a circle, not as a stack overflow', (t) => {
-  const container = makeContainer()
-  container.provide(NameToken, (resolve) => resolve(GreeterToken).greet())
-  container.provide(GreeterToken, (resolve) => ({ greet: () => '', name: resolve(NameToken) }))
-  t.throws(() => container.resolve(NameToken), { message: /circle: test\.Name -> test\.Greeter -> test\.Name/ })
-})
-
-test('the last provider wins until the port is in use, then it is refused', (t) => {
-  const container = makeContainer()
-  container.provideValue(NameToken, 'first')
-  container.provideValue(NameToken, 'second')
-  t.is(container.resolve(NameToken), 'second')
-  t.throws(() => container.provideValue(NameToken, 'third'), { message: /already in use/ })
+test('only what was made is closed, with what was made', async (t) => {
+  const closed: string[] = []
+  const closes: (() => Promise<void>)[] = []
+  const container = makeContainer(
+    [
+      bind(
+        NameToken,
+        {},
+        () => 'quay',
+        (name) => closed.push(name),
+      ),
+      bind(
+        GreeterToken,
+        {},
+        () => ({ greet: () => '' }),
+        () => t.fail('was never made'),
+      ),
+    ],
+    { onMade: (_port, close) => void (close === undefined ? undefined : closes.push(close)) },
+  )
+  t.is(closes.length, 0)
+  container.resolve(NameToken)
+  for (const close of closes) await close()
+  t.deepEqual(closed, ['quay'])
 })
 
 test('two containers share nothing', (t) => {
-  const one = makeContainer()
-  one.provideValue(NameToken, 'one')
-  t.true(one.has(NameToken))
-  t.false(makeContainer().has(NameToken))
+  t.true(makeContainer([bind(NameToken, {}, () => 'one')]).has(NameToken))
+  t.false(makeContainer([]).has(NameToken))
+})
+
+const greeterOf = (needs: Parameters<typeof bind>[1]) => bind(GreeterToken, needs, () => ({ greet: () => '' }))
+const neverMade = bind(NameToken, {}, () => {
+  throw new Error('made while the wiring is checked')
+})
+
+test('the wiring is checked before anything is made: gaps, circles and repetitions, all at once', (t) => {
+  const Absent = token<string>('test.Absent')
+  const Other = token<string>('test.Other')
+  const circle = [
+    bind(NameToken, { greeter: GreeterToken }, () => ''),
+    greeterOf({ other: Other }),
+    bind(Other, { name: NameToken, absent: Absent, maybe: optional(Absent) }, () => ''),
+  ]
+  const problems = wiringProblems({
+    sources: [
+      { owner: 'the part one', bindings: circle },
+      { owner: 'the part two', bindings: [neverMade] },
+    ],
+    wanted: [{ owner: 'Plugin two', needs: { absent: Absent } }],
+    whyMissing: ({ name }) => (name === 'test.Absent' ? 'which the part three provides: it is closed' : undefined),
+  })
+  t.deepEqual(problems, [
+    'the part two provides the port test.Name, which the part one already provides.',
+    'Plugin two needs the port test.Absent, which the part three provides: it is closed.',
+    'The port test.Other of the part one needs the port test.Absent, which the part three provides: it is closed.',
+  ])
+  t.deepEqual(wiringProblems({ sources: [{ owner: 'the part one', bindings: circle.slice(0, 3) }], wanted: [] }), [
+    'The port test.Other of the part one needs the port test.Absent, which nothing provides.',
+    'Ports need each other in a circle: test.Name -> test.Greeter -> test.Other -> test.Name.',
+  ])
+})
+
+test('a part from outside replaces a port of ours; two of them do not replace the same', (t) => {
+  const ours = { owner: 'the part one', bindings: [bind(NameToken, {}, () => 'ours')] }
+  const theirs = { owner: 'the part theirs', isOutside: true, bindings: [bind(NameToken, {}, () => 'theirs')] }
+  t.deepEqual(wiringProblems({ sources: [ours, theirs], wanted: [] }), [])
+  t.is(makeContainer([...ours.bindings, ...theirs.bindings]).resolve(NameToken), 'theirs')
+  t.deepEqual(wiringProblems({ sources: [ours, theirs, { ...theirs, owner: 'the part third' }], wanted: [] }), [
+    'the part third provides the port test.Name, which the part theirs already provides.',
+  ])
+})
+
+test('a port that nothing needs, directly or for another port, is reported', (t) => {
+  const sources = [{ owner: 'the part one', bindings: [greeterOf({ name: NameToken }), neverMade] }]
+  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { greeter: GreeterToken } }] }), [])
+  t.deepEqual(unusedPorts({ sources, wanted: [{ owner: 'Plugin one', needs: { name: NameToken } }] }), ['test.Greeter'])
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
+import { ourMigrations } from '../support/schema.ts'
 import { cliFolder, run } from './command-fixture.ts'
 
 const commands = [
@@ -100,9 +100,9 @@ test('openapi prints the document of this deployment', async (t) => {
 
 test('migrate: status, plan, up, up again, unlock', async (t) => {
   const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'migrated') }
-  t.regex((await run(['migrate', 'status'], environment)).out, /pending +0001/)
+  t.regex((await run(['migrate', 'status'], environment)).out, /pending +identity +0001-identity-accounts/)
   t.regex((await run(['migrate', 'plan'], environment)).out, /create table `accounts`/)
-  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001/)
+  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001-identity-accounts of the part identity/)
   t.is((await run(['migrate', 'up'], environment)).out, 'The schema is up to date.')
   t.true(
     (JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent,
@@ -181,7 +181,10 @@ test('no command works on the schema of a newer version: it would not ask for wh
   mkdirSync(dataDir)
   const database = openSqliteDatabase(join(dataDir, 'moorage.sqlite'))
   await migrateUp(database, {
-    migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }],
+    migrations: [
+      ...ourMigrations,
+      { id: '9999-tomorrow', part: 'tomorrow', summary: 'of a newer version', up: async () => undefined },
+    ],
   })
   await database.close()
   for (const words of [['serve'], ['serve', '--no-migrate'], ['admin', 'unlock', 'admin'], ['bus', 'init']]) {

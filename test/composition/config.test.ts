@@ -5,7 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import test from 'ava'
 import { shownSettings } from '../../composition/cli/config.ts'
-import { configSchema, fileKey, settingsTable } from '../../composition/config/settings.ts'
+import { fileKey } from '../../composition/config/setting.ts'
+import { configSchema, settingsOf } from '../../composition/config/settings.ts'
+import { loadParts } from '../../composition/parts.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import { StartRefused } from '../../composition/boot.ts'
 
@@ -28,6 +30,8 @@ const problemsOf = async (environment: Record<string, string>, file?: string): P
     throw error
   }
 }
+
+const settingsTable = settingsOf(await loadParts())
 
 test('without any input the defaults of the contract are used', async (t) => {
   const { settings, sources } = await loadConfig({ environment: {} })
@@ -208,8 +212,8 @@ test('secrets are masked wherever settings are shown', async (t) => {
 test('the schema is valid, names every setting, and takes what the reader takes and config print shows', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
-  const validate = ajv.compile(configSchema())
-  const schema = configSchema() as {
+  const validate = ajv.compile(configSchema(settingsTable))
+  const schema = configSchema(settingsTable) as {
     properties: Record<string, { default?: unknown; 'x-env': string; description: string }>
   }
   t.deepEqual(Object.keys(schema.properties), Object.values(settingsTable).map(fileKey))

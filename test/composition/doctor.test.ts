@@ -8,22 +8,21 @@ import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { doctor } from '../../composition/cli/doctor/doctor.ts'
-import type { Finding } from '../../composition/cli/doctor/doctor-checks.ts'
+import type { Finding } from '../../composition/cli/doctor/finding.ts'
 import {
-  checkBus,
   checkDatabase,
   checkDataFolder,
   checkKeyring,
-  checkMail,
-  checkPasswordList,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
   checkTls,
   skewFinding,
 } from '../../composition/cli/doctor/doctor-checks.ts'
+import { checkBus } from '../../composition/parts/bus/doctor.ts'
+import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
+import { checkMail } from '../../composition/parts/mail/doctor.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { StartRefused } from '../../composition/boot.ts'
@@ -31,6 +30,7 @@ import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
+import { migrateToNow } from '../support/schema.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-doctor-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
@@ -152,7 +152,7 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
   t.deepEqual(await messages({}), [])
   t.regex(
     (await messages({ MOORAGE_PLUGINS: join(folder, 'absent.mjs') })).join('\n'),
-    /plugins +The plugin .*absent\.mjs cannot be loaded/,
+    /settings +The plugin .*absent\.mjs cannot be loaded/,
   )
   t.regex(
     (await messages({ MOORAGE_LISTEN: '192.0.2.1:3000' })).join('\n'),
@@ -170,7 +170,7 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
 test('a schema of a newer version, and a migration that has begun and not ended, are problems with what to do', async (t) => {
   const settings = await settingsWith()
   const database = await openDatabase(settings.databaseUrl.reveal())
-  await migrateUp(database)
+  await migrateToNow(database)
   const session = await database.openSchemaSession()
   t.teardown(async () => {
     await session.close()

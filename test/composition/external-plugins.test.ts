@@ -5,18 +5,22 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import { loadExternalPlugins } from '../../composition/service/compose.ts'
+import { loadOutsideParts } from '../../composition/outside-parts.ts'
+import { loadParts } from '../../composition/parts.ts'
 import { StartRefused } from '../../composition/boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { startService } from '../support/service.ts'
+import { ourMigrations } from '../support/schema.ts'
 
 const here = fileURLToPath(new URL('./', import.meta.url))
 const slowPlugin = join(here, 'fixtures', 'slow-plugin.ts')
 const folder = mkdtempSync(join(tmpdir(), 'moorage-plugins-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
+const outside = async (places: readonly string[], from: string) => loadOutsideParts(places, from, await loadParts())
+
 test("a deployer's plugin is loaded by a path relative to the folder and provides its own ports", async (t) => {
-  const [loaded] = await loadExternalPlugins(['./fixtures/slow-plugin.ts'], here)
+  const [loaded] = (await outside(['./fixtures/slow-plugin.ts'], here)).parts
   t.is(loaded?.plugin.id, 'slow')
   const service = await startService({ settings: { MOORAGE_PLUGINS: slowPlugin } })
   t.teardown(() => service.stop())
@@ -31,11 +35,14 @@ test('a package is found by its name from the folder', async (t) => {
   writeFileSync(join(place, 'package.json'), '{"name":"my-plugin","type":"module","main":"main.js"}')
   writeFileSync(
     join(place, 'main.js'),
-    `import { definePlugin } from 'moorage/plugins/kit/plugin'
-export const plugin = definePlugin({ id: 'mine', summary: '', listener: 'api', gate: 'always', groups: [] })
+    `import { definePart } from 'moorage/composition/part'
+import { definePlugin } from 'moorage/plugins/kit/plugin'
+export const part = definePart({
+  plugin: definePlugin({ id: 'mine', summary: '', listener: 'api', gate: 'always', groups: [] }),
+})
 `,
   )
-  const [loaded] = await loadExternalPlugins(['my-plugin'], folder)
+  const [loaded] = (await outside(['my-plugin'], folder)).parts
   t.is(loaded?.plugin.id, 'mine')
 })
 
@@ -44,7 +51,7 @@ test('a plugin outside every package imports this copy by the names that package
     join(folder, 'outside.ts'),
     `import * as t from 'io-ts'
 import { right } from 'fp-ts/lib/Either.js'
-import type { Provide } from 'moorage/composition/boot'
+import { definePart } from 'moorage/composition/part'
 import { releaseVersion } from 'moorage/core/platform/version'
 import { anyone } from 'moorage/plugins/kit/access'
 import { defineGroup } from 'moorage/plugins/kit/group'
@@ -53,11 +60,11 @@ import { definePlugin } from 'moorage/plugins/kit/plugin'
 import { json } from 'moorage/plugins/kit/reply'
 import { defineRoute } from 'moorage/plugins/kit/route'
 
-export const provide: Provide = () => undefined
 const tide = defineRoute({ id: 'tide.get', method: 'GET', path: '/tide', summary: 'Tell the tide', tag: 'Tide', access: anyone,
   ok: json(200, t.type({ of: t.string }), { of: 'v1' }), failures: [] })
 const tideGroup = defineGroup({ needs: {}, routes: () => [handle(tide, async () => right({ of: releaseVersion }))] })
-export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', groups: [tideGroup] })
+const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', groups: [tideGroup] })
+export const part = definePart({ plugin, tags: [{ name: 'Tide', description: 'Tides of the harbour.' }] })
 `,
   )
   const service = await startService({ settings: { MOORAGE_PLUGINS: join(folder, 'outside.ts') } })
@@ -67,26 +74,29 @@ export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'ap
 
 test('what package.json does not export stays closed to plugins', async (t) => {
   writeFileSync(join(folder, 'curious.ts'), "import 'moorage/composition/http/bind-route'\nexport const plugin = 1\n")
-  const error = await t.throwsAsync(loadExternalPlugins(['./curious.ts'], folder), { instanceOf: StartRefused })
-  t.regex(error.problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
+  const { problems } = await outside(['./curious.ts'], folder)
+  t.regex(problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
 })
 
 test('all plugins that cannot be loaded are reported at once', async (t) => {
   writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
   writeFileSync(
     join(folder, 'bare.mjs'),
-    "export const plugin = { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n",
+    "export const part = { plugin: { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] } }\n",
   )
   writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
-  const error = await t.throwsAsync(
-    loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs'], folder),
-    { instanceOf: StartRefused },
+  writeFileSync(join(folder, 'old.mjs'), 'export const plugin = {}\nexport const provide = () => undefined\n')
+  const { parts, problems } = await outside(
+    ['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs', './old.mjs'],
+    folder,
   )
-  t.is(error.problems.length, 5)
-  t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
-  t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
-  t.regex(error.problems[4] ?? '', /bare\.mjs must export `plugin`, made by definePlugin/)
-  t.true(error.problems.every((problem) => !problem.includes('\n')))
+  t.deepEqual(parts, [])
+  t.is(problems.length, 6)
+  t.regex(problems[0] ?? '', /empty\.mjs must export `part`/)
+  t.regex(problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
+  t.regex(problems[4] ?? '', /bare\.mjs must export `part`, made by definePart/)
+  t.regex(problems[5] ?? '', /old\.mjs exports `plugin`, the form of earlier releases: export `part` instead/)
+  t.true(problems.every((problem) => !problem.includes('\n')))
 })
 
 test('a plugin that claims a route of the service is refused at the start', async (t) => {
@@ -98,8 +108,10 @@ test('a plugin that claims a route of the service is refused at the start', asyn
 })
 
 test('a plugin with a fault of its own is named, and the schema is not migrated before', async (t) => {
-  const declared =
-    "import { definePlugin } from 'moorage/plugins/kit/plugin'\nexport const plugin = definePlugin({ id: 'tide', summary: '', listener: 'api', gate: 'always', groups: [] })\n"
+  const declared = (provide: string): string =>
+    "import { definePart } from 'moorage/composition/part'\nimport { definePlugin } from 'moorage/plugins/kit/plugin'\n" +
+    "const plugin = definePlugin({ id: 'tide', summary: '', listener: 'api', gate: 'always', groups: [] })\n" +
+    `export const part = definePart({ plugin, provide: ${provide} })\n`
   const reasonFor = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name)
     writeFileSync(path, text)
@@ -110,21 +122,24 @@ test('a plugin with a fault of its own is named, and the schema is not migrated 
       MOORAGE_DATABASE_URL: `sqlite:${join(dataDir, 'tide.sqlite')}`,
     }
     const error = await t.throwsAsync(startService({ settings }), { instanceOf: StartRefused })
+    mkdirSync(dataDir, { recursive: true })
     const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
-    const states = new Set((await migrationStatus(database).finally(() => database.close())).map(({ state }) => state))
+    const states = new Set(
+      (await migrationStatus(database, ourMigrations).finally(() => database.close())).map(({ state }) => state),
+    )
     t.deepEqual(states, new Set(['pending']), 'an earlier version can still start')
     return error.message
   }
   t.regex(
-    await reasonFor('wet.mjs', `${declared}export const provide = () => { throw new Error('the tables are wet') }\n`),
-    /^`provide` of the plugin tide failed: the tables are wet \(.*wet\.mjs:3:\d+\)$/,
+    await reasonFor('wet.mjs', declared("() => { throw new Error('the tables are wet') }")),
+    /^`provide` of the plugin tide failed: the tables are wet \(.*wet\.mjs:4:\d+\)$/,
   )
   t.regex(
-    await reasonFor('late.mjs', `${declared}export const provide = async () => { throw new Error('too late') }\n`),
-    /^`provide` of the plugin tide must not be async/,
+    await reasonFor('late.mjs', declared('async () => []')),
+    /^`provide` of the plugin tide must return a list of bind.*, and must not be async/,
   )
   t.regex(
-    await reasonFor('gate.mjs', declared.replace("'always'", "'allways'")),
+    await reasonFor('gate.mjs', declared('() => []').replace("'always'", "'allways'")),
     /gate allways, which must be one of always, vendor-hosted/,
   )
 })

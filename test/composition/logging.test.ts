@@ -222,7 +222,7 @@ test('nothing is lost when the process ends while a batch is being written', asy
 
 const capture = (level: 'info' | 'debug' = 'info') => {
   const lines: string[] = []
-  const { log } = makeBunyanLog({ level, lines: { add: (line) => void lines.push(line) } })
+  const log = makeBunyanLog({ level, lines: { add: (line) => void lines.push(line) } })
   return { log, lines, last: () => JSON.parse(lines.at(-1) ?? 'null') as Record<string, unknown> }
 }
 
@@ -298,7 +298,7 @@ test('for people a step of longer work gives way to the next record, at a termin
       { add: (text) => void out.push(text) },
       columns === undefined ? undefined : () => columns,
     )
-    const { log } = makeBunyanLog({ level: 'info', lines: plain })
+    const log = makeBunyanLog({ level: 'info', lines: plain })
     log.info({ isStep: true }, 'step one of many')
     log.info({ isStep: true }, 'step\u001b[2J')
     log.info({}, 'done')

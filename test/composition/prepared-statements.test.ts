@@ -8,9 +8,14 @@ import { passingFoundation } from '../../composition/service/foundation.ts'
 
 for (const dialect of ['sqlite', 'mysql'] as const) {
   test(`every statement that a service prepares is one of ${dialect}`, async (t) => {
-    const { settings } = await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'sqlite::memory:' } })
+    const environment = {
+      MOORAGE_DATABASE_URL: 'sqlite::memory:',
+      MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
+      MOORAGE_BILLING_ENABLED: 'true',
+    }
+    const config = await loadConfig({ environment })
     const foundation = await passingFoundation()
-    const { log } = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
+    const log = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
     const stops = makeStopSequence(log)
     stops.add('database', () => foundation.database.close())
     const prepared: Statement[] = []
@@ -20,8 +25,8 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
       prepared.push(made)
       return made
     }
-    await compose({
-      settings,
+    compose({
+      config,
       foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } },
       log,
       stops,

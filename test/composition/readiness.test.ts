@@ -74,8 +74,6 @@ const checksWith = (changes: Partial<Parameters<typeof readinessChecks>[0]>) =>
       refusal: () => undefined,
     },
     settings: { tempDir: join(folder, 'tmp') },
-    bus: { isConfigured: false } as never,
-    finder: { find: async () => ({ found: undefined, why: 'none' }) } as never,
     certificate: () => undefined,
     logState: () => ({ lost: 0, trouble: undefined }),
     ...changes,

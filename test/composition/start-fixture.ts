@@ -14,8 +14,8 @@ export const start = async (
 ): Promise<RunningService> =>
   startRunning({
     ...options,
-    settings: (await loadConfig({ environment })).settings,
-    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
+    config: await loadConfig({ environment }),
+    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }),
   })
 
 /** The settings of a service without a first password, on a database of its own. */

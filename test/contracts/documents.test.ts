@@ -8,7 +8,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeFolderDocuments } from '../../adapters/documents/folder-documents.ts'
 import { writeWhole } from '../../adapters/system/whole-files.ts'
 import type { DocumentLink } from '../../core/contracts/ports.ts'
-import { documentNameOf, documentTypeOf, linkSeconds, maxDocumentBytes } from '../../core/contracts/documents.ts'
+import { documentNameOf, documentTypeOf } from '../../core/contracts/documents.ts'
 import type { ContractDocument } from '../../core/contracts/types.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makePeople, expectStatus, type Person } from '../clusters/cluster-world.ts'
@@ -16,6 +16,10 @@ import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { anyText } from '../support/any-text.ts'
+
+const maxDocumentBytes = 26_214_400
+
+const linkSeconds = 1800
 
 const pdf = (text = ''): Buffer => Buffer.from(`%PDF-1.7\n${text}\n%%EOF\n`)
 const png = Buffer.from(

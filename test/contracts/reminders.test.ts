@@ -22,7 +22,7 @@ import { makeOutboxFixture } from '../mail/outbox-world.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
-import { at, owner, terms } from './contract-store.suite.ts'
+import { at, owner, terms } from './contract-store.fixture.ts'
 
 const day = 86_400_000
 const days = (count: number): Date => new Date(at.getTime() + count * day)

@@ -14,20 +14,17 @@ import {
   parseTerms,
   termsOf,
 } from '../../core/contracts/contract-rules.ts'
-import { makeListRevocations, maxRevoked } from '../../core/contracts/authorities.ts'
+import { makeListRevocations } from '../../core/contracts/authorities.ts'
 import type { LicenseSigner } from '../../core/contracts/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { Contract, ContractId } from '../../core/contracts/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import {
-  AddContractParams,
-  ContractParams,
-  AssociatedQuery,
-  ClusterUuidPath,
-  UpdateUserContractPreferences,
-} from '../../plugins/contracts/codecs.ts'
+import { AddContractParams, ContractParams } from '../../plugins/contracts/terms-codecs.ts'
+import { AssociatedQuery, ClusterUuidPath, UpdateUserContractPreferences } from '../../plugins/contracts/codecs.ts'
 import { toAdministeredContract, toContract } from '../../plugins/contracts/contract-wire.ts'
 import { unwrap } from '../support/outcome.ts'
+
+const maxRevoked = 50_000
 
 /** A window that starts here ends before the latest end. */
 const latest = Date.UTC(9980, 0, 1)

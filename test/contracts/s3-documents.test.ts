@@ -5,12 +5,13 @@ import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
-import { linkSeconds } from '../../core/contracts/documents.ts'
 import type { ContractDocument } from '../../core/contracts/types.ts'
 import { attachment } from '../../plugins/kit/reply.ts'
 import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
 import { unwrap } from '../support/outcome.ts'
 import { startS3Store } from './s3-store.ts'
+
+const linkSeconds = 1800
 
 surroundWithTraps()
 

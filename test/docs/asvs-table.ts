@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** A test that shows what a line claims. */
-export interface NamedTest {
+interface NamedTest {
   /** From the root of the repository. */
   readonly file: string
   /** As declared; a title that is declared for each database stands without its name. */

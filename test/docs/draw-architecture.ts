@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { plugins } from '../../composition/plugins.ts'
+import { ownPlugins } from '../support/declared-routes.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import { drawClusters } from './draw-clusters.ts'
 import { drawUsage } from './draw-usage.ts'
@@ -95,10 +95,10 @@ export const clustersDrawingPath = new URL('../../docs/clusters.svg', import.met
 export const usageDrawingPath = new URL('../../docs/usage.svg', import.meta.url)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(drawingPath, drawArchitecture(plugins))
+  writeFileSync(drawingPath, drawArchitecture(ownPlugins))
   writeFileSync(clustersDrawingPath, drawClusters())
   writeFileSync(usageDrawingPath, drawUsage())
   process.stdout.write(
-    `docs/clusters.svg and docs/usage.svg drawn, docs/architecture.svg drawn from ${plugins.length} plugins\n`,
+    `docs/clusters.svg and docs/usage.svg drawn, docs/architecture.svg drawn from ${ownPlugins.length} plugins\n`,
   )
 }

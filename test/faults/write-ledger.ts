@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 
 /** What the stream of changes creates. */
-export const createdKinds = ['user', 'organization', 'team', 'token', 'role'] as const
+const createdKinds = ['user', 'organization', 'team', 'token', 'role'] as const
 export type CreatedKind = (typeof createdKinds)[number]
 
 /** One request of the stream: what it asked for and what it was told. */
@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** Where requests go now; a test that restarts its service points it elsewhere. */
-export interface Target {
+interface Target {
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
 }
 

@@ -1,31 +1,7 @@
 import test from 'ava'
-import * as io from 'io-ts'
-import { signedIn, write } from '../../plugins/kit/access.ts'
-import { handle } from '../../plugins/kit/handle.ts'
-import { left } from 'fp-ts/lib/Either.js'
-import type { Outcome } from '../../core/kernel/failure.ts'
-import { defineFailure } from '../../core/kernel/failure.ts'
-import type { KeyedChange } from '../../core/kernel/idempotency.ts'
-import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { empty, versioned } from '../../plugins/kit/reply.ts'
-import { defineRoute } from '../../plugins/kit/route.ts'
-import { until } from '../support/until.ts'
-import { counter, stubRoutes } from './stub-routes.ts'
-import type { StubServer } from './stub-server.ts'
-import { memoryIdempotency, startStubServer } from './stub-server.ts'
-
-let server: StubServer
-test.before(async () => {
-  server = await startStubServer(stubRoutes)
-})
-test.after.always(() => server.stop())
-
-const auth = { authorization: 'token good' }
-const jsonHeaders = { ...auth, 'content-type': 'application/json' }
-const send = (server: StubServer, path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`${server.baseUrl}/api/v1${path}`, { headers: auth, redirect: 'manual', ...init })
-const bodyOf = async (reply: Response): Promise<Record<string, unknown>> =>
-  (await reply.json()) as Record<string, unknown>
+import { stubRoutes } from './stub-routes.ts'
+import { startStubServer } from './stub-server.ts'
+import { auth, bodyOf, jsonHeaders, send, server } from './binder.fixture.ts'
 
 const errorCases: readonly [name: string, path: string, init: RequestInit, status: number, code: string][] = [
   ['no credential', '/things/1', { headers: {} }, 401, 'NotAuthenticated'],
@@ -329,15 +305,6 @@ test('a GET body may be in the query instead, and the query takes precedence', a
   t.deepEqual(await bodyOf(await send(server, '/view?name=fromquery')), { name: 'fromquery' })
 })
 
-test('a list carries its total and absolute links, no credential among them', async (t) => {
-  const reply = await send(server, '/things?page=2&limit=20&q=a,b&token=good', { headers: {} })
-  t.is(reply.headers.get('x-total-count'), '65')
-  const link = reply.headers.get('link') ?? ''
-  t.regex(link, /<http:\/\/127\.0\.0\.1:3000\/api\/v1\/things\?page=3&limit=20&q=a%2Cb>; rel="next"/)
-  t.regex(link, /page=4&limit=20&q=a%2Cb>; rel="last"/)
-  t.false(link.includes('good'))
-})
-
 const made = (path: string, value: unknown) =>
   send(server, path, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(value) })
 
@@ -376,88 +343,6 @@ test('a misspelt field is refused with the right name, also inside', async (t) =
     'the known field is there',
   )
 })
-
-test('a list is whole without page and limit; one that is paged always begins with its first page', async (t) => {
-  const answer = async (path: string) => {
-    const reply = await send(server, path)
-    const rows = (await reply.json()) as { readonly name: string }[]
-    const [total, size, links] = ['x-total-count', 'x-per-page', 'link'].map((name) => reply.headers.get(name))
-    return {
-      rows: rows.length,
-      first: rows[0]?.name,
-      total,
-      size,
-      rels: [...(links ?? '').matchAll(/rel="(\w+)"/g)].map((match) => match[1]).join(' '),
-    }
-  }
-  t.deepEqual(await answer('/things'), { rows: 65, first: 'thing 0', total: '65', size: null, rels: '' })
-  t.deepEqual(await answer('/things?page=1'), {
-    rows: 30,
-    first: 'thing 0',
-    total: '65',
-    size: '30',
-    rels: 'next last',
-  })
-  t.deepEqual(await answer('/pages'), { rows: 30, first: 'thing 0', total: '65', size: '30', rels: 'next last' })
-  t.deepEqual(await answer('/things?limit=1000'), {
-    rows: 50,
-    first: 'thing 0',
-    total: '65',
-    size: '50',
-    rels: 'next last',
-  })
-  t.deepEqual(await answer('/things?limit=1000&page=2'), {
-    rows: 15,
-    first: 'thing 50',
-    total: '65',
-    size: '50',
-    rels: 'first prev',
-  })
-  t.deepEqual(await answer('/things?page=99999999999'), {
-    rows: 0,
-    first: undefined,
-    total: '65',
-    size: '30',
-    rels: 'first prev',
-  })
-})
-
-test('a long list is sent as one of its text, up to 10,000 items, and the rest is linked', async (t) => {
-  const answer = async (length: number) => {
-    const reply = await send(server, `/long?length=${length}`)
-    const { ok, data } = (await reply.json()) as {
-      readonly ok: boolean
-      readonly data: readonly { readonly name: string }[]
-    }
-    t.true(ok)
-    t.deepEqual(
-      data,
-      Array.from({ length: Math.min(length, 10_000) }, (_, index) => ({ name: `"${index}` })),
-    )
-    t.is(reply.headers.get('x-total-count'), String(length))
-    return reply
-  }
-  for (const length of [0, 1, 100, 101, 200, 201]) t.is((await answer(length)).headers.get('link'), null)
-  const whole = await answer(10_000)
-  t.is(whole.headers.get('link'), null)
-  t.is(
-    (
-      await send(server, '/long?length=10000', {
-        headers: { ...auth, 'if-none-match': whole.headers.get('etag') ?? '' },
-      })
-    ).status,
-    304,
-  )
-  const next = /<([^>]+)>; rel="next"/.exec((await answer(10_001)).headers.get('link') ?? '')?.[1] ?? ''
-  t.regex(next, /length=10001&page=201&limit=50$/)
-  t.deepEqual(((await (await send(server, next.replace(/^.*\/api\/v1/, ''))).json()) as { data: unknown }).data, [
-    { name: '"10000' },
-  ])
-})
-
-for (const query of ['page=0&limit=0', 'page=-1&limit=-1', 'page=abc&limit=abc', 'page=1000000000&limit=1000000000']) {
-  test(`${query} is clamped, not refused`, async (t) => t.is((await send(server, `/things?${query}`)).status, 200))
-}
 
 test('a read carries an entity tag, and the client that holds it gets 304', async (t) => {
   const etag = (await send(server, '/things/1')).headers.get('etag') ?? ''
@@ -498,112 +383,6 @@ test('behind https the session cookie is pinned to the host', async (t) => {
   const reply = await send(server, '/signin', { method: 'POST', headers: {} })
   t.regex(reply.headers.getSetCookie()[0] ?? '', /^__Host-moorage_session=k;.*Secure/)
   await server.stop()
-})
-
-test.serial('a change with an Idempotency-Key happens once, and its answer is replayed', async (t) => {
-  const post = (key: string, name: string) =>
-    send(server, '/count', {
-      method: 'POST',
-      headers: { ...jsonHeaders, 'idempotency-key': key },
-      body: JSON.stringify({ name }),
-    })
-  const before = counter.runs
-  const first = await post('k1', 'x')
-  const second = await post('k1', 'x')
-  t.is(counter.runs, before + 1)
-  t.is(second.status, 201)
-  t.is(second.headers.get('idempotency-replayed'), 'true')
-  t.is(first.headers.get('idempotency-replayed'), null)
-  t.is(await second.text(), await first.text())
-  t.is((await post('k1', 'y')).status, 422)
-  t.is((await post('k2', 'taken')).status, 409)
-  const replayed = await post('k2', 'taken')
-  t.is(replayed.status, 409)
-  t.is(replayed.headers.get('idempotency-replayed'), 'true')
-})
-
-test.serial('a request that failed on our side may be sent again with its key', async (t) => {
-  const post = (name: string, key: string) =>
-    send(server, '/count', {
-      method: 'POST',
-      headers: { ...jsonHeaders, 'idempotency-key': key },
-      body: JSON.stringify({ name }),
-    })
-  const before = counter.runs
-  t.is((await post('boom', 'k3')).status, 500)
-  t.is((await post('boom', 'k3')).status, 500)
-  t.is((await post('slow', 'k4')).status, 429)
-  t.is((await post('slow', 'k4')).status, 429)
-  t.is(counter.runs, before + 4)
-})
-
-test('a response that was committed with its change is returned to the retry, even if the handler failed later; an early retry gets Retry-After', async (t) => {
-  const idempotency = memoryIdempotency()
-  const route = defineRoute({
-    id: 'stub.change',
-    method: 'POST',
-    path: '/change',
-    summary: 's',
-    tag: 'Miscellaneous',
-    access: signedIn,
-    scope: write('misc'),
-    ok: versioned(201, io.type({ name: io.string }), { name: 'x' }),
-    failures: [],
-  })
-  const Late = defineFailure('Late', 'Conflict', 'A failure of this test.')
-  const refusingRoute = defineRoute({
-    id: 'stub.refusing',
-    method: 'POST',
-    path: '/refusing',
-    summary: 's',
-    tag: 'Miscellaneous',
-    access: signedIn,
-    scope: write('misc'),
-    ok: empty(204),
-    failures: [Late],
-  })
-  /** What a unit of work does. */
-  const commit = async (keyed: KeyedChange<never> | undefined) => {
-    if (keyed?.answer !== undefined) await idempotency.answer(keyed.recordId, await keyed.answer('made' as never))
-    keyed?.committed()
-  }
-  let hold: (() => void) | undefined
-  const makeThenFail = async ({ keyed }: SignedInCall<string>): Outcome<never, string> => {
-    await new Promise<void>((resolve) => void (hold = resolve))
-    await commit(keyed)
-    throw new Error('after the commit')
-  }
-  const change = handle(route, makeThenFail, { reply: (name) => ({ name }), version: () => 3 })
-  const refusing = handle(refusingRoute, async ({ keyed }) => {
-    await commit(keyed)
-    return left(Late('It was late.'))
-  })
-  const server = await startStubServer([change, refusing], { idempotency })
-  t.teardown(() => server.stop())
-  const post = (path = '/change') =>
-    send(server, path, { method: 'POST', headers: { ...auth, 'idempotency-key': 'k' } })
-  const first = post()
-  await until('the handler runs', () => hold)
-  const early = await post()
-  t.deepEqual(
-    [early.status, early.headers.get('retry-after'), (await bodyOf(early))['code']],
-    [409, '7', 'RequestInProgress'],
-  )
-  hold?.()
-  t.is((await first).status, 500)
-  const retry = await post()
-  t.deepEqual(
-    [retry.status, retry.headers.get('idempotency-replayed'), await bodyOf(retry)],
-    [201, 'true', { name: 'made' }],
-  )
-  t.regex(retry.headers.get('etag') ?? '', /"/)
-  const refused = await post('/refusing')
-  const refusedAgain = await post('/refusing')
-  t.deepEqual(
-    [refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')],
-    [409, 409, 'true'],
-    'the same response is returned again',
-  )
 })
 
 test('a request id is kept when it is harmless and replaced when not', async (t) => {

@@ -19,7 +19,7 @@ import { NotAuthenticated } from '../../core/identity/ports.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
 
 /** One line of the log as the binder wrote it. */
-export interface LogLine {
+interface LogLine {
   readonly level: string
   readonly message: string
   readonly fields: Readonly<Record<string, unknown>>

@@ -22,7 +22,7 @@ const makeUser = (username: string, extra: object = {}) =>
 const edit = (login: string, body: object) =>
   send('PATCH', `/admin/users/${login}`, { token: service.adminToken, body })
 
-test('an empty password, visibility or null of a change is unchanged', async (t) => {
+test('an empty password, address, visibility or null of a change is unchanged', async (t) => {
   const session = await send('POST', '/user/signin', { body: { username: 'ada', password } })
   const cookie = [session.headers['set-cookie'] ?? []]
     .flat()
@@ -43,6 +43,10 @@ test('an empty password, visibility or null of a change is unchanged', async (t)
   const edited = await edit('ada', sent)
   t.like(edited, { status: 200, json: { full_name: 'Ada King', email: 'ada@example.org', visibility: 'public' } })
   t.is(edited.headers['x-ignored-fields'], 'source_id, login_name, max_repo_creation')
+  t.like(await edit('ada', { email: '', password: '', full_name: 'Ada' }), {
+    status: 200,
+    json: { full_name: 'Ada', email: 'ada@example.org' },
+  })
   t.is((await edit('ada', { password: '', admin: true })).json.is_admin, true)
   t.is((await edit('ada', { password: '', admin: false })).json.is_admin, false)
   t.is((await send('GET', '/user', { basic: ['ada', password] })).status, 200)
@@ -53,6 +57,54 @@ test('an empty password, visibility or null of a change is unchanged', async (t)
       .visibility,
     'public',
   )
+})
+
+test('an empty address of an organization and an empty name of a team are unchanged', async (t) => {
+  const token = await service.tokenFor('zoe')
+  t.is(
+    (
+      await send('POST', '/orgs', {
+        token,
+        body: { username: 'yachts', email: 'office@example.org', location: 'Kiel' },
+      })
+    ).status,
+    201,
+  )
+  const sent = {
+    full_name: 'Yachts',
+    email: '',
+    description: '',
+    website: '',
+    location: '',
+    visibility: '',
+    repo_admin_change_team_access: null,
+  }
+  const edited = await send('PATCH', '/orgs/yachts', { token, body: sent })
+  t.like(edited, {
+    status: 200,
+    json: { full_name: 'Yachts', email: 'office@example.org', location: '', visibility: 'public' },
+  })
+  const made = await send('POST', '/orgs/yachts/teams', {
+    token,
+    body: { name: 'crew', permission: 'write', units: null, units_map: null },
+  })
+  const change = {
+    name: '',
+    description: null,
+    permission: '',
+    can_create_org_repo: null,
+    units: null,
+    units_map: null,
+  }
+  t.like(await send('PATCH', `/teams/${made.json.id}`, { token, body: change }), {
+    status: 200,
+    json: { name: 'crew', permission: 'write' },
+  })
+  const own = await send('POST', '/users/zoe/tokens', {
+    basic: ['zoe', password],
+    body: { name: 'plain', scopes: null },
+  })
+  t.deepEqual([own.status, own.json.scopes], [201, ['all']])
 })
 
 test('Basic with the right password of a prohibited or inactive user is 403, with a wrong one 401', async (t) => {

@@ -19,7 +19,7 @@ import { makeCreateUser } from '../../core/identity/accounts/users.ts'
 import type { CreateUserInput } from '../../core/identity/accounts/users.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
 import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
-import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
+import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/attempt-ports.ts'
 import type { User } from '../../core/identity/types.ts'
 import {
   makeCheckOneTimeCode,
@@ -45,7 +45,7 @@ export const testSettings: IdentitySettings = {
 }
 
 /** A hasher that costs nothing; it counts what it was asked, and `old:` hashes want to be made anew. */
-export const makeCheapHasher = () => {
+const makeCheapHasher = () => {
   let verified = 0
   const hasher: PasswordHasher = {
     hash: (password) => Promise.resolve(right(`plain:${password.reveal()}`)),

@@ -1,4 +1,4 @@
-import type { AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
+import type { AttemptCount, AttemptCounters } from '../../core/identity/attempt-ports.ts'
 
 /** Counters of one process on a clock that the test moves; they can be made to fail, and count what they were asked. */
 export const makeMemoryCounters = (nowMilliseconds: () => number) => {

@@ -5,8 +5,8 @@ import { makeListedCommonPasswords } from '../../adapters/security/passwords.ts'
 import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import { settingsTable } from '../../composition/config/settings.ts'
-import { isDomainAllowed, parseDomain } from '../../core/identity/accounts/site-rules.ts'
+import { identitySettings } from '../../composition/parts/identity/settings.ts'
+import { isDomainAllowed, parseDomain } from '../../core/identity/site-rules.ts'
 import { readProfile } from '../../core/identity/accounts/users.ts'
 import { servesReset } from '../../core/identity/authentication/passwords.ts'
 import { checkPassword } from '../../core/identity/authentication/password-policy.ts'
@@ -25,23 +25,19 @@ import {
   isSessionAlive,
   newSessionTimes,
   renewedIdleExpiry,
-  rotationGraceSeconds,
 } from '../../core/identity/sessions/sessions.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/tokens/scopes.ts'
-import {
-  hasAccessTokenForm,
-  lastEightOf,
-  makeAccessToken,
-  randomBase62,
-} from '../../core/identity/tokens/access-tokens.ts'
+import { hasAccessTokenForm, lastEightOf, makeAccessToken } from '../../core/identity/tokens/access-tokens.ts'
+import { randomBase62, secret } from '../../core/kernel/secret.ts'
 import type { RememberedId } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { parseAccountName } from '../../core/kernel/ids.ts'
 import { allows, scopeCategories } from '../../core/kernel/principal.ts'
-import { secret } from '../../core/kernel/secret.ts'
 import { unwrap } from '../support/outcome.ts'
 import { testSettings } from './identity-world.ts'
 import { anyText } from '../support/any-text.ts'
+
+const rotationGraceSeconds = 30
 
 const digest = sha256TokenDigest
 const entropy = systemEntropy
@@ -316,7 +312,7 @@ test('passwords: short, overlong, common, repeated, sequential and personal ones
     return isRight(checked) ? 'fine' : checked.left.message
   }
   t.regex(says('elevenchars'), /is too short: it has 11 of at least 12 characters \(MOORAGE_PASSWORD_MIN_LENGTH\)/)
-  t.true(Object.values(settingsTable).some(({ env }) => env === 'MOORAGE_PASSWORD_MIN_LENGTH'))
+  t.true(Object.values(identitySettings).some(({ env }) => env === 'MOORAGE_PASSWORD_MIN_LENGTH'))
   t.regex(says('1qaz2wsx3edc'), /is on the list of common passwords/)
   t.regex(says('hedgehog!9371'), /contains a common password/)
   t.notRegex(says('hedgehog!9371'), /is on the list/)

@@ -1,11 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
-import type {
-  Attempt,
-  AttemptCounters,
-  AttemptKind,
-  AttemptThrottle,
-} from '../../core/identity/authentication/ports.ts'
+import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'

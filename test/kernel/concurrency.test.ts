@@ -1,7 +1,7 @@
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either, isRight } from 'fp-ts/lib/Either.js'
 import test from 'ava'
 import fc from 'fast-check'
-import { mapWithin, untilNotOvertaken } from '../../core/kernel/concurrency.ts'
+import { mapWithin, untilNotOvertaken, atATime } from '../../core/kernel/concurrency.ts'
 
 test('overtaken work is repeated until it succeeds, fails in another way, or was tried often enough', async (t) => {
   const fates = fc.array(fc.constantFrom('overtaken' as const, 'refused' as const, 'done' as const), {
@@ -51,4 +51,33 @@ test('items that run at the same time have different lanes, and an error is thro
   }
   await t.throwsAsync(mapWithin([0, 1, 2, 3], 2, work), { message: 'the first' })
   t.deepEqual([begun, ended], [[0, 1], [1]])
+})
+
+test('work at a time: in order, never wider than allowed, nothing begun after a failure', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.boolean(), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (goesWell, width) => {
+        let open = 0
+        let widest = 0
+        let failed = false
+        const done = await atATime([...goesWell.keys()], width, async (at): Promise<Either<string, number>> => {
+          t.false(failed)
+          open += 1
+          widest = Math.max(widest, open)
+          await new Promise((resolve) => setImmediate(resolve))
+          open -= 1
+          if (goesWell[at] === true) return right(at)
+          failed = true
+          return left(`${at}`)
+        })
+        t.true(widest <= width)
+        t.is(open, 0)
+        if (isRight(done)) t.deepEqual(done.right, [...goesWell.keys()])
+        t.is(isLeft(done), goesWell.includes(false))
+      },
+    ),
+    { numRuns: 50 },
+  )
 })

@@ -10,7 +10,7 @@ import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
-import { makeReadingBudgets, usualReadingLimits } from '../../adapters/outbound/reading-budgets.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import type { MemberCluster } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
@@ -25,8 +25,8 @@ const MiB = 1024 * 1024
 const egress = makeEgressPolicy(new Set(['loopback'] as const))
 const pools = makeConnectionPools(egress)
 const json = makeJsonReader()
-const { request } = usualReadingLimits
-const limits = { request: { ...request, bytes: 16 * MiB, answers: 40 }, accountHeldBytes: 6 * MiB, heldBytes: 16 * MiB }
+const request = { bytes: 16 * MiB, answers: 40, milliseconds: 120_000, heldBytes: 96 * MiB }
+const limits = { request, accountHeldBytes: 6 * MiB, heldBytes: 16 * MiB }
 
 const fakes: FakeKubernetes[] = []
 test.after.always(async () => {

@@ -5,7 +5,7 @@ import PostalMime from 'postal-mime'
 import type { Email } from 'postal-mime'
 import { makeServerCertificate } from '../support/server-certificate.ts'
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly envelopeFrom: string
   readonly envelopeTo: readonly string[]
   readonly overTls: boolean

@@ -1,7 +1,7 @@
 import type { Mail } from '../../core/kernel/mail.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
-export const link = 'https://platform.example/confirm-email?code=the-credential'
+const link = 'https://platform.example/confirm-email?code=the-credential'
 export const mailTo = (to: string, extras: Partial<Mail> = {}): Mail => ({
   to,
   subject: 'A subject',

@@ -3,7 +3,7 @@ import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mai
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 
-export const start = new Date('2026-05-01T08:00:00.000Z')
+const start = new Date('2026-05-01T08:00:00.000Z')
 
 /** Outbox and queue over one database, with a clock that the test moves. */
 export const makeOutboxFixture = (db: SqlDatabase, secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)) => {

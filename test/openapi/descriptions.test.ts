@@ -2,13 +2,14 @@ import test from 'ava'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import type { Schema } from '../../composition/http/openapi/schema.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
+import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const facts = {
   baseUrl: 'https://moorage.test',
   sessionCookie: 'moorage_session',
   deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+  tags: documentTags,
 } as const
 
 /**

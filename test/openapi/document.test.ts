@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import * as t from 'io-ts'
+import * as codecs from 'io-ts'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument, resolvedResponses } from '../../composition/http/openapi/document.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
 import { Instant, linePattern, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
 import type { Route } from '../../plugins/kit/route.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
+import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const run = promisify(execFile)
@@ -24,6 +24,7 @@ const facts = {
   baseUrl: 'https://moorage.test',
   sessionCookie: 'moorage_session',
   deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+  tags: documentTags,
 } as const
 
 const documentOf = (routes: readonly AssembledRoute[]): OpenApiDocument => buildDocument(routes, facts)
@@ -112,7 +113,7 @@ test('every tag is a tag group of the specification', (t) => {
       .filter((operation) => !known.has(operation.tags[0] ?? ''))
       .map((operation) => `${operation.operationId}: ${operation.tags[0]}`),
     [],
-    'use the name of one of documentTags in composition/http/openapi/document.ts',
+    'declare the tag in the part of one of its routes, composition/parts',
   )
 })
 
@@ -203,6 +204,46 @@ test('one description is used for one meaning', (t) => {
   )
 })
 
+test('what is JSON in a form is a property of the form', (t) => {
+  const { components, paths } = documentOf(declaredRoutes())
+  const forms = Object.values(paths).flatMap((item) =>
+    Object.values(item).flatMap(
+      (each) =>
+        (each as { requestBody?: { content: Record<string, Form> } }).requestBody?.content['multipart/form-data'] ?? [],
+    ),
+  )
+  t.true(forms.some(({ encoding }) => encoding !== undefined))
+  for (const { schema, encoding = {} } of forms) {
+    const properties = components.schemas[schema.$ref.slice('#/components/schemas/'.length)]?.properties ?? {}
+    t.deepEqual(
+      Object.keys(encoding).filter((name) => !(name in properties)),
+      [],
+      schema.$ref,
+    )
+  }
+})
+
+interface Form {
+  readonly schema: { readonly $ref: string }
+  readonly encoding?: object
+}
+
+test('a part of a union that has no type is refused', (t) => {
+  const untyped = new codecs.Type<string>('untyped', codecs.string.is, codecs.string.validate, codecs.identity)
+  const described = noted(untyped, { description: 'Anything.' })
+  const route = {
+    ...sampleRoutes[0]!.bound.route,
+    id: 'sample.union',
+    path: '/union',
+    query: request({ any: codecs.union([described, codecs.null]) }, 'AnyOrNull'),
+  } as Route
+  const notCalled = () => Promise.reject(new Error('not called'))
+  t.throws(
+    () => documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } }]),
+    { message: /has no type/ },
+  )
+})
+
 test('every error schema has a string message', (t) => {
   const { schemas } = documentOf(sampleRoutes).components
   t.deepEqual(schemas['ErrorMessage']?.required, ['message'])
@@ -214,11 +255,11 @@ test('a deployment documents what it serves and nothing else', (t) => {
   t.is(documentOf(served).paths['/log'], undefined)
 })
 
-const problems = (codec: t.Any | undefined, example: unknown, where: string): readonly string[] => {
+const problems = (codec: codecs.Any | undefined, example: unknown, where: string): readonly string[] => {
   if (codec === undefined) return []
   if (example === undefined) return [`${where}: no example`]
   const travelled = parseJson(toWireJson(example))
-  const decoded = codec.decode(travelled.ok ? travelled.value : undefined) as t.Validation<unknown>
+  const decoded = codec.decode(travelled.ok ? travelled.value : undefined) as codecs.Validation<unknown>
   if (!isLeft(decoded)) return []
   return decoded.left.map(
     (error) =>
@@ -231,7 +272,9 @@ const exampleProblems = ({ bound }: AssembledRoute): readonly string[] => {
   const { id, body, ok } = bound.route
   const codec =
     ok.envelope?.codec ??
-    ((ok.kind === 'list' || ok.kind === 'feed') && ok.codec !== undefined ? t.array(ok.codec as t.Mixed) : ok.codec)
+    ((ok.kind === 'list' || ok.kind === 'feed') && ok.codec !== undefined
+      ? codecs.array(ok.codec as codecs.Mixed)
+      : ok.codec)
   return [
     ...problems(body?.codec, body?.example, `${id} body`),
     ...problems(codec, ok.example, `${id} answer`),

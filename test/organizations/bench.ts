@@ -16,7 +16,7 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import type { AuditEntry, UnitOfWork } from '../../core/kernel/unit-of-work.ts'
-import { isCredentialInForce } from '../../core/identity/authentication/credentials.ts'
+import { isCredentialInForce } from '../../core/identity/credentials.ts'
 import type { UserStore } from '../../core/identity/ports.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -28,9 +28,9 @@ import { makeCreateOrganization } from '../../core/organizations/organizations/o
 import type { PermissionLevels } from '../../core/kernel/rights.ts'
 import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { Team, TeamPermission } from '../../core/organizations/types.ts'
-import { rolePermissions } from '../../plugins/authz/plugin.ts'
-import { clusterPermissions } from '../../plugins/clusters/plugin.ts'
-import { organizationPermissions } from '../../plugins/organizations/plugin.ts'
+import { authzPlugin } from '../../plugins/authz/plugin.ts'
+import { clustersPlugin } from '../../plugins/clusters/plugin.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -40,11 +40,13 @@ export const firstPage = { page: 1, limit: 50 }
 export const at = new Date('2026-05-01T08:00:00.123Z')
 
 const levels = new Map(
-  [...organizationPermissions, ...rolePermissions, ...clusterPermissions].map((p) => [permissionKey(p), p.level]),
+  [organizationsPlugin, authzPlugin, clustersPlugin]
+    .flatMap(({ permissions = [] }) => permissions)
+    .map((p) => [permissionKey(p), p.level]),
 )
 export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get(permissionKey(permission)) }
 
-export type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
+type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 
 /** Stores, a unit of work and people, over a database of one's own. */
 export interface Bench extends Stores {

@@ -8,8 +8,8 @@ import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
 import { makeRemoveMember } from '../../core/organizations/members/members.ts'
-import { mayChange, mayGive } from '../../core/organizations/members/member-rules.ts'
-import type { ProfileInput, Viewer } from '../../core/organizations/organizations/organization-rules.ts'
+import { mayChange, mayGive } from '../../core/organizations/member-rules.ts'
+import type { ProfileInput, Viewer } from '../../core/organizations/organization-rules.ts'
 import {
   parseTeamName,
   ordinaryOrgType,
@@ -18,7 +18,7 @@ import {
   canSee,
   viewerIn,
   visibleWithoutMembership,
-} from '../../core/organizations/organizations/organization-rules.ts'
+} from '../../core/organizations/organization-rules.ts'
 import { makeCreateOrganization, makeDeleteOrganization } from '../../core/organizations/organizations/organizations.ts'
 import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { visibilities } from '../../core/organizations/types.ts'
@@ -33,6 +33,7 @@ import { robotStoreSuite } from './robot-store.suite.ts'
 import type { StoreBench } from './store-bench.ts'
 import { teamStoreSuite } from './team-store.suite.ts'
 import { anyText } from '../support/any-text.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
@@ -388,10 +389,10 @@ for (const { name, open } of eachDatabase()) {
       },
     }
   }
-  organizationStoreSuite(`${name} organizations`, openBench)
-  teamStoreSuite(`${name} teams`, openBench)
-  invitationStoreSuite(`${name} invitations`, openBench)
-  policyStoreSuite(`${name} policies`, openBench)
-  robotStoreSuite(`${name} robots`, openBench)
-  membershipStoreSuite(`${name} memberships`, openBench)
+  declareSuite(organizationStoreSuite, `${name} organizations`, openBench)
+  declareSuite(teamStoreSuite, `${name} teams`, openBench)
+  declareSuite(invitationStoreSuite, `${name} invitations`, openBench)
+  declareSuite(policyStoreSuite, `${name} policies`, openBench)
+  declareSuite(robotStoreSuite, `${name} robots`, openBench)
+  declareSuite(membershipStoreSuite, `${name} memberships`, openBench)
 }

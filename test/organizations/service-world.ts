@@ -1,3 +1,6 @@
+import { Redirect } from '../../plugins/kit/reply.ts'
+import type { OrganizationBody } from '../../plugins/organizations/codecs.ts'
+import { getOrganization } from '../../plugins/organizations/organizations/organizations.routes.ts'
 import type { ServiceAnswer, SendOptions } from '../support/send-json.ts'
 import type { ServiceOptions, TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
@@ -7,7 +10,7 @@ import { makeTypedCall } from '../support/client-as.ts'
 const api = '/api/v1'
 
 /** The keys of a team that cases look at. */
-export interface ShownTeam {
+interface ShownTeam {
   readonly id: number
   readonly name: string
   readonly permission: string
@@ -40,17 +43,10 @@ export interface ServiceWorld {
  * Ada owns acme; Adam is admin, Ed editor, Vic viewer; Cleo has only a custom role; Eve owns `evil`; Sam is nobody
  * anywhere.
  */
-export const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
+const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
 
 /** What Cleo's role carries. */
-export const roleOfCleo = [
-  'view teams',
-  'add team members',
-  'view members',
-  'add members',
-  'edit teams',
-  'create teams',
-]
+const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
 
 export const startFixture = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
   const service = await startService(options)
@@ -99,4 +95,18 @@ export const startFixture = async (options: ServiceOptions = {}): Promise<Servic
   }
   const call = makeTypedCall(service, (login) => tokens.get(login))
   return { service, as, call, idOf: (login) => ids.get(login) ?? 0, adopt, teamId, stop: () => service.stop() }
+}
+
+/** The parameters of a route of acme. */
+export const acme = { orgname: 'acme' } as const
+
+/** An organization as a person sees it, with its row version. */
+export const readOrganization = async (
+  { call }: ServiceWorld,
+  login: string,
+  orgname: string,
+): Promise<{ readonly value: OrganizationBody; readonly version: number }> => {
+  const { value } = await call(login, getOrganization, { params: { orgname } })
+  if (value instanceof Redirect) throw new Error(`${orgname} is now at ${value.path}`)
+  return value
 }

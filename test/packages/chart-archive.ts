@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { parse, stringify } from 'yaml'
 
-const folder = fileURLToPath(new URL('./charts/', import.meta.url))
+const folder = fileURLToPath(new URL('./charts/fixtures/', import.meta.url))
 
 /** Path below the chart's root, with `/`, to content. */
 export type ChartFiles = Readonly<Record<string, string | Buffer>>
@@ -22,7 +22,7 @@ export interface TestChart {
   readonly digest: string
 }
 
-/** The files of a chart of `test/packages/charts`. */
+/** The files of a chart of `test/packages/charts/fixtures`. */
 export const chartFiles = async (name: string): Promise<ChartFiles> => {
   const root = join(folder, name)
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
@@ -44,7 +44,8 @@ export const packFiles = async (name: string, files: ChartFiles): Promise<Buffer
 }
 
 /**
- * A chart of `test/packages/charts` as an archive, with another version and with files added or replaced where asked.
+ * A chart of `test/packages/charts/fixtures` as an archive, with another version and with files added or replaced where
+ * asked.
  */
 export const chartOf = async (
   name: string,

@@ -8,7 +8,7 @@ import { startChartServer, type ChartServer } from './chart-server.ts'
 import type { TestChart } from './chart-archive.ts'
 
 /** An event of a task, as its stream carries it. */
-export interface FollowedEvent {
+interface FollowedEvent {
   readonly seq: number
   readonly id: string
   readonly status: string
@@ -45,7 +45,7 @@ export interface PackageClient {
 }
 
 /** Reads a whole stream of server-sent events: each must carry its number. */
-export const readEvents = (text: string): readonly FollowedEvent[] =>
+const readEvents = (text: string): readonly FollowedEvent[] =>
   text.split('\n\n').flatMap((block) => {
     const lines = block.split('\n')
     const data = lines
@@ -99,16 +99,6 @@ export const packageClient = (send: Send, token: string, cluster: string): Packa
     done: async (method, path, body) => follow(await accepted(method, path, body)),
   }
 }
-
-/** What an operation needs to name a chart of a test repository. */
-export const chartSource = (server: ChartServer, name: string, version = ''): Readonly<Record<string, string>> => ({
-  name,
-  version,
-  sourceApiGroup: '',
-  sourceKind: 'Legacy',
-  sourceNamespace: '',
-  sourceName: server.url,
-})
 
 /** A repository of these charts, and the settings by which a service may reach it. */
 export const startCharts = async (

@@ -92,10 +92,12 @@ test('requests are counted by route template', async (t) => {
   metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
   metrics.read({
     databasePool: () => ({ used: 2, free: 3, waiting: 1 }),
-    passwordQueue: () => 4,
     openStreams: () => ({ exchanges: 5, tunnels: 6 }),
-    mail: () => ({ sent: 7, postponed: 8, givenUp: 9 }),
   })
+  metrics.add({ moorage_password_checks_waiting: { help: 'Checks.' } }, () => ({ moorage_password_checks_waiting: 4 }))
+  metrics.add({ moorage_mail_attempts: { help: 'Attempts.', label: 'outcome' } }, async () => ({
+    moorage_mail_attempts: { sent: 7, given_up: 9 },
+  }))
   metrics.jobStarted('identity.pruneSessions')
   metrics.jobRan('identity.pruneSessions', 'failed', 2)
   metrics.jobStarted('mail.deliver')

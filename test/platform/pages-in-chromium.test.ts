@@ -2,7 +2,7 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { UsageOverviewStoreToken } from '../../core/usage/overview/ports.ts'
+import { UsageOverviewStoreToken } from '../../core/usage/overview-ports.ts'
 import { launchBrowser, signInOn, violationsOf } from '../support/browser.ts'
 import { needing } from '../support/components/needing.ts'
 import type { TestService } from '../support/service.ts'

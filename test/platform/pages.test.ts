@@ -7,15 +7,19 @@ import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
 import type { Answer } from '../../composition/http/answer/write-answer.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { accountScripts, makePages } from '../../composition/http/pages/pages.ts'
-import { maxPictureBytes, mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
+import { mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
+const maxPictureBytes = 256 * 1024
+
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
-const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }))
+const pages = makePages(() =>
+  buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: [] }),
+)
 
 const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')
 const typeOf = (answer: Answer | undefined): unknown => answer?.headers['Content-Type']

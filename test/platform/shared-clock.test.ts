@@ -1,7 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { openSharedClock, restMs } from '../../adapters/system/shared-clock.ts'
+import { openSharedClock } from '../../adapters/system/shared-clock.ts'
 import type { Log } from '../../core/kernel/log.ts'
+
+/** How long a clock rests after a reading that failed. */
+const restMs = 60_000
 
 const second = 1000
 const hour = 3600 * second

@@ -1,6 +1,6 @@
 // process: waiting - uses components
 import type { ExecutionContext } from 'ava'
-import { AttemptThrottleToken } from '../../core/identity/authentication/ports.ts'
+import { AttemptThrottleToken } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { codeAt, codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'

@@ -4,7 +4,7 @@ import type { Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument, documentPath } from '../../composition/http/openapi/document.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import { catalogue } from '../authz/catalogue.ts'
-import { declaredRoutes } from '../support/declared-routes.ts'
+import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import type { SpecRow } from './rows.ts'
 import { notBuiltYet, shapeOf, specRows } from './rows.ts'
 
@@ -16,6 +16,7 @@ const document = buildDocument(routes, {
   baseUrl: 'https://moorage.test',
   sessionCookie: 's',
   deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+  tags: documentTags,
 })
 const declaredFor = (row: SpecRow): AssembledRoute | undefined => byShape.get(shapeOf(row.method, row.path))
 const nameOf = (row: SpecRow): string => `${row.method} ${row.path}`

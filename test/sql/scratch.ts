@@ -6,12 +6,12 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
 
 /** A database on which the runner's own tests run; SQLite as a file has two connections, in memory it has one. */
-export interface ScratchDatabase {
+interface ScratchDatabase {
   readonly name: string
   open(options?: DatabaseOptions): Promise<SqlDatabase>
 }
 
-export const scratchDatabases = (): readonly ScratchDatabase[] => [
+const scratchDatabases = (): readonly ScratchDatabase[] => [
   ...eachDatabase(),
   { name: 'sqlite file', open: async (options) => openDatabase(`sqlite:${await migratedSqlitePath()}`, options) },
 ]

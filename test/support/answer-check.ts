@@ -24,7 +24,7 @@ export type AnswerCheck = (answer: SeenAnswer) => string | undefined
 /**
  * What no operation describes, and why. Everything else that a service answers below its root must be in its document.
  */
-export const deliberateExceptions: readonly {
+const deliberateExceptions: readonly {
   readonly why: string
   readonly applies: (answer: SeenAnswer, path: string) => boolean
 }[] = [

@@ -1,10 +1,22 @@
 import type { Assembly, AssembledRoute } from '../../composition/assemble.ts'
 import { assemble } from '../../composition/assemble.ts'
 import type { Container } from '../../composition/container.ts'
-import { plugins } from '../../composition/plugins.ts'
+import { loadParts } from '../../composition/parts.ts'
+import type { Tag } from '../../composition/http/openapi/tags.ts'
+import { tagsOf } from '../../composition/http/openapi/tags.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
 import { deploymentTypes } from '../../core/kernel/deployment.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+
+const parts = await loadParts()
+
+/** The plugins of this repository that no setting has to ask for. */
+export const ownPlugins: readonly AnyPlugin[] = parts
+  .filter(({ isWanted }) => isWanted === undefined)
+  .map(({ plugin }) => plugin)
+
+/** The tag groups of the document, of every part. */
+export const documentTags: readonly Tag[] = tagsOf(parts)
 
 /** Answers itself to everything: stands for a port where only declarations are read. */
 const anything: unknown = new Proxy(() => undefined, {
@@ -12,16 +24,14 @@ const anything: unknown = new Proxy(() => undefined, {
   apply: () => anything,
 })
 
-const portless: Container = {
-  provide: () => undefined,
-  provideValue: () => undefined,
+const portless: Pick<Container, 'resolve' | 'has'> = {
   resolve: <A>() => anything as A,
   has: () => true,
 }
 
 /** What a deployment is made of, without a single adapter: for tests that read declarations. */
 export const assemblyOf = (deployment: Deployment, extraPlugins: readonly AnyPlugin[] = []): Assembly =>
-  assemble([...plugins, ...extraPlugins], portless, deployment)
+  assemble([...ownPlugins, ...extraPlugins], portless, deployment)
 
 const everyDeployment: readonly Deployment[] = deploymentTypes.map((type) => ({
   type,

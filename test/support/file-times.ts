@@ -4,12 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { kindOf } from './test-files.ts'
 
 /** Where a run leaves the times of its test files; the next run starts the longest of them first. */
-export const timesFile = join(
-  fileURLToPath(new URL('../..', import.meta.url)),
-  'node_modules',
-  '.cache',
-  'test-times.jsonl',
-)
+const timesFile = join(fileURLToPath(new URL('../..', import.meta.url)), 'node_modules', '.cache', 'test-times.jsonl')
 
 /** One test file of a run; seconds. */
 export interface FileTime {

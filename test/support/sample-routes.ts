@@ -27,23 +27,21 @@ import type { AnyBoundRoute, Route, StreamRoute } from '../../plugins/kit/route.
 import { body, defineRoute } from '../../plugins/kit/route.ts'
 
 /** A tree, whose codec refers to itself. */
-export interface Tree {
+interface Tree {
   readonly label: string
   readonly children: readonly Tree[]
 }
-export const Tree: t.Type<Tree> = t.recursion('Tree', () =>
-  t.type({ label: t.string, children: t.readonlyArray(Tree) }),
-)
+const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ label: t.string, children: t.readonlyArray(Tree) }))
 
 const Visibility = oneOf('public', 'private')
-export const Boat = t.intersection(
+const Boat = t.intersection(
   [
     answer({ id: Id, name: freeText(40, 1), built: Instant, visibility: Visibility }, 'BoatBase'),
     t.partial({ tree: Tree, extra: FreeObjectCodec }),
   ],
   'Boat',
 )
-export const BoatOption = request(
+const BoatOption = request(
   {
     name: freeText(40, 1),
     weight: optional(Int64),
@@ -64,12 +62,8 @@ const boat = {
 }
 const option = { name: 'Ahoy', kind: 'sail', note: null, tags: ['fast'], labels: { colour: 'red' } }
 
-export const BoatMissing: FailureType<'BoatMissing'> = defineFailure(
-  'BoatMissing',
-  'NotFound',
-  'A failure of this test.',
-)
-export const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
+const BoatMissing: FailureType<'BoatMissing'> = defineFailure('BoatMissing', 'NotFound', 'A failure of this test.')
+const BoatSunk: FailureType<'BoatSunk'> = defineFailure('BoatSunk', 'Conflict', 'A failure of this test.')
 const inPort = { owner: path('owner'), name: path('cluster') }
 const common = { tag: 'Miscellaneous', failures: [] } as const
 

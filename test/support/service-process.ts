@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../composition/config/config.ts'
-import { deploymentOf, loadExternalPlugins } from '../../composition/service/compose.ts'
+import { tagsOf } from '../../composition/http/openapi/tags.ts'
+import { deploymentOf } from '../../composition/service/compose.ts'
 import type { AnswerCheck } from './answer-check.ts'
 import { makeAnswerCheckOf } from './answer-check.ts'
 import { assemblyOf } from './declared-routes.ts'
@@ -110,15 +111,14 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
  * start.
  */
 const checkOf = async (baseUrl: string, environment: NodeJS.ProcessEnv): Promise<() => AnswerCheck> => {
-  const { settings } = await loadConfig({ environment })
-  const plugins = await loadExternalPlugins(settings.plugins, process.cwd())
+  const { settings, parts, ownParts } = await loadConfig({ environment })
   const deployment = deploymentOf(settings)
   return () =>
     makeAnswerCheckOf(
       assemblyOf(
         deployment,
-        plugins.map(({ plugin }) => plugin),
+        parts.slice(ownParts).map(({ plugin }) => plugin),
       ).routes,
-      { baseUrl, sessionCookie: settings.sessionCookie, deployment },
+      { baseUrl, sessionCookie: settings.sessionCookie, deployment, tags: tagsOf(parts) },
     )
 }

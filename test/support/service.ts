@@ -6,7 +6,12 @@ import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
-import { operatorCall, userCreation } from '../../composition/service/operator.ts'
+import { bind } from '../../composition/binding.ts'
+import { tagsOf } from '../../composition/http/openapi/tags.ts'
+import { HelmLimitsToken } from '../../composition/parts/packages/helm.ts'
+import { ofUserCreation, userCreation } from '../../composition/parts/identity/user-creation.ts'
+import { definePart } from '../../composition/part.ts'
+import { operatorCall } from '../../composition/service/operator.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { deploymentOf } from '../../composition/service/compose.ts'
@@ -14,7 +19,7 @@ import type { RunningService } from '../../composition/service/running-service.t
 import { startRunning } from '../../composition/service/running-service.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
-import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { IdentityStoresToken, PasswordHasherToken, TokenDigestToken } from '../../core/identity/ports.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
@@ -88,14 +93,17 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   await placeCertificate(folder)
   const databaseUrl =
     borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
-  const { settings } = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
+  const config = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
+  const { settings } = config
+  const { helmLimits, passwordHasher = cheapPasswordHasher, plugins = [] } = options
   const running = await startRunning({
-    settings,
-    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
-    extraPlugins: options.plugins ?? [],
+    config: { ...config, parts: [...config.parts, ...plugins.map((plugin) => definePart({ plugin }))] },
+    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }),
     ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
-    ...(options.helmLimits === undefined ? {} : { helmLimits: options.helmLimits }),
-    passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
+    replaced: [
+      bind(PasswordHasherToken, {}, () => passwordHasher),
+      ...(helmLimits === undefined ? [] : [bind(HelmLimitsToken, {}, () => helmLimits)]),
+    ],
   })
   const { baseUrl, opsUrl } = running
   // The document has the names of this interface only.
@@ -106,9 +114,10 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
           baseUrl,
           sessionCookie: settings.sessionCookie,
           deployment: deploymentOf(settings),
+          tags: tagsOf(config.parts),
         }),
       )
-  const tokenFor = makeTokenFor(running, settings)
+  const tokenFor = makeTokenFor(running)
   const client = makeClient(httpSend(baseUrl))
   return {
     baseUrl,
@@ -172,12 +181,12 @@ const testSettings = (folder: string, databaseUrl: string): Readonly<Record<stri
 let tokens = 0
 
 const makeTokenFor =
-  ({ container }: RunningService, settings: Parameters<typeof userCreation>[1]) =>
+  ({ container }: RunningService) =>
   async (login: string, scopes: readonly string[] = ['all', 'sudo']): Promise<string> => {
     const user = await container.resolve(IdentityStoresToken).users.byLogin(login)
     if (user === undefined) throw new Error(`there is no user ${login}`)
     const create = makeCreateToken({
-      ...userCreation(container, settings),
+      ...userCreation(container.give(ofUserCreation)),
       digest: container.resolve(TokenDigestToken),
       entropy: container.resolve(EntropyToken),
     })

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
  */
 
 /** Is not part of the repository. */
-export const sharedFolder = 'test/shared-processes'
+const sharedFolder = 'test/shared-processes'
 
 /** What a test file needs: a process of its own, one with others that wait for components, or one with any others. */
 export type ProcessNeed = 'own' | 'waiting' | 'computing'
@@ -29,7 +29,7 @@ export const processNeedOf = (file: string, text: string): ProcessNeed => {
 }
 
 /** So many files that a shared process takes about 10 to 20 seconds of CPU. Files that wait take longer. */
-const filesInOne = { computing: 10, waiting: 4 }
+const filesInOne = { computing: 13, waiting: 4 }
 
 export interface SharedProcess {
   /** The file that ava runs. */

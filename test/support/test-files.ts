@@ -9,9 +9,15 @@ import { dirname, join, relative, resolve } from 'node:path'
  * thorough run repeats.
  */
 const slow =
-  /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)/
+  /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
+
+/** Minutes of compilers, and tools that load much: a run of everything, or of what has changed, leaves them out. */
+const onlySlow = /^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
+
+/** Whether a file runs only among the slow files, or when it is named. */
+export const isOnlySlow = (file: string): boolean => onlySlow.test(file)
 
 /** The part that a test file belongs to, for sums: the folder below `test`. */
 export const kindOf = (file: string): string => file.split('/')[1] ?? file

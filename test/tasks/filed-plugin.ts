@@ -1,3 +1,4 @@
+import { definePart } from '../../composition/part.ts'
 import { appendFileSync } from 'node:fs'
 import type { Diary } from './tiny-plugin.ts'
 import { makeTinyPlugin } from './tiny-plugin.ts'
@@ -14,4 +15,4 @@ const kept = (what: string): string[] => {
 const diary: Diary = { runs: kept('run'), recoveries: kept('recover'), reasons: kept('stop') }
 
 /** The tiny plugin as a deployer's module; what its handlers did stands in a file, which outlives the process. */
-export const plugin = makeTinyPlugin(diary)
+export const part = definePart({ plugin: makeTinyPlugin(diary) })

@@ -13,8 +13,9 @@ import {
 } from '../../adapters/sql/tasks/task-store.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import type { ShownEvent } from '../../composition/cli/tasks/task-view.ts'
-import { drawView, emptyView, plainLine, printable, showEvent } from '../../composition/cli/tasks/task-view.ts'
+import type { ShownEvent } from '../../composition/parts/tasks/task-view.ts'
+import { drawView, emptyView, plainLine, showEvent } from '../../composition/parts/tasks/task-view.ts'
+import { printable } from '../../composition/cli/command-context.ts'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { makeEventPublisher, makeJournal, makeProgress } from '../../core/tasks/events.ts'
@@ -36,6 +37,7 @@ import { until } from '../support/until.ts'
 import { aMessage } from './task-bus.suite.ts'
 import { taskStoresSuite } from './task-stores.suite.ts'
 import type { TaskWorld } from './task-world.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const state = fc.constantFrom(...taskStates)
 const task = { ref: '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', title: 'Work', fence: 3 }
@@ -347,7 +349,8 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
   }
 }
 
-for (const database of eachDatabase()) taskStoresSuite(database.name, async () => worldOf(await database.open()))
+for (const database of eachDatabase())
+  declareSuite(taskStoresSuite, database.name, async () => worldOf(await database.open()))
 
 const makeFixture = () => {
   const waiting: OutboxItem[] = []

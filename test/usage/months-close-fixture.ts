@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { objectsIn } from '../../core/usage/months/month-work.ts'
-import type { ObjectUsage } from '../../core/usage/months/usage-types.ts'
+import type { ObjectUsage } from '../../core/usage/usage-types.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { end, makeMonthsFixture, month, owner, second, type MonthsFixture } from './months-world.ts'

@@ -124,10 +124,25 @@ onEachWorld('two instances that close a month at once publish it once', async (t
   })
   const unleased = await Promise.allSettled([1, 2].map(() => free(callOf(), closeInput)))
   t.true(
-    unleased.filter((each) => each.status === 'fulfilled' && isRight(each.value) && each.value.right.isNew).length <= 1,
+    unleased.filter((each) => each.status === 'fulfilled' && isRight(each.value) && each.value.right.isNew).length <=
+      1,
   )
   await closed(world.close(callOf(), closeInput))
   t.is(await world.count('usage_months'), 1)
+  t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
+})
+
+onEachWorld('a month is closed where neither its lease nor the revision before can be removed', async (t, world) => {
+  await fillMonth(world)
+  const failing = () => Promise.reject(new Error('The disk is full.'))
+  t.like(await closed(world.close(callOf(), closeInput)), { isNew: true })
+  world.setNow(afterFinal)
+  const { leases, months } = world.deps
+  const close = world.closeWith({
+    leases: { ...leases, release: failing },
+    months: { ...months, remove: failing },
+  })
+  t.like(await closed(close(callOf(), closeInput)), { isNew: true })
   t.like(await world.shown('objects-usage-view'), { revision: 1, status: 'final' })
 })
 

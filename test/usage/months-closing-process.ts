@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
-import { makeClosingProcess } from '../../composition/wiring/usage/closing-process.ts'
+import { makeClosingProcess } from '../../composition/parts/usage/closing-process.ts'
 import { callOf } from '../sql/call.ts'
 import { patient } from '../support/databases.ts'
 import { makeMonthsFixture, month, owner } from './months-world.ts'

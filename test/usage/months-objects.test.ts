@@ -61,7 +61,10 @@ onEachWorld('objects are read in order and used what an addition second by secon
     )
     t.deepEqual(
       new Map(
-        parts.map((part) => [`${part.contractId} ${part.use}`, [part.milliCpuSeconds, part.mebibyteSeconds] as const]),
+        parts.map((part) => [
+          `${part.contractId} ${part.use}`,
+          [part.milliCpuSeconds, part.mebibyteSeconds] as const,
+        ]),
       ),
       new Map([...expected.parts].toSorted()),
     )
@@ -150,6 +153,7 @@ onEachWorld('a cluster with more than is kept in memory gives the same', async (
   ]
   t.true(isDeepStrictEqual(plain(lookedUp), plain(whole)))
 })
+
 
 if (!isSwitchedOff('mariadb'))
   test('a server that cuts long texts off, as MySQL does at 1 KiB, gives the same months', async (t) => {

@@ -36,7 +36,7 @@ export const start = monthStart(month)
 export const end = monthEnd(month)
 
 /** A digest of texts as the service makes it. */
-export const sha256 = () => {
+const sha256 = () => {
   const hash = createHash('sha256')
   return { add: (text: string) => void hash.update(text), end: () => hash.digest('hex') }
 }

@@ -8,7 +8,7 @@ import { buildViews } from '../../core/usage/views/build-views.ts'
 import type { PlainMonth } from './product-months.ts'
 import { readOnce } from './product-months.ts'
 
-export const generatedAt = new Date('2026-07-04T00:30:00.000Z')
+const generatedAt = new Date('2026-07-04T00:30:00.000Z')
 
 export interface PlantedRevision {
   readonly revision?: number

@@ -1,5 +1,5 @@
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { IntakeSumsToken } from '../../core/usage/overview/intake.ts'
+import { IntakeSumsToken } from '../../core/usage/events/intake.ts'
 import { sample as clusters } from '../clusters/sample.ts'
 import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds, sample as organizations } from '../organizations/sample.ts'

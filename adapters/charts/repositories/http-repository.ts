@@ -101,6 +101,8 @@ export const makeIndexCache = (deps: {
 /**
  * Returns the URL of a chart in an index: relative to the repository, with its query, unless the index has an absolute
  * URL.
+ *
+ * @internal
  */
 export const chartUrl = (base: string, written: string): URL => {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {

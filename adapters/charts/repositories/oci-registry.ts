@@ -8,8 +8,7 @@ import type { ChartArchive, IndexedVersion, Repository } from './repository-inde
 import type { Download } from './repository-index.ts'
 import { answeredBy, missing, refusedChart, refusedSource, unreachable } from './source-errors.ts'
 
-export const manifestTypes =
-  'application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
+const manifestTypes = 'application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
 
 const chartTypes: ReadonlySet<string> = new Set([
   'application/vnd.cncf.helm.chart.content.v1.tar+gzip',
@@ -33,10 +32,10 @@ const json = (bytes: Uint8Array): unknown => {
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 
-export const readManifest = (bytes: Uint8Array): Readonly<Record<string, unknown>> => recordOf(json(bytes))
+const readManifest = (bytes: Uint8Array): Readonly<Record<string, unknown>> => recordOf(json(bytes))
 
 /** Returns the layer with the chart's archive, or undefined if the manifest is not a chart's. */
-export const chartLayerOf = (manifest: Readonly<Record<string, unknown>>): Layer | undefined => {
+const chartLayerOf = (manifest: Readonly<Record<string, unknown>>): Layer | undefined => {
   const layers = Array.isArray(manifest['layers']) ? (manifest['layers'] as readonly unknown[]).map(recordOf) : []
   const layer = layers.find(({ mediaType }) => typeof mediaType === 'string' && chartTypes.has(mediaType))
   const { digest, size } = layer ?? {}
@@ -52,7 +51,7 @@ interface TagPage {
   readonly next: URL | undefined
 }
 
-/** The page is no list of tags, or its link leads elsewhere. The message follows the name of the host. */
+/** The page is no list of tags, or its link leads elsewhere. The message follows the name of the host. @internal */
 export class TagsUnreadable extends Error {}
 
 /** A link of RFC 8288 with its parameters. A comma may be part of the address. */
@@ -64,6 +63,8 @@ const isNext = (parameters: string): boolean =>
  * Returns the next page that a Link header names: where it begins is known to the registry alone. It must be on the
  * host of `origin`, which gets the credentials. The scheme is that of `origin`: registries behind a proxy may name the
  * inner one.
+ *
+ * @internal
  */
 export const nextPage = (link: string, base: URL, origin: string): URL | undefined => {
   if (link.length > 16_384) throw new TagsUnreadable('names its next page at an address that is too long')
@@ -97,7 +98,7 @@ export type Challenge =
       readonly scope: string | undefined
     }
 
-/** Returns undefined for an unknown challenge. */
+/** Returns undefined for an unknown challenge. @internal */
 export const challengeOf = (header: string): Challenge | undefined => {
   if (header.length > 4096) return undefined
   const [, scheme = '', rest = ''] = /^\s*([A-Za-z]+)\s*(.*)$/s.exec(header) ?? []
@@ -112,7 +113,7 @@ export const challengeOf = (header: string): Challenge | undefined => {
     : { scheme: 'bearer', realm, service: parameters.get('service'), scope: parameters.get('scope') }
 }
 
-export const tokenUrl = (
+const tokenUrl = (
   { realm, service, scope }: Extract<Challenge, { scheme: 'bearer' }>,
   repository: string,
 ): URL | undefined => {
@@ -127,6 +128,8 @@ export const tokenUrl = (
  * Reports whether credentials of the registry may be sent to the token service that it names: the registry itself, or
  * by https a host below the same parent (`registry-1.docker.io` and `auth.docker.io`). From any other host a token is
  * requested without them.
+ *
+ * @internal
  */
 export const mayHoldToken = (registry: URL, realm: URL): boolean => {
   if (realm.origin === registry.origin) return true
@@ -186,11 +189,8 @@ const placeOf = (access: RepositoryAccess, path: string): Place => {
   return { origin: url.origin, repository }
 }
 
-/**
- * A registry (OCI distribution) below one address. Requests go to other hosts only through redirects, without
- * credentials.
- */
-export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) => {
+/** Opens a session with one repository: the token is requested once. */
+const makeSessions = (fetch: GuardedFetch, access: RepositoryAccess) => {
   const own = tlsSecrets(access.credentials)
   const authorization = authorizationOf(access.credentials)
 
@@ -209,8 +209,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     return `Bearer ${token}`
   }
 
-  /** A session with one repository: the token is requested once. */
-  const session = (place: Place) => {
+  return (place: Place) => {
     let held: string | undefined
     return async (
       path: string | URL,
@@ -229,6 +228,14 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
       return held === undefined ? first : ask()
     }
   }
+}
+
+/**
+ * A registry (OCI distribution) below one address. Requests go to other hosts only through redirects, without
+ * credentials.
+ */
+export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) => {
+  const session = makeSessions(fetch, access)
 
   /**
    * Returns all versions, newest first. A part of them could lack the newest, so a list that does not end is refused.

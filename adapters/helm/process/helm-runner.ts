@@ -75,7 +75,7 @@ export interface HelmProcessDeps {
   readonly folder: string
 }
 
-export interface AskedOfHelm {
+interface AskedOfHelm {
   readonly operation: HelmOperation
   readonly work: HelmWork
   readonly chart?: HelmChart
@@ -86,7 +86,7 @@ export interface AskedOfHelm {
 }
 
 /** Runs one helm process for each operation. */
-export interface RunHelm {
+interface RunHelm {
   find(): Outcome<Failure<'HelmMissing'>, FoundHelm>
   /** Returns Right if helm succeeded. */
   run(asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd>
@@ -140,7 +140,7 @@ const progressTo = (work: HelmWork, redact: Redact) => {
   }
 }
 
-export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
+const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
   const renderings = makeSlots(limits.renderings)
   const changes = makeSlots(limits.changes)
   const closing = new AbortController()

@@ -9,7 +9,7 @@ import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { HelmEvent, HelmObject } from '../../../core/packages/releases/ports.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
-/** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. */
+/** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. @internal */
 export const calledObject = (path: string): HelmObject | undefined => {
   const words = path.split('/').filter((word) => word !== '')
   const [root] = words
@@ -30,7 +30,7 @@ const announcesBody = ({ headers }: IncomingMessage): boolean =>
  * @param path below the secret segment.
  * @param onStatus is called with the status of the answer.
  */
-export const loopbackExchange = (
+const loopbackExchange = (
   req: IncomingMessage,
   res: ServerResponse,
   path: string,
@@ -68,14 +68,14 @@ export const loopbackExchange = (
 })
 
 /** Answers with a Kubernetes Status, so that helm shows the message. */
-export const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
+const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
   if (res.destroyed || res.headersSent) return void res.destroy()
   res.writeHead(code, ['content-type', 'application/json'])
   res.end(toWireJson({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }))
 }
 
 /** What the proxy knows of a helm process. */
-export interface ProxiedWork {
+interface ProxiedWork {
   readonly cluster: MemberCluster
   readonly onEvent: (event: HelmEvent) => void
 }

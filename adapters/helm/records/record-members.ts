@@ -12,7 +12,7 @@ interface Member {
 }
 
 const blank = /\s/
-export const skipBlanks = (text: string, at: number): number => {
+const skipBlanks = (text: string, at: number): number => {
   while (at < text.length && blank.test(text.charAt(at))) at += 1
   return at
 }
@@ -61,7 +61,7 @@ function* membersOf(text: string, objectStart: number): Generator<Member> {
  * Returns the first member with that key in the object that starts at `objectStart`. Throws PayloadUnreadable if the
  * text ends before it.
  */
-export const memberOf = (text: string, objectStart: number, key: string): Member | undefined => {
+const memberOf = (text: string, objectStart: number, key: string): Member | undefined => {
   for (const member of membersOf(text, objectStart)) if (member.key === key) return member
   return undefined
 }
@@ -122,7 +122,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\u2029': '\\u2029',
 }
 
-/** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. */
+/** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. @internal */
 export const goString = (text: string): string =>
   toWireJson(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
 

@@ -14,7 +14,7 @@ import { packedBytes, PayloadUnreadable } from './record-payload.ts'
 const plurals: Readonly<Record<StorageDriver, string>> = { Secret: 'secrets', ConfigMap: 'configmaps' }
 
 /** Returns the path of the collection in one namespace, or in all of them. */
-export const collectionPath = (driver: StorageDriver, namespace?: string): string =>
+const collectionPath = (driver: StorageDriver, namespace?: string): string =>
   namespace === undefined
     ? `/api/v1/${plurals[driver]}`
     : `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plurals[driver]}`
@@ -43,7 +43,7 @@ const statusOf = (word: string | undefined): ReleaseStatus =>
 const longestWord = 253
 
 /** Returns the record that an object's labels describe, or undefined if the labels are incomplete. */
-export const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
+const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
   const decoded = Metadata.decode(metadata)
   if (!isRight(decoded)) return undefined
   const { name: objectName, namespace, uid, resourceVersion, labels = {} } = decoded.right
@@ -76,7 +76,7 @@ export const refusalOf = (
 /** The maximum size of a Kubernetes object: 1 MiB of data, in base64, with its metadata. */
 const limitBytes = 4 * 1024 * 1024
 
-export const unreadable = ({ namespace, objectName }: ReleaseRecordRef): Failure<'RecordUnreadable'> =>
+const unreadable = ({ namespace, objectName }: ReleaseRecordRef): Failure<'RecordUnreadable'> =>
   RecordUnreadable(`The object ${objectName} in the namespace ${namespace} is no release record that can be read.`)
 
 /** Reads one object with its data. Failures: those of reading, and ReleaseMissing if the object does not exist. */

@@ -6,7 +6,7 @@ import type { RecordSizes } from '../../../core/packages/releases/ports.ts'
 import type { Release, ReleaseHeader, ReleaseKey, StorageDriver } from '../../../core/packages/types.ts'
 
 /** Bytes of an unpacked record. The largest record that fits a Kubernetes object unpacks to about a third of this. */
-export const largestRecordBytes = 32 * 1024 * 1024
+const largestRecordBytes = 32 * 1024 * 1024
 
 /** Larger records are unpacked and parsed off the event loop; smaller ones take a few milliseconds. */
 export const smallRecordBytes = 1024 * 1024

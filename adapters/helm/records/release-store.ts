@@ -40,6 +40,8 @@ export interface HeaderCache {
  * The key has the id of the cluster record, not the cluster's UID: the owner of an imported cluster could make it
  * report another cluster's UID.
  * @param limitChars of all headers as JSON; the least recently used are removed first.
+ *
+ * @internal
  */
 export const makeHeaderCache = (limitChars: number): HeaderCache => {
   const kept = new LRUCache<string, ReleaseHeader>({ maxSize: limitChars })
@@ -61,7 +63,7 @@ const atOnce = 16
 /** Characters of all headers that one list fetches: about twenty thousand headers of typical length. */
 const mostChars = 64 * 1024 * 1024
 
-export interface HeaderReading {
+interface HeaderReading {
   readonly cache: HeaderCache
   readonly decoder: HeaderDecoder
 }
@@ -284,7 +286,7 @@ const threadLimits = {
   idleMilliseconds: 60_000,
 }
 
-/** @param account the account for which a record is read. */
+/** @param account the account for which a record is read. @internal */
 export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): HeaderDecoder => {
   const slices = makeTimeSlices(sliceMilliseconds)
   const threads = makeBoundedThreads({ program, ...threadLimits })

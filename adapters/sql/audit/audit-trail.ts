@@ -101,10 +101,10 @@ export const chainedEvent = (row: AuditRow): ChainedEvent => ({
 })
 
 /** An entry to append, without the time, which comes from the database. */
-export type Untimed = Omit<ToldEntry, 'at'>
+type Untimed = Omit<ToldEntry, 'at'>
 
 /** Appends rows to the chains of their tenants, in the caller's transaction. */
-export type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
+type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
 
 interface HeadRow {
   readonly hash: Uint8Array
@@ -117,7 +117,7 @@ interface HeadRow {
  * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order
  * of their tenants, so two transactions do not deadlock.
  */
-export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
+const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
   const sql = prepareStatements(db)
   const lockedHead = async (tx: SqlRunner, tenantId: number): Promise<HeadRow> => {
     const found = await tx.first<HeadRow>(sql.lockHead, { tenantId })

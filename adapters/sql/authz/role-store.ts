@@ -18,7 +18,7 @@ import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 /** Where the objects of this part's types are. */
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
-export interface RoleRow {
+interface RoleRow {
   readonly id: number
   readonly org_id: number
   readonly name: string
@@ -28,7 +28,7 @@ export interface RoleRow {
   readonly version: number
 }
 
-export const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
+const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
 
 /** A permission of a role, or a team that it is attached to. */
 interface RolePartRow extends PermissionRef {
@@ -38,7 +38,7 @@ interface RolePartRow extends PermissionRef {
 }
 
 /** Returns a role from its rows. */
-export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
+const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
   id: row.id as RoleId,
   orgId: row.org_id as OrgId,
   name: row.name,
@@ -50,7 +50,7 @@ export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], team
   version: row.version,
 })
 
-export interface PrincipalRow {
+interface PrincipalRow {
   readonly type: string
   readonly id: number
   readonly name: string
@@ -59,7 +59,7 @@ export interface PrincipalRow {
   readonly via_team_id: number | string | null
 }
 
-export const principalOf = (row: PrincipalRow): RolePrincipal => ({
+const principalOf = (row: PrincipalRow): RolePrincipal => ({
   type: row.type === 'team' ? 'team' : 'user',
   id: row.id,
   name: row.name,
@@ -165,13 +165,13 @@ const preparePrincipals = (db: SqlDatabase) => ({
  * Every statement on roles, composed once. Statements with an id from a caller also have the organization's id, so that
  * no id reaches another tenant's role. Statements on the parts of a role are used only for a role found in this way.
  */
-export const prepareRoleStatements = (db: SqlDatabase) => ({
+const prepareRoleStatements = (db: SqlDatabase) => ({
   ...prepareRoles(db),
   ...prepareParts(db),
   ...preparePrincipals(db),
 })
 
-export type RoleStatements = ReturnType<typeof prepareRoleStatements>
+type RoleStatements = ReturnType<typeof prepareRoleStatements>
 
 type Slot = (name: 'orgId' | 'id') => number
 
@@ -212,7 +212,7 @@ const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
 type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockTeams'>
 
 /** The reading half of a RoleStore, which also locks what it reads. */
-export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
+const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
     const found = await sql.list<RoleRow>(runner, { orgId }, page)
     return { ...found, items: await withParts(sql, runner, found.items) }
@@ -264,7 +264,7 @@ const withParts = async (
 type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
 
 /** The changing half of a RoleStore, for use inside a transaction. */
-export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
+const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
   insert: (orgId, content, at) =>
     unlessTaken(content, async () => {
       const { insertId } = await runner.run(sql.insert, { orgId, ...columnsOf(content, at) })

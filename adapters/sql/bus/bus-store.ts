@@ -38,7 +38,7 @@ const identityColumns = [
 ] as const
 
 /** A row of `bus_users`. */
-export interface UserRow {
+interface UserRow {
   readonly id: number | string
   readonly identity_id: number | string
   readonly owner_id: number | string
@@ -76,7 +76,7 @@ const wordOf = <A extends string>(words: readonly A[], word: string): A => {
   return found
 }
 
-export const identityOf = (row: IdentityRow): BusIdentity => ({
+const identityOf = (row: IdentityRow): BusIdentity => ({
   id: Number(row.id) as BusIdentityId,
   kind: wordOf(busIdentityKinds, row.kind),
   ownerId: Number(row.owner_id) === 0 ? undefined : (Number(row.owner_id) as AccountId),
@@ -89,7 +89,7 @@ export const identityOf = (row: IdentityRow): BusIdentity => ({
   closedAt: row.closed_at === null ? undefined : instantOf(row.closed_at),
 })
 
-export const userOf = (row: UserRow): BusUser => ({
+const userOf = (row: UserRow): BusUser => ({
   id: Number(row.id) as BusUserId,
   identityId: Number(row.identity_id) as BusIdentityId,
   ownerId: Number(row.owner_id) as AccountId,

@@ -42,7 +42,7 @@ const columns = [
   'c.version',
 ] as const
 
-export const changeableColumns = [
+const changeableColumns = [
   'display_name',
   'provider',
   'infra_namespace',
@@ -193,7 +193,7 @@ const writes = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
 })
 
-export const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
+const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
 
 interface LinkRow {
   readonly id: number

@@ -229,7 +229,7 @@ const writes = (db: SqlDatabase) => ({
 })
 
 /** Every statement on contracts, composed once. */
-export const contractStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
+const contractStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
 type ContractStatements = ReturnType<typeof contractStatements>
 
 type ContractReads = Pick<

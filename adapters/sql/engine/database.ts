@@ -70,6 +70,8 @@ const tlsForm = /^\?tls=required(?:&ca=([^&]+))?$/
 /**
  * `mysql://user:password@host:port/name`; user, password and name are percent-decoded. `?tls=required` verifies the
  * server with the authorities of Node.js, `?tls=required&ca=PATH` with those of a file.
+ *
+ * @internal
  */
 export const parseMysqlUrl = (url: string): MysqlAddress | undefined => {
   if (!url.startsWith('mysql://') || !URL.canParse(url)) return undefined
@@ -101,7 +103,7 @@ export const parseMysqlUrl = (url: string): MysqlAddress | undefined => {
 
 const socketForm = /^mysql\+unix:\/\/([^:@/?#]+)(?::([^@/?#]*))?@\/([^?#]+)\?socket=([^&#]+)$/
 
-/** `mysql+unix://user@/name?socket=PATH`; all parts are percent-decoded. */
+/** `mysql+unix://user@/name?socket=PATH`; all parts are percent-decoded. @internal */
 export const parseSocketUrl = (url: string): MysqlAddress | undefined => {
   const found = socketForm.exec(url)
   if (found === null) return undefined

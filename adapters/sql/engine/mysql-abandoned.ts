@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2'
 
 /** A connection that was closed here while the server executed its statement. */
-export interface Abandoned {
+interface Abandoned {
   /** The server's number of the connection. */
   readonly id: number
   /** The server that has given the number; undefined if it is not known. */

@@ -33,7 +33,7 @@ export interface MysqlOptions {
   readonly idleTimeoutMilliseconds?: number
 }
 
-export interface Limits {
+interface Limits {
   readonly connectionLimit: number
   readonly connectTimeoutMilliseconds: number
   readonly idleTimeoutMilliseconds: number

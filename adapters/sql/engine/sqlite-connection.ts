@@ -4,7 +4,7 @@ import { bindValues, encodeForSqlite } from './prepare.ts'
 import type { Bind, RunResult, Statement } from '../kit/statement.ts'
 
 /** A statement prepared on this connection. */
-export interface Prepared {
+interface Prepared {
   readonly statement: Database.Statement<unknown[], unknown>
   readonly isReadonly: boolean
   readonly returnsRows: boolean

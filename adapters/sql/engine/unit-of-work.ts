@@ -12,7 +12,7 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
-export interface AppliedMark {
+interface AppliedMark {
   /**
    * Stores the mark, and the answer if there is one. Returns whether the mark is new, so that finding it later proves
    * that this transaction was committed. Throws if another process has taken over the record.
@@ -27,7 +27,7 @@ export interface AppliedMark {
 
 type Place = (name: 'id' | 'state' | 'status' | 'headers' | 'body') => Knex.Value
 
-export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
+const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
   const { prepare } = database
   const written = (p: Place) => ({ state: p('state'), status: p('status'), headers: p('headers'), body: p('body') })
   const mark = prepare((k, p: Place) =>

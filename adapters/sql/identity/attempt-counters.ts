@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { AttemptCount, AttemptCounters } from '../../../core/identity/authentication/ports.ts'
+import type { AttemptCount, AttemptCounters } from '../../../core/identity/attempt-ports.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable } from '../kit/driver-errors.ts'
 import type { SqlDatabase } from '../kit/statement.ts'

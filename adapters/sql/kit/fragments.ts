@@ -10,8 +10,8 @@ export const databaseNow = (dialect: 'sqlite' | 'mysql'): string =>
 /**
  * The lengths for which statements with a list are composed. A shorter list is padded, so that few statements exist.
  */
-export const listLengths = [1, 10, 100, 500] as const
-export const longestList = 500
+const listLengths = [1, 10, 100, 500] as const
+const longestList = 500
 
 /** Returns the placeholders for a list of the given length. */
 export const listSlots = (p: (name: string) => Knex.Value, length: number): Knex.Value[] =>

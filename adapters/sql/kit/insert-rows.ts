@@ -12,7 +12,7 @@ const quote = 0x27
  * The text of a statement of MySQL with literals, as bytes: thousands of short strings that are joined would cost
  * several times as much.
  */
-export interface SqlText {
+interface SqlText {
   readonly length: () => number
   /** Adds SQL, which must be ASCII. */
   sql(text: string): void

@@ -1,7 +1,7 @@
 import type { SqlDatabase, SqlRunner, Params, Statement } from './statement.ts'
 
 /**
- * Where the database has the objects of one type. The adapter of the part that owns the type registers it; every
+ * Where the database has the objects of one type. The adapter of the part that owns the type declares it; every
  * statement that authorization runs is composed from it. A table has the columns `id` and `name`.
  */
 export interface ObjectRows {
@@ -19,37 +19,8 @@ export interface ObjectRows {
   readonly keepsAccount?: boolean
 }
 
-/** The rows of every object type. Parts register theirs while their ports are provided. */
-export interface ObjectRowsRegister {
-  /** Throws if a type is registered already, or if the register is closed. */
-  add(...rows: readonly ObjectRows[]): void
-  /** Returns the rows of every type and closes the register: a later `add` throws. */
-  all(): readonly ObjectRows[]
-}
-
-export const makeObjectRowsRegister = (): ObjectRowsRegister => {
-  const registered = new Map<string, ObjectRows>()
-  let isClosed = false
-  return {
-    add(...rows) {
-      for (const one of rows) {
-        if (isClosed)
-          throw new Error(
-            `The rows of the object type ${one.type} are registered too late: statements are composed already.`,
-          )
-        if (registered.has(one.type)) throw new Error(`The rows of the object type ${one.type} are registered twice.`)
-        registered.set(one.type, one)
-      }
-    },
-    all() {
-      isClosed = true
-      return [...registered.values()]
-    },
-  }
-}
-
 /** An object that an account owns, and that would be left without an owner if the account were deleted. */
-export interface HeldObject {
+interface HeldObject {
   readonly type: string
   readonly name: string
 }
@@ -57,14 +28,13 @@ export interface HeldObject {
 /** Returns at most `limit` objects that prevent the deletion of an account, by type and name. */
 export type HeldObjects = (runner: SqlRunner, accountId: number, limit: number) => Promise<readonly HeldObject[]>
 
-/** The statements are composed at the first use, when every part has registered its rows. */
-export const makeSqlHeldObjects = (db: SqlDatabase, register: ObjectRowsRegister): HeldObjects => {
+/** The statements are composed at the first use. */
+export const makeSqlHeldObjects = (db: SqlDatabase, objectRows: readonly ObjectRows[]): HeldObjects => {
   let statements: readonly { readonly type: string; readonly statement: Statement }[] | undefined
   const compose = () =>
-    register
-      .all()
+    objectRows
       .filter(({ keepsAccount }) => keepsAccount === true)
-      .sort((a, b) => (a.type < b.type ? -1 : 1))
+      .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       .map(({ type, table, owner }) => ({
         type,
         statement: db.prepare((k, p: Params<'id' | 'limit'>) =>

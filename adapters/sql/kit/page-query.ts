@@ -16,7 +16,7 @@ export interface CountRow {
 }
 
 /** Cuts the requested page out of a query, which must be ordered. */
-export type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
+type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
 
 /**
  * Selects the columns of the rows, orders them and cuts the page out. It may join further tables, one row to each row.

@@ -17,7 +17,7 @@ const SealedMail = t.intersection([
 ])
 
 /** Returns a mail as the text to seal, including the link. */
-export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
+const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
   secret(
     toWireJson({
       to,
@@ -28,7 +28,7 @@ export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
   )
 
 /** Throws if the text was not made by `mailToText`. */
-export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
+const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
   const decoded = SealedMail.decode(JSON.parse(text.reveal()))
   if (isLeft(decoded)) throw new Error('A sealed mail has an unknown form.')
   const { to, subject, paragraphs, action } = decoded.right
@@ -41,7 +41,7 @@ export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail
 }
 
 /** Returns the place of a sealed mail. */
-export const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => ({
+const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => ({
   table: 'mail_outbox',
   column: 'sealed',
   tenantId: accountId ?? 0,

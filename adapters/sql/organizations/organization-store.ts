@@ -146,7 +146,7 @@ const writes = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
 })
 
-export const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
+const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
   ...reads(db),
   ...writes(db),
 })

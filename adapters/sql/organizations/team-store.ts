@@ -172,9 +172,9 @@ const writes = (db: SqlDatabase) => ({
   ),
 })
 
-export type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> & ReturnType<typeof writes>
+type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> & ReturnType<typeof writes>
 
-export const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
+const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
 
 type Binds = Readonly<Record<string, Bind>>
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'

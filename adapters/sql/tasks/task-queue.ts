@@ -36,7 +36,7 @@ const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): 
 }
 
 /** Statements of a queue for these kinds. Candidates are read without locks; each is then locked, or skipped, by id. */
-export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
+const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   const now = databaseNow(db.dialect)
   const signed = db.dialect === 'mysql' ? 'signed' : 'integer'
   const until = (k: Knex, p: Params<'lease'>) => k.raw(`${now} + cast(? as ${signed})`, [p('lease')])
@@ -117,7 +117,7 @@ export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   }
 }
 
-export const countStatements = (db: SqlDatabase) => ({
+const countStatements = (db: SqlDatabase) => ({
   byState: db.prepare((k) => k('tasks').groupBy('state').select('state').count({ count: '*' })),
   oldestQueued: db.prepare((k) =>
     k('tasks')

@@ -17,6 +17,7 @@ import type { EventRow, TaskRow } from './rows.ts'
 import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
 import { makeAppendEvents } from './task-outbox.ts'
 
+/** @internal */
 export const endedStatements = (db: SqlDatabase) => {
   const ended = (k: Knex, tenantId: Knex.Value) =>
     k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')

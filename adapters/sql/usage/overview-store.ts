@@ -1,5 +1,5 @@
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { IntakeSum, RefusedEvent, UsageOverviewStore } from '../../../core/usage/overview/ports.ts'
+import type { IntakeSum, RefusedEvent, UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
 import type { UsageProduct } from '../../../core/usage/types.ts'
 import { withOwner } from '../contracts/contract-store.ts'
 import type { ContractRow } from '../contracts/rows.ts'

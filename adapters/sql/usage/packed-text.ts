@@ -32,7 +32,11 @@ export const packText = async (bytes: Uint8Array): Promise<PackedText> => ({
 const smallBytes = 131_072
 const unpacking = { finishFlush: constants.Z_SYNC_FLUSH }
 
-/** Returns the text in UTF-8, inflated on a thread if it is long. Throws if it is not the one that was packed. */
+/**
+ * Returns the text in UTF-8, inflated on a thread if it is long. Throws if it is not the one that was packed.
+ *
+ * @internal
+ */
 export const unpackBytes = async ({ deflated, crc32: expected, size }: PackedText): Promise<Buffer> => {
   const bytes =
     size <= smallBytes

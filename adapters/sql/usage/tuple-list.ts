@@ -9,7 +9,7 @@ import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/sta
 const lengths = [1, 4, 16, 64, 256, 1000] as const
 const longest = 1000
 
-export type Tuple = readonly (number | string)[]
+type Tuple = readonly (number | string)[]
 
 /** Runs a statement with any number of tuples, in pieces. Returns the rows of all. */
 export type TupleList<Names extends string, Row> = (

@@ -1,4 +1,4 @@
-import { distribution } from '../../../core/clusters/hubs/types.ts'
+import { distribution } from '../../../core/clusters/hub-types.ts'
 import type { ContractId } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { textAt } from '../../../core/kernel/json.ts'

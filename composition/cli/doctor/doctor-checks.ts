@@ -1,44 +1,22 @@
+import type { Finding } from './finding.ts'
+import { ok, problem, warning } from './finding.ts'
 import { once } from 'node:events'
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { connectBy, natsServers } from '../../../adapters/bus/nats-connection.ts'
-import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
-import { lookUpClaims } from '../../../adapters/bus/nats-server.ts'
-import { hasStreams } from '../../../adapters/bus/nats-task-bus.ts'
-import type { SmtpPlace } from '../../../adapters/mail/mail-url.ts'
-import { mailUrlForms, parseMailUrl } from '../../../adapters/mail/mail-url.ts'
-import { verifySmtp } from '../../../adapters/mail/mailers.ts'
-import { missingForCustomTokens, readSigningKey } from '../../../adapters/security/jose-custom-tokens.ts'
-import { makeSecretBox, readKeyringFile } from '../../../adapters/security/keyring.ts'
-import { systemEntropy } from '../../../adapters/system/system-entropy.ts'
+import { readKeyringFile } from '../../../adapters/security/keyring.ts'
 import { daysLeft, expiryTold, readTlsIdentity, validityOf } from '../../../adapters/security/tls-identity.ts'
-import { makeSqlBusIdentityStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
 import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
-import { systemClock } from '../../../adapters/system/system-clock.ts'
-import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../../core/bus/keys.ts'
 import { showAddress } from '../../config/setting-type.ts'
-import type { Settings } from '../../config/settings.ts'
+import type { FrameSettings } from '../../config/frame-settings.ts'
 import { bindProblem } from '../../boot.ts'
+import { migrationsFor } from '../../migrations.ts'
 import { tooFewFiles } from '../../http/connections.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
-import { customTokenOptions } from '../../wiring/custom-token-options.ts'
-
-/** The result of one check. A warning does not prevent operation today; a problem does. */
-export interface Finding {
-  readonly subject: string
-  readonly state: 'ok' | 'warning' | 'problem'
-  /** One sentence, with the action to take. */
-  readonly message: string
-}
-
-const ok = (subject: string, message: string): Finding => ({ subject, state: 'ok', message })
-const warning = (subject: string, message: string): Finding => ({ subject, state: 'warning', message })
-const problem = (subject: string, message: string): Finding => ({ subject, state: 'problem', message })
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
 
@@ -58,7 +36,7 @@ export const checkNode = (version = process.versions.node): Finding =>
 export const checkListeners = async ({
   listen,
   opsListen,
-}: Pick<Settings, 'listen' | 'opsListen'>): Promise<readonly Finding[]> => {
+}: Pick<FrameSettings, 'listen' | 'opsListen'>): Promise<readonly Finding[]> => {
   const addresses = [
     { name: 'MOORAGE_LISTEN', address: listen },
     { name: 'MOORAGE_OPS_LISTEN', address: opsListen },
@@ -86,21 +64,9 @@ export const checkListeners = async ({
       ]
 }
 
-/** Warns of a deployment that accepts leaked passwords. */
-export const checkPasswordList = ({ passwordList }: Pick<Settings, 'passwordList'>): readonly Finding[] =>
-  passwordList === 'on'
-    ? []
-    : [
-        warning(
-          'passwords',
-          'Common passwords are accepted, which attackers try first. Remove MOORAGE_PASSWORD_LIST=off ' +
-            'unless another system checks passwords.',
-        ),
-      ]
-
 const leastFreeBytes = 512 * 1024 * 1024
 
-export const checkDataFolder = ({ dataDir }: Settings): Finding => {
+export const checkDataFolder = ({ dataDir }: FrameSettings): Finding => {
   const subject = 'data folder'
   try {
     const { mode, uid } = statSync(dataDir)
@@ -129,7 +95,7 @@ export const checkDataFolder = ({ dataDir }: Settings): Finding => {
 export const checkTempFolder = async ({
   dataDir,
   tempDir,
-}: Pick<Settings, 'dataDir' | 'tempDir'>): Promise<Finding> => {
+}: Pick<FrameSettings, 'dataDir' | 'tempDir'>): Promise<Finding> => {
   const subject = 'temp folder'
   if (!isFolder(tempDir)) {
     if (!exists(tempDir) && canBeMade(tempDir))
@@ -156,7 +122,7 @@ export const checkOpenFiles = (limits?: string): Finding => {
   return told === undefined ? ok('open files', 'This process may open enough files.') : problem('open files', told)
 }
 
-export const checkKeyring = ({ keyring: path }: Settings): Finding => {
+export const checkKeyring = ({ keyring: path }: FrameSettings): Finding => {
   const subject = 'key ring'
   try {
     const keyring = readKeyringFile(path)
@@ -176,7 +142,7 @@ export const checkKeyring = ({ keyring: path }: Settings): Finding => {
 }
 
 /** Checks an operator's own certificate. The self-signed one needs no check. */
-export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => {
+export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Finding => {
   const subject = 'tls'
   if (!tls) return ok(subject, 'The API port speaks plain HTTP only (MOORAGE_TLS=false).')
   if (tlsCertificate === undefined || tlsKey === undefined)
@@ -203,7 +169,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => 
  * Checks the database, the settings of its server, its schema, and the difference between its clock and that of this
  * machine.
  */
-export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
+export const checkDatabase = async (settings: FrameSettings): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
   const file = missingFile(url)
@@ -274,6 +240,7 @@ const exists = (path: string): boolean => {
   }
 }
 
+/** @internal */
 export const skewFinding = (skewMs: number): Finding =>
   Math.abs(skewMs) <= worstSkewMs
     ? ok('clock', `The database's clock and this machine's agree within ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`)
@@ -285,9 +252,9 @@ export const skewFinding = (skewMs: number): Finding =>
       )
 
 const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
-  const states = await migrationStatus(database)
+  const states = await migrationStatus(database, await migrationsFor(database))
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
-  const missing = states.length - count('done') - count('unknown')
+  const missing = states.length - count('done') - count('unknown') - count('absent')
   if (count('unknown') > 0)
     return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   const unfinished = unfinishedMigration(states)
@@ -297,177 +264,13 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
     : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
 }
 
-const busFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'bus', state, message })
-const makeKeys = 'Run `moorage bus init` and start nats-server with the configuration that it prints.'
-
-/** Checks that the message bus answers and accepts the keys of this deployment. Changes nothing. */
-export const checkBus = async (settings: Settings): Promise<Finding> => {
-  const busUrl = settings.busUrl.reveal()
-  if (busUrl === 'inproc:') return busFinding('ok', 'Messages stay inside this process: right for one instance.')
-  let database: SqlDatabase | undefined
-  try {
-    const keyring = readKeyringFile(settings.keyring)
-    if (keyring === undefined || missingFile(settings.databaseUrl.reveal()) !== undefined)
-      return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
-    database = await openDatabase(settings.databaseUrl.reveal())
-    return await askServer(database, makeSecretBox(keyring.wrapper), natsServers(busUrl))
-  } catch {
-    return busFinding(
-      'problem',
-      'The keys of the bus cannot be read: see what is said about the database and the key ring.',
-    )
-  } finally {
-    await database?.close().catch(() => undefined)
-  }
-}
-
-const askServer = async (
-  database: SqlDatabase,
-  secretBox: ReturnType<typeof makeSecretBox>,
-  servers: readonly string[],
-): Promise<Finding> => {
-  const identities = makeSqlBusIdentityStore(database)(database)
-  const keys = await readBusKeys(identities)
-  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeSealedKeys(secretBox, systemEntropy) }
-  const login = keys && (await makeSystemLogin(deps)())
-  const tasksLogin = keys && (await makePlatformLogin(deps)())
-  if (keys === undefined || login === undefined || tasksLogin === undefined)
-    return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
-  const where = servers.join(', ')
-  try {
-    const connection = await connectBy({ servers }, login, false)
-    try {
-      if ((await lookUpClaims(connection, keys.platform.publicKey)) === undefined)
-        return busFinding('problem', `The bus at ${where} does not know the account of this deployment. ${makeKeys}`)
-    } finally {
-      await connection.close()
-    }
-    const tasks = await connectBy({ servers }, tasksLogin, false)
-    try {
-      if (await hasStreams(tasks))
-        return busFinding('ok', `The bus at ${where} answers and knows the account of this deployment.`)
-      return busFinding(
-        'problem',
-        `The bus at ${where} keeps no streams, so the progress of tasks is not published there. Keep the ` +
-          `jetstream block of the configuration that \`moorage bus init\` prints.`,
-      )
-    } finally {
-      await tasks.close()
-    }
-  } catch (error) {
-    const reason = (error as Error).message
-    if (/authori[sz]ation/i.test(reason))
-      return busFinding('problem', `The bus at ${where} refuses the keys of this deployment. ${makeKeys}`)
-    return busFinding(
-      'problem',
-      `The bus at ${where} does not answer (${reason}). Check MOORAGE_BUS_URL, and that nats-server runs. ` +
-        'Everything but messages works without it.',
-    )
-  }
-}
-
-const mailFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'mail', state, message })
-
-/**
- * Checks that mail can be delivered: to the folder, or to a mail server that greets, encrypts and accepts the login.
- * Sends nothing.
- */
-export const checkMail = async ({ mail }: Pick<Settings, 'mail'>): Promise<Finding> => {
-  const place = parseMailUrl(mail.reveal())
-  if (place === undefined) return mailFinding('problem', `MOORAGE_MAIL must be ${mailUrlForms}.`)
-  return place.kind === 'folder' ? checkFolder(place.path) : checkServer(place.smtp)
-}
-
-const checkFolder = (path: string): Finding => {
-  const meaning =
-    'Mail is written to files and not sent, which is suitable for a trial only. Set MOORAGE_MAIL to a mail ' +
-    'server to send it.'
-  try {
-    if (!statSync(path).isDirectory()) return mailFinding('problem', `${path} is no folder.`)
-    accessSync(path, constants.W_OK | constants.X_OK)
-    return mailFinding('warning', `Mail goes to the folder ${path}. ${meaning}`)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && canBeMade(path))
-      return mailFinding('warning', `The folder ${path} does not exist yet; the first mail makes it. ${meaning}`)
-    return mailFinding('problem', `Mail cannot be written to ${path} (${code ?? 'unknown'}).`)
-  }
-}
-
 /** Reports whether the nearest existing parent folder is writable. */
-const canBeMade = (path: string): boolean => {
+export const canBeMade = (path: string): boolean => {
   const above = dirname(resolve(path))
   try {
     accessSync(above, constants.W_OK | constants.X_OK)
     return statSync(above).isDirectory()
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' && canBeMade(above)
-  }
-}
-
-const checkServer = async (place: SmtpPlace): Promise<Finding> => {
-  const server = `The mail server ${place.host}:${place.port}`
-  try {
-    await verifySmtp(place)
-  } catch (error) {
-    return mailFinding('problem', `${server} ${troubleWith(error as { readonly code?: string })}`)
-  }
-  const signedIn =
-    place.user === undefined
-      ? 'No user is configured, so it is used without signing in.'
-      : `It accepts the sign-in of ${place.user}.`
-  if (place.tls === 'off')
-    return mailFinding('warning', `${server} answers, without encryption as ?tls=off says. ${signedIn}`)
-  return mailFinding('ok', `${server} answers. ${signedIn}`)
-}
-
-const troubleWith = ({ code }: { readonly code?: string }): string => {
-  switch (code) {
-    case 'EAUTH':
-      return 'refuses the user or the password in MOORAGE_MAIL.'
-    case 'ENOAUTH':
-      return 'wants a user and a password in MOORAGE_MAIL.'
-    case 'ETLS':
-      return (
-        'offers no encryption that can be trusted. Give it a certificate for its name; on a network of your ' +
-        'own, ?tls=off does without.'
-      )
-    case 'EDNS':
-      return 'has a name that leads nowhere.'
-    case 'ETIMEDOUT':
-      return 'does not answer in time. A firewall may block the connection.'
-    case 'ESOCKET':
-    case 'ECONNECTION':
-      return (
-        'takes no connection of this kind: nothing listens there, or it speaks the other of smtp:// (mostly ' +
-        'port 587) and smtps:// (mostly 465).'
-      )
-    default:
-      return `cannot be spoken to (${code ?? 'unknown'}).`
-  }
-}
-
-const subject = 'external id'
-
-/**
- * Checks that tokens for the external identity provider can be signed. Returns nothing when the route does not exist.
- */
-export const checkExtIdp = (settings: Settings): readonly Finding[] => {
-  if (settings.deploymentType !== 'VendorHosted') return []
-  const options = customTokenOptions(settings, '')
-  const missing = missingForCustomTokens(options)
-  if (missing !== undefined || options.keyFile === undefined)
-    return [{ subject, state: 'warning', message: `${missing ?? ''} GET /user/extidp-token answers 503 until then.` }]
-  try {
-    const { algorithm } = readSigningKey(options.keyFile)
-    return [
-      {
-        subject,
-        state: 'ok',
-        message: `${options.keyFile} signs tokens for the external identity provider by ${algorithm}.`,
-      },
-    ]
-  } catch (error) {
-    return [{ subject, state: 'problem', message: (error as Error).message }]
   }
 }

@@ -1,24 +1,22 @@
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
-import { configOf, printJson } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import { configOf } from '../loaded-config.ts'
 import type { LoadedConfig } from '../../config/config.ts'
-import type { Settings } from '../../config/settings.ts'
-import type { Finding } from './doctor-checks.ts'
+import type { Finding } from './finding.ts'
 import {
-  checkBus,
-  checkExtIdp,
   checkDatabase,
   checkDataFolder,
   checkKeyring,
   checkListeners,
   checkNode,
   checkOpenFiles,
-  checkPasswordList,
   checkTempFolder,
   checkTls,
-  checkMail,
 } from './doctor-checks.ts'
+import { isOpenPart } from '../../service/compose.ts'
 import { describeDeployment } from '../deployment.ts'
-import { checkHelm } from '../helm.ts'
+import type { FrameSettings } from '../../config/frame-settings.ts'
+import type { AnyPart } from '../../part.ts'
 import { StartRefused } from '../../boot.ts'
 
 /** Checks everything that the service depends on. Changes nothing. */
@@ -44,7 +42,7 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     if (!(error instanceof StartRefused)) throw error
     return problemsOf(error, 'settings')
   }
-  const { settings, file } = config
+  const { settings, file, parts } = config
   const database = await checkDatabase(settings)
   const isKeyringWrong = database.some(({ subject }) => subject === 'key ring')
   return [
@@ -53,7 +51,7 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
       state: 'ok',
       message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.`,
     },
-    ...(await checkPlugins(settings)),
+    ...(await checkPlugins(config)),
     ...(await checkListeners(settings)),
     checkDataFolder(settings),
     await checkTempFolder(settings),
@@ -61,21 +59,26 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     ...(isKeyringWrong ? [] : [checkKeyring(settings)]),
     checkTls(settings),
     ...database,
-    await checkBus(settings),
-    ...checkExtIdp(settings),
-    ...checkPasswordList(settings),
-    await checkMail(settings),
-    await checkHelm(settings),
+    ...(await findingsOfParts(parts, settings)),
   ]
+}
+
+/** The checks of the parts that exist here. */
+const findingsOfParts = async (parts: readonly AnyPart[], settings: FrameSettings): Promise<readonly Finding[]> => {
+  const findings: Finding[] = []
+  for (const part of parts) {
+    if (isOpenPart(part, settings)) findings.push(...((await part.doctor?.(settings)) ?? []))
+  }
+  return findings
 }
 
 const problemsOf = ({ problems }: StartRefused, subject: string): readonly Finding[] =>
   problems.map((message) => ({ subject, state: 'problem', message }))
 
 /** Composes the deployment as a start does: its own plugins, those of the deployer, and files that settings name. */
-const checkPlugins = async (settings: Settings): Promise<readonly Finding[]> => {
+const checkPlugins = async (config: LoadedConfig): Promise<readonly Finding[]> => {
   try {
-    const { assembly } = await describeDeployment(settings)
+    const { assembly } = await describeDeployment(config)
     return [
       {
         subject: 'plugins',

@@ -12,6 +12,7 @@ import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
+import { qualityOf, readPreferences } from '../request/preferences.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { Answer } from './write-answer.ts'
 
@@ -179,9 +180,6 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   }
 }
 
-export const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
-  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
-
 const header = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** The most bytes of a deflate block that is not compressed. */
 const longestBlock = 65_535
@@ -212,7 +210,7 @@ const shiftOf = (bytes: number): number => {
   return shift
 }
 
-/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. */
+/** Returns the CRC-32 of two texts in a row from that of each and the length of the second. @internal */
 export const joinedCrc = (first: number, second: number, secondBytes: number): number =>
   (multiplied(shiftOf(secondBytes), first) ^ second) >>> 0
 
@@ -232,6 +230,8 @@ const storedBlocks = (bytes: Uint8Array): Uint8Array => {
 /**
  * Returns pieces as one gzip file. Packed pieces are taken as they are, so that nothing is compressed or inflated for a
  * request; what is between them is short and not compressed.
+ *
+ * @internal
  */
 export const gzipPieces = async function* (pieces: AsyncIterable<string | PackedText>): AsyncGenerator<Uint8Array> {
   let crc = 0
@@ -259,7 +259,7 @@ export const gzipPieces = async function* (pieces: AsyncIterable<string | Packed
 
 const bareType = (contentType: string): string => contentType.replace(/;.*$/s, '').trim().toLowerCase()
 
-interface Preference {
+interface TypePreference {
   /** 0 to 1. */
   readonly quality: number
   /** 0 for a type that is named itself, then those of ranges. */
@@ -270,24 +270,25 @@ interface Preference {
  * Returns how much a client prefers a type, by the most specific range of its `Accept` header (RFC 9110 §12.5.1).
  * Parameters other than `q` are no condition: `text/csv; header=present` and `application/json; charset=utf-8` ask for
  * these types. The package negotiator takes them as one, and would answer the second with another type.
+ *
+ * @internal
  */
-export const preferenceFor = (accept: string, contentType: string): Preference => {
+export const preferenceFor = (accept: string, contentType: string): TypePreference => {
   const type = bareType(contentType)
-  const ranges = accept.split(',').map((range) => ({
-    range: bareType(range),
-    quality: Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(range)?.[1] ?? '1'),
-  }))
-  const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((name) => ranges.find(({ range }) => range === name))
+  const ranges = readPreferences(accept)
+  const found = [type, type.replace(/\/.*$/, '/*'), '*/*'].map((each) => ranges.find(({ name }) => name === each))
   const breadth = found.findIndex((each) => each !== undefined)
   return { quality: found[breadth]?.quality ?? 0, breadth }
 }
 
-const isPreferred = (a: Preference, b: Preference): boolean =>
+const isPreferred = (a: TypePreference, b: TypePreference): boolean =>
   a.quality > b.quality || (a.quality === b.quality && a.quality > 0 && a.breadth < b.breadth)
 
 /**
  * Returns the type that a client prefers; of equal ones, the one that it names more exactly; then the first, also if it
  * accepts none.
+ *
+ * @internal
  */
 export const preferredType = <Type extends { readonly contentType: string }>(
   [first, ...others]: readonly [Type, ...(readonly Type[])],
@@ -331,7 +332,7 @@ const streamedAnswer = (streamed: Streamed): Answer => ({
   negotiate: (headers) => {
     const { accept } = headers
     const { contentType, tag, headers: own, pieces, packedPieces } = preferredType(streamed.representations, accept)
-    const packed = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? packedPieces : undefined
+    const packed = qualityOf(String(headers['accept-encoding'] ?? ''), 'gzip') > 0 ? packedPieces : undefined
     const etag = packed === undefined ? `"${tag}"` : `"${tag}-gzip"`
     if (isHeld(headers, etag, streamed.lastModified))
       return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }

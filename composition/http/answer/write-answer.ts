@@ -9,8 +9,8 @@ import { nothingSent } from '../request/authenticate.ts'
 import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
-import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError, operationPage, refusal } from './failure-response.ts'
+import type { Dialect, Refusal } from '../failure-response.ts'
+import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
 const pieceBytes = 65_536
 
@@ -64,7 +64,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
 }
 
 /** Ends an answer with its whole body, whose length in bytes is known. */
-export const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
   pieces.write(typeof body === 'string' ? Buffer.from(body) : body)

@@ -11,55 +11,13 @@ import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { makeSchemaRegistry, schemaOf } from './schema.ts'
+import type { Tag } from './tags.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-
-/** A tag group of the document. */
-export interface Tag {
-  readonly name: string
-  readonly description: string
-}
-
-/** The tag groups of the specification (its §1), in the order of the documentation. */
-export const documentTags: readonly Tag[] = [
-  {
-    name: 'Identity - Users & Settings',
-    description:
-      'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.',
-  },
-  { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
-  { name: 'Administration', description: 'Administration of users and organizations by site admins.' },
-  { name: 'Authorization', description: 'Allowed-permission queries and custom roles within an organization.' },
-  {
-    name: 'Client Organizations',
-    description: 'Organizations that a site admin creates for a client, with their clusters.',
-  },
-  {
-    name: 'Licensing & Contracts',
-    description: 'Contracts of an organization, the clusters bound to them, offline licenses.',
-  },
-  { name: 'Billing Dashboard', description: 'Usage summaries and billing reports, on billing-enabled deployments.' },
-  { name: 'Helm', description: 'The package manager on a member cluster: releases, chart views, resource editor.' },
-  { name: 'Cluster Management v1', description: 'Clusters under /clusters/{owner}/{cluster}.' },
-  { name: 'Cluster Management v2', description: 'Import, list, check, reconfigure and remove clusters.' },
-  {
-    name: 'Kubernetes Proxy',
-    description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.',
-  },
-  { name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' },
-  { name: 'Cloud Providers', description: 'Credentials and discovery at cloud providers.' },
-  { name: 'Platform Installer', description: 'Installers of the platform itself.' },
-  { name: 'Platform Upgrade', description: 'Upgrades of the platform itself.' },
-  { name: 'Marketplace', description: 'Cloud-marketplace notifications and metered usage.' },
-  { name: 'Monitoring and Telemetry', description: 'The metrics proxy and its registrations.' },
-  { name: 'fleet-manager', description: 'The cluster-fleet manager.' },
-  { name: 'Chart Repositories', description: 'Sources of charts.' },
-  { name: 'Miscellaneous', description: 'Version, limits, documentation.' },
-]
 
 type Requirement = Readonly<Record<string, readonly string[]>>
 
 /** Returns every scheme by which a request can carry a credential. */
-export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
+const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
   tokenHeader: {
     type: 'apiKey',
     in: 'header',
@@ -106,7 +64,7 @@ const alone = (name: string): Requirement => ({ [name]: [] })
 const anyCredential = ['tokenHeader', 'bearer', 'basic', 'sessionCookie'].map(alone)
 
 /** Returns the `security` of an operation. The empty requirement means that no credential is required. */
-export const securityOf = (access: Access): readonly Requirement[] => {
+const securityOf = (access: Access): readonly Requirement[] => {
   if (access.kind === 'public') return [{}, ...anyCredential]
   return access.kind === 'password' ? [alone('basic')] : anyCredential
 }
@@ -120,6 +78,8 @@ export interface DocumentFacts {
   readonly baseUrl: string
   readonly sessionCookie: string
   readonly deployment: Deployment
+  /** The tag groups of the parts, in the order of the document. */
+  readonly tags: readonly Tag[]
 }
 
 export interface Operation {
@@ -152,39 +112,37 @@ const describeAccess = (access: Access): object =>
     ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs }
     : { kind: access.kind }
 
-const jsonEncoding = (fields: readonly string[] = []): object =>
-  fields.length === 0
-    ? {}
-    : { encoding: Object.fromEntries(fields.map((name) => [name, { contentType: 'application/json' }])) }
-
 const schemaPrefix = '#/components/schemas/'
 
 /** Bytes are base64 in JSON, and a file in a form. */
 const inForm = (schema: Schema): Schema => (schema.format === 'byte' ? { ...schema, format: 'binary' } : schema)
 
 /**
- * Returns the schema of a body that is sent as a form: a component of its own, since generators of clients take one
- * schema in two media types for one that is always sent as a form.
+ * Returns the media type of a body that is sent as a form. Its schema is a component of its own, since generators of
+ * clients take one schema in two media types for one that is always sent as a form.
  */
-const formSchemaOf = ({ codec }: BodySpec<unknown>, registry: SchemaRegistry): Schema => {
+const formOf = ({ codec, jsonFields = [] }: BodySpec<unknown>, registry: SchemaRegistry): object => {
   const { $ref } = schemaOf(codec, registry)
   const named = $ref === undefined ? undefined : registry.named($ref.slice(schemaPrefix.length))
   if ($ref === undefined || named === undefined)
     throw new Error(`The codec "${codec.name}" is also sent as a form: it must have a name.`)
-  const properties = Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)])
-  return registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({
-    ...named,
-    properties: Object.fromEntries(properties),
-  }))
+  const properties = Object.fromEntries(
+    Object.entries(named.properties ?? {}).map(([name, property]) => [name, inForm(property)]),
+  )
+  const inJson = jsonFields.filter((name) => name in properties)
+  return {
+    schema: registry.reference(`${$ref.slice(schemaPrefix.length)}Form`, codec, () => ({ ...named, properties })),
+    ...(inJson.length === 0
+      ? {}
+      : { encoding: Object.fromEntries(inJson.map((name) => [name, { contentType: 'application/json' }])) }),
+  }
 }
 
 const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
   content: {
     'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
-    ...(body.orForm === true
-      ? { 'multipart/form-data': { schema: formSchemaOf(body, registry), ...jsonEncoding(body.jsonFields) } }
-      : {}),
+    ...(body.orForm === true ? { 'multipart/form-data': formOf(body, registry) } : {}),
   },
 })
 
@@ -229,7 +187,7 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
 })
 
-/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. */
+/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. @internal */
 export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
 
 type Paths = Record<string, Record<string, Operation | readonly object[]>>
@@ -271,7 +229,7 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
     openapi: '3.1.0',
     info: info(facts.deployment),
     servers: [{ url: facts.baseUrl + listenerRoots.api, description: 'This installation' }],
-    tags: documentTags.filter((tag) => used.has(tag.name)),
+    tags: facts.tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       schemas: shared.schemas.all(),

@@ -152,7 +152,7 @@ const queryParameters = (codec: t.Any | undefined, registry: SchemaRegistry): re
 const isUnsafe = (method: string): boolean => method !== 'GET'
 
 /** Reports whether a version can guard a change of this route. A new object has no version yet. */
-export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
+const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
   method !== 'GET' && (isSaid === true || (ok.kind === 'versioned' && method !== 'POST'))
 
 /** Reports whether an Idempotency-Key limits the route's effect to at most once. */

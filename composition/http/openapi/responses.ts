@@ -5,8 +5,8 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import { ErrorBody } from '../../../plugins/kit/client.ts'
 import type { ReplySpec } from '../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
-import type { Dialect } from '../answer/failure-response.ts'
-import { statusOfFailure } from '../answer/failure-response.ts'
+import type { Dialect } from '../failure-response.ts'
+import { statusOfFailure } from '../failure-response.ts'
 import { honoursSudo, ignoresFields, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema.ts'
@@ -160,7 +160,7 @@ export interface Response {
   readonly headers?: Headers
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
-export interface ResponseRef {
+interface ResponseRef {
   readonly $ref: string
 }
 export type Responses = Readonly<Record<string, Response | ResponseRef>>
@@ -426,13 +426,16 @@ export const responsesOf = (route: Route, components: Components): Responses => 
   ...errorResponses(generalStatuses(route), route.failures, route, components, isKeyed(route)),
 })
 
-/** Returns the responses of a stream route: any answer of the remote side, and the route's own refusals. */
+const forwarded: Response = {
+  description: 'The response of the target, forwarded unchanged.',
+  headers: streamHeaders,
+  content: { '*/*': { schema: {} } },
+}
+
+/** Returns the responses of a stream route: any of the remote side, usually 200, and the route's own refusals. */
 export const streamResponsesOf = (route: StreamRoute, components: Components): Responses => ({
-  default: {
-    description: 'The response of the target, forwarded unchanged.',
-    headers: streamHeaders,
-    content: { '*/*': { schema: {} } },
-  },
+  200: forwarded,
+  default: forwarded,
   ...errorResponses(
     [400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503],
     route.failures,

@@ -17,7 +17,7 @@ export interface DocsPage {
   operation(id: string): PackedAnswer | undefined
 }
 
-export const docsPolicy = [
+const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   `style-src 'self' ${inlineSource(pageStyle)}`,
@@ -158,23 +158,8 @@ const contentOf = (
     mediaType,
     ...show(schema),
     hasExample: example !== undefined,
-    example: example === undefined ? '' : indented(example),
+    example: example === undefined ? '' : toWireJson(example, 2),
   }))
-
-/** Returns JSON as it is shown and edited. Numbers beyond 2^53 keep their digits. */
-const indented = (value: unknown): string => {
-  const pretty = (at: unknown, margin: string): string => {
-    const inner = `${margin}  `
-    if (Array.isArray(at) && at.length > 0)
-      return `[\n${at.map((each) => inner + pretty(each, inner)).join(',\n')}\n${margin}]`
-    const isPlain = typeof at === 'object' && at !== null && !Array.isArray(at) && !(at instanceof Date)
-    const entries = isPlain ? Object.entries(at).filter(([, each]) => each !== undefined) : []
-    if (entries.length > 0)
-      return `{\n${entries.map(([key, each]) => `${inner}${toWireJson(key)}: ${pretty(each, inner)}`).join(',\n')}\n${margin}}`
-    return toWireJson(at)
-  }
-  return pretty(value, '')
-}
 
 const responseView = (
   show: (schema: Schema) => ShownSchema,

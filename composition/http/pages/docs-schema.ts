@@ -4,7 +4,7 @@ import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Schema } from '../openapi/schema.ts'
 
 /** A property of a body as the documentation page shows it. `properties` is empty for a value without parts. */
-export interface ShownProperty {
+interface ShownProperty {
   readonly name: string
   readonly type: string
   readonly isRequired: boolean
@@ -29,7 +29,7 @@ const formInWords = new Map([
 ])
 
 /** Returns the bounds of a value in words: `1 to 40 characters, at least 1`. */
-export const boundsOf = (schema: Schema): string => {
+const boundsOf = (schema: Schema): string => {
   const range = (least: number | undefined, most: number | undefined, unit: string): readonly string[] => {
     if (least === undefined && most === undefined) return []
     if (least === undefined) return [`at most ${most}${unit}`]

@@ -1,26 +1,17 @@
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
-import type { Pages } from '../request/guard.ts'
+import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
 import { inlineSource, pageFiles, pageStyle, renderPage } from './page-templates.ts'
+import { qualityOf } from '../request/preferences.ts'
 import type { PackedAnswer } from './static-answer.ts'
 import { packedAnswer, staticAnswer } from './static-answer.ts'
 
-const weightOf = (accept: string, type: string): number => {
-  for (const part of accept.split(',')) {
-    const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-    if (range !== type) continue
-    const q = parameters.find((parameter) => parameter.startsWith('q='))
-    return q === undefined ? 1 : Number(q.slice(2)) || 0
-  }
-  return 0
-}
-
 /** Reports whether a client explicitly prefers HTML to JSON. */
 const prefersHtml = (accept: string | undefined): boolean =>
-  weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json')
+  qualityOf(accept, 'text/html') > qualityOf(accept, 'application/json')
 
 const scriptPrefix = '/account/'
 
@@ -37,23 +28,24 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageNames = [
-  'account',
-  'confirm-email',
-  'reset-password',
-  'sign-in',
-  'accept-invitation',
-  'usage-intake',
-] as const
+/** The titles of the account pages, by the name of their template and script. */
+const pageTitles: Readonly<Record<string, string>> = {
+  account: 'Your account',
+  'confirm-email': 'Confirm an e-mail address',
+  'reset-password': 'Set a new password',
+  'sign-in': 'Sign in',
+  'accept-invitation': 'Invitation to an organization',
+  'usage-intake': 'Usage events',
+}
 
-/** The scripts of the account pages, by file name. */
+/** The scripts of the account pages, by file name. @internal */
 export const accountScripts = pageFiles('scripts/')
 
 /** Returns the answer of a page. It must not be cached, since the address may contain a code. */
-const pageAnswer = (name: string): Answer => ({
+const pageAnswer = (name: string, title: string): Answer => ({
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': accountPolicy },
-  body: renderPage(name),
+  body: renderPage(name, { name, title }),
 })
 
 /**
@@ -62,7 +54,7 @@ const pageAnswer = (name: string): Answer => ({
  */
 const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()
-  for (const name of pageNames) answers.set(`/${name}`, pageAnswer(name))
+  for (const [name, title] of Object.entries(pageTitles)) answers.set(`/${name}`, pageAnswer(name, title))
   for (const [name, source] of Object.entries(accountScripts)) {
     answers.set(`${scriptPrefix}${name}`, staticAnswer('text/javascript; charset=utf-8', source))
   }
@@ -73,7 +65,7 @@ const makeAccountPages = (): ((path: string) => Answer | undefined) => {
  * Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that
  * address.
  */
-export const startPage = (ownUrl: string): Answer =>
+const startPage = (ownUrl: string): Answer =>
   staticAnswer('text/html; charset=utf-8', renderPage('start', { ownUrl }), {
     'Content-Security-Policy': accountPolicy,
     Vary: 'Accept',
@@ -94,8 +86,8 @@ const likeApi = /^\/(?:v1|api)(?:\/|$)/
  */
 const expectsApi = (path: string, accept: string | undefined): boolean =>
   path !== '/' &&
-  weightOf(accept ?? '', 'text/html') === 0 &&
-  (weightOf(accept ?? '', 'application/json') > 0 || likeApi.test(path))
+  qualityOf(accept, 'text/html') === 0 &&
+  (qualityOf(accept, 'application/json') > 0 || likeApi.test(path))
 
 const docsRoot = '/api/v1/docs'
 const operationsRoot = `${docsRoot}/operations/`

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Answer } from '../answer/write-answer.ts'
 import { noneMatch } from '../request/conditional.ts'
+import { qualityOf } from '../request/preferences.ts'
 
 /** Returns an answer whose bytes never change while the process runs. It is serialised and tagged once. */
 export const staticAnswer = (
@@ -37,13 +38,6 @@ const pack: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
   gzip: (bytes) => gzipSync(bytes),
 }
 
-/** Reports whether a client accepts a coding. A client that gives it the weight 0 does not. */
-export const acceptsCoding = (acceptEncoding: string | undefined, coding: Coding): boolean =>
-  (acceptEncoding ?? '').split(',').some((part) => {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-    return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
-  })
-
 /** From this size on the text is sent compressed. */
 const leastBytes = 1024
 
@@ -68,7 +62,7 @@ export const packedAnswer = (
   const plain = staticAnswer(contentType, bytes, vary)
   const made = new Map<Coding, Answer>()
   return (acceptEncoding) => {
-    const coding = (['br', 'gzip'] as const).find((each) => acceptsCoding(acceptEncoding, each))
+    const coding = (['br', 'gzip'] as const).find((each) => qualityOf(acceptEncoding, each) > 0)
     if (coding === undefined) return plain
     const known = made.get(coding)
     if (known !== undefined) return known

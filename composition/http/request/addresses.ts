@@ -8,7 +8,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
 /** Parses `10.0.0.0/8`, `::1/128` or a single address. Returns undefined for any other text. */
-export const parseRange = (text: string): Range | undefined => {
+const parseRange = (text: string): Range | undefined => {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text)
     const address = ipaddr.process(text)

@@ -5,7 +5,7 @@ import { Busboy } from '@fastify/busboy'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Reports whether the content type is that of a form with files. */
-export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
+const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
 
 const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, parts: 60, headerPairs: 20 }
 
@@ -14,7 +14,7 @@ const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, p
  * field is a text, or JSON if its name is one of `jsonFields`; each file is its bytes in base64. A repeated name is a
  * repeated key of the text. Returns undefined for a body that is not such a form, or is larger than a form needs to be.
  */
-export const formAsJson = (
+const formAsJson = (
   contentType: string,
   body: Uint8Array,
   jsonFields: readonly string[] = [],
@@ -65,7 +65,7 @@ const isJson = (text: string): boolean => {
 }
 
 /** The reason why a body was refused. `status` is that of the answer. */
-export interface BodyRefusal {
+interface BodyRefusal {
   readonly status: 400 | 408 | 413 | 415
   readonly code: string
   readonly message: string

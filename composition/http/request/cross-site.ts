@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import type { BinderDeps } from '../binder-deps.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { refusal } from '../answer/failure-response.ts'
+import type { Refusal } from '../failure-response.ts'
+import { refusal } from '../failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']

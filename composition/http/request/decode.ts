@@ -8,8 +8,8 @@ import type { Names } from '../../../plugins/kit/names.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { UnknownField } from '../../../plugins/kit/unknown-fields.ts'
 import { shapeOf, unknownFields } from '../../../plugins/kit/unknown-fields.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { noSuchPath, refusal } from '../answer/failure-response.ts'
+import type { Refusal } from '../failure-response.ts'
+import { noSuchPath, refusal } from '../failure-response.ts'
 import { jsonFault } from './json-fault.ts'
 
 export type QueryResult =
@@ -38,6 +38,8 @@ export const platformParameters = ['token', 'access_token', 'sudo', 'org', 'page
 /**
  * Parses a query string for the properties of a codec. A repeated key that may not repeat is refused: two readers of
  * the same request must not see different values. Undeclared keys are ignored.
+ *
+ * @internal
  */
 export const parseQuery = (params: URLSearchParams, codec: t.Any | undefined): QueryResult => {
   const props = propsOf(codec)
@@ -89,7 +91,7 @@ const describe = (error: t.ValidationError): string => {
   return `${path === '' ? 'the value' : path.slice(0, 200)} ${missing} ${expected.slice(0, 200)}`
 }
 
-/** Decodes with a codec. On failure it returns at most 20 problems by path. */
+/** Decodes with a codec. On failure it returns at most 20 problems by path. @internal */
 export const decodeWith = <A>(codec: t.Type<A, unknown, unknown>, input: unknown): Decoded<A> => {
   const result = codec.decode(input)
   if (isRight(result)) return { ok: true, value: result.right }

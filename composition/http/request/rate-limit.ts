@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { networkOf } from '../../../adapters/throttle/allowances.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { refusal } from '../answer/failure-response.ts'
+import type { Refusal } from '../failure-response.ts'
+import { refusal } from '../failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** The bucket of one caller. It is refilled continuously, and each request takes one token. */

@@ -6,8 +6,8 @@ import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../../plugins/kit/route.ts'
 import { streamOperationId } from '../../../plugins/kit/route.ts'
-import type { Refusal } from '../answer/failure-response.ts'
-import { noSuchPath, refusalOf } from '../answer/failure-response.ts'
+import type { Refusal } from '../failure-response.ts'
+import { noSuchPath, refusalOf } from '../failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
 import { answerError, makePieces, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
@@ -56,7 +56,7 @@ export interface Admission {
 const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
 
-/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. */
+/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. @internal */
 export const forwardedQuery = (query: string): string =>
   query
     .split('&')

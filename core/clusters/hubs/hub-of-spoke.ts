@@ -16,7 +16,7 @@ import {
   klusterletKind,
   publicNamespace,
   secretKind,
-} from './types.ts'
+} from '../hub-types.ts'
 
 /** The kubeconfigs of agents: the one that the hub has given them, and the one with which they asked to join. */
 const agentSecrets = ['hub-kubeconfig-secret', bootstrapSecret]
@@ -37,17 +37,18 @@ interface Deps {
   readonly hubs: Hubs
 }
 
+/** Returns the kubeconfig that an object holds; empty if there is none. */
+const kubeconfigIn = async (cluster: Hub, kind: HubKind, key: HubKey): Promise<string> => {
+  const found = await cluster.get(kind, key)
+  return isLeft(found) ? '' : textAt(found.right?.body, 'data', 'kubeconfig')
+}
+
 /** Finds hubs as `SpokeHubs` describes. */
 export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps): SpokeHubs => {
-  const textIn = async (cluster: Hub, kind: HubKind, key: HubKey): Promise<string> => {
-    const found = await cluster.get(kind, key)
-    return isLeft(found) ? '' : textAt(found.right?.body, 'data', 'kubeconfig')
-  }
-
   const agentsOf = async (spoke: Hub, { body }: HubObject): Promise<readonly Agents[]> => {
     const namespace = textAt(body, 'spec', 'namespace') || agentNamespace
     for (const name of agentSecrets) {
-      const address = clusterInfo.addressOf(decodedText(await textIn(spoke, secretKind, { namespace, name })))
+      const address = clusterInfo.addressOf(decodedText(await kubeconfigIn(spoke, secretKind, { namespace, name })))
       if (address !== undefined)
         return [{ managedClusterName: textAt(body, 'spec', 'clusterName'), server: address.server }]
     }
@@ -92,7 +93,7 @@ export const makeSpokeHubs = ({ authorizer, clusterInfo, clusters, hubs }: Deps)
   const isReached = async (opened: Hub, hub: Cluster, server: string): Promise<boolean> => {
     if (server === hub.endpoint) return true
     const published = clusterInfo.addressOf(
-      await textIn(opened, configMapKind, { namespace: publicNamespace, name: 'cluster-info' }),
+      await kubeconfigIn(opened, configMapKind, { namespace: publicNamespace, name: 'cluster-info' }),
     )
     return published?.server === server
   }

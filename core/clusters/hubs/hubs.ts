@@ -37,7 +37,7 @@ const maxObjects = 20_000
 const maxPageBytes = 8 * 1024 * 1024
 const maxListBytes = 64 * 1024 * 1024
 
-/** Returns the path of an object, or of all objects of its kind, with every name encoded. */
+/** Returns the path of an object, or of all objects of its kind, with every name encoded. @internal */
 export const hubPath = ({ apiVersion, plural }: HubKind, { namespace, name }: Partial<HubKey> = {}): string => {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const within = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
@@ -48,7 +48,7 @@ const secretForms =
   /\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\bBearer\s+\S+|-----BEGIN [\s\S]*?(?:-----END [^-]*-----|$)/gi
 const maxMessage = 500
 
-/** Returns the message of a Kubernetes Status without tokens and certificates; empty for any other answer. */
+/** Returns the message of a Kubernetes Status without tokens and certificates; empty for any other answer. @internal */
 export const statusMessage = (json: unknown): string =>
   textAt(json, 'kind') === 'Status'
     ? textAt(json, 'message').replace(secretForms, '***').slice(0, maxMessage).toWellFormed()

@@ -15,7 +15,7 @@ import {
   managedByValue,
   uidClaim,
   workRoleName,
-} from './types.ts'
+} from '../hub-types.ts'
 
 /** The operator of the agents adds the rules of cluster roles with this label to the rights of the work agent. */
 const workRoleLabel = 'open-cluster-management.io/aggregate-to-work'
@@ -30,7 +30,7 @@ const workRules = [
 ]
 
 /** Returns the value of the claim with the identity of a spoke. JSON is YAML. */
-export const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
+const infoClaimValue = ({ uid, name, managers }: SpokeIdentity): string =>
   toWireJson({ clusterMetadata: { uid, name, clusterManagers: [...new Set([...managers, 'OCMSpoke'])] } })
 
 interface Need {

@@ -53,7 +53,7 @@ export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
 /** In bytes. */
 const limit = 256 * 1024
 
-/** Reads the JSON body of a computed form. */
+/** Reads the JSON body of a computed form. @internal */
 export const readSmallJson = async (
   body: AsyncIterable<Uint8Array> | undefined,
 ): Outcome<Failure<'ProxyBodyRefused'>, unknown> => {

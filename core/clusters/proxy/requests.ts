@@ -14,7 +14,7 @@ import type {
   UpstreamRequest,
 } from '../ports.ts'
 import { ProxyPathRefused } from '../ports.ts'
-import { hubIdentity } from '../hubs/types.ts'
+import { hubIdentity } from '../hub-types.ts'
 import type { ClusterConnection, ClusterLink } from '../types.ts'
 import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'

@@ -108,5 +108,3 @@ export interface SiteRulesStore {
   /** Returns false if the domain was not present. */
   removeDomain(domain: string): Promise<boolean>
 }
-/** Outside a transaction, for reading. */
-export const SiteRulesStoreToken = token<SiteRulesStore>('identity.SiteRulesStore')

@@ -15,7 +15,8 @@ import type { FollowStore, IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User, UserListing, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
 import type { ContentDigest, PageSizes } from './ports.ts'
-import { findUser, userMissing } from './users.ts'
+import { findUser } from './users.ts'
+import { userMissing } from '../failures.ts'
 
 interface Deps {
   readonly stores: Pick<IdentityStores, 'users'>

@@ -16,13 +16,13 @@ import type {
   AuthenticateAgainFailure,
   ProvenSecrets,
   VerifyOwnPasswordDeps,
-} from '../authentication/credentials.ts'
-import { lockProvenUser, makeAuthenticateAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
+} from '../credentials.ts'
+import { lockProvenUser, makeAuthenticateAgain, makeVerifyOwnPassword } from '../credentials.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
 import { isLastActingAdmin } from './user-changes.ts'
-import { userMissing } from './users.ts'
+import { userMissing } from '../failures.ts'
 
 /** The request does not contain the password of the account. */
 export const PasswordNeeded = defineFailure(
@@ -83,6 +83,8 @@ const deactivateHeld = async (
  * name remains taken. A site admin can reactivate it for 30 days, without the tokens. Refuses the last active site
  * admin, the only active owner of an organization, and an account that owns clusters. The caller must check who may
  * request it.
+ *
+ * @internal
  */
 export const makeDeactivateAccount =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>

@@ -12,7 +12,7 @@ import { auditOfUser } from '../audit.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import type { SetPasswordDeps } from '../authentication/passwords.ts'
 import { passwordContextOf } from '../authentication/passwords.ts'
-import type { AttemptThrottle } from '../authentication/ports.ts'
+import type { AttemptThrottle } from '../attempt-ports.ts'
 import type { MailOccasion } from '../emails/account-mail.ts'
 import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -20,7 +20,8 @@ import { movePrimaryEmail, replacePrimaryEmail } from '../emails/own-emails.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
 import type { EmailAddress, User, UserChanges } from '../types.ts'
-import { UserNameRefused, ProfileInvalid, readProfile, userMissing } from './users.ts'
+import { UserNameRefused, ProfileInvalid, readProfile } from './users.ts'
+import { userMissing } from '../failures.ts'
 
 /** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict', 'The user is the last active site admin.')
@@ -30,7 +31,7 @@ export interface EditUserDeps extends SetPasswordDeps {
   readonly clock: Clock
 }
 
-/** The fields to change. An absent one is unchanged; an empty text clears it. */
+/** The fields to change. An absent one and an empty address are unchanged; another empty text clears its field. */
 export interface UserEdit extends UserChanges {
   /** If set, it must be empty or the user's current name: this operation does not rename. */
   readonly name?: string | undefined
@@ -131,9 +132,9 @@ export const makeEditUser =
     const read = readProfile(fields)
     if (isLeft(read)) return read
     const changes = read.right
-    // A user without an address is shown an empty one.
-    const keepsEmail = emailText === undefined || (emailText === '' && found.primaryEmail === '')
-    const email = keepsEmail ? right(undefined) : parseEmailAddress(emailText, deps.domains)
+    // Clients send an empty address for one that is unchanged, and every user keeps an address once there is one.
+    const email =
+      emailText === undefined || emailText === '' ? right(undefined) : parseEmailAddress(emailText, deps.domains)
     if (isLeft(email)) return email
     let phc: string | undefined
     if (password !== undefined) {
@@ -233,7 +234,7 @@ export const makeUnlockUser =
     })
   }
 
-/** An absent field is unchanged; an empty text clears it. */
+/** An absent field and an empty address are unchanged; another empty text clears its field. */
 export interface OwnProfileInput extends Pick<
   UserChanges,
   | 'fullName'
@@ -248,7 +249,7 @@ export interface OwnProfileInput extends Pick<
 > {
   /** Must be the user's current name: this operation does not rename. */
   readonly name?: string
-  /** A verified address of the user. It becomes the primary one. */
+  /** A verified address of the user, which becomes the primary one, or empty. */
   readonly email?: string
 }
 
@@ -280,8 +281,7 @@ export const makeEditOwnProfile =
       const user = await stores.users.lock(call.principal.userId)
       if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
-      // A user without an address is shown an empty one.
-      const keepsEmail = email === undefined || email === user.primaryEmail
+      const keepsEmail = email === undefined || email === '' || email === user.primaryEmail
       const moved = keepsEmail
         ? right(false)
         : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })

@@ -16,14 +16,10 @@ import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
+import { userMissing } from '../failures.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
-
-export const UserMissing = defineFailure('UserMissing', 'NotFound', 'The user does not exist.')
-
-/** Returns the same message for a user who does not exist and for one who may not be seen. */
-export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const findUser = async (

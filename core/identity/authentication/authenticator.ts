@@ -21,8 +21,8 @@ import { isMarkDue, isSessionAlive, renewedIdleExpiry } from '../sessions/sessio
 import { scopeSetOf } from '../tokens/scopes.ts'
 import { hasAccessTokenForm } from '../tokens/access-tokens.ts'
 import type { User } from '../types.ts'
-import type { CheckCredentialsDeps } from './credentials.ts'
-import { accountDisabled, credentialOutdated, makeCheckCredentials } from './credentials.ts'
+import type { CheckCredentialsDeps } from '../credentials.ts'
+import { accountDisabled, credentialOutdated, makeCheckCredentials } from '../credentials.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */

@@ -5,7 +5,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { userMissing } from '../accounts/users.ts'
+import { userMissing } from '../failures.ts'
 import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -29,11 +29,11 @@ import type {
   TokenDigest,
 } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
-import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from './credentials.ts'
-import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
+import type { ThrottledCheckDeps, VerifyOwnPasswordDeps } from '../credentials.ts'
+import { makeThrottledCheck, makeVerifyOwnPassword, OwnPasswordWrong } from '../credentials.ts'
 import type { PasswordContext, PasswordPolicy } from './password-policy.ts'
 import { checkPassword, isRetyped, PasswordsDiffer, PasswordTooWeak } from './password-policy.ts'
-import type { Allowances } from './ports.ts'
+import type { Allowances } from '../attempt-ports.ts'
 
 export interface SetPasswordDeps {
   readonly stores: IdentityStores
@@ -150,6 +150,8 @@ const dayMilliseconds = 24 * 3600 * 1000
  * Reports whether a forgotten password may be reset by mail to this address: it must have been verified for a day. A
  * stolen session or token can add and confirm an address; it must not gain the whole account before the owner, who is
  * notified by mail, can react. Addresses of an account younger than a day need not wait.
+ *
+ * @internal
  */
 export const servesReset = (
   user: Pick<User, 'createdAt'>,

@@ -17,8 +17,8 @@ import type { BusPasses, RememberedCookie } from '../sessions/ports.ts'
 import type { RememberCookie } from '../sessions/remembered-logins.ts'
 import { newRememberSecret, newSeries, rememberCookieValue } from '../sessions/remembered-logins.ts'
 import { newSessionKey, openSession } from '../sessions/sessions.ts'
-import type { CheckCredentialsDeps } from './credentials.ts'
-import { badCredentials, makeCheckCredentials } from './credentials.ts'
+import type { CheckCredentialsDeps } from '../credentials.ts'
+import { badCredentials, makeCheckCredentials } from '../credentials.ts'
 
 /** An unknown user or a wrong password. Both give the same answer. */
 export const SignInRefused = defineFailure(

@@ -7,14 +7,13 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
-import { secret } from '../../kernel/secret.ts'
+import { secret, randomBase62 } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
-import type { ThrottledCheckDeps } from '../authentication/credentials.ts'
-import { makeThrottledCheck } from '../authentication/credentials.ts'
-import type { Allowances } from '../authentication/ports.ts'
+import type { ThrottledCheckDeps } from '../credentials.ts'
+import { makeThrottledCheck } from '../credentials.ts'
+import type { Allowances } from '../attempt-ports.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
-import { randomBase62 } from '../tokens/access-tokens.ts'
 import { emailConfirmedMail, postIfAddressed } from './account-mail.ts'
 import type { LinkCode, LinkCodeKind } from './ports.ts'
 
@@ -45,7 +44,7 @@ export const linkCodeMinutes: Readonly<Record<LinkCodeKind, number>> = {
 }
 
 /** The maximum number of codes of all kinds sent to one address within an hour, regardless of who requests them. */
-export const mailsPerHour = 5
+const mailsPerHour = 5
 const hourSeconds = 3600
 /** A row counts toward the limit for an hour; it is kept for a day to allow diagnosis. */
 export const keepLinkCodesSeconds = 24 * hourSeconds
@@ -53,6 +52,8 @@ export const keepLinkCodesSeconds = 24 * hourSeconds
 /**
  * Returns when the next code may be sent to an address; undefined if one may be sent now. `sent` holds the times within
  * the last hour, oldest first.
+ *
+ * @internal
  */
 export const nextMailAt = (sent: readonly Date[]): Date | undefined => {
   const oldestThatCounts = sent.at(-mailsPerHour)

@@ -15,7 +15,11 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const codeLength = 24
 const groupLength = 4
 
-/** Returns a code in its displayed form: six groups of four. 32 divides 256, so each letter is equally likely. */
+/**
+ * Returns a code in its displayed form: six groups of four. 32 divides 256, so each letter is equally likely.
+ *
+ * @internal
+ */
 export const makeRecoveryCode = (entropy: Entropy): string => {
   const letters = [...entropy.bytes(codeLength)].map((byte) => alphabet.charAt(byte % alphabet.length)).join('')
   return Array.from({ length: codeLength / groupLength }, (_, i) =>

@@ -7,10 +7,10 @@ import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy, Secret, SecretBox } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { userMissing } from '../accounts/users.ts'
+import { userMissing } from '../failures.ts'
 import { auditOfUser } from '../audit.ts'
-import type { AuthenticateAgainDeps, AuthenticateAgainFailure, Proof } from '../authentication/credentials.ts'
-import { lockProvenUser, makeAuthenticateAgain } from '../authentication/credentials.ts'
+import type { AuthenticateAgainDeps, AuthenticateAgainFailure, Proof } from '../credentials.ts'
+import { lockProvenUser, makeAuthenticateAgain } from '../credentials.ts'
 import {
   disabledMail,
   enrolledMail,
@@ -55,6 +55,8 @@ export type OfferSecondFactorFailure = Failure<'SecondFactorEnrolled'> | Failure
 /**
  * Returns the name of this site for authenticator apps: the host, without characters that would end a label (a port,
  * the colons of IPv6).
+ *
+ * @internal
  */
 export const issuerOf = (baseUrl: string): string => {
   const authority = baseUrl.replace(/^[a-z]+:\/\//, '').replace(/\/.*$/, '')

@@ -7,10 +7,10 @@ import type { SessionId, UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { userMissing } from '../accounts/users.ts'
+import { userMissing } from '../failures.ts'
 import { auditOfUser } from '../audit.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
-import { randomBase62 } from '../tokens/access-tokens.ts'
+import { randomBase62 } from '../../kernel/secret.ts'
 import type { RememberedId, SessionRecord } from '../types.ts'
 import type { RememberedLogin } from './ports.ts'
 
@@ -19,7 +19,7 @@ const maxSessionsPerUser = 20
 /** The minimum interval between updates of `last used` and `last seen`: they are marks, not a log. */
 const markEverySeconds = 60
 /** Tabs that load concurrently send one secret several times. For this many seconds, repeats do not count as theft. */
-export const rotationGraceSeconds = 30
+const rotationGraceSeconds = 30
 
 export interface SessionTimes {
   readonly idleExpiresAt: Date
@@ -28,7 +28,11 @@ export interface SessionTimes {
 
 const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b)
 
-/** Returns the lifetime of a session that starts now. A session of a remembered login ends no later than the login. */
+/**
+ * Returns the lifetime of a session that starts now. A session of a remembered login ends no later than the login.
+ *
+ * @internal
+ */
 export const newSessionTimes = (settings: IdentitySettings, now: Date, atMostUntil?: Date): SessionTimes => {
   const whole = laterBySeconds(now, settings.sessionSeconds)
   const expiresAt = atMostUntil === undefined ? whole : earlier(whole, atMostUntil)

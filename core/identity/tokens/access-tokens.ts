@@ -7,10 +7,10 @@ import type { OrgId, TokenId, UserId } from '../../kernel/ids.ts'
 import { definedFields } from '../../kernel/json.ts'
 import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
-import { secret } from '../../kernel/secret.ts'
+import { base62, randomBase62, secret } from '../../kernel/secret.ts'
 import type { AuditEntry, UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfToken } from '../audit.ts'
-import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
+import { credentialOutdated, credentialStillValid } from '../credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import type { AccessTokenRecord } from '../types.ts'
 import { exceeds, parseScopeWords, scopeCovers, ScopeExceeded, scopeSetOf, wordsOfScope } from './scopes.ts'
@@ -281,29 +281,16 @@ export const makeRotateToken =
  */
 type TokenKind = 'account' | 'cluster'
 const prefixes: Readonly<Record<TokenKind, string>> = { account: 'moor_', cluster: 'moorc_' }
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 62^30 is slightly more than 2^178. */
 const randomLength = 30
 /** 62^6 is more than 2^32. */
 const checkLength = 6
 
-/** Returns a text of `length` base62 characters, each equally likely. */
-export const randomBase62 = (entropy: Entropy, length: number): string => {
-  let text = ''
-  while (text.length < length) {
-    for (const byte of entropy.bytes(length - text.length + 8)) {
-      // 248 is the greatest multiple of 62 in a byte. Greater values would favour the first letters.
-      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62)
-    }
-  }
-  return text
-}
-
 const checkOf = (random: string, digest: TokenDigest): string => {
   let rest = digest.checksum(random)
   let text = ''
   for (let i = 0; i < checkLength; i += 1) {
-    text = alphabet.charAt(rest % 62) + text
+    text = base62.charAt(rest % 62) + text
     rest = Math.floor(rest / 62)
   }
   return text

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Allowances } from '../../identity/authentication/ports.ts'
+import type { Allowances } from '../../identity/attempt-ports.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -20,11 +20,11 @@ import {
   InvitationRefused,
   TooManyInvitations,
 } from '../failures.ts'
-import { levelOfRole, levelOfTeam, mayGive, mustBeProven, mustHold } from '../members/member-rules.ts'
+import { levelOfRole, levelOfTeam, mayGive, mustBeProven, mustHold } from '../member-rules.ts'
 import { addToRole } from '../members/memberships.ts'
 import type { OrganizationStore, OrganizationStores } from '../ports.ts'
-import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { permissionsOfTeam, withLockedOrganization } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../team-rules.ts'
+import { permissionsOfTeam, withLockedOrganization } from '../team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
 import type {
   AddressReader,

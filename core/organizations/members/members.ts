@@ -21,11 +21,11 @@ import {
 import type { FoundOrganization } from '../organizations/organizations.ts'
 import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
-import type { MemberChangeDeps } from '../teams/team-rules.ts'
-import { withLockedOrganization } from '../teams/team-rules.ts'
+import type { MemberChangeDeps } from '../team-rules.ts'
+import { withLockedOrganization } from '../team-rules.ts'
 import type { MemberRights, Organization } from '../types.ts'
-import type { UserRef } from './member-rules.ts'
-import { findAccount, isShown, mayChange, mustHold, userIdOf } from './member-rules.ts'
+import type { UserRef } from '../member-rules.ts'
+import { findAccount, isShown, mayChange, mustHold, userIdOf } from '../member-rules.ts'
 
 /**
  * Returns what a user holds in an organization. It is shown to the user, to members of the organization and to site

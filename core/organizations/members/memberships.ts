@@ -10,10 +10,10 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import { auditOfOrganization } from '../audit.ts'
 import { MemberMissing } from '../failures.ts'
 import { TeamNameTaken } from '../ports.ts'
-import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { defaultTeamType, withLockedOrganization, leaveTeam, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../team-rules.ts'
+import { defaultTeamType, withLockedOrganization, leaveTeam, permissionsOfTeam } from '../team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
-import { findNewMember, levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './member-rules.ts'
+import { findNewMember, levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from '../member-rules.ts'
 
 /**
  * Reports whether the teams match the role. A member needs a team at or below the role's level; admins and owners need

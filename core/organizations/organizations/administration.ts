@@ -4,7 +4,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Page } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { AccountNotEligible, MemberMissing } from '../failures.ts'
-import { asUser } from '../members/member-rules.ts'
+import { asUser } from '../member-rules.ts'
 import type { MembershipStore, OrganizationStore } from '../ports.ts'
 import type { Organization } from '../types.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   ListOrganizationsOfUserInput,
 } from './organizations.ts'
 import { makeCreateOrganization } from './organizations.ts'
-import type { ProfileInput } from './organization-rules.ts'
+import type { ProfileInput } from '../organization-rules.ts'
 
 /** Lists all organizations of a user, for a site admin. */
 export const makeListAllOrganizationsOfUser =

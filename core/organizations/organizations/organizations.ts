@@ -17,10 +17,10 @@ import {
   OrganizationInUse,
   OrganizationMissing,
 } from '../failures.ts'
-import { isShown, userIdOf } from '../members/member-rules.ts'
+import { isShown, userIdOf } from '../member-rules.ts'
 import type { MembershipStore, NewTeam, OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { Organization } from '../types.ts'
-import type { ProfileInput, Viewer } from './organization-rules.ts'
+import type { ProfileInput, Viewer } from '../organization-rules.ts'
 import {
   ownersTeamName,
   parseOrganizationName,
@@ -31,7 +31,7 @@ import {
   viewerIn,
   viewerOf,
   visibleWithoutMembership,
-} from './organization-rules.ts'
+} from '../organization-rules.ts'
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string

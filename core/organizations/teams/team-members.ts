@@ -8,20 +8,12 @@ import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { auditOfTeam } from '../audit.ts'
 import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
-import type { UserRef } from '../members/member-rules.ts'
-import {
-  findAccount,
-  findNewMember,
-  userIdOf,
-  levelOfTeam,
-  mayChange,
-  mayGive,
-  mustHold,
-} from '../members/member-rules.ts'
+import type { UserRef } from '../member-rules.ts'
+import { findAccount, findNewMember, userIdOf, levelOfTeam, mayChange, mayGive, mustHold } from '../member-rules.ts'
 import { usersOf } from '../members/members.ts'
 import type { MembershipStore, TeamStore } from '../ports.ts'
-import type { TeamChangeDeps } from './team-rules.ts'
-import { withLockedTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
+import type { TeamChangeDeps } from '../team-rules.ts'
+import { withLockedTeam, leaveTeam, permissionsOfTeam } from '../team-rules.ts'
 
 /** Lists the members of a team, by login. */
 export const makeListTeamMembers =

@@ -12,11 +12,11 @@ import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfTeam } from '../audit.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
-import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/member-rules.ts'
-import { parseTeamName } from '../organizations/organization-rules.ts'
+import { levelOfTeam, mayChange, mayGive, mustHold } from '../member-rules.ts'
+import { parseTeamName } from '../organization-rules.ts'
 import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
-import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
+import type { LockedTeam, TeamChangeDeps } from '../team-rules.ts'
 import {
   defaultTeamType,
   guardOwnersTeam,
@@ -27,7 +27,7 @@ import {
   readRoles,
   rightsIn,
   wishedPermission,
-} from './team-rules.ts'
+} from '../team-rules.ts'
 
 export interface CreateTeamInput {
   readonly orgId: OrgId

@@ -46,7 +46,7 @@ export const editedResourceOf = (metadata: FreeObject): Pick<ResourceId, 'group'
   }
 }
 
-/** Reads the values and annotations of an editor chart. Failure: EditorUnfit. */
+/** Reads the values and annotations of an editor chart. Failure: EditorUnfit. @internal */
 export const readEditorChart = (chart: Chart): Either<Failure<'EditorUnfit'>, EditorChart> => {
   const resource = own(ownObject(chart.values, 'metadata'), 'resource')
   if (!isObject(resource)) return unfit(chart, 'its values have no metadata.resource')

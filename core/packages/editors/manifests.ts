@@ -67,19 +67,19 @@ const wordsOf = (whole: string): readonly string[] => {
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
-/** `kubedb_com` is `kubedbCom`, `MongoDB` is `mongoDB`, `API` is `api`. */
+/** `kubedb_com` is `kubedbCom`, `MongoDB` is `mongoDB`, `API` is `api`. @internal */
 export const camelCase = (text: string): string => {
   const [first = '', ...rest] = wordsOf(text)
   return first.toLowerCase() + rest.map(capitalised).join('')
 }
 
-/** `kubedb_com` is `KubedbCom`. */
+/** `kubedb_com` is `KubedbCom`. @internal */
 export const pascalCase = (text: string): string => capitalised(camelCase(text))
 
-/** `MongoDB` is `mongo_db`, `-my-config` is `my_config`. */
+/** `MongoDB` is `mongo_db`, `-my-config` is `my_config`. @internal */
 export const snakeCase = (text: string): string => wordsOf(text).join('_').toLowerCase()
 
-/** `my_config` is `my-config`. */
+/** `my_config` is `my-config`. @internal */
 export const dashCase = (text: string): string => wordsOf(text).join('-').toLowerCase()
 
 /** The parts of a key or file name. */
@@ -140,6 +140,8 @@ const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
 /**
  * Returns unique file names without extension, in the order of the objects: the kind alone if it is unique, else with
  * the name's suffix, else also with the group, and finally with a number.
+ *
+ * @internal
  */
 export const resourceFilenames = (resources: readonly NamedResource[], releaseName: string): readonly string[] => {
   const choices = resources.map((resource) => candidates(resource, releaseName))

@@ -150,6 +150,8 @@ const refillResources = (resources: FreeObject, filling: Filling): FreeObject =>
  * apiVersion, kind, name, namespace and hook annotations of each resource, and every instance label. Fields that the
  * API server writes are removed. A key that the chart's defaults lack is rejected, or omitted if the chart uses a form.
  * Failure: ModelRefused, with the position.
+ *
+ * @internal
  */
 export const refillModel = (model: FreeObject, refill: Refill): Either<Failure<'ModelRefused'>, FreeObject> => {
   const filling: Filling = { ...refill, problems: [] }

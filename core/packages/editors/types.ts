@@ -55,11 +55,6 @@ export interface ResourceFile {
   readonly key: string | undefined
   readonly data: string
 }
-/** ResourceOutput of the interface. */
-export interface ResourceOutput {
-  readonly crds: readonly ResourceFile[]
-  readonly resources: readonly ResourceFile[]
-}
 
 /** An object of a release that was not read, with the reason. */
 export interface MissingObject {

@@ -82,9 +82,14 @@ const doneWord = (method: string, status: number): string => {
 
 const isRefused = (method: string, status: number): boolean => status >= 400 && !(method === 'DELETE' && status === 404)
 
+const mayBeRecord = ({ group, resource }: HelmObject, driver: StorageDriver): boolean =>
+  (group === '' || group === 'core') && resource === (driver === 'Secret' ? 'secrets' : 'configmaps')
+
 /**
  * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a
  * call is matched to the next planned object of its resource.
+ *
+ * @internal
  */
 export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Date) => {
   const { home, driver } = plan
@@ -147,11 +152,7 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
   }
 
   const isRecord = (object: HelmObject, method: string): boolean => {
-    if (
-      (object.group !== '' && object.group !== 'core') ||
-      object.resource !== (driver === 'Secret' ? 'secrets' : 'configmaps')
-    )
-      return false
+    if (!mayBeRecord(object, driver)) return false
     if (object.name !== undefined) return object.name.startsWith(recordPrefix)
     if (method !== 'POST' || isRecorded || object.namespace !== home) return false
     isRecorded = true

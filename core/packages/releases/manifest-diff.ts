@@ -179,7 +179,7 @@ export const chartCrds = async (
   return found
 }
 
-/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. */
+/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. @internal */
 export const isContained = (wanted: Json | undefined, live: Json | undefined): boolean => {
   if (Array.isArray(wanted))
     return (

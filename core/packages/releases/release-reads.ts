@@ -101,7 +101,7 @@ const orders: ReadonlyMap<string, ReleaseOrder> = new Map([
   ['bydatedesc', 'date-desc'],
 ])
 
-/** Returns the requested order; `byDate` and `sortReverse` override `sort`, as Helm's flags do. */
+/** Returns the requested order; `byDate` and `sortReverse` override `sort`, as Helm's flags do. @internal */
 export const orderOf = ({
   sort = '',
   byDate,
@@ -119,7 +119,11 @@ export const orderOf = ({
   return right(sortReverse === true ? 'name-desc' : named)
 }
 
-/** Returns the statuses to show: the requested ones, else deployed and failed; `all` means every known status. */
+/**
+ * Returns the statuses to show: the requested ones, else deployed and failed; `all` means every known status.
+ *
+ * @internal
+ */
 export const shownStatuses = (options: ReleaseListOptions): ReadonlySet<ReleaseStatus> => {
   if (options.all === true) return new Set(releaseStatuses.filter((status) => status !== 'unknown'))
   const single = (['deployed', 'uninstalled', 'uninstalling', 'failed', 'superseded'] as const).filter(
@@ -149,6 +153,8 @@ const byName = (a: ReleaseRecordRef, b: ReleaseRecordRef): number =>
 /**
  * Returns the records of these names that a list shows, by name. The newest revision is determined before filtering by
  * status, as in `helm list`.
+ *
+ * @internal
  */
 export const selectRecords = (
   refs: readonly ReleaseRecordRef[],
@@ -162,21 +168,29 @@ export const selectRecords = (
   return candidates.filter(({ status }) => statuses.has(status)).sort(byName)
 }
 
-/** Returns when a release was last deployed, in whole seconds since the epoch; undefined if the record has no date. */
+/**
+ * Returns when a release was last deployed, in whole seconds since the epoch; undefined if the record has no date.
+ *
+ * @internal
+ */
 export const lastDeployedSeconds = ({ info }: Pick<ReleaseHeader, 'info'>): number | undefined => {
   const text = info['last_deployed']
   const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000)
 }
 
-/** Sorts by date, oldest first; releases of the same second keep their order. Releases without a date come first. */
+/**
+ * Sorts by date, oldest first; releases of the same second keep their order. Releases without a date come first.
+ *
+ * @internal
+ */
 export const sortByDate = <H extends Pick<ReleaseHeader, 'info'>>(headers: readonly H[]): readonly H[] =>
   headers
     .map((header) => ({ header, at: lastDeployedSeconds(header) ?? Number.MIN_SAFE_INTEGER }))
     .sort((a, b) => a.at - b.at)
     .map(({ header }) => header)
 
-/** Returns the part of a list that `offset` and `limit` select. */
+/** Returns the part of a list that `offset` and `limit` select. @internal */
 export const sliceOf = <A>(items: readonly A[], { offset = 0, limit = 0 }: ReleaseListOptions): readonly A[] =>
   items.slice(offset, limit > 0 ? offset + limit : undefined)
 
@@ -232,6 +246,9 @@ export interface ReleaseContentInput {
 }
 
 const everyName: NameFilter = async (names) => names
+
+const revisionKey = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string =>
+  `${key.namespace}/${key.name}/${key.version}`
 
 interface Opened {
   readonly cluster: MemberCluster
@@ -318,10 +335,8 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   ): Outcome<RecordFailure, readonly ReleaseRecordRef[]> => {
     const headers = await deps.releases.headers(cluster, driver, refs, signal)
     if (isLeft(headers)) return headers
-    const keyOf = (key: { readonly namespace: string; readonly name: string; readonly version: number }): string =>
-      `${key.namespace}/${key.name}/${key.version}`
-    const byKey = new Map(refs.map((ref) => [keyOf(ref), ref]))
-    return right(sortByDate(headers.right).flatMap((header) => byKey.get(keyOf(header)) ?? []))
+    const byKey = new Map(refs.map((ref) => [revisionKey(ref), ref]))
+    return right(sortByDate(headers.right).flatMap((header) => byKey.get(revisionKey(header)) ?? []))
   }
 
   /** Returns the newest `max` stored revisions of one release, oldest first. */

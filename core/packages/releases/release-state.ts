@@ -29,6 +29,7 @@ export interface ReleaseState {
   readonly all: readonly ReleaseRecordRef[]
 }
 
+/** @internal */
 export const standingOf = (records: readonly ReleaseRecordRef[]): ReleaseState => {
   const all = [...records].sort((a, b) => b.version - a.version)
   return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
@@ -62,7 +63,7 @@ export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef)
       `${newest.version > 1 ? 'roll back to an earlier revision, or uninstall' : 'uninstall'}.`,
   )
 
-/** Returns one sentence on the deployed revision and the newest one. */
+/** Returns one sentence on the deployed revision and the newest one. @internal */
 export const describeStanding = ({ newest, live }: ReleaseState): string => {
   if (newest === undefined) return 'No revision is recorded.'
   const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
@@ -79,7 +80,7 @@ const patienceMilliseconds = 20_000
 /** Helm often fails because the cluster is briefly unreachable, so reads are retried. */
 const pausesMilliseconds = [500, 1000, 2000, 4000, 8000]
 
-/** Description written to a revision whose helm process died. */
+/** Description written to a revision whose helm process died. @internal */
 export const interruptedDescription = 'Interrupted: what worked on this revision ended before it was done.'
 
 /** Retries with increasing pauses while the cluster is unreachable. */

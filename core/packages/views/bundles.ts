@@ -184,7 +184,7 @@ const isBundle = (object: Json): boolean => {
   return kind === 'Bundle' && typeof apiVersion === 'string' && bundleGroups.has(apiVersion.split('/')[0] ?? '')
 }
 
-/** Reads the object of kind `Bundle`. Left gives the positions of invalid values. */
+/** Reads the object of kind `Bundle`. Left gives the positions of invalid values. @internal */
 export const readBundle = (object: FreeObject): Either<string, Bundle> => {
   const problems: string[] = []
   const root: Place = { at: 'spec', problems }

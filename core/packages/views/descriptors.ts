@@ -40,6 +40,8 @@ export const pictureTypeOf = (name: string): string | undefined => {
 
 /**
  * Returns a picture by its address, which is never fetched: the type comes from a `data:` URI or from the extension.
+ *
+ * @internal
  */
 export const iconOf = (value: Json | undefined): Icon | undefined => {
   const text = textOf(value, maxIcon)

@@ -62,7 +62,7 @@ const shownBytes = ({ chart }: FetchedChart): number =>
     .filter(([path]) => path === defaultsFile || valuesFile.test(path) || schemaFiles.includes(path))
     .reduce((sum, [, bytes]) => sum + bytes.length, 0)
 
-/** Returns what a chart's form needs: its description, its values files, and their schema. */
+/** Returns what a chart's form needs: its description, its values files, and their schema. @internal */
 export const packageView = async (texts: Texts, fetched: FetchedChart): Read<PackageView> => {
   if (shownBytes(fetched) > maxShown)
     return left(
@@ -164,7 +164,7 @@ export const servedTypes = [
 const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 const plainNames: ReadonlySet<string> = new Set(['LICENSE', 'NOTICE', 'README', 'OWNERS', 'Makefile'])
 
-/** Returns the media type for a file's name; files of unknown type are served as bytes. */
+/** Returns the media type for a file's name; files of unknown type are served as bytes. @internal */
 export const servedType = (path: string): string => {
   const picture = pictureTypeOf(path)
   if (picture !== undefined && safePictures.includes(picture)) return picture
@@ -173,13 +173,13 @@ export const servedType = (path: string): string => {
   return plainNames.has(path.split('/').at(-1) ?? '') ? plain : opaque
 }
 
-/** Returns the names of the raw files, including those of subcharts, sorted by UTF-16 code units. */
+/** Returns the names of the raw files, including those of subcharts, sorted by UTF-16 code units. @internal */
 export const fileNames = (chart: Pick<Chart, 'files'>): readonly string[] =>
   [...chart.files.keys()].sort((a, b) => (a < b ? -1 : 1))
 
 const sourceFormats: Readonly<Record<string, ViewFormat>> = { json: 'json', yaml: 'yaml', yml: 'yaml', lock: 'yaml' }
 
-/** Returns one raw file, unchanged or converted between YAML and JSON. */
+/** Returns one raw file, unchanged or converted between YAML and JSON. @internal */
 export const servedFile = async (
   texts: Pick<ChartTexts, 'convert'>,
   chart: Pick<Chart, 'name' | 'version' | 'files'>,

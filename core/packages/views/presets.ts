@@ -19,7 +19,7 @@ export interface ChartPreset {
   readonly values: FreeObject
 }
 
-/** Reads an object of either kind; undefined if it has no name. Missing fields are empty. */
+/** Reads an object of either kind; undefined if it has no name. Missing fields are empty. @internal */
 export const readPreset = (object: FreeObject): ChartPreset | undefined => {
   const metadata = asTable(object['metadata'])
   const name: Json | undefined = metadata?.['name']
@@ -37,6 +37,8 @@ const byName = (one: ChartPreset, other: ChartPreset): number =>
 /**
  * Returns the presets in force, lowest precedence first: the selected ones of the cluster, by name, then those of the
  * namespace. A preset of the namespace hides one of the cluster with the same name, regardless of its own labels.
+ *
+ * @internal
  */
 export const presetsInForce = (
   cluster: readonly ChartPreset[],
@@ -50,7 +52,7 @@ export const presetsInForce = (
   return [...selected.filter(({ name }) => !hidden.has(name)).sort(byName), ...[...own].sort(byName)]
 }
 
-/** Merges presets over a chart's values, in order. */
+/** Merges presets over a chart's values, in order. @internal */
 export const withPresets = (values: FreeObject, presets: readonly ChartPreset[]): FreeObject =>
   presets.reduce((merged, preset) => mergeTables(merged, preset.values), values)
 
@@ -82,6 +84,8 @@ const expressionTest = (given: FreeObject): Test | undefined => {
 /**
  * Returns a test for a Kubernetes label selector (`matchLabels`, `matchExpressions`; an empty one matches everything).
  * Undefined if it is not a selector.
+ *
+ * @internal
  */
 export const labelTest = (selector: FreeObject): Test | undefined => {
   const { matchLabels = {}, matchExpressions = [] } = selector
@@ -194,7 +198,7 @@ const selectorOf = async (
   return right(asTable(variant['selector']))
 }
 
-/** Returns the presets of a variant, lowest precedence first; everything is read as the caller. */
+/** Returns the presets of a variant, lowest precedence first; everything is read as the caller. @internal */
 export const findPresets = async (
   cluster: MemberCluster,
   wish: VariantWish,

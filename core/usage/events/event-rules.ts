@@ -24,7 +24,7 @@ export const maxEvents = 1000
 /** An event may be reported this long after its time. */
 export const maxAgeDays = 35
 /** The clock of a sender may be this much ahead of the database's. */
-export const maxAheadSeconds = 300
+const maxAheadSeconds = 300
 const maxAmount = 1_000_000_000
 const maxReplicas = 1_000_000
 const maxDetails = 100

@@ -5,10 +5,10 @@ import type { MonthKey, UnixSeconds } from '../types.ts'
 /** The hours of a month in which a cluster was heard: 93 bytes, the first hour in the lowest bit of the first byte. */
 export type HeardHours = Uint8Array
 
-export const presenceBytes = 93
+const presenceBytes = 93
 const hourSeconds = 3600
 
-export const noHours = (): HeardHours => new Uint8Array(presenceBytes)
+const noHours = (): HeardHours => new Uint8Array(presenceBytes)
 
 /** Returns the hours of either. */
 export const unionOfHours = (a: HeardHours, b: HeardHours): HeardHours => a.map((byte, index) => byte | (b[index] ?? 0))

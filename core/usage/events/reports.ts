@@ -11,7 +11,7 @@ import type { Call, OwnCall, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import { hourStart, monthOf, secondOf } from '../month.ts'
-import type { Arrival } from '../overview/intake.ts'
+import type { Arrival } from './intake.ts'
 import type { UnixSeconds, UsageClusterId } from '../types.ts'
 import { maxEvents, parseEvent } from './event-rules.ts'
 import type { Verdict } from './plan.ts'
@@ -240,6 +240,8 @@ interface Waiting<Item, Result> {
  * Collects the items that arrive while earlier ones are being worked on, and does the work for all of them at once. An
  * item never waits for others to arrive. If a run of several items fails, each of them is tried alone, so that none
  * fails for another's fault.
+ *
+ * @internal
  */
 export const makeGroupCommit = <Item, Result>({
   run,

@@ -19,7 +19,7 @@ import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from './port
 /** A month is computed from 00:30 UTC of the next one on, */
 const provisionalDelaySeconds = 30 * 60
 /** and for good 72 hours after its end; a reopened one 72 hours after that. */
-export const finalDelaySeconds = 72 * 3600
+const finalDelaySeconds = 72 * 3600
 
 /** Reports whether a month becomes final now. `newest` is its newest revision. */
 const isFinalDue = (newest: UsageMonth | undefined, month: MonthKey, now: Date): boolean => {
@@ -39,9 +39,9 @@ const oldestMonth = (now: Date): MonthKey => laterByMonths(monthOf(unixSeconds(n
  * Increased by each change that gives other figures for the same events. A month is then computed again when it is
  * closed again.
  */
-export const usageCodeVersion = 3
+const usageCodeVersion = 3
 
-export const monthAuditOf = defineAudit(
+const monthAuditOf = defineAudit(
   'usage-month',
   ['usage-month.provisional', 'usage-month.final', 'usage-month.reopened'],
   ({ id, ownerId, month }: UsageMonth) => ({
@@ -86,7 +86,10 @@ export const CloseMonthToken = token<CloseMonth>('usage.CloseMonth')
 /** The work of a dead holder is taken over after this time. */
 const leaseSeconds = 60
 
-/** Does work under a lease; undefined if another holder has it. */
+/**
+ * Does work under a lease; undefined if another holder has it. A lease that cannot be released, as on a full disk, ends
+ * by itself: the work is done nevertheless.
+ */
 const underLease = async <A>(
   leases: LeaseStore,
   name: string,
@@ -99,7 +102,7 @@ const underLease = async <A>(
   try {
     return await whileHeld(leases, lease, leaseSeconds, ending, work)
   } finally {
-    await leases.release(lease)
+    await leases.release(lease).catch(() => undefined)
   }
 }
 
@@ -243,7 +246,8 @@ const write = async (
       return published
     }
     const replaced = previous?.revision === made.revision ? previous.id : undefined
-    if (replaced !== undefined) await months.remove(replaced)
+    // The revision is published, also where the former one cannot be removed: the next run does that.
+    if (replaced !== undefined) await months.remove(replaced).catch(() => undefined)
     input.onProgress?.('published', 1, 1)
     return right({ month: made, isNew: true, objectCount: gathered.objectCount })
   } catch (error) {
@@ -284,7 +288,7 @@ export interface DueMonth {
   readonly month: MonthKey
 }
 
-/** Returns the months that must be computed now, the oldest of an owner first. */
+/** Returns the months that must be computed now, the oldest of an owner first. @internal */
 export const listDueMonths = async (
   months: Pick<MonthStore, 'owners' | 'listSince'>,
   now: Date,

@@ -51,6 +51,8 @@ export const inForceOf = (
 /**
  * Returns when a contract covers a cluster by a binding and a version of its terms: while it is in force by it and the
  * cluster is bound.
+ *
+ * @internal
  */
 export const coverageOf = (
   contract: Pick<Contract, 'id' | 'revokedAt'>,

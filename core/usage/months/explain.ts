@@ -8,7 +8,7 @@ import type { MonthKey, UsageClass, UsageMonth, UsageObject, UsageProduct, Usage
 import type { Amounts } from '../views/measures.ts'
 import { addUse, noAmounts } from '../views/measures.ts'
 import type { UsageViewStore } from '../views/ports.ts'
-import { perCoreMonth, perGibMonth } from './amounts.ts'
+import { perCoreMonth, perGibMonth } from '../amounts.ts'
 import type { MonthStore, UsageInputs } from './ports.ts'
 import { UsageMonthMissing } from './ports.ts'
 import { readWindow } from './cluster-time.ts'

@@ -22,7 +22,7 @@ import type { ClusterFacts, ReportedObject, SpoolId, SpoolRange, Spools, SpoolWr
 import { addDays, DaySums, parseIntervals, sumOfDays, usageOfObject } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { withTrial } from './trials.ts'
-import type { DayUsage, ObjectUsage, ProductMonth } from './usage-types.ts'
+import type { DayUsage, ObjectUsage, ProductMonth } from '../usage-types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 /**
@@ -189,7 +189,7 @@ const gatherCluster = async (
   return { digest: hash.end(), objectCount, segments, days: allDays, ranges }
 }
 
-/** Returns the objects of clusters from their spools, with what they used. */
+/** Returns the objects of clusters from their spools, with what they used. @internal */
 export async function* objectsIn(
   spools: Pick<Spools, 'read'>,
   { product, month }: Pick<ProductMonth, 'product' | 'month'>,

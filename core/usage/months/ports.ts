@@ -21,7 +21,7 @@ import type { AnnounceStores } from './announce.ts'
 import type { BindingTime } from './coverage.ts'
 import type { Span } from './presence.ts'
 import type { ModeChange } from './segments.ts'
-import type { ClientNamespace } from './usage-types.ts'
+import type { ClientNamespace } from '../usage-types.ts'
 
 /** The month has not ended, or no usage was reported in it. */
 export const UsageMonthNotClosable = defineFailure(

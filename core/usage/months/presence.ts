@@ -5,7 +5,7 @@ const hour = 3600
  * How long a cluster counts after the last hour in which it was heard, while it is not known whether it will be heard
  * again.
  */
-export const graceSeconds = 24 * hour
+const graceSeconds = 24 * hour
 /**
  * How long a silence may last that counts because the cluster was heard again. Events may be that old when they arrive.
  */

@@ -14,7 +14,7 @@ import { clipped } from './presence.ts'
 import { sumOfDays } from './roll-up.ts'
 import { modesIn } from './segments.ts'
 import { trialsOf } from './trials.ts'
-import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from './usage-types.ts'
+import type { ClusterInMonth, ContractInMonth, DayUsage, TermsInMonth } from '../usage-types.ts'
 import { toWireJson } from '../../kernel/json.ts'
 
 /** What was read of a month into spools of this process. */
@@ -205,6 +205,8 @@ const contractIn = (contract: BilledContract, product: UsageProduct, window: Spa
 /**
  * Returns the quota of a month: the metric of its last terms, and their limit; if the limit was another one before, the
  * mean of both by the seconds in which each was in force, to thousandths.
+ *
+ * @internal
  */
 export const quotaOf = (terms: readonly TermsInMonth[]): ContractInMonth['quota'] => {
   const quota = terms.at(-1)?.quota

@@ -8,7 +8,7 @@ import type {
   UsageObject,
   UsageSegment,
 } from '../types.ts'
-import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from './usage-types.ts'
+import type { DayUsage, ObjectSegment, ObjectUsage, UsagePart } from '../usage-types.ts'
 
 /**
  * What an object occupied in a time of a month. `cutAt` is at most `to`: where it ends because the object was not heard

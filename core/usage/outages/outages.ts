@@ -133,7 +133,7 @@ const sharesOf = (
     }))
 }
 
-/** Returns what outages add up to. */
+/** Returns what outages add up to. @internal */
 export const reportOutages = (outages: readonly Outage[]): OutageReport => {
   const total = outages.reduce((sum, outage) => sum + lengthOf(outage), 0)
   const byTag = new Map<string, number>()

@@ -17,7 +17,7 @@ import { countText, decimals, itemsOf, totalsOf } from './view-items.ts'
 type Pieces = Pick<UsageViewStore, 'pieces'>
 
 /** A longer table would make a document that hardly a program opens; the views have all items. */
-export const mostRows = 20_000
+const mostRows = 20_000
 
 const text = (title: string, width: number): ReportColumn => ({ title, width, isNumber: false })
 const number = (title: string, width = 1): ReportColumn => ({ title, width, isNumber: true })

@@ -1,5 +1,5 @@
-import { perCoreMonth, perGibMonth } from '../months/amounts.ts'
-import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
+import { perCoreMonth, perGibMonth } from '../amounts.ts'
+import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../usage-types.ts'
 import type { UsageMonthId, UsageProduct } from '../types.ts'
 import { makeClusterRows, makeContractRows, makeKindRows } from './grouped-rows.ts'
 import type { Amounts, Rounding, Shown, ShownAmounts } from './measures.ts'

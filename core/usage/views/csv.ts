@@ -121,6 +121,8 @@ const lineEnd = '\r\n'
  * signs, gets an apostrophe in front, and so does one that begins with an apostrophe: a reader that removes one
  * apostrophe in front has the text. Numbers stay as they are in JSON; a list becomes its elements with spaces between,
  * `none` for one without a value.
+ *
+ * @internal
  */
 export const csvCell = (value: unknown): string => {
   if (value === undefined || value === null) return ''

@@ -1,7 +1,7 @@
 import { toWireJson } from '../../kernel/json.ts'
 import { getOrMake } from '../../kernel/cache.ts'
 import { daysOfMonth, secondOf } from '../month.ts'
-import type { ClusterInMonth, ContractInMonth, DayUsage, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
+import type { ClusterInMonth, ContractInMonth, DayUsage, ObjectUsage, ProductMonth } from '../usage-types.ts'
 import type { Amounts, Rounding, ShownAmounts } from './measures.ts'
 import { addAmounts, addUse, billedShown, makeRunningShares, noAmounts, numberText, totalShown } from './measures.ts'
 import { kindsOfClusters } from './ports.ts'

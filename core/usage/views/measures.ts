@@ -1,4 +1,4 @@
-import { perCoreMonth, perGibMonth, thousandthsOf } from '../months/amounts.ts'
+import { perCoreMonth, perGibMonth, thousandthsOf } from '../amounts.ts'
 import type { MonthKey, UsageClass, UsedAmount } from '../types.ts'
 import { usageClasses } from '../types.ts'
 

@@ -186,11 +186,11 @@ export interface NamespaceReport {
   readonly databases: readonly DatabaseReport[]
 }
 
-/** Returns mebibytes as a quantity of Kubernetes: `512Mi`, `10Gi`. */
+/** Returns mebibytes as a quantity of Kubernetes: `512Mi`, `10Gi`. @internal */
 export const sizeQuantity = (mebibytes: number): string =>
   mebibytes > 0 && mebibytes % 1024 === 0 ? `${mebibytes / 1024}Gi` : `${mebibytes}Mi`
 
-/** Returns milli-CPU as a quantity of Kubernetes: `500m`, `2`. */
+/** Returns milli-CPU as a quantity of Kubernetes: `500m`, `2`. @internal */
 export const cpuQuantity = (milliCpu: number): string =>
   milliCpu % 1000 === 0 ? String(milliCpu / 1000) : `${milliCpu}m`
 
@@ -202,6 +202,8 @@ const inOrder = (a: ReportedChange, b: ReportedChange): number => a.at - b.at ||
 /**
  * Returns the pods of a database; none once it is deleted. Where its cluster reported no pods, they are what it
  * occupies in all, divided by its replicas.
+ *
+ * @internal
  */
 export const podDetails = (
   { deletedAt, changes }: Pick<ReportedDatabase, 'deletedAt' | 'changes'>,
@@ -224,6 +226,8 @@ export const podDetails = (
 /**
  * Returns the volumes of a database by name, with the sizes that they had. A volume that a later change does not name
  * was deleted then.
+ *
+ * @internal
  */
 export const volumeDetails = ({
   deletedAt,

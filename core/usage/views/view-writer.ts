@@ -1,5 +1,5 @@
 import { monthName, yearOf } from '../month.ts'
-import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../months/usage-types.ts'
+import type { ClusterInMonth, ObjectUsage, ProductMonth } from '../usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageMonthId } from '../types.ts'
 import type { Rounding, ShownAmounts } from './measures.ts'
 import { billableText, numberText, totalText } from './measures.ts'

@@ -6,7 +6,7 @@ import type { UserEdit } from '../../../core/identity/accounts/user-changes.ts'
 import { makeEditUser, makeRenameUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import { makeImportUser } from '../../../core/identity/accounts/users.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AttemptThrottleToken } from '../../../core/identity/authentication/ports.ts'
+import { AttemptThrottleToken } from '../../../core/identity/attempt-ports.ts'
 import {
   CommonPasswordsToken,
   DomainNamesToken,

@@ -1,11 +1,7 @@
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
-import {
-  UserNameRefused,
-  CreationTimeRefused,
-  ProfileInvalid,
-  UserMissing,
-} from '../../../core/identity/accounts/users.ts'
+import { UserNameRefused, CreationTimeRefused, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
+import { UserMissing } from '../../../core/identity/failures.ts'
 import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
@@ -65,7 +61,7 @@ export const adminEditUser = userRoute({
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
     "Making a user inactive, prohibiting sign-in and setting a password end all of the user's sessions; " +
-    'access tokens of an inactive account are rejected. An empty password, which some clients send with ' +
+    'access tokens of an inactive account are rejected. An empty password or address, which some clients send with ' +
     'every change, is unchanged. Returns 409 if it would leave no active site administrator.',
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),

@@ -89,7 +89,7 @@ export const ProfileParams = request(
     name: described(optional(freeText(40)), 'The present name, which this route cannot change; absent by default.'),
     email: described(
       optional(freeText(320)),
-      'The new primary address, at most 320 characters; absent: unchanged; empty only for a user without one.',
+      'The new primary address, at most 320 characters; absent or empty: unchanged.',
     ),
     keep_email_private: described(
       optional(t.boolean),
@@ -201,7 +201,7 @@ export const EditUserOption = request(
     ...profileFields,
     email: described(
       optional(freeText(320)),
-      'The new primary address, which counts as verified; absent: unchanged; empty only for a user without one.',
+      'The new primary address, which counts as verified; absent or empty: unchanged.',
     ),
     password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
     must_change_password: described(

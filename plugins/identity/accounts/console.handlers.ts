@@ -8,7 +8,7 @@ import {
   makeReactivateAccount,
   reactivationDays,
 } from '../../../core/identity/accounts/removal.ts'
-import { makeSendTestMail } from '../../../core/identity/accounts/site-rules.ts'
+import { makeSendTestMail } from '../../../core/identity/site-rules.ts'
 import { makeEditUserById } from '../../../core/identity/accounts/user-changes.ts'
 import { makeCreateUser } from '../../../core/identity/accounts/users.ts'
 import {

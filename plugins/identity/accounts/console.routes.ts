@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
-import { UserNameRefused, UserMissing, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
+import { UserNameRefused, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
+import { UserMissing } from '../../../core/identity/failures.ts'
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
@@ -116,7 +117,7 @@ export const AdminEditUserPayload = request(
     ),
     email: described(
       optional(freeText(320)),
-      'The new primary address, which counts as verified; absent: unchanged; empty only for a user without one.',
+      'The new primary address, which counts as verified; absent or empty: unchanged.',
     ),
     password: described(optional(freeText()), 'The new password, at most 256 characters; absent or empty: unchanged.'),
     website: described(
@@ -243,6 +244,17 @@ export const consoleReactivate = route({
   failures: [UserMissing],
 })
 
+const PurgedAccounts = answer(
+  {
+    removed: described(SafeInteger, 'The number of accounts that were removed.'),
+    kept: described(
+      SafeInteger,
+      'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
+    ),
+  },
+  'PurgedAccounts',
+)
+
 export const consolePurge = route({
   id: 'identity.consolePurge',
   method: 'DELETE',
@@ -252,20 +264,7 @@ export const consolePurge = route({
     'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts ' +
     'that an administrator made inactive stay. `kept` is the number of accounts that stay because they are ' +
     'the only owner of an organization, or own a cluster.',
-  ok: json(
-    200,
-    answer(
-      {
-        removed: described(SafeInteger, 'The number of accounts that were removed.'),
-        kept: described(
-          SafeInteger,
-          'The number of accounts that stay, because they are the only owner of an organization or own a cluster.',
-        ),
-      },
-      'PurgedAccounts',
-    ),
-    { removed: 2, kept: 0 },
-  ),
+  ok: json(200, PurgedAccounts, { removed: 2, kept: 0 }),
 })
 
 export const consoleTestMail = route({

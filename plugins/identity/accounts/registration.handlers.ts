@@ -1,14 +1,14 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeSignUp } from '../../../core/identity/accounts/sign-up.ts'
-import type { Verdict } from '../../../core/identity/accounts/site-rules.ts'
+import type { Verdict } from '../../../core/identity/site-rules.ts'
 import {
   makeAllowDomain,
   makeDisallowDomain,
   makeOpenRegistration,
   makeValidateEmail,
   makeValidateName,
-} from '../../../core/identity/accounts/site-rules.ts'
-import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
+} from '../../../core/identity/site-rules.ts'
+import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
 import {
   CommonPasswordsToken,
   DomainNamesToken,

@@ -6,7 +6,7 @@ import {
   EmailDomainRefused,
   RegistrationClosed,
   TooManyAddressChecks,
-} from '../../../core/identity/accounts/site-rules.ts'
+} from '../../../core/identity/site-rules.ts'
 import { UserNameRefused } from '../../../core/identity/accounts/users.ts'
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'

@@ -4,7 +4,7 @@ import type { PageSizes } from '../../../core/identity/accounts/ports.ts'
 import { makeDeleteOwnAccount } from '../../../core/identity/accounts/removal.ts'
 import { makeEditOwnProfile } from '../../../core/identity/accounts/user-changes.ts'
 import { makeChangeOwnPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
+import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import {
   CommonPasswordsToken,
   CredentialStoreToken,

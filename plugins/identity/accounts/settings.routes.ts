@@ -1,7 +1,7 @@
 import { PageSizeInvalid } from '../../../core/identity/accounts/profiles.ts'
 import { AccountInUse, PasswordNeeded } from '../../../core/identity/accounts/removal.ts'
 import { ProfileInvalid } from '../../../core/identity/accounts/users.ts'
-import { OwnPasswordWrong, ProofRequired } from '../../../core/identity/authentication/credentials.ts'
+import { OwnPasswordWrong, ProofRequired } from '../../../core/identity/credentials.ts'
 import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
 import { signedIn } from '../../kit/access.ts'

@@ -1,5 +1,5 @@
 import { makeAskPasswordReset, makeResetPassword } from '../../../core/identity/authentication/passwords.ts'
-import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
+import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import type { SignedIn } from '../../../core/identity/authentication/sign-in.ts'
 import { makeSignIn, makeSignInWithCode } from '../../../core/identity/authentication/sign-in.ts'
 import { makeConfirmEmail } from '../../../core/identity/emails/link-codes.ts'

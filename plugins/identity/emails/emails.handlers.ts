@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
+import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
 import type { OwnEmailChange } from '../../../core/identity/emails/own-emails.ts'
 import {
   makeAddOwnEmails,

@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { EmailDomainRefused } from '../../../core/identity/accounts/site-rules.ts'
+import { EmailDomainRefused } from '../../../core/identity/site-rules.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyMails } from '../../../core/identity/emails/link-codes.ts'
 import {

@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import type { Proof } from '../../../core/identity/authentication/credentials.ts'
-import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
+import type { Proof } from '../../../core/identity/credentials.ts'
+import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import {
   CredentialStoreToken,
   IdentitySettingsToken,

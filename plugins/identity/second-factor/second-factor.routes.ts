@@ -1,6 +1,6 @@
-import { UserMissing } from '../../../core/identity/accounts/users.ts'
+import { UserMissing } from '../../../core/identity/failures.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
-import { ProofRequired } from '../../../core/identity/authentication/credentials.ts'
+import { ProofRequired } from '../../../core/identity/credentials.ts'
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import {
   OneTimeCodeWrong,

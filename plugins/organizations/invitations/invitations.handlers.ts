@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
+import { AllowancesToken } from '../../../core/identity/attempt-ports.ts'
 import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'

@@ -117,9 +117,10 @@ export const organizationGroup = defineGroup({
         reply: toWire,
       }),
       handle(editOrganization, makeEditOrganization(given), {
+        // Clients of this family send every text, and an empty address for one that is unchanged.
         input: ({ grant, body, expectedVersion }) => ({
           id: orgOf(grant),
-          change: profileInput(body),
+          change: profileInput({ ...body, email: body.email === '' ? undefined : body.email }),
           expectedVersion,
         }),
         reply: toWire,

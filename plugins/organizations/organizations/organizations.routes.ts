@@ -112,7 +112,8 @@ export const editOrganization = organizationRoute({
   method: 'PATCH',
   path: '/orgs/{orgname}',
   summary: 'Update the profile of an organization',
-  description: 'Omitted fields do not change; an empty string clears a field.',
+  description:
+    'Omitted fields do not change; an empty string clears a field, but does not change `email` and `visibility`.',
   access: requires('can_edit', organizationInPath),
   body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
   ok: versioned(200, Organization, organizationExample),

@@ -99,7 +99,8 @@ export const teamGroup = defineGroup({
         input: ({ params, body, expectedVersion }) => ({
           id: params.teamid,
           change: definedFields({
-            name: body.name,
+            // Clients of this family send a name with every change.
+            name: body.name === '' ? undefined : body.name,
             description: body.description,
             permission: permissionOf(body.permission),
             isCustom: body.is_custom,

@@ -106,7 +106,6 @@ export const searchTeams = organizationRoute({
     'TeamSearchQuery',
   ),
   ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
-  failures: [OrganizationMissing],
 })
 
 export const actOnTeam = route({

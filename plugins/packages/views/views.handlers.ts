@@ -30,7 +30,8 @@ import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import type { ChartSourceFlatRef } from '../codecs.ts'
 import { chartRefOf } from '../codecs.ts'
-import type { ChartPresetFlatRef, Order as OrderOut } from './codecs.ts'
+import type { ChartPresetFlatRef } from './codecs.ts'
+import type { Order as OrderOut } from './order-codecs.ts'
 import {
   getBundleView,
   getPackageFile,

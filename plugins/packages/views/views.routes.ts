@@ -27,7 +27,6 @@ import { body, routesOf } from '../../kit/route.ts'
 import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
 import {
   BundleView,
-  Order,
   PackageView,
   BundleViewIn,
   ChartFilePath,
@@ -35,6 +34,7 @@ import {
   ChartPresetFlatRef,
   FormatQuery,
 } from './codecs.ts'
+import { Order } from './order-codecs.ts'
 import {
   bundleViewExample,
   chosenViewExample,

@@ -9,6 +9,7 @@ import { anyone } from '../../../plugins/kit/access.ts'
 import { answer, freeText, request } from '../../../plugins/kit/codecs.ts'
 import { defineGroup } from '../../../plugins/kit/group.ts'
 import { handle } from '../../../plugins/kit/handle.ts'
+import { definePart } from '../../../composition/part.ts'
 import { definePlugin } from '../../../plugins/kit/plugin.ts'
 import { json, list } from '../../../plugins/kit/reply.ts'
 import { defineRoute, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
@@ -187,10 +188,12 @@ const benchGroup = defineGroup({
   },
 })
 
-export const plugin = definePlugin({
+const plugin = definePlugin({
   id: 'bench',
   summary: 'Routes for the bench',
   listener: 'api',
   gate: 'always',
   groups: [benchGroup],
 })
+
+export const part = definePart({ plugin })

@@ -14,7 +14,7 @@ export const dataSizes: Readonly<Record<'full' | 'small', DataSize>> = {
 }
 
 const firstUser = 1_000_000
-export const firstOrganization = 10_000
+const firstOrganization = 10_000
 const teamsInEach = 10
 const rolesInEach = 4
 const at = Date.UTC(2026, 10, 21)

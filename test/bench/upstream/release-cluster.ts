@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { startFakeApi } from '../../support/fake-api.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
-import { recordObject } from '../../packages/reads/records.ts'
+import { recordObject } from '../../helm/records/records.ts'
 import { given } from '../twins/ready.ts'
 
 // A cluster that holds release records of the size that charts usually have, and rewrites all of them when it is asked

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { tokenPlaceholder } from '../../../core/clusters/client-config.ts'
+const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 import { makeCookieJar } from '../../support/cookie-jar.ts'
 import type { SendOptions } from '../../support/send-json.ts'
 import { expectStatus, importCluster, peoplesPassword } from '../cluster-world.ts'

@@ -10,8 +10,9 @@ import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
-import { untilObject } from '../life-cycle.suite.ts'
-import { chartSource, importedAs, packageClient, startCharts } from '../package-world.ts'
+import { untilObject } from '../life-cycle.fixture.ts'
+import { chartSource } from '../chart-source.ts'
+import { importedAs, packageClient, startCharts } from '../package-world.ts'
 
 const test = needing('helm', 'mariadb')
 

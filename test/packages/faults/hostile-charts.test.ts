@@ -1,7 +1,7 @@
 // process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
-import { chartSource } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
 import { hostileArchives, hostileChart } from './hostile-archives.ts'
 import {
   closeSharedHostileWorld,

@@ -1,7 +1,7 @@
 // process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
-import { chartSource } from '../package-world.ts'
-import { untilObject } from '../life-cycle.suite.ts'
+import { chartSource } from '../chart-source.ts'
+import { untilObject } from '../life-cycle.fixture.ts'
 import {
   closeSharedHouse,
   isHelms,

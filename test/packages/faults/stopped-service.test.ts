@@ -1,7 +1,7 @@
 // process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
-import { untilObject } from '../life-cycle.suite.ts'
-import { chartSource } from '../package-world.ts'
+import { untilObject } from '../life-cycle.fixture.ts'
+import { chartSource } from '../chart-source.ts'
 import { closeSharedHouse, isSound, namespace, sharedPackageHouse } from './package-house.ts'
 
 const test = needing('helm')

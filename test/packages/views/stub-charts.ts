@@ -84,3 +84,9 @@ export const reader = (userId = 7, clusterId = 1): ChartReader => ({
   userId: userId as UserId,
 })
 export const signal: AbortSignal = new AbortController().signal
+
+/** A clock that shows what its `at` is set to. */
+export const clockAt = (start = 0) => {
+  const clock = { at: start, now: () => new Date(clock.at) }
+  return clock
+}

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { pack, type Header } from 'tar-stream'
 
-export type EntryKind = 'file' | 'symlink' | 'link' | 'directory' | 'character-device' | 'fifo'
+type EntryKind = 'file' | 'symlink' | 'link' | 'directory' | 'character-device' | 'fifo'
 
 export interface ArchiveEntry {
   readonly name: string

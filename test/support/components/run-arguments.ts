@@ -1,11 +1,11 @@
 import { componentNames, components, type ComponentName } from './names.ts'
 
 /** What can be left out of a run by name: the static checks, and each real component. */
-export const switchNames = ['static', ...componentNames] as const
-export type SwitchName = 'static' | ComponentName
+const switchNames = ['static', ...componentNames] as const
+type SwitchName = 'static' | ComponentName
 
 const parts = ['static', 'components', 'tests'] as const
-export type RunPart = (typeof parts)[number]
+type RunPart = (typeof parts)[number]
 
 export interface RunArguments {
   readonly without: readonly SwitchName[]
@@ -72,20 +72,20 @@ export function helpText(): string {
                                             a component starts when a file first asks for it
   npm test -- --changed                     the test files that your uncommitted changes can touch, by their imports
   npm test -- --since main                  the same for all changes since that commit
-  npm test -- --slow                        life cycles, faults, races and the fresh clone alone
+  npm test -- --slow                        life cycles, faults, races, the fresh clone and generated clients alone
   npm test -- --without kubernetes          everything else; the tests that need it are skipped and counted
   npm test -- --only components             fetch or build the components and start each once
 
 Options
   --without NAME    leave something out; may be given several times
-  --only PART       static (type check and lint), components, or tests
+  --only PART       static (types, lint, layout, unused code), components, or tests
   --slow            the slow test files only
   --changed         the test files that import something that differs from the last commit
   --since COMMIT    the test files that import something that differs from COMMIT
   --help            this text
 
 Names for --without
-  ${'static'.padEnd(width)}type check and lint
+  ${'static'.padEnd(width)}types, lint, layout and unused code
 ${lines.join('\n')}
 
 Components are taken from this machine where it has them, else fetched or built once and kept in

@@ -45,6 +45,8 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   },
   chromium: async (say) => ({ environment: { [environmentNames.chromium]: await findChromium(say) } }),
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
+  // Only slow files use them, which take what they need.
+  generators: async () => ({ environment: {} }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }

@@ -34,7 +34,7 @@ type Rule = (call: ApiCall) => Promise<Answer | undefined> | undefined
 const has = (wanted: string | readonly string[] | undefined, value: string): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? wanted === value : wanted.includes(value))
 
-export const matches = (match: CallMatch, call: ApiCall): boolean =>
+const matches = (match: CallMatch, call: ApiCall): boolean =>
   has(match.user, call.user) &&
   has(match.verb, call.verb) &&
   has(match.resource, call.resource) &&

@@ -1,7 +1,7 @@
 /** Any JSON object. */
 export type Tree = Record<string, unknown>
 
-export interface OwnerReference {
+interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string

@@ -51,9 +51,6 @@ export const installHubCrds = async (server: Server, roles: readonly ClusterRole
   await Promise.all(wanted.filter((each) => !served.has(nameOf(each))).map((each) => install(server, each)))
 }
 
-/** Makes a cluster one that can be a spoke, as far as its API goes. */
-export const installSpokeCrds = (server: Server): Promise<void> => installHubCrds(server, ['spoke'])
-
 const nameOf = ({ group, plural }: Definition): string => `${plural}.${group}`
 
 const roleOf = (definition: Definition): ClusterRole | undefined => only[nameOf(definition)] ?? only[definition.group]

@@ -7,7 +7,7 @@ import { isTree } from '../fake-api/kube-object.ts'
  */
 export type Outcome = 'succeed' | 'fail' | 'never'
 
-export const outcomeAnnotation = 'moorage.test/outcome'
+const outcomeAnnotation = 'moorage.test/outcome'
 /** Milliseconds from the creation until the outcome comes about. */
 export const afterAnnotation = 'moorage.test/after'
 

@@ -1,4 +1,4 @@
-import { distribution } from '../../../core/clusters/hubs/types.ts'
+import { distribution } from '../../../core/clusters/hub-types.ts'
 import { daySeconds } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import type { Random } from './random.ts'

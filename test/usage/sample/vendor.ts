@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 import { makeRandom } from './random.ts'
 
 /** A contract of a customer. Times are seconds. */
-export interface SampleContract {
+interface SampleContract {
   readonly name: string
   readonly product: string
   readonly features: readonly string[]

@@ -1,5 +1,5 @@
 /** What all objects of a Kubernetes API have. */
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly generateName?: string

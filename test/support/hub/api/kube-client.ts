@@ -18,12 +18,12 @@ export class KubeRefusal extends Error {
   }
 }
 
-export interface WatchEvent<Object> {
+interface WatchEvent<Object> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: Object
 }
 
-export interface ObjectName {
+interface ObjectName {
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 

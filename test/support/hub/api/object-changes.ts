@@ -2,7 +2,7 @@ import type { Condition, Kind, KubeObject } from './kinds.ts'
 import type { KubeClient } from './kube-client.ts'
 
 /** The conditions with these put in; `undefined` when they are there already. */
-export const withConditions = (
+const withConditions = (
   known: readonly Condition[] | undefined,
   next: readonly Omit<Condition, 'lastTransitionTime'>[],
 ): readonly Condition[] | undefined => {

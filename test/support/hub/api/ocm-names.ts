@@ -23,7 +23,7 @@ export const bootstrapAccount = 'agent-registration-bootstrap'
 export const bootstrapSecret = 'bootstrap-hub-kubeconfig'
 export const hubKubeconfigSecret = 'hub-kubeconfig-secret'
 
-export const subjectPrefix = 'system:open-cluster-management:'
+const subjectPrefix = 'system:open-cluster-management:'
 export const managedClustersGroup = 'system:open-cluster-management:managed-clusters'
 export const clientSigner = 'kubernetes.io/kube-apiserver-client'
 

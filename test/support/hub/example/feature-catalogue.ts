@@ -25,8 +25,8 @@ interface FeatureSet extends KubeObject {
   }
 }
 const apiVersion = 'ui.k8s.appscode.com/v1alpha1'
-export const features: Kind<Feature> = { apiVersion, kind: 'Feature', plural: 'features', isNamespaced: false }
-export const featureSets: Kind<FeatureSet> = {
+const features: Kind<Feature> = { apiVersion, kind: 'Feature', plural: 'features', isNamespaced: false }
+const featureSets: Kind<FeatureSet> = {
   apiVersion,
   kind: 'FeatureSet',
   plural: 'featuresets',
@@ -34,7 +34,7 @@ export const featureSets: Kind<FeatureSet> = {
 }
 
 /** A feature of a catalogue: what it needs, and of which features only one may be installed. */
-export interface CatalogueEntry {
+interface CatalogueEntry {
   readonly requires?: readonly string[]
   readonly exclusionGroup?: string
 }

@@ -12,7 +12,7 @@ export interface HubRequest {
 }
 
 /** Which of the failures of a hub and its gateway is played. */
-export type HubTrouble = 'none' | 'no-gateway' | 'gateway-down' | 'may-not-impersonate' | 'gateway-credential-refused'
+type HubTrouble = 'none' | 'no-gateway' | 'gateway-down' | 'may-not-impersonate' | 'gateway-credential-refused'
 
 /**
  * A hub with a cluster gateway, in front of a kube-apiserver that is hub and spoke at the same time. Like an aggregated

@@ -14,9 +14,7 @@ import { isInSet } from '../controllers/cluster-sets.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
 import { writeFeatureWorks } from './feature-works.ts'
 
-/** The set that every profile must have, with its two features. */
-export const coreSet = 'opscenter-core'
-export const suiteFeature = 'opscenter-features'
+const suiteFeature = 'opscenter-features'
 const requiredFeatures = [suiteFeature, 'kube-ui-server']
 const profileLabel = 'cluster.appscode.com/profile'
 

@@ -1,0 +1,59 @@
+import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
+import type { AnyPlugin } from '../plugins/kit/plugin.ts'
+import type { Binding, Using } from './binding.ts'
+import type { Boot } from './boot.ts'
+import type { Describe } from './cli/describe.ts'
+import type { Finding } from './cli/doctor/finding.ts'
+import type { FrameSettings } from './config/frame-settings.ts'
+import type { SettingRows, ValuesOf } from './config/setting.ts'
+import type { Gauges } from './http/gauges.ts'
+import type { ReadinessCheck } from './http/ops-server.ts'
+import type { Tag } from './http/openapi/tags.ts'
+
+/** What a part has started. */
+export interface Running {
+  /** Called when the stop is requested, before requests have ended. It must return at once. */
+  beginStop?(): void
+  /** Called after requests have ended. What the part's ports are made of is closed later, by their bindings. */
+  stop?(): Promise<void>
+  /** Resolves when what the operator must know of the start is in the log. */
+  readonly isTold?: Promise<void>
+}
+
+/** A step of the start of `serve`; commands take none. */
+export type Step = Using<Running | void>
+
+/**
+ * Everything that a part brings. The frame (database, key ring, listeners, jobs) iterates over the list of parts and
+ * names none. A part whose plugin's gate is closed brings nothing but its tables and the names of its settings.
+ */
+export interface Part<Rows extends SettingRows = SettingRows> {
+  /** What clients see: routes, jobs, kinds of tasks, permissions and object types. */
+  readonly plugin: AnyPlugin
+  /** Whether the settings ask for the part, beside the gate of its plugin. */
+  isWanted?(settings: FrameSettings & ValuesOf<Rows>): boolean
+  readonly settings?: Rows
+  /** Returns how the ports of the part are made. It makes, opens and reads nothing. */
+  provide?(boot: Boot<ValuesOf<Rows>>): readonly Binding[]
+  /** Where the database has the objects of the types that the part owns. */
+  readonly objectRows?: readonly ObjectRows[]
+  /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
+  readonly commands?: Describe
+  /** Checks of `/readyz`. */
+  readonly checks?: Using<readonly ReadinessCheck[]>
+  /** Checks of `moorage doctor`, which has no ports. They change nothing. */
+  doctor?(settings: FrameSettings & ValuesOf<Rows>): Promise<readonly Finding[]>
+  readonly metrics?: readonly Gauges[]
+  /** Tag groups of the document that the part adds. */
+  readonly tags?: readonly Tag[]
+  /** Runs when the schema is up to date, before the API listens. */
+  readonly start?: Step
+  /** Runs when the service is ready. */
+  readonly ready?: Step
+}
+
+/** Declares a part. A part of another repository exports it as `part`. */
+export const definePart = <const Rows extends SettingRows = Record<never, never>>(part: Part<Rows>): Part<Rows> => part
+
+/** A part with the type of its settings erased, as the frame handles it. */
+export type AnyPart = Part

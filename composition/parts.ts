@@ -1,0 +1,47 @@
+import type { Describe } from './cli/describe.ts'
+import type { AnyPart } from './part.ts'
+import { auditCommands } from './parts/audit/commands.ts'
+import { busCommands } from './parts/bus/commands.ts'
+import { kubeconfigCommands } from './parts/clusters/commands.ts'
+import { contractsCommands } from './parts/contracts/commands.ts'
+import { adminCommands } from './parts/identity/commands.ts'
+import { helmCommands } from './parts/packages/commands.ts'
+import { tasksCommands } from './parts/tasks/commands.ts'
+import { usageCommands } from './parts/usage/commands.ts'
+
+interface ListedPart {
+  load(): Promise<{ readonly part: AnyPart }>
+  readonly commands?: Describe
+}
+
+/**
+ * Every part of the service, in the order in which a part may use the ports of others. This is the only list: everything
+ * else iterates over it. A part is loaded when it is first needed, and a command that only calls a running server needs
+ * none; so the commands of a part, which `--help` shows, are named here. MOORAGE_PLUGINS adds the parts of a deployer.
+ */
+export const parts = [
+  { load: () => import('./parts/platform.ts') },
+  { load: () => import('./parts/mail/part.ts') },
+  { load: () => import('./parts/identity/part.ts'), commands: adminCommands },
+  { load: () => import('./parts/organizations.ts') },
+  { load: () => import('./parts/authz.ts') },
+  { load: () => import('./parts/audit/part.ts'), commands: auditCommands },
+  { load: () => import('./parts/bus/part.ts'), commands: busCommands },
+  { load: () => import('./parts/tasks/part.ts'), commands: tasksCommands },
+  { load: () => import('./parts/clusters/part.ts'), commands: kubeconfigCommands },
+  { load: () => import('./parts/spokes.ts') },
+  { load: () => import('./parts/clustersets.ts') },
+  { load: () => import('./parts/featuresets.ts') },
+  { load: () => import('./parts/packages/part.ts'), commands: helmCommands },
+  { load: () => import('./parts/chart-repositories.ts') },
+  { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },
+  { load: () => import('./parts/usage/part.ts'), commands: usageCommands },
+  { load: () => import('./parts/clouds.ts') },
+  { load: () => import('./parts/reference-names.ts') },
+] as const satisfies readonly ListedPart[]
+
+export type OwnPart = Awaited<ReturnType<(typeof parts)[number]['load']>>['part']
+
+/** Loads the parts of this repository, in the order of the list. */
+export const loadParts = async (): Promise<readonly AnyPart[]> =>
+  Promise.all(parts.map(async ({ load, ...listed }) => ({ ...(await load()).part, ...listed })))

@@ -1,0 +1,48 @@
+import { makeSqlAuditLog, makeSqlAuditRetention } from '../../../adapters/sql/audit/audit-log.ts'
+import { makeSqlDenialWriter } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeHmacDigest } from '../../../adapters/security/digests.ts'
+import { steadyClock } from '../../../adapters/system/system-clock.ts'
+import { makeAuditChain } from '../../../core/audit/audit-chain.ts'
+import {
+  AuditChainToken,
+  AuditDenialsToken,
+  AuditLogToken,
+  AuditRetentionToken,
+  AuditSettingsToken,
+  KeyedDigestToken,
+} from '../../../core/audit/ports.ts'
+import { makeAuditDenials } from '../../../core/audit/denials.ts'
+import { LogToken } from '../../../core/kernel/log.ts'
+import { auditPlugin } from '../../../plugins/audit/plugin.ts'
+import { withDefault } from '../../config/setting.ts'
+import { wholeNumber } from '../../config/setting-type.ts'
+import { bind } from '../../binding.ts'
+import { definePart } from '../../part.ts'
+
+/** The audit log. */
+export const part = definePart({
+  plugin: auditPlugin,
+  settings: {
+    auditRetentionDays: withDefault(
+      'MOORAGE_AUDIT_RETENTION_DAYS',
+      wholeNumber(0, 36_500),
+      '0',
+      'Days for which rows of the audit log are kept; 0 keeps all of them.',
+      { after: 'MOORAGE_QUERY_TOKENS' },
+    ),
+  },
+  provide: (boot) => [
+    bind(KeyedDigestToken, {}, () => makeHmacDigest(boot.keys.audit.reveal())),
+    bind(AuditChainToken, { keyedDigest: KeyedDigestToken }, ({ keyedDigest }) => makeAuditChain(keyedDigest)),
+    bind(AuditRetentionToken, {}, () => makeSqlAuditRetention(boot.database)),
+    bind(AuditSettingsToken, {}, () => ({ retentionDays: boot.settings.auditRetentionDays })),
+    bind(AuditLogToken, {}, () => makeSqlAuditLog(boot.database)),
+    bind(
+      AuditDenialsToken,
+      { log: LogToken, auditChain: AuditChainToken },
+      ({ log, auditChain }) =>
+        makeAuditDenials({ writer: makeSqlDenialWriter(boot.database, auditChain), clock: steadyClock, log }),
+      (denials) => denials.flush(),
+    ),
+  ],
+})

@@ -1,0 +1,63 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
+import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
+import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { makeAuthorizer } from '../../core/authz/authorizer.ts'
+import {
+  AuthorizationFactsToken,
+  AuthorizationSchemaToken,
+  AuthorizerToken,
+  CatalogueToken,
+  RoleStoreToken,
+  RoleUnitOfWorkToken,
+} from '../../core/authz/ports.ts'
+import { compileSchema } from '../../core/authz/schema.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { authzPlugin } from '../../plugins/authz/plugin.ts'
+import { StartRefused } from '../boot.ts'
+import { bind, lazily } from '../binding.ts'
+import { definePart } from '../part.ts'
+
+/** Rights: the authorizer, custom roles and direct grants. */
+export const part = definePart({
+  plugin: authzPlugin,
+  objectRows: [roleObjectRows],
+  tags: [
+    {
+      name: 'Authorization',
+      description: 'Allowed-permission queries and custom roles within an organization.',
+      after: 'Administration',
+    },
+  ],
+  provide({ database, catalogue, objectRows }) {
+    const roles = lazily(() => makeSqlRoleStore(database))
+    const rights = lazily(() => makeSqlRightsStore(database))
+    return [
+      bind(CatalogueToken, {}, () => catalogue),
+      bind(AuthorizationSchemaToken, { catalogue: CatalogueToken }, ({ catalogue }) => {
+        const schema = compileSchema(catalogue)
+        if (isLeft(schema)) throw new StartRefused(schema.left)
+        return schema.right
+      }),
+      bind(AuthorizationFactsToken, {}, () =>
+        makeSqlAuthorizationFacts(database, catalogue.objectTypes, objectRows)(database),
+      ),
+      bind(
+        AuthorizerToken,
+        { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken, clock: ClockToken },
+        makeAuthorizer,
+      ),
+      bind(RoleStoreToken, {}, () => roles()(database)),
+      bind(RoleUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+        makeSqlUnitOfWork(
+          database,
+          (tx, audit) => ({ roles: roles()(tx), rights: rights()(tx), audit }),
+          makeSqlAuditTrail(database, auditChain),
+        ),
+      ),
+    ]
+  },
+})

@@ -1,0 +1,46 @@
+import { natsConfiguration } from '../../../adapters/bus/nats-server.ts'
+import { makeInitBus, makeSealedKeys } from '../../../core/bus/keys.ts'
+import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../../core/bus/ports.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { busCookie } from '../../../plugins/identity/sessions/session-cookies.ts'
+import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
+import { printJson } from '../../cli/command-context.ts'
+import { operatorCall } from '../../service/operator.ts'
+
+export interface BusInitOptions extends CommonOptions {
+  readonly listen: string
+  readonly websocket: string
+  readonly store: string
+}
+
+export const busInit = (context: PartContext, options: BusInitOptions): Promise<ExitCode> =>
+  context.onStore<ExitCode>(options, async ({ boot, container: { resolve } }) => {
+    const init = makeInitBus({
+      identities: resolve(BusIdentityStoreToken),
+      unitOfWork: resolve(BusUnitOfWorkToken),
+      mint: resolve(BusMintToken),
+      safe: makeSealedKeys(resolve(SecretBoxToken), resolve(EntropyToken)),
+      clock: resolve(ClockToken),
+    })
+    const { operator, system, platform } = await init(operatorCall('bus.init'))
+    const configuration = natsConfiguration({
+      listen: options.listen,
+      websocket: options.websocket,
+      storeFolder: options.store,
+      origin: boot.baseUrl(),
+      cookie: busCookie,
+      operatorClaims: operator.claims,
+      systemAccount: system.publicKey,
+      accounts: { [system.publicKey]: system.claims, [platform.publicKey]: platform.claims },
+    })
+    if (options.json === true) {
+      printJson(context, {
+        operator: operator.publicKey,
+        systemAccount: system.publicKey,
+        platformAccount: platform.publicKey,
+        configuration,
+      })
+    } else context.print(configuration.trimEnd())
+    return 0
+  })

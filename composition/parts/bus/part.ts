@@ -1,0 +1,133 @@
+import { BusToken, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
+import { natsServers } from '../../../adapters/bus/nats-connection.ts'
+import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
+import { makeNatsServer, noBusServer } from '../../../adapters/bus/nats-server.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBusIdentityStore, makeSqlBusUserStore } from '../../../adapters/sql/bus/bus-store.ts'
+import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { makeBusPasses } from '../../../core/bus/credentials.ts'
+import { makeSealedKeys, makeSystemLogin } from '../../../core/bus/keys.ts'
+import {
+  BusIdentityStoreToken,
+  BusMintToken,
+  BusServerToken,
+  BusUnitOfWorkToken,
+  BusUserStoreToken,
+} from '../../../core/bus/ports.ts'
+import type { BusServer } from '../../../core/bus/ports.ts'
+import { BusPassesToken } from '../../../core/identity/sessions/ports.ts'
+import { credentialStillValid } from '../../../core/identity/credentials.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { makeOwnCall } from '../../../core/kernel/principal.ts'
+import { token } from '../../../core/kernel/token.ts'
+import { busPlugin } from '../../../plugins/bus/plugin.ts'
+import { withDefault } from '../../config/setting.ts'
+import { listOf, matching, secretUrl } from '../../config/setting-type.ts'
+import { bind, lazily, using } from '../../binding.ts'
+import { definePart } from '../../part.ts'
+
+/** The servers of the message bus; none if messages stay in this process. */
+export const BusServersToken = token<readonly string[]>('bus.Servers')
+
+type ClosableServer = BusServer & { close?(): Promise<void> }
+
+/** The message bus, and the credentials for it. */
+export const part = definePart({
+  plugin: busPlugin,
+  settings: {
+    busUrl: withDefault(
+      'MOORAGE_BUS_URL',
+      secretUrl(/^(inproc:|nats:\/\/.+)$/s, 'inproc: or nats://host:port (several, comma-separated)'),
+      'inproc:',
+      'Message bus: inproc: for one instance, nats://host:port (several, comma-separated) for more.',
+      { after: 'MOORAGE_CONTRACT_PRODUCTS' },
+    ),
+    busPublicUrl: withDefault(
+      'MOORAGE_BUS_PUBLIC_URL',
+      listOf(matching(/^(nats|tls|wss?):\/\/[^\s/@]+(\/\S*)?$/, 'a URL as nats://bus.example.com:4222')),
+      '',
+      'Where clients reach the message bus, several comma-separated, the preferred one first.',
+      { fallbackText: 'MOORAGE_BUS_URL' },
+    ),
+  },
+  provide(boot) {
+    const { database, settings } = boot
+    const identities = lazily(() => makeSqlBusIdentityStore(database))
+    const users = lazily(() => makeSqlBusUserStore(database))
+    const identityStores = lazily(() => makeSqlIdentityStores(database, boot.heldObjects))
+    return [
+      bind(BusMintToken, { clock: ClockToken }, ({ clock }) => makeNatsMint(clock)),
+      bind(BusIdentityStoreToken, {}, () => identities()(database)),
+      bind(BusUserStoreToken, {}, () => users()(database)),
+      bind(BusUnitOfWorkToken, { clock: ClockToken, auditChain: AuditChainToken }, ({ clock, auditChain }) =>
+        makeSqlUnitOfWork(
+          database,
+          (tx, audit) => ({
+            identities: identities()(tx),
+            users: users()(tx),
+            callers: {
+              isStillProven: (principal) => credentialStillValid(identityStores()(tx), clock, principal),
+            },
+            audit,
+          }),
+          makeSqlAuditTrail(database, auditChain),
+        ),
+      ),
+      bind(BusServersToken, {}, () => {
+        const busUrl = settings.busUrl.reveal()
+        return busUrl === 'inproc:' ? [] : natsServers(busUrl)
+      }),
+      bind(
+        BusServerToken,
+        {
+          servers: BusServersToken,
+          identities: BusIdentityStoreToken,
+          mint: BusMintToken,
+          secretBox: SecretBoxToken,
+          entropy: EntropyToken,
+        },
+        ({ servers, identities, mint, secretBox, entropy }): ClosableServer =>
+          servers.length === 0
+            ? noBusServer
+            : makeNatsServer({
+                servers,
+                endpoints: settings.busPublicUrl.length > 0 ? settings.busPublicUrl : servers,
+                login: makeSystemLogin({ identities, mint, safe: makeSealedKeys(secretBox, entropy) }),
+                log: boot.log,
+              }),
+        (server) => server.close?.(),
+      ),
+      bind(
+        BusToken,
+        {
+          identities: BusIdentityStoreToken,
+          users: BusUserStoreToken,
+          unitOfWork: BusUnitOfWorkToken,
+          mint: BusMintToken,
+          server: BusServerToken,
+          secretBox: SecretBoxToken,
+          entropy: EntropyToken,
+          clock: ClockToken,
+        },
+        makeBus,
+      ),
+      bind(
+        BusPassesToken,
+        { server: BusServerToken, bus: BusToken, entropy: EntropyToken },
+        ({ server, bus, entropy }) => {
+          const { issue } = bus
+          return makeBoundedPasses(makeBusPasses({ issue, server, ownCall: makeOwnCall(entropy) }), boot.log)
+        },
+      ),
+    ]
+  },
+  // Shown when all checks are requested. HTTP works without the bus.
+  checks: using({ bus: BusServerToken }, ({ bus }) =>
+    bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : [],
+  ),
+  doctor: async (settings) => [await (await import('./doctor.ts')).checkBus(settings)],
+  start: using({ bus: BusServerToken }, ({ bus }) => bus.start()),
+})

@@ -1,0 +1,46 @@
+import type { ServerOptions } from '../../cli/server-connection.ts'
+import type { KubeconfigOptions } from './kubeconfig.ts'
+import type { Describe } from '../../cli/describe.ts'
+import { examples, withServer } from '../../cli/describe.ts'
+
+export const kubeconfigCommands: Describe = (program, run, context) => {
+  const kubeconfig = withServer(program.command('kubeconfig'))
+    .description(
+      'Print a kubeconfig for a cluster. No credential is in it: kubectl runs this program for one that lives an hour.',
+    )
+    .argument('<owner/cluster>', 'the account that has the cluster, a slash, and the cluster’s name')
+    .option('--command <path>', 'how kubectl starts this program', 'moorage')
+    .addHelpText(
+      'after',
+      `
+It asks a running server over HTTP, in your name: give it an access token with the scope write:cluster (read:cluster for
+kubectl get alone). kubectl needs the same token when it runs: in MOORAGE_TOKEN, or in the file that --token-file names.
+
+kubectl starts \`moorage\` from your PATH; --command names it where it is elsewhere.
+${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage kubeconfig acme/prod > prod.kubeconfig', 'kubectl --kubeconfig prod.kubeconfig get namespaces', 'moorage kubeconfig acme/prod --token-file ~/.moorage-token --command /opt/moorage/bin/moorage')}`,
+    )
+    .action((cluster: string, options: KubeconfigOptions) =>
+      run(async () => (await import('./kubeconfig.ts')).kubeconfigPrint(context, options, cluster)),
+    )
+
+  withServer(kubeconfig.command('credential'))
+    .description(
+      'Print a short-lived credential for one cluster, as kubectl asks for it (ExecCredential, ' +
+        'client.authentication.k8s.io/v1).',
+    )
+    .argument('<owner/cluster>', 'as for moorage kubeconfig')
+    .addHelpText(
+      'after',
+      `
+kubectl runs this by itself. Your access token is exchanged for one that reaches the Kubernetes API of this cluster alone, for
+an hour. It is kept in $XDG_CACHE_HOME/moorage (else ~/.cache/moorage), readable by you alone, and used again while the server
+accepts it.
+${examples('moorage kubeconfig credential acme/prod --server https://moorage.example.com')}`,
+    )
+    // The parent has the same options, and parses those before its subcommand.
+    .action((cluster: string, _options: ServerOptions, command) =>
+      run(async () =>
+        (await import('./kubeconfig.ts')).kubeconfigCredential(context, command.optsWithGlobals(), cluster),
+      ),
+    )
+}

@@ -1,0 +1,213 @@
+import { hkdfSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { makeS3Documents } from '../../../adapters/clouds/s3-documents.ts'
+import type { EgressClient } from '../../../adapters/clouds/sdk.ts'
+import { makeEgressClient } from '../../../adapters/clouds/sdk.ts'
+import { documentUrlForms, parseDocumentUrl } from '../../../adapters/clouds/document-url.ts'
+import { makeFolderDocuments, noScanner } from '../../../adapters/documents/folder-documents.ts'
+import { makeLicenseSigner } from '../../../adapters/licenses/license-signer.ts'
+import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
+import {
+  makeSqlDocumentRemovals,
+  makeSqlContractEvents,
+  makeSqlContractStore,
+} from '../../../adapters/sql/contracts/contract-store.ts'
+import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
+import { contractObjectRows } from '../../../adapters/sql/contracts/rows.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import { makeBindImported } from '../../../core/contracts/bindings.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import {
+  DocumentRemovalsToken,
+  DocumentScannerToken,
+  DocumentStoreToken,
+  AuthorityStoreToken,
+  BindingStoreToken,
+  ContractEventsToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+  LicenseSignerToken,
+  LicenseStoreToken,
+  QuotaUsageToken,
+} from '../../../core/contracts/ports.ts'
+import { parseProducts, type Products, ProductsToken } from '../../../core/contracts/contract-rules.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { optional, token } from '../../../core/kernel/token.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { makeQuotaUsage } from '../../../core/usage/months/consumption.ts'
+import { ConsumptionStoreToken } from '../../../core/usage/months/ports.ts'
+import { attachment } from '../../../plugins/kit/reply.ts'
+import { StartRefused } from '../../boot.ts'
+import { BindImportWatcherToken } from '../clusters/part.ts'
+import { BindMailOutboxToken } from '../mail/part.ts'
+import type { Boot } from '../../boot.ts'
+import type { ValuesOf } from '../../config/setting.ts'
+import { absentUnlessSet, withDefault } from '../../config/setting.ts'
+import { secretUrl, words } from '../../config/setting-type.ts'
+import { contractsPlugin } from '../../../plugins/contracts/plugin.ts'
+import type { Binding } from '../../binding.ts'
+import { bind } from '../../binding.ts'
+import { definePart } from '../../part.ts'
+
+const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
+const documentUrl: typeof documentText = {
+  ...documentText,
+  parse: (raw) => {
+    const text = documentText.parse(raw)
+    return text._tag === 'Right' && parseDocumentUrl(text.right.reveal()) === undefined ? left(documentUrlForms) : text
+  },
+}
+
+const settings = {
+  contractDocuments: withDefault(
+    'MOORAGE_CONTRACT_DOCUMENTS',
+    documentUrl,
+    ({ dataDir }) => `folder:${dataDir}/documents`,
+    'Where documents of contracts are stored: folder:PATH, or an S3-compatible store as ' +
+      's3://KEY_ID:SECRET@s3.eu-central-1.amazonaws.com/BUCKET/PREFIX?region=eu-central-1 (tls=off for plain ' +
+      'HTTP), which needs the packages @aws-sdk/client-s3 and @aws-sdk/s3-request-presigner.',
+    { fallbackText: 'folder: documents in the data folder', after: 'MOORAGE_MAIL_FROM' },
+  ),
+  contractProducts: absentUnlessSet(
+    'MOORAGE_CONTRACT_PRODUCTS',
+    words,
+    'A JSON file of the products that contracts can be made for, as GET /contracts/available_products returns them.',
+  ),
+}
+
+type ContractBoot = Boot<ValuesOf<typeof settings>>
+
+/** Stores that are bound to the database or to a transaction. */
+interface Stores {
+  readonly contracts: ReturnType<typeof makeSqlContractStore>
+  readonly bindings: ReturnType<typeof makeSqlBindingStore>
+  readonly events: ReturnType<typeof makeSqlContractEvents>
+  readonly licenses: ReturnType<typeof makeSqlLicenseStore>
+  readonly authorities: ReturnType<typeof makeSqlAuthorityStore>
+  readonly documentRemovals: ReturnType<typeof makeSqlDocumentRemovals>
+}
+const StoresToken = token<Stores>('contracts.Stores')
+const DocumentEgressToken = token<EgressClient>('contracts.DocumentEgress')
+
+const productsOf = ({ settings: { contractProducts: file } }: Pick<ContractBoot, 'settings'>): Products => {
+  if (file === undefined) return {}
+  const parsed = parseProducts(readProducts(file))
+  if (isLeft(parsed))
+    throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be used: ${parsed.left}`])
+  return parsed.right
+}
+
+const readProducts = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new StartRefused([`MOORAGE_CONTRACT_PRODUCTS: the file ${file} cannot be read: ${(error as Error).message}`])
+  }
+}
+
+const documentBindings = ({ baseUrl, keys, settings }: ContractBoot): readonly Binding[] => {
+  const place = parseDocumentUrl(settings.contractDocuments.reveal())
+  if (place === undefined) throw new Error('MOORAGE_CONTRACT_DOCUMENTS passed its check and is not understood')
+  if (place.kind === 's3')
+    return [
+      // An endpoint that is configured is intended, at any address.
+      bind(
+        DocumentEgressToken,
+        {},
+        () => makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true),
+        (client) => client.close(),
+      ),
+      bind(DocumentStoreToken, { egress: DocumentEgressToken }, ({ egress }) =>
+        makeS3Documents({ place: place.s3, egress, dispositionOf: attachment }),
+      ),
+    ]
+  return [
+    bind(DocumentStoreToken, {}, () =>
+      makeFolderDocuments({
+        folder: place.path,
+        key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
+        routeUrl: () => `${baseUrl()}/api/v1/contract-documents`,
+        write: writeWhole,
+      }),
+    ),
+  ]
+}
+
+/** Contracts, their bindings, documents and licenses. */
+export const part = definePart({
+  plugin: contractsPlugin,
+  settings,
+  objectRows: [contractObjectRows],
+  tags: [
+    {
+      name: 'Licensing & Contracts',
+      description: 'Contracts of an organization, the clusters bound to them, offline licenses.',
+      after: 'Authorization',
+    },
+  ],
+  provide(boot) {
+    const { database } = boot
+    return [
+      bind(StoresToken, { clock: ClockToken }, ({ clock }) => ({
+        contracts: makeSqlContractStore(database, clock),
+        bindings: makeSqlBindingStore(database, clock),
+        events: makeSqlContractEvents(database),
+        licenses: makeSqlLicenseStore(database),
+        authorities: makeSqlAuthorityStore(database),
+        documentRemovals: makeSqlDocumentRemovals(database),
+      })),
+      bind(LicenseStoreToken, { stores: StoresToken }, ({ stores }) => stores.licenses(database)),
+      bind(AuthorityStoreToken, { stores: StoresToken }, ({ stores }) => stores.authorities(database)),
+      bind(ContractStoreToken, { stores: StoresToken }, ({ stores }) => stores.contracts(database)),
+      bind(BindingStoreToken, { stores: StoresToken }, ({ stores }) => stores.bindings(database)),
+      bind(ContractEventsToken, { stores: StoresToken }, ({ stores }) => stores.events(database)),
+      bind(DocumentRemovalsToken, { stores: StoresToken }, ({ stores }) => stores.documentRemovals(database)),
+      bind(
+        LicenseSignerToken,
+        {},
+        () => makeLicenseSigner(),
+        (signer) => (signer as ReturnType<typeof makeLicenseSigner>).close(),
+      ),
+      bind(ProductsToken, {}, () => productsOf(boot)),
+      ...documentBindings(boot),
+      bind(DocumentScannerToken, {}, () => noScanner),
+      // Without billing, no usage is reported, so no quota is reached.
+      bind(QuotaUsageToken, { consumption: optional(ConsumptionStoreToken) }, ({ consumption }) =>
+        consumption === undefined ? { usedThisMonth: async () => undefined } : makeQuotaUsage(consumption),
+      ),
+      bind(
+        ContractUnitOfWorkToken,
+        { stores: StoresToken, outbox: BindMailOutboxToken, chain: AuditChainToken, notifier: OutboxNotifierToken },
+        ({ stores, outbox, chain, notifier }) => {
+          const unitOfWork = makeSqlUnitOfWork(
+            database,
+            (tx, audit) => ({
+              contracts: stores.contracts(tx),
+              bindings: stores.bindings(tx),
+              events: stores.events(tx),
+              licenses: stores.licenses(tx),
+              authorities: stores.authorities(tx),
+              documentRemovals: stores.documentRemovals(tx),
+              audit,
+              mail: outbox(tx),
+            }),
+            makeSqlAuditTrail(database, chain),
+          )
+          return notifyAfterCommit(unitOfWork, notifier)
+        },
+      ),
+      bind(BindImportWatcherToken, { clock: ClockToken, stores: StoresToken }, ({ clock, stores }) => {
+        const bindImported = makeBindImported(clock)
+        const { contracts, bindings, events } = stores
+        return (tx, audit) =>
+          bindImported({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit })
+      }),
+    ]
+  },
+})

@@ -1,0 +1,264 @@
+import { hkdfSync } from 'node:crypto'
+import {
+  AuthenticatorToken,
+  BackgroundToken,
+  CommonPasswordsToken,
+  CredentialStoreToken,
+  CsrfTokensToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+  TokenDigestToken,
+} from '../../../core/identity/ports.ts'
+import type { IdentitySettings } from '../../../core/identity/ports.ts'
+import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
+import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
+import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
+import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
+import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
+import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
+import { makeAuthenticator } from '../../../core/identity/authentication/authenticator.ts'
+import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
+import { makeNotifyLocked } from '../../../core/identity/credentials.ts'
+import { makeSealedSeeds } from '../../../core/identity/second-factor/codes.ts'
+import type { UseOneTimeCodeDeps } from '../../../core/identity/second-factor/one-time-codes.ts'
+import {
+  makeCheckOneTimeCode,
+  makeSpendOneTimeCode,
+  makeUseOneTimeCode,
+  makeUseRecoveryCode,
+} from '../../../core/identity/second-factor/one-time-codes.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import {
+  makeArgon2PasswordHasher,
+  makeHashingQueue,
+  makeListedCommonPasswords,
+  noCommonPasswords,
+} from '../../../adapters/security/passwords.ts'
+import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../../../adapters/security/digests.ts'
+import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tokens.ts'
+import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
+import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
+import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
+import { tokenObjectRows } from '../../../adapters/sql/identity/rows.ts'
+import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { makeBackground } from '../../../adapters/system/background.ts'
+import { steadyClock } from '../../../adapters/system/system-clock.ts'
+import { makeAllowances } from '../../../adapters/throttle/allowances.ts'
+import { makeAttemptThrottle } from '../../../adapters/throttle/attempt-throttle.ts'
+import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { customTokenOptions } from './custom-token-options.ts'
+import { BindMailOutboxToken } from '../mail/part.ts'
+import type { WorkQueue } from '../../../adapters/security/work-queue.ts'
+import { token } from '../../../core/kernel/token.ts'
+import { identityPlugin } from '../../../plugins/identity/plugin.ts'
+import type { Boot } from '../../boot.ts'
+import { FirstAdminToken } from '../../service/operator.ts'
+import { bind, lazily } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
+import { definePart } from '../../part.ts'
+import type { IdentityValues } from './settings.ts'
+import { identitySettings } from './settings.ts'
+import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
+
+type IdentityBoot = Boot<IdentityValues>
+
+const HashingQueueToken = token<WorkQueue>('identity.HashingQueue')
+const OneTimeCodesToken = token<UseOneTimeCodeDeps>('identity.OneTimeCodes')
+
+const hour = 3600
+
+const settingsOf = (boot: IdentityBoot): IdentitySettings => ({
+  baseUrl: boot.baseUrl,
+  sessionCookie: boot.settings.sessionCookie,
+  passwordMinLength: boot.settings.passwordMinLength,
+  sessionIdleSeconds: boot.settings.sessionIdleMinutes * 60,
+  sessionSeconds: boot.settings.sessionHours * hour,
+  rememberSeconds: boot.settings.rememberDays * 24 * hour,
+})
+
+/** Returns a key of its own, derived from the one that keeps such values unreadable. */
+const attemptKeyOf = (boot: IdentityBoot) =>
+  secret(new Uint8Array(hkdfSync('sha256', boot.keys.audit.reveal(), '', 'moorage attempt counters', 32)))
+
+/** Users, their credentials, tokens and sessions. */
+export const part = definePart({
+  plugin: identityPlugin,
+  settings: identitySettings,
+  objectRows: [tokenObjectRows],
+  tags: [
+    {
+      name: 'Identity - Users & Settings',
+      description:
+        'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.',
+    },
+    {
+      name: 'Administration',
+      description: 'Administration of users and organizations by site admins.',
+      after: 'Identity - Organizations & Teams',
+    },
+  ],
+  provide(boot) {
+    const { database } = boot
+    const bindStores = lazily(() =>
+      makeSqlIdentityStores(database, boot.heldObjects, {
+        hideEmail: boot.settings.newUserEmail === 'hidden',
+        language: boot.settings.newUserLanguage === 'none' ? '' : boot.settings.newUserLanguage,
+      }),
+    )
+    return [
+      bind(IdentitySettingsToken, {}, () => settingsOf(boot)),
+      bind(CustomTokenIssuerToken, {}, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl()))),
+      bind(TokenDigestToken, {}, () => sha256TokenDigest),
+      bind(ContentDigestToken, {}, () => sha256ContentDigest),
+      bind(CsrfTokensToken, {}, () => makeHmacCsrfTokens(boot.keys.csrf)),
+      bind(DomainNamesToken, {}, () => idnaDomainNames),
+      bind(
+        BackgroundToken,
+        {},
+        () => makeBackground(boot.log),
+        (background) => background.stop(),
+      ),
+      bind(
+        ConfinedTokensToken,
+        { digest: TokenDigestToken, entropy: EntropyToken, clock: ClockToken },
+        makeConfinedTokens,
+      ),
+      bind(
+        ClusterTokensToken,
+        { unitOfWork: IdentityUnitOfWorkToken, digest: TokenDigestToken, entropy: EntropyToken, clock: ClockToken },
+        ({ unitOfWork, digest, entropy, clock }) =>
+          makeClusterTokens({
+            unitOfWork,
+            digest,
+            entropy,
+            clock,
+            lifeSeconds: boot.settings.kubeconfigHours * hour,
+          }),
+      ),
+      bind(OneTimePasswordsToken, {}, () => otpauthOneTimePasswords),
+      bind(QrCodesToken, {}, () => pngQrCodes),
+      bind(
+        OneTimeCodesToken,
+        {
+          stores: IdentityStoresToken,
+          clock: ClockToken,
+          digest: TokenDigestToken,
+          oneTimePasswords: OneTimePasswordsToken,
+          throttle: AttemptThrottleToken,
+          onLocked: OnLockedToken,
+          unitOfWork: IdentityUnitOfWorkToken,
+        },
+        ({ stores, clock, digest, unitOfWork, ...given }) => ({
+          ...given,
+          secondFactors: stores.secondFactors,
+          seeds: makeSealedSeeds(boot.secretBox),
+          clock,
+          useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork, digest }),
+          digest,
+        }),
+      ),
+      bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
+      bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
+        makeAttemptThrottle({
+          counters: makeSqlAttemptCounters(database),
+          key: attemptKeyOf(boot),
+          clock: steadyClock,
+          background,
+          log: boot.log,
+        }),
+      ),
+      bind(AllowancesToken, {}, () =>
+        makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
+      ),
+      bind(
+        OnLockedToken,
+        { unitOfWork: IdentityUnitOfWorkToken, entropy: EntropyToken, clock: ClockToken, background: BackgroundToken },
+        ({ unitOfWork, entropy, clock, background }) =>
+          makeNotifyLocked({
+            unitOfWork,
+            background,
+            entropy,
+            clock,
+          }),
+      ),
+      bind(CommonPasswordsToken, {}, () =>
+        boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords,
+      ),
+      bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
+      bind(IdentityStoresToken, {}, () => bindStores()(database)),
+      bind(
+        IdentityUnitOfWorkToken,
+        { outbox: BindMailOutboxToken, auditChain: AuditChainToken, outboxNotifier: OutboxNotifierToken },
+        ({ outbox, auditChain, outboxNotifier }) => {
+          const unitOfWork = makeSqlUnitOfWork(
+            database,
+            (tx, audit) => ({ ...bindStores()(tx), audit, mail: outbox(tx) }),
+            makeSqlAuditTrail(database, auditChain),
+          )
+          return notifyAfterCommit(unitOfWork, outboxNotifier)
+        },
+      ),
+      bind(
+        SessionResumptionToken,
+        {
+          stores: IdentityStoresToken,
+          unitOfWork: IdentityUnitOfWorkToken,
+          digest: TokenDigestToken,
+          entropy: EntropyToken,
+          clock: ClockToken,
+          settings: IdentitySettingsToken,
+          busPasses: BusPassesToken,
+        },
+        makeSessionResumption,
+      ),
+      bind(
+        AuthenticatorToken,
+        {
+          credentials: CredentialStoreToken,
+          hasher: PasswordHasherToken,
+          digest: TokenDigestToken,
+          clock: ClockToken,
+          background: BackgroundToken,
+          caches: CachesToken,
+          settings: IdentitySettingsToken,
+          throttle: AttemptThrottleToken,
+          onLocked: OnLockedToken,
+          codes: OneTimeCodesToken,
+        },
+        ({ codes, ...given }) =>
+          makeAuthenticator({
+            ...given,
+            checkOneTimeCode: makeCheckOneTimeCode(codes),
+            spendOneTimeCode: makeSpendOneTimeCode(codes),
+          }),
+      ),
+      bind(FirstAdminToken, { ...ofUserCreation, stores: IdentityStoresToken }, ({ stores, ...creation }) =>
+        makeFirstAdmin(userCreation(creation), stores, boot.settings),
+      ),
+      bind(HashingQueueToken, {}, () => makeHashingQueue()),
+      bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      { moorage_password_checks_waiting: { help: 'Password checks that wait.' } },
+      { queue: HashingQueueToken },
+      ({ queue }) =>
+        () => ({ moorage_password_checks_waiting: queue.waiting }),
+    ),
+  ],
+  async doctor(settings) {
+    const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
+    return [...checkExtIdp(settings), ...checkPasswordList(settings)]
+  },
+})

@@ -1,0 +1,138 @@
+import { isIP } from 'node:net'
+import { left } from 'fp-ts/lib/Either.js'
+import { makeFolderMailer, makeSmtpMailer } from '../../../adapters/mail/mailers.ts'
+import { makeDeliverMail, makeOutboxNotifier } from '../../../core/mail/delivery.ts'
+import { mailUrlForms, parseMailUrl } from '../../../adapters/mail/mail-url.ts'
+import type { MailSender } from '../../../adapters/mail/mailers.ts'
+import { makeSqlMailOutbox, makeSqlMailQueue } from '../../../adapters/sql/mail/mail-store.ts'
+import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
+import { ClockToken, TimeTrustToken } from '../../../core/kernel/clock.ts'
+import type { MailOutbox } from '../../../core/kernel/mail.ts'
+import { SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { token } from '../../../core/kernel/token.ts'
+import { DeliverMailToken, OutboxNotifierToken, MailerToken, MailQueueToken } from '../../../core/mail/ports.ts'
+import type { DeliverMail, DeliveryCount, Mailer } from '../../../core/mail/ports.ts'
+
+/** Binds the outbox to a transaction, for the units of work of parts that post mail. */
+export const BindMailOutboxToken = token<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')
+
+type MailTally = Record<keyof DeliveryCount, number>
+/** The outcomes of mail in this process, for the metrics. */
+const MailTallyToken = token<MailTally>('mail.Tally')
+import type { Boot } from '../../boot.ts'
+import type { ValuesOf } from '../../config/setting.ts'
+import { absentUnlessSet, withDefault } from '../../config/setting.ts'
+import { matching, secretUrl } from '../../config/setting-type.ts'
+import { bind, using } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
+import { definePart } from '../../part.ts'
+import { mailPlugin } from '../../../plugins/mail/plugin.ts'
+
+const mailText = secretUrl(/^(folder:.+|smtps?:\/\/.+)$/s, mailUrlForms)
+const mailUrl: typeof mailText = {
+  ...mailText,
+  parse: (raw) => {
+    const text = mailText.parse(raw)
+    return text._tag === 'Right' && parseMailUrl(text.right.reveal()) === undefined ? left(mailUrlForms) : text
+  },
+}
+
+const settings = {
+  mail: withDefault(
+    'MOORAGE_MAIL',
+    mailUrl,
+    ({ dataDir }) => `folder:${dataDir}/mail`,
+    'Where mail goes: folder:PATH writes one .eml file a mail, smtp:// and smtps:// speak to a mail ' +
+      'server. smtp:// requires STARTTLS unless the host is this machine or ?tls=off is given.',
+    { fallbackText: 'folder: mail in the data folder', after: 'MOORAGE_DATABASE_TIMEOUT_SECONDS' },
+  ),
+  mailFrom: absentUnlessSet(
+    'MOORAGE_MAIL_FROM',
+    matching(
+      /^(?:[^\s<>@"\p{Cc}][^<>@"\p{Cc}]{0,99} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u,
+      'an address, as Moorage <no-reply@example.org>',
+    ),
+    'Sender of mail; its name is shown at the head of each one.',
+    { fallbackText: 'Moorage <no-reply@HOST>, with the host of the base URL' },
+  ),
+}
+
+type MailBoot = Boot<ValuesOf<typeof settings>>
+
+const tallied =
+  (deliver: DeliverMail, tally: MailTally): DeliverMail =>
+  async (signal) => {
+    const count = await deliver(signal)
+    for (const fate of ['sent', 'postponed', 'givenUp'] as const) tally[fate] += count[fate]
+    return count
+  }
+
+const mailerOf = (boot: MailBoot): Mailer => {
+  const place = parseMailUrl(boot.settings.mail.reveal())
+  if (place === undefined) throw new Error('MOORAGE_MAIL passed its check and is not understood')
+  const sender = mailSenderOf(boot)
+  return place.kind === 'folder'
+    ? makeFolderMailer({ folder: place.path, sender, write: writeWhole })
+    : makeSmtpMailer(place.smtp, sender)
+}
+
+const defaultName = 'Moorage'
+
+/** Returns `Name <address>` or a bare address. The default is an address at the host of the base URL. */
+const mailSenderOf = ({ settings, baseUrl, clock }: Pick<MailBoot, 'settings' | 'baseUrl' | 'clock'>): MailSender => {
+  const { mailFrom } = settings
+  if (mailFrom !== undefined) {
+    const parts = /^(?:(.*\S)\s+)?<(.+)>$/.exec(mailFrom)
+    return { name: parts?.[1] ?? defaultName, address: parts?.[2] ?? mailFrom, clock }
+  }
+  const { hostname } = new URL(baseUrl())
+  const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0
+  return { name: defaultName, address: `no-reply@${isAddress ? 'localhost' : hostname}`, clock }
+}
+
+/** Mail: its outbox, and where it goes. */
+export const part = definePart({
+  plugin: mailPlugin,
+  settings,
+  provide: (boot) => {
+    const { database } = boot
+    return [
+      bind(BindMailOutboxToken, { secretBox: SecretBoxToken, clock: ClockToken }, ({ secretBox, clock }) =>
+        makeSqlMailOutbox(database, { secretBox, clock }),
+      ),
+      bind(MailQueueToken, { secretBox: SecretBoxToken }, ({ secretBox }) => makeSqlMailQueue(database, secretBox)),
+      bind(MailerToken, {}, () => mailerOf(boot)),
+      bind(MailTallyToken, {}, () => ({ sent: 0, postponed: 0, givenUp: 0 })),
+      bind(
+        DeliverMailToken,
+        { queue: MailQueueToken, mailer: MailerToken, clock: ClockToken, trust: TimeTrustToken, tally: MailTallyToken },
+        ({ tally, ...deps }) => tallied(makeDeliverMail({ ...deps, log: boot.log }), tally),
+      ),
+      bind(
+        OutboxNotifierToken,
+        { deliver: DeliverMailToken },
+        ({ deliver }) => makeOutboxNotifier(deliver, boot.log),
+        (notifier) => notifier.stop(),
+      ),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      {
+        moorage_mail_attempts: {
+          help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
+          label: 'outcome',
+        },
+      },
+      { tally: MailTallyToken },
+      ({ tally }) =>
+        () => ({
+          moorage_mail_attempts: { sent: tally.sent, postponed: tally.postponed, given_up: tally.givenUp },
+        }),
+    ),
+  ],
+  doctor: async (settings) => [await (await import('./doctor.ts')).checkMail(settings)],
+  // Mail of an earlier process is sent now, not when the lease of its job has ended.
+  ready: using({ outbox: OutboxNotifierToken }, ({ outbox }) => outbox.ring()),
+})

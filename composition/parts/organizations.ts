@@ -1,0 +1,149 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
+import { makeSqlProvenStores } from '../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
+import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
+import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
+import {
+  makeSqlMembershipStore,
+  makeSqlOrganizationTokenStore,
+} from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts'
+import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
+import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import type { Catalogue } from '../../core/authz/types.ts'
+import { isCredentialInForce } from '../../core/identity/credentials.ts'
+import { randomBase62, EntropyToken, secret } from '../../core/kernel/secret.ts'
+import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
+import type { OrganizationStores } from '../../core/organizations/ports.ts'
+import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
+import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { permissionKey } from '../../core/kernel/access.ts'
+import type { Entropy } from '../../core/kernel/secret.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
+import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
+import {
+  AddressReaderToken,
+  InvitationStoreToken,
+  InvitationTokensToken,
+} from '../../core/organizations/invitations/ports.ts'
+import {
+  PolicyStoreToken,
+  MembershipStoreToken,
+  OrganizationStoreToken,
+  OrganizationTokenStoreToken,
+  OrganizationUnitOfWorkToken,
+  TeamStoreToken,
+  RobotStoreToken,
+} from '../../core/organizations/ports.ts'
+import type { PermissionLevels } from '../../core/kernel/rights.ts'
+import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
+import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
+import { bind, lazily } from '../binding.ts'
+import { definePart } from '../part.ts'
+import { BindMailOutboxToken } from './mail/part.ts'
+
+/** Provides more than 190 random bits. */
+const tokenLength = 32
+
+/** Returns identity's rules for addresses in the form that organizations need. */
+const addressReader = (domains: DomainNames): AddressReader => ({
+  read: (text) => {
+    const address = parseEmailAddress(text, domains)
+    return isLeft(address) ? undefined : address.right
+  },
+})
+
+/** Returns identity's generation and hashing of random secrets in the form that organizations need. */
+const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
+  make: () => secret(randomBase62(entropy, tokenLength)),
+  digest: (value) => digest.digest(value),
+})
+
+const levelsOf = (catalogue: Catalogue): PermissionLevels => {
+  const levels = new Map(catalogue.permissions.map((permission) => [permissionKey(permission), permission.level]))
+  return { levelOf: (permission) => levels.get(permissionKey(permission)) }
+}
+
+/** Organizations, their members, teams, invitations and robots. */
+export const part = definePart({
+  plugin: organizationsPlugin,
+  objectRows: organizationObjectRows,
+  tags: [
+    {
+      name: 'Identity - Organizations & Teams',
+      description: 'Organizations, their members and teams.',
+      after: 'Identity - Users & Settings',
+    },
+  ],
+  provide(boot) {
+    const { database } = boot
+    const stores = lazily(() => ({
+      organizations: makeSqlOrganizationStore(database, boot.heldObjects),
+      teams: makeSqlTeamStore(database),
+      memberships: makeSqlMembershipStore(database),
+      rights: makeSqlRightsStore(database),
+      tokens: makeSqlOrganizationTokenStore(database),
+      invitations: makeSqlInvitationStore(database),
+      policies: makeSqlPolicyStore(database),
+      robots: makeSqlRobotStore(database),
+      accessTokens: makeSqlAccessTokenStore(database),
+      proven: makeSqlProvenStores(database),
+      avatars: makeSqlAvatarStore(database),
+    }))
+    return [
+      bind(PermissionLevelsToken, {}, () => levelsOf(boot.catalogue)),
+      bind(OrganizationStoreToken, {}, () => stores().organizations(database)),
+      bind(TeamStoreToken, {}, () => stores().teams(database)),
+      bind(MembershipStoreToken, {}, () => stores().memberships(database)),
+      bind(OrganizationTokenStoreToken, {}, () => stores().tokens(database)),
+      bind(InvitationStoreToken, {}, () => stores().invitations(database)),
+      bind(PolicyStoreToken, {}, () => stores().policies(database)),
+      bind(RobotStoreToken, {}, () => stores().robots(database)),
+      bind(AddressReaderToken, { domainNames: DomainNamesToken }, ({ domainNames }) => addressReader(domainNames)),
+      bind(
+        InvitationTokensToken,
+        { entropy: EntropyToken, tokenDigest: TokenDigestToken },
+        ({ entropy, tokenDigest }) => invitationTokens(entropy, tokenDigest),
+      ),
+      bind(
+        OrganizationUnitOfWorkToken,
+        {
+          outbox: BindMailOutboxToken,
+          clock: ClockToken,
+          auditChain: AuditChainToken,
+          outboxNotifier: OutboxNotifierToken,
+        },
+        ({ outbox, clock, auditChain, outboxNotifier }) => {
+          const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(
+            database,
+            (tx, audit) => ({
+              organizations: stores().organizations(tx),
+              teams: stores().teams(tx),
+              memberships: stores().memberships(tx),
+              rights: stores().rights(tx),
+              tokens: stores().tokens(tx),
+              invitations: stores().invitations(tx),
+              policies: stores().policies(tx),
+              robots: stores().robots(tx),
+              accessTokens: stores().accessTokens(tx),
+              callers: { isStillProven: (principal) => isCredentialInForce(stores().proven(tx), clock, principal) },
+              avatars: stores().avatars(tx),
+              audit,
+              mail: outbox(tx),
+            }),
+            makeSqlAuditTrail(database, auditChain),
+          )
+          return notifyAfterCommit(unitOfWork, outboxNotifier)
+        },
+      ),
+    ]
+  },
+})

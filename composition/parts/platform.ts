@@ -1,0 +1,36 @@
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBrandingStore, makeSqlSiteCounts } from '../../adapters/sql/platform/site-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'
+import { platformPlugin } from '../../plugins/platform/plugin.ts'
+import { bind, lazily } from '../binding.ts'
+import { definePart } from '../part.ts'
+
+/** Version, limits, appearance and facts of the site. */
+export const part = definePart({
+  plugin: platformPlugin,
+  tags: [{ name: 'Miscellaneous', description: 'Version, limits, documentation.', after: 'Chart Repositories' }],
+  provide(boot) {
+    const { database } = boot
+    const branding = lazily(() => makeSqlBrandingStore(database))
+    return [
+      bind(BrandingStoreToken, {}, () => branding()(database)),
+      bind(PlatformUnitOfWorkToken, { auditChain: AuditChainToken }, ({ auditChain }) =>
+        makeSqlUnitOfWork(
+          database,
+          (tx, audit) => ({ branding: branding()(tx), audit }),
+          makeSqlAuditTrail(database, auditChain),
+        ),
+      ),
+      bind(SiteFactsToken, {}, () => ({
+        ...makeSqlSiteCounts(database),
+        settings: () => boot.shownSettings(),
+        runtime: `Node.js ${process.version}`,
+        startedAt: boot.clock.now(),
+        runMode: boot.deployment.runMode,
+        deploymentType: boot.deployment.type,
+      })),
+    ]
+  },
+})

@@ -1,0 +1,217 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { makeNatsUsageIntake } from '../../../adapters/bus/nats-usage-intake.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlUnitOfWork, unaudited } from '../../../adapters/sql/engine/unit-of-work.ts'
+import {
+  makeSqlClusterFactStore,
+  makeSqlUsageClusterStore,
+  makeSqlUsageKindStore,
+} from '../../../adapters/sql/usage/cluster-store.ts'
+import {
+  makeSqlUsageIntervalStore,
+  makeSqlUsageRetention,
+  makeSqlUsageUpkeepStore,
+} from '../../../adapters/sql/usage/interval-store.ts'
+import { makeSqlUsageChangeStore, makeSqlUsageObjectStore } from '../../../adapters/sql/usage/object-store.ts'
+import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
+import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { BusToken } from '../../../core/bus/bus.ts'
+import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
+import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
+import { usageEventsAside, usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { Log } from '../../../core/kernel/log.ts'
+import { parseJson } from '../../../core/kernel/json.ts'
+import { makeOwnCall } from '../../../core/kernel/principal.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
+import type { EventReport } from '../../../core/usage/events/reports.ts'
+import {
+  makeHandleUsageMessage,
+  UsageCredentialsToken,
+  UsageIntakeToken,
+  EventReportsToken,
+  makeEventReports,
+  newEventTally,
+  UsageEventTallyToken,
+} from '../../../core/usage/events/reports.ts'
+import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
+import {
+  UsageClusterStoreToken,
+  UsageEventUnitOfWorkToken,
+  UsageKindStoreToken,
+  UsageRetentionToken,
+  UsageUpkeepUnitOfWorkToken,
+} from '../../../core/usage/events/ports.ts'
+import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
+import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
+import type { IntakeSums } from '../../../core/usage/events/intake.ts'
+import { IntakeSumsToken, makeIntakeSums } from '../../../core/usage/events/intake.ts'
+import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
+import { UsageOverviewStoreToken } from '../../../core/usage/overview-ports.ts'
+import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'
+import { UsageEventReport } from '../../../plugins/usage/codecs.ts'
+import type { Given } from '../../../plugins/kit/group.ts'
+import type { Boot } from '../../boot.ts'
+import type { Binding } from '../../binding.ts'
+import { bind, lazily } from '../../binding.ts'
+import { BusServersToken } from '../bus/part.ts'
+import type { UsageValues } from './settings.ts'
+
+const credentialsSeconds = 24 * 3600
+const intakeMilliseconds = 60_000
+
+/** While the server writes two, this process prepares the next. More of them leave fewer events to each. */
+const mysqlTransactions = 3
+
+/** Each instance writes what arrived at it, at most a minute after it has arrived. */
+const intakeSumsOf = (log: Log, overview: UsageOverviewStore): IntakeSums & { close(): Promise<void> } => {
+  const sums = makeIntakeSums(overview)
+  const write = (): Promise<void> =>
+    sums
+      .flush()
+      .catch((error: unknown) =>
+        log.warn({ error }, 'the sums of usage events were not written; they are with the next ones'),
+      )
+  let timer: NodeJS.Timeout | undefined
+  return {
+    close: () => {
+      clearTimeout(timer)
+      return write()
+    },
+    flush: () => sums.flush(),
+    note: (arrival) => {
+      sums.note(arrival)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void write()
+      }, intakeMilliseconds).unref()
+    },
+  }
+}
+
+const decode = (body: Uint8Array): Omit<EventReport, 'ownerId'> | undefined => {
+  const parsed = parseJson(new TextDecoder().decode(body))
+  if (!parsed.ok) return undefined
+  const report = UsageEventReport.decode(parsed.value)
+  return isRight(report) ? { clusterUid: report.right.clusterUID, events: report.right.events } : undefined
+}
+
+/** What the intake of the message bus is made of. */
+const ofIntake = {
+  servers: BusServersToken,
+  identities: BusIdentityStoreToken,
+  mint: BusMintToken,
+  entropy: EntropyToken,
+  reports: EventReportsToken,
+  tally: UsageEventTallyToken,
+  clock: ClockToken,
+  caches: CachesToken,
+}
+
+const intakeOf = (
+  { secretBox, log }: Pick<Boot, 'secretBox' | 'log'>,
+  { servers, identities, mint, entropy, reports, tally, clock, caches }: Given<typeof ofIntake>,
+): { start(): void; close(): Promise<void> } => {
+  if (servers.length === 0) return { start: () => undefined, close: async () => undefined }
+  const handle = makeHandleUsageMessage({ reports, decode, tally, clock, caches, log })
+  return makeNatsUsageIntake({
+    servers,
+    login: makeUsageLogin({ identities, mint, safe: makeSealedKeys(secretBox, entropy) }),
+    log,
+    subject: usageEventsOfAll,
+    asideSubject: usageEventsAside,
+    handle: ({ subject, ...message }) => handle({ ...message, ownerId: usageSender(subject) }),
+    onNoRoom: () => void (tally.terminated += 1),
+  })
+}
+
+/**
+ * Returns how the ports of the events of usage are made. Events are what is reported, not what a person changes: they
+ * have tables of their own, and no rows in the audit log.
+ */
+export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
+  const { database } = boot
+  const clusters = lazily(() => makeSqlUsageClusterStore(database))
+  const outages = lazily(() => makeSqlOutageStore(database))
+  return [
+    bind(UsageClusterStoreToken, {}, () => clusters()(database)),
+    bind(UsageKindStoreToken, {}, () => makeSqlUsageKindStore(database)),
+    bind(UsageRetentionToken, {}, () => makeSqlUsageRetention(database)),
+    bind(UsageEventUnitOfWorkToken, {}, () => {
+      const objects = makeSqlUsageObjectStore(database)
+      const changes = makeSqlUsageChangeStore(database)
+      const intervals = makeSqlUsageIntervalStore(database)
+      const facts = makeSqlClusterFactStore(database)
+      return makeSqlUnitOfWork(
+        database,
+        (tx) => ({
+          clusters: clusters()(tx),
+          objects: objects(tx),
+          changes: changes(tx),
+          intervals: intervals(tx),
+          facts: facts(tx),
+        }),
+        unaudited,
+      )
+    }),
+    bind(UsageUpkeepUnitOfWorkToken, {}, () => {
+      const upkeep = makeSqlUsageUpkeepStore(database)
+      return makeSqlUnitOfWork(database, (tx) => ({ clusters: clusters()(tx), upkeep: upkeep(tx) }), unaudited)
+    }),
+    bind(OutageStoreToken, {}, () => outages()(database)),
+    bind(OutageUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) =>
+      makeSqlUnitOfWork(
+        database,
+        (tx, audit) => ({ outages: outages()(tx), audit }),
+        makeSqlAuditTrail(database, chain),
+      ),
+    ),
+    bind(UsageEventTallyToken, {}, () => newEventTally()),
+    bind(UsageReportersToken, {}, () => ({ includePeople: boot.settings.usageReporters === 'anyone' })),
+    bind(UsageOverviewStoreToken, {}, () => makeSqlUsageOverviewStore(database)(database)),
+    bind(
+      IntakeSumsToken,
+      { overview: UsageOverviewStoreToken },
+      ({ overview }) => intakeSumsOf(boot.log, overview),
+      (sums) => sums.close(),
+    ),
+    bind(
+      EventReportsToken,
+      {
+        clusters: UsageClusterStoreToken,
+        kinds: UsageKindStoreToken,
+        unitOfWork: UsageEventUnitOfWorkToken,
+        tally: UsageEventTallyToken,
+        intake: IntakeSumsToken,
+        clock: ClockToken,
+        caches: CachesToken,
+        entropy: EntropyToken,
+      },
+      ({ clusters, kinds, unitOfWork, tally, intake, clock, caches, entropy }) => {
+        const recent = makeRecentlyHeard(caches)
+        return makeEventReports({
+          onReport: (arrival) => intake.note(arrival),
+          clusters,
+          clock,
+          caches,
+          ownCall: makeOwnCall(entropy),
+          recent,
+          recordEvents: makeRecordEvents({ clock, kinds, unitOfWork, recent }),
+          tally,
+          transactions: database.dialect === 'mysql' ? mysqlTransactions : 1,
+        })
+      },
+    ),
+    bind(UsageCredentialsToken, { bus: BusToken }, ({ bus: { issue } }) => ({
+      issue: (call, owner) => issue(call, { ...owner, purpose: 'usage', lifeSeconds: credentialsSeconds }),
+    })),
+    bind(
+      UsageIntakeToken,
+      ofIntake,
+      (given) => intakeOf(boot, given),
+      (intake) => intake.close(),
+    ),
+  ]
+}

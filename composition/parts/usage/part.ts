@@ -1,0 +1,54 @@
+import { makeSqlDatabaseInventory } from '../../../adapters/sql/usage/database-inventory.ts'
+import { makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
+import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
+import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
+import { DatabaseInventoryToken, UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
+import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/events/reports.ts'
+import { usagePlugin } from '../../../plugins/usage/plugin.ts'
+import { bind, using } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
+import { definePart } from '../../part.ts'
+import { eventBindings } from './events.ts'
+import { monthBindings } from './months.ts'
+import { usageSettings } from './settings.ts'
+
+/**
+ * Usage: its events, months, views and reports. Views and reports of months are written where months are closed.
+ */
+export const part = definePart({
+  plugin: usagePlugin,
+  settings: usageSettings,
+  tags: [
+    {
+      name: 'Billing Dashboard',
+      description: 'Usage summaries and billing reports, on billing-enabled deployments.',
+      after: 'Licensing & Contracts',
+    },
+  ],
+  provide(boot) {
+    const { database } = boot
+    return [
+      ...eventBindings(boot),
+      ...monthBindings(boot),
+      bind(UsageViewStoreToken, {}, () => makeSqlUsageViewStore(database)(database)),
+      bind(UsageReportStoreToken, {}, () => makeSqlUsageReportStore(database)(database)),
+      bind(DatabaseInventoryToken, {}, () => makeSqlDatabaseInventory(database)(database)),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      {
+        moorage_usage_events: {
+          help:
+            'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
+            'not tried again.',
+          label: 'outcome',
+        },
+      },
+      { tally: UsageEventTallyToken },
+      ({ tally }) =>
+        () => ({ moorage_usage_events: { ...tally } }),
+    ),
+  ],
+  start: using({ intake: UsageIntakeToken }, ({ intake }) => intake.start()),
+})

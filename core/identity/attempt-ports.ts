@@ -1,0 +1,92 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { UserId } from '../kernel/ids.ts'
+import { token } from '../kernel/token.ts'
+
+/** The kind of secret that is guessed. Each kind has its own counters. */
+export type AttemptKind = 'password' | 'one-time-code' | 'reset-code'
+
+/** One attempt to prove a secret that can be guessed. */
+export interface Attempt {
+  readonly kind: AttemptKind
+  /** The owner of the secret. For an unknown name, the name as sent, in lower case. */
+  readonly subject: UserId | string
+  /** Canonical IP text. */
+  readonly sourceIp: string
+}
+
+/**
+ * The result of a guarded attempt. A locked subject, known or not, is one case; an address with too many failures is
+ * another.
+ */
+export type Guarded<E, A> =
+  /** The check ran: the secret was correct, or the check revealed nothing. */
+  | { readonly kind: 'judged'; readonly answer: Either<E, A> }
+  /** `hasLocked`: this attempt locked the subject. */
+  | { readonly kind: 'wrong'; readonly hasLocked: boolean }
+  | { readonly kind: 'subject-locked' | 'address-blocked'; readonly retryAfterSeconds: number }
+
+/**
+ * Counts failed attempts in the shared store, across instances and restarts, in its own statements. Locks are never
+ * permanent. If the store does not respond, a counter in this process is used, with half the limits.
+ */
+export interface AttemptThrottle {
+  /**
+   * Runs the costly `check` unless the subject is locked or the address blocked, and counts its result. Undefined is a
+   * wrong guess. A value resets the subject's failures of this kind (the address keeps its own). Left or a throw is not
+   * counted. For one subject no more checks run concurrently than there are failures left; the others wait, so that
+   * concurrent guesses gain nothing over sequential ones.
+   */
+  guard<E, A>(attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>>
+  /** Resets every failure and lock of a user, of one kind or of all. Returns true if there was a lock. */
+  unlock(userId: UserId, kind?: AttemptKind): Promise<boolean>
+}
+export const AttemptThrottleToken = token<AttemptThrottle>('identity.AttemptThrottle')
+
+/** Called once when an attempt locks an existing account, to notify its owner and the audit log. Never throws. */
+export type OnLocked = (attempt: Attempt & { readonly subject: UserId }) => void
+export const OnLockedToken = token<OnLocked>('identity.OnLocked')
+
+/** A counter that has not expired. */
+export interface AttemptCount {
+  readonly points: number
+  readonly millisecondsLeft: number
+}
+
+/** Counters in the shared store, keyed by a digest of 32 bytes. The store's clock determines expiry. */
+export interface AttemptCounters {
+  find(key: Uint8Array): Promise<AttemptCount | undefined>
+  /** Adds atomically and returns the sum. A missing or expired counter restarts and lasts `milliseconds`. */
+  add(key: Uint8Array, points: number, milliseconds: number): Promise<AttemptCount>
+  /** Overwrites the counter. */
+  put(key: Uint8Array, points: number, milliseconds: number): Promise<void>
+  /** Returns true if there was a counter that had not expired. */
+  remove(key: Uint8Array): Promise<boolean>
+  /** Deletes at most 1,000 expired counters and returns their number. */
+  purge(): Promise<number>
+}
+
+/**
+ * Requests that need no proof and are therefore limited: registrations and password resets, by source IP address, and
+ * notices of such requests, by e-mail address. Invitations to organizations, which send mail to addresses that others
+ * chose: by inviting user, by organization and address, and by address across organizations. Confirmations of
+ * addresses, by the user who names them. Checks whether an account has an address, by user and by source IP address.
+ */
+export type AllowanceKind =
+  | 'sign-up'
+  | 'sign-up-notice'
+  | 'password-reset'
+  | 'invitation'
+  | 'invitation-address'
+  | 'invitation-mailbox'
+  | 'email-confirmation'
+  | 'address-check'
+  | 'address-check-network'
+
+/**
+ * Counts in the shared store, across instances. If it does not respond, counts in this process, with half the limits.
+ */
+export interface Allowances {
+  /** Takes one. Returns the seconds to wait if none is left. */
+  take(kind: AllowanceKind, subject: string): Promise<number | undefined>
+}
+export const AllowancesToken = token<Allowances>('identity.Allowances')

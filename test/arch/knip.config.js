@@ -1,0 +1,56 @@
+// Files, exports and dependencies that nothing uses are removed. The static checks run this twice: over the whole tree,
+// and over the product alone (--production), where an export is tagged @internal that only tests import.
+
+/** Programs that are started by their path, as threads and processes. */
+const startedByPath = ['adapters/**/*-thread.ts!', 'composition/parts/usage/closing-{thread,process,program}.ts!']
+const benchByPath = [
+  'test/bench/{closing/{close-month,group-by-twin},reports/{write-report,pdfkit-twin},twins/*-twin}.ts',
+  'test/bench/upstream/{release-cluster,stub-*}.ts',
+]
+
+/** What package.json exports on purpose, and no file of ours imports. */
+const ofThePackage = {
+  // The author of another adapter or plugin can name each type of a signature.
+  'core/**': ['types'],
+  'plugins/kit/**': ['types'],
+  // A plugin of another package has the shapes of ours in its own.
+  'plugins/**/codecs.ts': ['exports'],
+}
+
+/** What the product itself does not use. A type of core that is not in a signature of its own file is dead. */
+const ofTheProduct = {
+  'plugins/**/codecs.ts': ['exports'],
+  // The words of a part, for its adapters.
+  'core/**/types.ts': ['exports'],
+  // Includes the client, for a program of another package.
+  'plugins/kit/**': ['exports'],
+  // Prints a part for `npm run part`.
+  'composition/cli/list-part.ts': ['files'],
+}
+
+/** Packages whose files are found by their name or path. */
+const notImported = ['@redocly/cli', 'axe-core', 'prettier']
+
+/** Programs of the system that tests start. */
+const ofTheSystem = ['openssl', 'script', 'unshare']
+
+/** A line that is no longer needed is an error in the run over the whole tree. */
+export default ({ production: isProduction = false }) => ({
+  entry: [
+    'composition/main.ts!',
+    // The service within another process, for the users of the package.
+    'composition/boot.ts!',
+    ...startedByPath,
+    ...benchByPath,
+    // The commands of package.json.
+    'test/{run,bench/run,support/hub/run,usage/sample/run}.ts',
+    // MOORAGE_PLUGINS of a test names it.
+    'test/composition/fixtures/clashing-plugin.ts',
+  ],
+  project: ['{core,plugins,adapters,composition}/**/*.ts!', 'test/**/*.ts', '!test/arch/fixtures/**'],
+  ignoreIssues: isProduction ? ofTheProduct : ofThePackage,
+  ignoreExportsUsedInFile: isProduction ? { interface: true, type: true } : false,
+  ignoreDependencies: isProduction ? [] : notImported,
+  ignoreBinaries: isProduction ? [] : ofTheSystem,
+  treatConfigHintsAsErrors: true,
+})

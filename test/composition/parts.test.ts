@@ -1,0 +1,151 @@
+import test from 'ava'
+import type { LoadedConfig } from '../../composition/config/config.ts'
+import { loadConfig } from '../../composition/config/config.ts'
+import { settingsOf } from '../../composition/config/settings.ts'
+import { buildDocument } from '../../composition/http/openapi/document.ts'
+import type { AnyPart } from '../../composition/part.ts'
+import type { Composition } from '../../composition/service/compose.ts'
+import { compose, isOpenPart, makeStopSequence, wiringOf } from '../../composition/service/compose.ts'
+import { passingFoundation } from '../../composition/service/foundation.ts'
+import { unusedPorts } from '../../composition/wiring.ts'
+import { deploymentTypes } from '../../core/kernel/deployment.ts'
+import type { Log } from '../../core/kernel/log.ts'
+
+const nothing = (): void => undefined
+const log: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+interface Composed extends Composition {
+  /** The ports that were made, in that order. */
+  readonly made: readonly string[]
+  /** What would be closed when the service stops. */
+  readonly closed: readonly string[]
+  close(): Promise<unknown>
+}
+
+const composed = async (config: LoadedConfig): Promise<Composed> => {
+  const foundation = await passingFoundation()
+  const stops = makeStopSequence(log)
+  stops.add('database', () => foundation.database.close())
+  const made: string[] = []
+  const closed: string[] = []
+  const composition = compose({
+    config,
+    foundation,
+    log,
+    stops: {
+      add: (name, close) => {
+        closed.push(name)
+        stops.add(name, close)
+      },
+    },
+    onMade: (port) => made.push(port),
+  })
+  return { ...composition, made, closed, close: () => stops.run() }
+}
+
+const configOf = (environment: Readonly<Record<string, string>>): Promise<LoadedConfig> => loadConfig({ environment })
+
+const portsOf = (part: AnyPart, { boot }: Pick<Composition, 'boot'>): readonly string[] =>
+  (part.provide?.(boot as Parameters<NonNullable<AnyPart['provide']>>[0]) ?? []).map(({ token }) => token.name)
+
+for (const type of deploymentTypes)
+  for (const billing of ['true', 'false']) {
+    test(`a part that is closed costs nothing: ${type}, billing ${billing}`, async (t) => {
+      // Neither file exists: what reads them belongs to the parts of contracts and usage.
+      const loaded = await configOf({
+        MOORAGE_DEPLOYMENT_TYPE: type,
+        MOORAGE_BILLING_ENABLED: billing,
+        ...(type === 'VendorHosted' ? {} : { MOORAGE_CONTRACT_PRODUCTS: '/nowhere/products.json' }),
+      })
+      const called = new Set<string>()
+      const parts = loaded.parts.map((part) => ({
+        ...part,
+        provide: (boot: never) => {
+          called.add(part.plugin.id)
+          return part.provide?.(boot) ?? []
+        },
+      }))
+      const composition = await composed({ ...loaded, parts })
+      t.teardown(() => composition.close())
+      const closed = loaded.parts.filter((part) => !isOpenPart(part, loaded.settings))
+      t.deepEqual(
+        closed.map(({ plugin }) => plugin.id),
+        [
+          ...(type === 'VendorHosted' ? [] : ['contracts']),
+          ...(billing === 'true' ? [] : ['usage']),
+          'reference-names',
+        ],
+      )
+      for (const part of closed) {
+        const { id } = part.plugin
+        t.false(called.has(id), id)
+        const ports = portsOf(part, composition)
+        for (const port of [...composition.made, ...composition.closed]) t.false(ports.includes(port), port)
+        const { routes, jobs, tasks, plugins } = composition.assembly
+        t.false([...routes, ...jobs].some(({ pluginId }) => pluginId === id))
+        t.false(tasks.some(({ kind }) => kind.startsWith(`${id}.`)))
+        t.false(plugins.some((plugin) => plugin.id === id))
+        t.false(composition.parts.some(({ plugin }) => plugin.id === id))
+      }
+      t.true(composition.made.length > 100)
+    })
+  }
+
+const everyPart = { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' }
+
+test('the bindings of a part are data: to make the list touches neither database nor settings of connections', async (t) => {
+  const config = await configOf(everyPart)
+  const composition = await composed(config)
+  t.teardown(() => composition.close())
+  const untouchable = new Proxy(
+    {},
+    {
+      get: (_, key) => {
+        throw new Error(`${String(key)} was used`)
+      },
+    },
+  )
+  const boot = { ...composition.boot, database: untouchable, secretBox: untouchable, resolver: untouchable }
+  const lists = config.parts.map((part) => portsOf(part, { boot: boot as never }))
+  t.true(lists.flat().length > 150)
+})
+
+test('every port that a part provides is needed by a route, a job or a step of the start', async (t) => {
+  const config = await configOf(everyPart)
+  const composition = await composed(config)
+  t.teardown(() => composition.close())
+  t.deepEqual(unusedPorts(wiringOf(config, composition.boot)), [])
+})
+
+test('a part is one line of the list: without it, no trace of it is left', async (t) => {
+  const loaded = await configOf(everyPart)
+  const parts = loaded.parts.filter(({ plugin }) => plugin.id !== 'clouds')
+  t.is(parts.length, loaded.parts.length - 1)
+  const config = { ...loaded, parts, rows: settingsOf(parts), ownParts: parts.length }
+  const composition = await composed(config)
+  t.teardown(() => composition.close())
+  const { assembly, boot, tags } = composition
+  const facts = { baseUrl: '', sessionCookie: 's', deployment: boot.deployment, tags }
+  const document = JSON.stringify(buildDocument(assembly.routes, facts))
+  t.notRegex(document, /\/clouds\/|[cC]loudCredential/)
+  t.deepEqual(
+    Object.values(config.rows)
+      .map(({ env }) => env)
+      .filter((env) => env.includes('CLOUD_')),
+    [],
+  )
+  const names = [
+    ...composition.made,
+    ...assembly.jobs.map(({ job }) => job.id),
+    ...assembly.tasks.map(({ kind }) => kind),
+    ...composition.parts.flatMap(({ metrics = [] }) => metrics.flatMap(({ gauges }) => Object.keys(gauges))),
+  ]
+  t.deepEqual(
+    names.filter((name) => /^(moorage_)?clouds?[._]/.test(name)),
+    [],
+  )
+  const whole = await composed(loaded)
+  t.teardown(() => whole.close())
+  t.true(whole.made.some((name) => name.startsWith('clouds.')))
+  t.is(whole.assembly.plugins.length, assembly.plugins.length + 1)
+})

@@ -1,0 +1,230 @@
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { SignUpInput } from '../../../core/identity/accounts/sign-up.ts'
+import { makeSignUp } from '../../../core/identity/accounts/sign-up.ts'
+import {
+  makeAllowDomain,
+  makeDisallowDomain,
+  makeOpenRegistration,
+  makeValidateEmail,
+} from '../../../core/identity/site-rules.ts'
+import { makeEditUser } from '../../../core/identity/accounts/user-changes.ts'
+import { makeConfirmEmail } from '../../../core/identity/emails/link-codes.ts'
+import { TooManyAttempts } from '../../../core/identity/ports.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { callOf } from '../../sql/call.ts'
+import { tagOf, unwrap } from '../../support/outcome.ts'
+import type { IdentityFixture } from '../identity-world.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
+import { onEachDatabase } from '../on-each-database.ts'
+
+const unlimited = { take: () => Promise.resolve(undefined) }
+const input = (login: string, more: Partial<SignUpInput> = {}): SignUpInput => ({
+  login,
+  email: `${login}@example.org`,
+  password: secret(password),
+  fullName: '',
+  ...more,
+})
+const signUpIn = (world: IdentityFixture) => makeSignUp({ ...world.deps, allowances: unlimited })
+const opened = async (world: IdentityFixture) => {
+  await world.deps.stores.siteRules.setRegistrationOpen(true)
+  return signUpIn(world)
+}
+const signsIn = async (world: IdentityFixture, login: string): Promise<boolean> =>
+  isRight(
+    await world.authenticator.authenticate(
+      { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
+      undefined,
+      '192.0.2.7',
+    ),
+  )
+const mailsTo = (world: IdentityFixture, address: string) => world.posted.filter(({ to }) => to === address)
+const codeIn = (world: IdentityFixture, address: string): string =>
+  /The code is: (\S+)/.exec(
+    mailsTo(world, address)
+      .flatMap(({ paragraphs }) => paragraphs)
+      .join('\n'),
+  )?.[1] ?? ''
+const count = async (db: SqlDatabase, table: string): Promise<number> =>
+  Number((await db.query<{ n: number }>((k) => k(table).count({ n: '*' })))[0]?.n)
+
+onEachDatabase('registration is closed until an administrator opens it, and closed again', async (t, world, db) => {
+  const root = await world.user('root', { isAdmin: true })
+  t.is(tagOf(await signUpIn(world)(callOf(), input('ada'))), 'RegistrationClosed')
+  t.is(
+    tagOf(await signUpIn(world)(callOf(), input('a/b', { password: secret('x') }))),
+    'RegistrationClosed',
+    'before anything else is said',
+  )
+  const open = makeOpenRegistration(world.deps)
+  unwrap(await open(callBy(root), true))
+  unwrap(await open(callBy(root), true))
+  unwrap(await signUpIn(world)(callOf(), input('ada')))
+  unwrap(await open(callBy(root), false))
+  t.is(tagOf(await signUpIn(world)(callOf(), input('bob'))), 'RegistrationClosed')
+  t.deepEqual(
+    (await world.auditRows()).map(({ action }) => action),
+    ['user.created', 'registration.opened', 'user.signed_up', 'registration.closed'],
+  )
+  t.is(await count(db, 'users'), 2)
+})
+
+onEachDatabase('a new account can sign in after its address is confirmed, not before', async (t, world) => {
+  const signUp = await opened(world)
+  unwrap(await signUp(callOf(), input('ada', { fullName: 'Ada Lovelace' })))
+  t.false(await signsIn(world, 'ada'))
+  t.like(await world.deps.stores.users.byLogin('ada'), { isActive: false, isAdmin: false, fullName: 'Ada Lovelace' })
+  const code = codeIn(world, 'ada@example.org')
+  t.true(code.length > 10)
+  unwrap(await makeConfirmEmail(world.deps)(callOf(), code))
+  t.true(await signsIn(world, 'ada'))
+  t.is(tagOf(await makeConfirmEmail(world.deps)(callOf(), code)), 'LinkCodeInvalid')
+})
+
+onEachDatabase('a confirmation does not activate an account that an administrator disabled', async (t, world) => {
+  const signUp = await opened(world)
+  unwrap(await signUp(callOf(), input('ada')))
+  const ada = (await world.deps.stores.users.byLogin('ada'))!
+  await world.deps.stores.accountLife.deactivate(ada.id, ada.id, world.deps.clock.now())
+  await makeConfirmEmail(world.deps)(callOf(), codeIn(world, 'ada@example.org'))
+  t.false(await signsIn(world, 'ada'))
+})
+
+onEachDatabase(
+  'an address in use gets the same response as a free one, its owner is notified, and the new account can never be confirmed',
+  async (t, world) => {
+    await world.user('owner')
+    const signUp = await opened(world)
+    const [free, taken] = [
+      await signUp(callOf(), input('ada')),
+      await signUp(callOf(), input('bob', { email: 'OWNER@example.org' })),
+    ]
+    t.deepEqual(taken, free)
+    const [ada, bob] = [await world.deps.stores.users.byLogin('ada'), await world.deps.stores.users.byLogin('bob')]
+    t.deepEqual(
+      { ...bob, id: 0, login: '', primaryEmail: '' },
+      { ...ada, id: 0, login: '', primaryEmail: '' },
+      'the names answer alike',
+    )
+    t.deepEqual(
+      mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject),
+      ['A sign-up with your address was attempted'],
+    )
+    t.is(mailsTo(world, 'OWNER@example.org')[0]?.action, undefined)
+    t.deepEqual(await world.deps.stores.emails.list(bob!.id), [])
+    const root = await world.user('root', { isAdmin: true })
+    t.is(
+      tagOf(await makeEditUser(world.deps)(callBy(root), { login: 'bob', isActive: true })),
+      'ProfileInvalid',
+      'a sign-up without an address is refused',
+    )
+    t.deepEqual(
+      [
+        tagOf(await signUp(callOf(), input('ada', { email: 'x@example.org' }))),
+        tagOf(await signUp(callOf(), input('bob', { email: 'x@example.org' }))),
+      ],
+      ['UserNameTaken', 'UserNameTaken'],
+    )
+  },
+)
+
+onEachDatabase('both a free and a taken address cost one hash', async (t, world) => {
+  await world.user('owner')
+  let hashed = 0
+  const hasher = {
+    ...world.deps.hasher,
+    hash: (text: Parameters<typeof world.deps.hasher.hash>[0]) => ((hashed += 1), world.deps.hasher.hash(text)),
+  }
+  await world.deps.stores.siteRules.setRegistrationOpen(true)
+  const signUp = makeSignUp({ ...world.deps, hasher, allowances: unlimited })
+  for (const email of ['free@example.org', 'owner@example.org']) {
+    hashed = 0
+    unwrap(await signUp(callOf(), input(email.split('@')[0] === 'free' ? 'ada' : 'bob', { email })))
+    t.is(hashed, 1, email)
+  }
+})
+
+onEachDatabase(
+  'names, addresses and passwords of a sign-up are held to the rules of every account',
+  async (t, world, db) => {
+    const signUp = await opened(world)
+    const refusals: readonly (readonly [Partial<SignUpInput>, string])[] = [
+      [{ login: 'admin' }, 'UserNameRefused'],
+      [{ login: 'a b' }, 'UserNameRefused'],
+      [{ email: 'nobody' }, 'EmailInvalid'],
+      [{ password: secret('short') }, 'PasswordTooWeak'],
+      [{ password: secret('ada@example.org') }, 'PasswordTooWeak'],
+    ]
+    for (const [more, tag] of refusals) t.is(tagOf(await signUp(callOf(), input('ada', more))), tag)
+    t.is(await count(db, 'users'), 0)
+  },
+)
+
+onEachDatabase('only addresses of the allowed domains sign up, whatever their case or spelling', async (t, world) => {
+  const root = await world.user('root', { isAdmin: true })
+  const signUp = await opened(world)
+  const allow = makeAllowDomain(world.deps)
+  unwrap(await allow(callBy(root), 'Example.ORG'))
+  unwrap(await allow(callBy(root), 'bücher.example'))
+  t.is(tagOf(await allow(callBy(root), 'xn--bcher-kva.example')), 'DomainThere')
+  for (const word of ['', 'localhost', 'a b.org', 'x@example.org', '.org', '192.0.2.1'])
+    t.is(tagOf(await allow(callBy(root), word)), 'DomainInvalid', word)
+  t.is(tagOf(await signUp(callOf(), input('ada', { email: 'ada@other.org' }))), 'EmailDomainRefused')
+  t.is(tagOf(await signUp(callOf(), input('ada', { email: 'ada@sub.example.org' }))), 'EmailDomainRefused')
+  t.is(tagOf(await signUp(callOf(), input('ada', { email: 'ada@example.org.evil.net' }))), 'EmailDomainRefused')
+  unwrap(await signUp(callOf(), input('ada', { email: 'ada@EXAMPLE.org' })))
+  unwrap(await signUp(callOf(), input('bea', { email: 'bea@BÜCHER.example' })))
+  t.is(unwrap(await makeValidateEmail(world.deps)(callBy(root), 'x@other.org')).status, 'NOT_ALLOWED')
+  await world.user('guest', { email: 'guest@other.org' })
+  unwrap(await makeDisallowDomain(world.deps)(callBy(root), 'EXAMPLE.org'))
+  t.is(tagOf(await makeDisallowDomain(world.deps)(callBy(root), 'example.org')), 'DomainNotThere')
+  t.is(tagOf(await signUp(callOf(), input('cyd'))), 'EmailDomainRefused')
+})
+
+onEachDatabase(
+  'an address that asked too often is refused before a hash is made, and its owner’s mailbox is spared',
+  async (t, world) => {
+    await world.user('owner')
+    await world.deps.stores.siteRules.setRegistrationOpen(true)
+    const asked: string[] = []
+    const take = (kind: string, subject: string) => (
+      asked.push(`${kind} ${subject}`),
+      Promise.resolve(kind === 'sign-up' ? undefined : 60)
+    )
+    unwrap(
+      await makeSignUp({ ...world.deps, allowances: { take } })(
+        callOf({ sourceIp: '192.0.2.9' }),
+        input('ada', { email: 'owner@example.org' }),
+      ),
+    )
+    t.deepEqual(asked, ['sign-up 192.0.2.9', 'sign-up-notice owner@example.org'])
+    t.deepEqual(world.posted, [])
+    const hasher = { ...world.deps.hasher, hash: () => Promise.resolve(left(TooManyAttempts('a hash was made'))) }
+    const refused = await makeSignUp({ ...world.deps, hasher, allowances: { take: () => Promise.resolve(17) } })(
+      callOf(),
+      input('bob'),
+    )
+    t.like(refused, { left: { tag: 'TooManyAttempts', retryAfterSeconds: 17 } })
+    t.not(isLeft(refused) ? refused.left.message : '', 'a hash was made')
+  },
+)
+
+onEachDatabase('of sign-ups with one name and one address at once one gets both', async (t, world, db) => {
+  await opened(world)
+  for (let round = 0; round < 4; round++) {
+    const names = Array.from({ length: 4 }, (_, i) => (i % 2 === 0 ? `same${round}` : `SAME${round}`))
+    const outcomes = await Promise.all(
+      names.map((login) =>
+        signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: `same${round}@example.org` })),
+      ),
+    )
+    t.deepEqual(outcomes.map(tagOf).sort(), ['UserNameTaken', 'UserNameTaken', 'UserNameTaken', 'done'])
+  }
+  t.deepEqual([await count(db, 'users'), await count(db, 'emails'), await count(db, 'accounts')], [4, 4, 4])
+  const others = ['one', 'two', 'three'].map((login) =>
+    signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: 'shared@example.org' })),
+  )
+  t.deepEqual(await Promise.all(others), [right(undefined), right(undefined), right(undefined)])
+  t.is(await count(db, 'emails'), 5, 'the address is one account’s')
+})

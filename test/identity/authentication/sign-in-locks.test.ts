@@ -1,0 +1,120 @@
+import test, { type ExecutionContext } from 'ava'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { callOf } from '../../sql/call.ts'
+import { eachDatabase } from '../../support/databases.ts'
+import { shown, tagOf, unwrap } from '../../support/outcome.ts'
+import { callBy, password } from '../identity-world.ts'
+import type { LockingFixture } from '../locking-world.ts'
+import { makeLockingFixture } from '../locking-world.ts'
+
+const onEach = (
+  title: string,
+  body: (t: ExecutionContext, world: LockingFixture, db: SqlDatabase) => Promise<void>,
+): void => {
+  for (const database of eachDatabase()) {
+    test(`${database.name}: ${title}`, async (t) => {
+      const db = await database.open()
+      const world = makeLockingFixture(db)
+      // What goes on in the background needs the database.
+      t.teardown(() => world.settled().finally(() => db.close()))
+      await body(t, world, db)
+    })
+  }
+}
+
+const newPassword = 'another long phrase'
+
+onEach(
+  'every spelling that signs in counts on one counter, at sign-in, Basic and the change of the password alike',
+  async (t, world) => {
+    const ada = await world.user('ada', { email: 'Ada@Example.org' })
+    t.is(tagOf(await world.signIn('ADA', 'wrong')), 'SignInRefused')
+    t.is(tagOf(await world.basic('Ada@example.ORG', 'wrong')), 'NotAuthenticated')
+    const change = (oldPassword: string) =>
+      world.changePassword(callBy(ada), {
+        oldPassword: secret(oldPassword),
+        password: secret(newPassword),
+        revokesTokens: false,
+      })
+    t.is(tagOf(await change('wrong')), 'OwnPasswordWrong')
+    t.is(tagOf(await world.signIn('aDa', 'wrong')), 'SignInRefused')
+    t.is(tagOf(await world.basic('ada', 'wrong')), 'NotAuthenticated')
+    t.is(tagOf(await world.basic('ada')), 'NotAuthenticated')
+    t.is(tagOf(await world.signIn('ada@example.org')), 'SignInRefused')
+    const locked = shown(await change(password))
+    await world.pass(30)
+    t.deepEqual(shown(await change('wrong')), locked)
+    t.is(tagOf(await change(password)), 'done')
+    t.is(tagOf(await world.basic('ada', newPassword)), 'done')
+  },
+)
+
+onEach(
+  'a lock is reported once: to the owner by mail, and in the log of the account; no mail is sent for an unknown name',
+  async (t, world) => {
+    const ada = await world.user('ada')
+    for (let i = 0; i < 12; i++) await world.basic('ada', 'wrong', '198.51.100.9')
+    for (let i = 0; i < 12; i++) await world.basic('nobody', 'wrong', '198.51.100.9')
+    t.is(await world.afterwards(), 1)
+    const rows = (await world.auditRows()).filter(({ action }) => action === 'user.locked')
+    t.is(rows.length, 1)
+    t.is(Number(rows[0]?.tenant_id), ada.id)
+    t.deepEqual(JSON.parse(rows[0]?.changes ?? ''), { attempts: 'password' })
+    t.is(world.posted.length, 1)
+    t.like(world.posted[0], { to: 'ada@example.org', accountId: ada.id })
+    t.true(world.posted[0]?.paragraphs.join(' ').includes('198.51.100.9'))
+    await world.pass(30)
+    for (let i = 0; i < 5; i++) await world.basic('ada', 'wrong', '198.51.100.9')
+    t.is(await world.afterwards(), 1, 'the next lock is reported again')
+  },
+)
+
+onEach('a lock of an account without an address is in its log, and no mail is posted', async (t, world, db) => {
+  const ada = await world.user('ada')
+  await db.query((k) => k('emails').where('user_id', ada.id).delete())
+  for (let i = 0; i < 5; i++) await world.basic('ada', 'wrong')
+  t.is(await world.afterwards(), 1)
+  t.is((await world.auditRows()).filter(({ action }) => action === 'user.locked').length, 1)
+  t.deepEqual(world.posted, [])
+})
+
+onEach(
+  'an administrator’s unlock lets the user in at once and is recorded; without a lock nothing changes',
+  async (t, world) => {
+    await world.user('ada')
+    t.false(unwrap(await world.unlock(callOf(), 'ada')))
+    for (let i = 0; i < 5; i++) await world.basic('ada', 'wrong')
+    t.is(tagOf(await world.basic('ada')), 'NotAuthenticated')
+    t.true(unwrap(await world.unlock(callOf(), 'ADA')))
+    t.is(tagOf(await world.basic('ada')), 'done')
+    t.is((await world.auditRows()).filter(({ action }) => action === 'user.unlocked').length, 1)
+    t.is(tagOf(await world.unlock(callOf(), 'nobody')), 'UserMissing')
+  },
+)
+
+onEach(
+  'a success writes nothing where there is nothing to forget, and forgets the subject’s failures alone',
+  async (t, world, db) => {
+    await world.user('ada')
+    const rows = async () => (await db.query((k) => k('identity_attempts').select('points'))).length
+    t.is(tagOf(await world.basic('ada')), 'done')
+    t.is(await rows(), 0)
+    await world.basic('ada', 'wrong')
+    t.is(await rows(), 2)
+    t.is(tagOf(await world.basic('ada')), 'done')
+    t.is(await rows(), 1, 'the address keeps its own')
+    for (let i = 0; i < 4; i++) await world.basic('ada', 'wrong')
+    t.is(tagOf(await world.basic('ada')), 'done', 'the first failure was forgotten')
+  },
+)
+
+onEach('a forced change of the password wants another one, and ends with it', async (t, world) => {
+  const ada = await world.user('ada', { mustChangePassword: true })
+  t.like(await world.basic('ada'), { right: { mustChangePassword: true } })
+  const change = (text: string) =>
+    world.changePassword(callBy(ada), { oldPassword: secret(password), password: secret(text), revokesTokens: false })
+  t.is(tagOf(await change(password)), 'PasswordTooWeak')
+  t.is(tagOf(await change(newPassword)), 'done')
+  t.like(await world.basic('ada', newPassword), { right: { mustChangePassword: false } })
+})

@@ -1,0 +1,377 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
+import { makeAllowances } from '../../../adapters/throttle/allowances.ts'
+import { lockSeconds } from '../../../adapters/throttle/attempt-throttle.ts'
+import type { AttemptCounters } from '../../../core/identity/attempt-ports.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import type { Log } from '../../../core/kernel/log.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { eachDatabase } from '../../support/databases.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
+import { attemptCountersSuite } from '../attempt-counters.suite.ts'
+import { passForAttempts } from '../pass-for-attempts.ts'
+import type { ThrottleBench } from '../throttle-bench.ts'
+import { ada, makeThrottleBench, throttleOver } from '../throttle-bench.ts'
+
+/** The numbers of docs/decisions/lockout.md. */
+const attemptLimits = {
+  subject: { points: 5, seconds: 15 * 60 },
+  address: { seconds: 10 * 60 },
+  lock: { longestSeconds: 3600, quietSeconds: 24 * 3600 },
+}
+
+const wrongGuesses = async (
+  bench: ThrottleBench,
+  count: number,
+  attempt: Parameters<ThrottleBench['guess']>[1] = {},
+): Promise<readonly string[]> => {
+  const answers: string[] = []
+  for (let i = 0; i < count; i++) answers.push(await bench.guess(false, { instance: i, ...attempt }))
+  return answers
+}
+
+test('five failures lock the subject on every instance; the right password is refused while it is locked', async (t) => {
+  const bench = makeThrottleBench()
+  t.deepEqual(await wrongGuesses(bench, 6), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
+  for (const instance of [0, 1]) t.is(await bench.guess(true, { instance }), 'subject-locked')
+  bench.passSeconds(29)
+  t.is(await bench.guess(true, { instance: 1 }), 'subject-locked')
+  bench.passSeconds(1)
+  t.is(await bench.guess(true, { instance: 1 }), 'right')
+})
+
+test('a lock doubles from half a minute to an hour, ends by itself, and starts again after a quiet day', async (t) => {
+  const bench = makeThrottleBench()
+  const lengths: number[] = []
+  for (let lock = 0; lock < 9; lock++) {
+    t.is((await wrongGuesses(bench, 5)).at(-1), 'wrong, locks')
+    const refused = await bench
+      .on(0)
+      .guard({ kind: 'password', subject: ada, sourceIp: '203.0.113.1' }, async () => right('it'))
+    lengths.push('retryAfterSeconds' in refused ? refused.retryAfterSeconds : 0)
+    bench.passSeconds(lengths.at(-1) as number)
+  }
+  t.deepEqual(lengths, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+  bench.passSeconds(24 * 3600)
+  await wrongGuesses(bench, 5)
+  bench.passSeconds(30)
+  t.is(await bench.guess(true), 'right')
+  t.deepEqual([1, 2, 8, 9, 1000].map(lockSeconds), [30, 60, 3600, 3600, 3600])
+})
+
+test('failures are forgotten after a success and after a quarter of an hour', async (t) => {
+  const bench = makeThrottleBench()
+  await wrongGuesses(bench, 4)
+  t.is(await bench.guess(true, { instance: 1 }), 'right')
+  t.is((await wrongGuesses(bench, 4)).at(-1), 'wrong')
+  bench.passSeconds(attemptLimits.subject.seconds)
+  t.is((await wrongGuesses(bench, 4)).at(-1), 'wrong')
+})
+
+test('each subject and each kind counts for itself, and no name can be mistaken for a user', async (t) => {
+  const bench = makeThrottleBench()
+  await wrongGuesses(bench, 5, { subject: 7 as UserId })
+  for (const subject of [8 as UserId, '7', 'ada', 'user:7'])
+    t.is(await bench.guess(true, { subject }), 'right', String(subject))
+  t.is(await bench.guess(true, { kind: 'one-time-code' }), 'right')
+  t.is(await bench.guess(true, { kind: 'password' }), 'subject-locked')
+})
+
+test('an unknown name is locked in the same way', async (t) => {
+  const bench = makeThrottleBench()
+  t.deepEqual(await wrongGuesses(bench, 6, { subject: 'nobody' }), [
+    'wrong',
+    'wrong',
+    'wrong',
+    'wrong',
+    'wrong, locks',
+    'subject-locked',
+  ])
+})
+
+test('an administrator’s unlock ends the lock and the doubling; an instance that remembers the lock follows within seconds', async (t) => {
+  const bench = makeThrottleBench()
+  await wrongGuesses(bench, 5)
+  bench.passSeconds(30)
+  await wrongGuesses(bench, 5)
+  t.is(await bench.guess(true, { instance: 1 }), 'subject-locked')
+  t.true(await bench.on(0).unlock(ada))
+  t.false(await bench.on(0).unlock(ada))
+  t.is(await bench.guess(true, { instance: 0 }), 'right')
+  bench.passSeconds(5)
+  t.is(await bench.guess(true, { instance: 1 }), 'right')
+  await wrongGuesses(bench, 5)
+  bench.passSeconds(30)
+  t.is(await bench.guess(true), 'right', 'the next lock is a first one')
+})
+
+test('a blocked key costs no query while it is remembered', async (t) => {
+  const bench = makeThrottleBench(1)
+  await wrongGuesses(bench, 5)
+  const before = bench.memory.asked()
+  for (let i = 0; i < 10; i++) t.is(await bench.guess(true, { sourceIp: '203.0.113.1' }), 'subject-locked')
+  // One to learn of the address, one to count it, for each: none for the locked subject.
+  t.is(bench.memory.asked() - before, 20)
+})
+
+test('an address with a hundred failures is blocked by its network, and locks no account', async (t) => {
+  const bench = makeThrottleBench()
+  const from = (host: string) => ({ sourceIp: `2001:db8:1:2::${host}` })
+  for (let i = 0; i < 100; i++)
+    t.is(await bench.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
+  t.is(await bench.guess(true, from('ffff')), 'address-blocked')
+  t.is(await bench.guess(true, { instance: 1, ...from('1') }), 'address-blocked')
+  t.is(await bench.guess(true, { sourceIp: '2001:db8:1:3::1' }), 'right')
+  bench.passSeconds(attemptLimits.address.seconds)
+  t.is(await bench.guess(true, from('1')), 'right')
+})
+
+test('attempts on a locked account count for the address, so that it is no free target', async (t) => {
+  const bench = makeThrottleBench()
+  const answers = await wrongGuesses(bench, 101)
+  t.is(answers.filter((answer) => answer === 'subject-locked').length, 95)
+  t.is(answers.at(-1), 'address-blocked')
+})
+
+test('a success of one’s own does not forgive the address', async (t) => {
+  const bench = makeThrottleBench()
+  for (let i = 0; i < 100; i++) {
+    await bench.guess(false, { subject: `name ${i}` })
+    if (i < 99) t.is(await bench.guess(true, { subject: 'mine' }), 'right')
+  }
+  t.is(await bench.guess(true, { subject: 'mine' }), 'address-blocked')
+})
+
+test('a check that could not be made counts for nothing, also when it throws', async (t) => {
+  const bench = makeThrottleBench()
+  const attempt = { kind: 'password', subject: ada, sourceIp: '198.51.100.7' } as const
+  for (let i = 0; i < 10; i++) {
+    t.deepEqual(await bench.on(0).guard(attempt, async () => left('saturated')), {
+      kind: 'judged',
+      answer: left('saturated'),
+    })
+    await t.throwsAsync(
+      bench.on(0).guard(attempt, () => Promise.reject(new Error('broken'))),
+      { message: 'broken' },
+    )
+  }
+  t.is((await wrongGuesses(bench, 5)).at(-1), 'wrong, locks')
+})
+
+test('of a crowd of wrong guesses at one instance exactly the limit is checked, and one locks', async (t) => {
+  const bench = makeThrottleBench(1)
+  let checked = 0
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () =>
+      bench.on(0).guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => {
+        checked += 1
+        await new Promise((resume) => setImmediate(resume))
+        return right(undefined)
+      }),
+    ),
+  )
+  t.is(checked, 5)
+  t.is(answers.filter((answer) => answer.kind === 'wrong' && answer.hasLocked).length, 1)
+  t.true(answers.every((answer) => answer.kind !== 'judged'))
+})
+
+test('of concurrent attempts at three instances at most the limit of each is checked, and one locks', async (t) => {
+  const bench = makeThrottleBench(3)
+  let checked = 0
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, (_, i) =>
+      bench.on(i).guard({ kind: 'password', subject: ada, sourceIp: `198.51.${i % 200}.7` }, async () => {
+        checked += 1
+        await new Promise((resume) => setImmediate(resume))
+        return right(undefined)
+      }),
+    ),
+  )
+  t.true(checked >= 5 && checked <= 15, String(checked))
+  t.is(answers.filter((answer) => answer.kind === 'wrong' && answer.hasLocked).length, 1)
+})
+
+test('many right passwords at once all get in, also after failures', async (t) => {
+  const bench = makeThrottleBench(1)
+  await wrongGuesses(bench, 4)
+  const answers = await Promise.all(Array.from({ length: 100 }, () => bench.guess(true)))
+  t.deepEqual([...new Set(answers)], ['right'])
+})
+
+test('with the store away this process counts, at half the limits, and never lets everybody through', async (t) => {
+  const bench = makeThrottleBench(1)
+  bench.memory.setAway(true)
+  t.deepEqual(await wrongGuesses(bench, 3), ['wrong', 'wrong, locks', 'subject-locked'])
+  t.is(await bench.guess(true), 'subject-locked')
+  const other = { subject: 8 as UserId, sourceIp: '203.0.113.1' }
+  t.is(await bench.guess(true, other), 'right', 'who failed nowhere still gets in')
+  for (let i = 0; i < 50; i++) await bench.guess(false, { subject: `name ${i}`, sourceIp: '203.0.113.2' })
+  t.is(await bench.guess(true, { subject: 'x', sourceIp: '203.0.113.2' }), 'address-blocked')
+})
+
+test('a store that becomes unavailable and available again is logged, once per minute', async (t) => {
+  const bench = makeThrottleBench(1)
+  const told: string[] = []
+  const log = { error: (_fields: unknown, text: string) => void told.push(text) } as never
+  const throttle = throttleOver(bench.memory.counters, bench.now, log)
+  const guess = () =>
+    throttle.guard({ kind: 'password', subject: ada, sourceIp: '198.51.100.7' }, async () => right(undefined))
+  await guess()
+  t.is(told.length, 0)
+  bench.memory.setAway(true)
+  await guess()
+  await guess()
+  t.is(told.length, 1)
+  bench.passSeconds(61)
+  await guess()
+  t.is(told.length, 2)
+  bench.memory.setAway(false)
+})
+
+test('what is kept says neither name nor address', async (t) => {
+  const bench = makeThrottleBench(1)
+  await bench.guess(false, { subject: 'hunter2-typed-into-the-wrong-field', sourceIp: '203.0.113.77' })
+  t.is(bench.memory.keys().length, 2)
+  for (const key of bench.memory.keys()) t.regex(key, /^[0-9a-f]{64}$/)
+})
+
+type Step = { readonly kind: 'wrong' | 'right' | 'unlock' } | { readonly kind: 'pass'; readonly seconds: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant<Step>({ kind: 'wrong' }) },
+  { weight: 2, arbitrary: fc.constant<Step>({ kind: 'right' }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'unlock' }) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .oneof(
+        fc.integer({ min: 1, max: 120 }),
+        fc.integer({ min: 1, max: 7200 }),
+        fc.constantFrom(30, 60, 900, 3600, 24 * 3600, 26 * 3600),
+      )
+      .map((seconds): Step => ({ kind: 'pass', seconds })),
+  },
+)
+
+/** The rules of docs/decisions/lockout.md for one subject, in plain words of arithmetic. */
+const makeModel = () => {
+  let now = 0
+  let failures = 0
+  let failuresUntil = 0
+  let lockedUntil = 0
+  let locks = 0
+  let locksUntil = 0
+  const { subject, lock } = attemptLimits
+  const wrong = (): string => {
+    if (failuresUntil <= now) [failures, failuresUntil] = [0, now + subject.seconds]
+    failures += 1
+    if (failures < subject.points) return 'wrong'
+    if (locksUntil <= now) locks = 0
+    locks += 1
+    lockedUntil = now + lockSeconds(locks)
+    locksUntil = lockedUntil + lock.quietSeconds
+    ;[failures, failuresUntil] = [0, 0]
+    return 'wrong, locks'
+  }
+  return {
+    run(taken: Step): string {
+      if (taken.kind === 'pass') {
+        now += taken.seconds
+        return ''
+      }
+      if (taken.kind === 'unlock') {
+        const wasLocked = lockedUntil > now
+        ;[failures, failuresUntil, lockedUntil, locks, locksUntil] = [0, 0, 0, 0, 0]
+        return String(wasLocked)
+      }
+      if (lockedUntil > now) return 'subject-locked'
+      if (taken.kind === 'wrong') return wrong()
+      ;[failures, failuresUntil] = [0, 0]
+      return 'right'
+    },
+  }
+}
+
+test('whatever happens in whatever order, the lock is what the rules say', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const bench = makeThrottleBench(1)
+      const model = makeModel()
+      let attempts = 0
+      for (const taken of steps) {
+        const expected = model.run(taken)
+        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') t.is(String(await bench.on(0).unlock(ada)), expected)
+        // A new address each time: its own limit is another rule.
+        else t.is(await bench.guess(taken.kind === 'right', { sourceIp: `198.51.100.${(attempts += 1)}` }), expected)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('from any state the right password works at the latest an hour later', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const bench = makeThrottleBench()
+      for (const [i, taken] of steps.entries()) {
+        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') await bench.on(i).unlock(ada)
+        else await bench.guess(taken.kind === 'right', { instance: i, sourceIp: `198.51.100.${i}` })
+      }
+      bench.passSeconds(attemptLimits.lock.longestSeconds)
+      t.is(await bench.guess(true, { sourceIp: '203.0.113.1' }), 'right')
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const told: string[] = []
+const silent = { error: (_fields: object, message: string) => void told.push(message) } as unknown as Log
+const allowancesOn = (counters: AttemptCounters) =>
+  makeAllowances({ counters, key: secret(new Uint8Array(32).fill(7)), log: silent })
+/** Of an hour: docs/decisions/registration.md. */
+const points = 10
+
+for (const database of eachDatabase()) {
+  test(`${database.name}: several instances give out one allowance together, each network its own`, async (t) => {
+    const db = await database.open()
+    t.teardown(() => db.close())
+    const instances = [allowancesOn(makeSqlAttemptCounters(db)), allowancesOn(makeSqlAttemptCounters(db))] as const
+    const taken = await Promise.all(
+      Array.from({ length: points + 4 }, (_, n) =>
+        instances[n % 2 === 0 ? 0 : 1].take('sign-up', `2001:db8:1:2::${n}`),
+      ),
+    )
+    t.is(taken.filter((wait) => wait === undefined).length, points)
+    for (const wait of taken.filter((wait) => wait !== undefined)) t.true(wait > 0 && wait <= 3600)
+    t.is(await instances[0].take('sign-up', '2001:db8:1:3::1'), undefined)
+    t.is(await instances[1].take('sign-up', '192.0.2.1'), undefined)
+    for (let n = 0; n < 3; n++) t.is(await instances[0].take('sign-up-notice', 'ada@example.org'), undefined)
+    t.true(Number(await instances[1].take('sign-up-notice', 'ada@example.org')) > 3600)
+    t.is(await instances[1].take('sign-up-notice', 'bob@example.org'), undefined)
+  })
+}
+
+test('while the store is away this process gives out half of it, and says so', async (t) => {
+  const away = () => Promise.reject(new Error('away'))
+  const allowances = allowancesOn({ find: away, add: away, put: away, remove: away, purge: away })
+  const taken: (number | undefined)[] = []
+  for (let n = 0; n < points; n++) taken.push(await allowances.take('sign-up', '192.0.2.1'))
+  t.is(taken.filter((wait) => wait === undefined).length, points / 2)
+  t.true(told.length > 0)
+})
+
+for (const database of eachDatabase()) {
+  declareSuite(attemptCountersSuite, database.name, async () => {
+    const db = await database.open()
+    return {
+      counters: makeSqlAttemptCounters(db),
+      others: makeSqlAttemptCounters(db),
+      pass: (milliseconds) => passForAttempts(db, milliseconds),
+      close: () => db.close(),
+    }
+  })
+}

@@ -1,0 +1,321 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { ContractDraft } from '../../../core/contracts/contract-rules.ts'
+import { changedTerms, changeTimeline, effectiveInstant, termsAt, timelineOf } from '../../../core/contracts/terms.ts'
+import type { ContractId, DatedTerms, TermsVersion } from '../../../core/contracts/types.ts'
+import type { BindingTime } from '../../../core/usage/months/coverage.ts'
+import { coveragesOf } from '../../../core/usage/months/coverage.ts'
+import { quotaOf } from '../../../core/usage/months/product-month.ts'
+import { eachPiece } from '../../../core/usage/months/roll-up.ts'
+import { segmentsOf } from '../../../core/usage/months/segments.ts'
+import { trialsOf } from '../../../core/usage/months/trials.ts'
+import type { TermsInMonth } from '../../../core/usage/usage-types.ts'
+import type { TrialClaim, UnixSeconds, UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts'
+import { unwrap } from '../../support/outcome.ts'
+
+/** Terms that are dated, recomputed second by second by rules that know no versions. */
+
+const at = (seconds: number): UnixSeconds => seconds as UnixSeconds
+const date = (seconds: number): Date => new Date(seconds * 1000)
+/** The window of the tests begins here, so that each second of it can be asked for. */
+const base = 1_790_000_000
+const length = 400
+const clusterId = 7 as UsageClusterId
+
+const terms: DatedTerms = {
+  product: 'database',
+  features: ['database-basic'],
+  quota: {
+    enabled: false,
+    metric: 'cpu_core_month',
+    limit: 0,
+    alertThresholds: [],
+    disableLicenseOnLimitReached: false,
+  },
+  startsAt: date(base - 1000),
+  endsAt: date(base + 10_000),
+  allowsOffline: false,
+  allowsTrials: true,
+  maxTrials: 2,
+  disablesAnalytics: false,
+  enablesClientBilling: false,
+  restrictions: '',
+}
+const first: TermsVersion = {
+  ...terms,
+  number: 1,
+  from: new Date(0),
+  to: undefined,
+  recordedAt: date(base),
+  recordedBy: '',
+  supersededAt: undefined,
+}
+
+/** A change of some fields from a second of the window on. The instant is often the same as that of another change. */
+interface Change {
+  readonly from: number
+  readonly draft: Pick<ContractDraft, 'product' | 'startsAt' | 'endsAt' | 'maxTrials'>
+}
+const second = fc.integer({ min: base - 20, max: base + length + 20 })
+const someChange: fc.Arbitrary<Change> = fc.record({
+  from: fc.oneof(second, fc.constantFrom(base, base + 100, base + 200)),
+  draft: fc.record(
+    {
+      product: fc.constantFrom('database', 'vault', 'db'),
+      startsAt: fc.integer({ min: base - 50, max: base + 150 }).map(date),
+      endsAt: fc.integer({ min: base + 160, max: base + 500 }).map(date),
+      maxTrials: fc.nat({ max: 3 }),
+    },
+    { requiredKeys: [] },
+  ),
+})
+
+/** Applies changes one after the other, as requests do. */
+const timelineAfter = (
+  changes: readonly Change[],
+): { readonly all: readonly TermsVersion[]; readonly timeline: readonly TermsVersion[] } => {
+  let all: readonly TermsVersion[] = [first]
+  for (const { from, draft } of changes) {
+    const changed = unwrap(
+      changeTimeline(all, draft, date(from), { recordedAt: date(base), recordedBy: 'ann@example.com' }),
+    )
+    if (changed === undefined) continue
+    const kept = new Set(changed.versions.map(({ number }) => number))
+    all = [
+      ...all.filter(({ number }) => !kept.has(number)).map((each) => ({ ...each, supersededAt: date(base) })),
+      ...changed.versions,
+    ]
+  }
+  return { all, timeline: timelineOf(all) }
+}
+
+/** The values of one field: each with the second from which on it is in force. */
+type Steps = readonly { readonly from: number; readonly value: string }[]
+const valueAt = (steps: Steps, second: number): string => steps.findLast(({ from }) => from <= second)?.value ?? ''
+
+/** A change is in force until the next instant at which the field has another value by an earlier plan. */
+const changed = (steps: Steps, from: number, value: string): Steps => {
+  const next = steps.findIndex((step, index) => step.from > from && step.value !== steps[index - 1]?.value)
+  const until = next === -1 ? Number.POSITIVE_INFINITY : (steps[next]?.from ?? 0)
+  return [...steps.filter((step) => step.from < from), { from, value }, ...steps.filter((step) => step.from >= until)]
+}
+
+const fields = ['product', 'startsAt', 'endsAt', 'maxTrials'] as const
+const stepsAfter = (changes: readonly Change[]): Record<(typeof fields)[number], Steps> => {
+  const textOf = (value: unknown): string => JSON.stringify(value)
+  const steps = Object.fromEntries(
+    fields.map((field) => [field, [{ from: Number.NEGATIVE_INFINITY, value: textOf(terms[field]) }]]),
+  ) as unknown as Record<(typeof fields)[number], Steps>
+  for (const { from, draft } of changes)
+    for (const field of fields)
+      if (draft[field] !== undefined) steps[field] = changed(steps[field], from, textOf(draft[field]))
+  return steps
+}
+
+test('at each second a term has the value of the last change before it that no later plan replaces', (t) => {
+  fc.assert(
+    fc.property(fc.array(someChange, { maxLength: 6 }), (changes) => {
+      const { all, timeline } = timelineAfter(changes)
+      const steps = stepsAfter(changes)
+      for (let now = base - 30; now < base + length + 30; now += 1) {
+        const found = termsAt(timeline, date(now))
+        for (const field of fields)
+          if (JSON.stringify(found?.[field]) !== valueAt(steps[field], now))
+            return t.is(JSON.stringify(found?.[field]), valueAt(steps[field], now), `${field} at ${now - base}`)
+      }
+      t.is(new Set(all.map(({ number }) => number)).size, all.length, 'a number is used once')
+      t.true(
+        timeline.every(({ to }, index) => to?.getTime() === timeline[index + 1]?.from.getTime()),
+        'no gaps',
+      )
+      return true
+    }),
+  )
+})
+
+const someBinding: fc.Arbitrary<BindingTime> = fc
+  .record({
+    contractId: fc.constantFrom(1, 2),
+    clusterUid: fc.constant('c'),
+    boundFrom: second.map(date),
+    boundTo: fc.option(second.map(date), { nil: undefined }),
+  })
+  .filter(({ boundFrom, boundTo }) => boundTo === undefined || boundTo.getTime() > boundFrom.getTime())
+const someContract = fc.record({
+  changes: fc.array(someChange, { maxLength: 4 }),
+  revokedAt: fc.option(second, { nil: undefined }),
+})
+
+test('what is billed to a contract is what an addition second by second gives, by the terms of that second', (t) => {
+  const inputs = fc.record({
+    contracts: fc.tuple(someContract, someContract),
+    bindings: fc.array(someBinding, { maxLength: 4 }),
+    from: second,
+    to: second,
+  })
+  const window = { from: at(base), to: at(base + length) }
+  fc.assert(
+    fc.property(inputs, ({ contracts, bindings, from, to }) => {
+      const billed = contracts.map(({ changes, revokedAt }, index) => ({
+        id: (index + 1) as ContractId,
+        name: '',
+        revokedAt: revokedAt === undefined ? undefined : date(revokedAt),
+        timeline: timelineAfter(changes).timeline,
+      }))
+      const segments = segmentsOf(
+        { clusterId, heard: [window], modeChanges: [{ at: at(0), eventId: 'a', mode: 'prod' }] },
+        'dbProduct',
+        coveragesOf(billed, bindings, 'dbProduct'),
+        window,
+      )
+      const sums = new Map<number, number>()
+      const interval = {
+        from: at(Math.min(from, to)),
+        to: at(Math.max(from, to)),
+        cutAt: at(Math.max(from, to)),
+        milliCpu: 3,
+        memoryMib: 1,
+        generation: 1,
+        replicas: 1,
+      }
+      eachPiece([interval], segments, undefined, (piece) => {
+        t.is(termsAt(billed[piece.contractId - 1]?.timeline ?? [], date(piece.from))?.number ?? 0, piece.termsNumber)
+        sums.set(piece.contractId, (sums.get(piece.contractId) ?? 0) + piece.milliCpu * (piece.to - piece.from))
+      })
+      const steps = contracts.map(({ changes }) => stepsAfter(changes))
+      const ordered = bindings.toSorted(
+        (a, b) => a.boundFrom.getTime() - b.boundFrom.getTime() || a.contractId - b.contractId,
+      )
+      const expected = new Map<number, number>()
+      for (let now = Math.max(base, interval.from); now < Math.min(base + length, interval.to); now += 1) {
+        const covering = ordered.find(({ contractId, boundFrom, boundTo }) => {
+          const [of, about] = [steps[contractId - 1]!, contracts[contractId - 1]!]
+          const isBound = boundFrom.getTime() <= now * 1000 && (boundTo === undefined || now * 1000 < boundTo.getTime())
+          const isInForce =
+            Date.parse(JSON.parse(valueAt(of.startsAt, now))) <= now * 1000 &&
+            now * 1000 < Date.parse(JSON.parse(valueAt(of.endsAt, now)))
+          // The feature names databases, whatever the product is.
+          return isBound && isInForce && (about.revokedAt === undefined || now < about.revokedAt)
+        })
+        const id = covering?.contractId ?? 0
+        expected.set(id, (expected.get(id) ?? 0) + 3)
+      }
+      t.deepEqual(
+        new Map([...sums].toSorted(([a], [b]) => a - b)),
+        new Map([...expected].toSorted(([a], [b]) => a - b)),
+      )
+      return true
+    }),
+  )
+})
+
+test('a change counts from now on, or from an instant that is named; from one in the past only if that is said', (t) => {
+  const now = new Date('2026-11-25T12:00:00.700Z')
+  const instantOf = (from: string | undefined, reopens: boolean) =>
+    effectiveInstant({ from: from === undefined ? undefined : new Date(from), reopens }, now)
+  t.deepEqual(unwrap(instantOf(undefined, false)), now)
+  t.deepEqual(unwrap(instantOf('2026-11-25T12:00:00Z', false)), now, 'the second that has begun is now')
+  t.deepEqual(unwrap(instantOf('2026-12-01T00:00:00Z', false)), new Date('2026-12-01T00:00:00Z'))
+  t.deepEqual(unwrap(instantOf('2026-11-01T00:00:00Z', true)), new Date('2026-11-01T00:00:00Z'))
+  for (const [from, reopens] of [
+    ['2026-11-25T11:59:59Z', false],
+    [undefined, true],
+    ['1969-12-31T23:59:59Z', true],
+    ['+010000-01-01T00:00:00Z', false],
+    ['no instant', true],
+  ] as const)
+    t.true(isLeft(instantOf(from, reopens)), from ?? '')
+})
+
+test('a change that changes nothing makes no version, and one that would spoil a planned version is refused', (t) => {
+  const recorded = { recordedAt: date(base), recordedBy: '' }
+  t.is(unwrap(changeTimeline([first], { product: 'database' }, date(base), recorded)), undefined)
+  const planned =
+    unwrap(changeTimeline([first], { startsAt: date(base + 9000) }, date(base + 100), recorded))?.versions ?? []
+  t.deepEqual(changedTerms(planned[0]!, planned[1]!), ['startsAt'])
+  const refused = changeTimeline(planned, { endsAt: date(base + 5000) }, date(base), recorded)
+  t.true(isLeft(refused) && /planned from/.test(refused.left.message))
+})
+
+test('a limit that changes within a month counts by the seconds of each, and other quotas count as they are', (t) => {
+  const quota = (limit: number, metric: 'cpu_core_month' | 'memory_gib_month' = 'cpu_core_month') => ({ metric, limit })
+  const of = (...parts: readonly (readonly [number, TermsInMonth['quota']])[]): readonly TermsInMonth[] => {
+    let from = 0
+    return parts.map(([seconds, own], index) => ({
+      number: index + 1,
+      from: at(from),
+      to: at((from += seconds)),
+      product: 'database',
+      features: [],
+      startsAt: date(0),
+      endsAt: date(1),
+      quota: own,
+    }))
+  }
+  t.deepEqual(quotaOf(of([1000, quota(200)])), quota(200))
+  t.deepEqual(quotaOf(of([1000, quota(200)], [3000, quota(400)])), quota(350))
+  t.deepEqual(quotaOf(of([1, quota(0.1)], [2, quota(0.2)])), quota(0.167))
+  t.deepEqual(quotaOf(of([1000, quota(12.5)], [1, quota(12.5)])), quota(12.5))
+  t.deepEqual(quotaOf(of([1000, undefined], [3000, quota(400)])), quota(400))
+  t.deepEqual(quotaOf(of([1000, quota(200, 'memory_gib_month')], [3000, quota(400)])), quota(400))
+  t.is(quotaOf(of([1000, quota(200)], [3000, undefined])), undefined)
+})
+
+const claim = (n: number, changes: Partial<TrialClaim> = {}): TrialClaim => ({
+  objectId: n as UsageObjectId,
+  clusterId,
+  uid: `uid-${String(n)}`,
+  product: 'dbProduct',
+  group: 'g',
+  kind: 'K',
+  namespace: 'n',
+  name: `db-${String(n)}`,
+  createdAt: at(base + n),
+  ...changes,
+})
+const factsOf = (trialClaims: readonly TrialClaim[], timeline: readonly TermsVersion[] = [first]) => ({
+  clusters: [
+    {
+      id: clusterId,
+      uid: 'c',
+      displayName: '',
+      presence: [],
+      outages: [],
+      modeChanges: [],
+      bindings: [{ contractId: 1, clusterUid: 'c', boundFrom: date(base), boundTo: undefined }],
+      clientNamespaces: [],
+    },
+  ],
+  contracts: [{ id: 1 as ContractId, name: '', revokedAt: undefined, timeline }],
+  trialClaims,
+})
+
+test('a trial needs a contract that allows trials when the object is created, has a bound, and is one for each identity', (t) => {
+  const trials = (...given: Parameters<typeof factsOf>) => [...trialsOf(factsOf(...given))].toSorted((a, b) => a - b)
+  t.deepEqual(trials([claim(1), claim(2), claim(3)]), [1, 2], 'at most two')
+  t.deepEqual(trials([claim(-1), claim(1), claim(2)]), [1, 2], 'before the binding no contract covers it')
+  t.deepEqual(trials([claim(1), claim(5, { name: 'db-1' }), claim(6)]), [1, 6], 'made again under its name')
+  t.deepEqual(trials([claim(1), claim(5, { name: 'db-1', namespace: 'other' })]), [1, 5])
+  t.deepEqual(trials([claim(1, { product: 'vaultProduct' })]), [], 'the contract does not cover the product')
+  const { timeline } = timelineAfter([{ from: base + 2, draft: { maxTrials: 1 } }])
+  t.deepEqual(trials([claim(1), claim(2)], timeline), [1])
+  const denied =
+    unwrap(changeTimeline([first], { allowsTrials: false }, date(base + 2), { recordedAt: date(base), recordedBy: '' }))
+      ?.versions ?? []
+  t.deepEqual(trials([claim(1), claim(2)], denied), [1], 'what was a trial stays one')
+})
+
+test('trials do not depend on the order in which objects are reported', (t) => {
+  const claims = fc
+    .uniqueArray(fc.integer({ min: -2, max: 9 }), { maxLength: 8 })
+    .map((numbers) =>
+      numbers.map((n) => claim(n, { name: `db-${String(n % 3)}`, createdAt: at(base + Math.abs(n % 4)) })),
+    )
+  fc.assert(
+    fc.property(
+      claims.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
+      ([all, shuffled]) => void t.deepEqual(trialsOf(factsOf(shuffled)), trialsOf(factsOf(all))),
+    ),
+  )
+})
