@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint'
+import { processRule } from './test/arch/process-rule.js'
 
 // Each message names what to write instead.
 
@@ -193,5 +194,10 @@ export default tseslint.config(
     },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
+  {
+    files: ['test/**/*.test.ts'],
+    plugins: { moorage: { rules: { process: processRule } } },
+    rules: { 'moorage/process': 'error' },
+  },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': imports(fpTsImports, fpTsLittle) } },
 )

@@ -25,19 +25,24 @@ export interface SqliteConnection {
 // Statements composed at startup number a few hundred. Those of dynamic filters evict each other.
 const keptStatements = 2000
 
+/** How long the driver waits for a lock while a file is opened, and afterwards. */
+const [openingMilliseconds, waitMilliseconds] = [5000, 10]
+
 /**
  * Opens a file (created with mode 0600) or a private in-memory database. WAL with synchronous=NORMAL: committed data
  * survives a crash of the process. A power failure may undo the last commits before it, but does not corrupt the file.
  */
 export const openSqliteConnection = (source: string | Buffer, mode: 'read-write' | 'read-only'): SqliteConnection => {
   if (typeof source === 'string' && source !== ':memory:') createUnlessPresent(source)
-  // A wait in the driver would block the whole process. Longer waits happen here, between attempts.
-  const raw = new Database(source, { timeout: 10 })
+  // What can lock the file here is short: another process that recovers or removes the WAL.
+  const raw = new Database(source, { timeout: openingMilliseconds })
   raw.pragma('journal_mode = WAL')
   raw.pragma('synchronous = NORMAL')
   raw.pragma('foreign_keys = ON')
   raw.pragma('trusted_schema = OFF')
   if (mode === 'read-only') raw.pragma('query_only = ON')
+  // From now on a wait in the driver would stop the service. Longer waits happen between attempts.
+  raw.pragma(`busy_timeout = ${waitMilliseconds}`)
   return wrapSqliteConnection(raw)
 }
 

@@ -11,7 +11,7 @@ import { declaredRoutes } from '../../support/declared-routes.ts'
 import { shown, tagOf } from '../../support/outcome.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import { makeLockingWorld } from '../locking-world.ts'
+import { makeLockingFixture } from '../locking-world.ts'
 
 /** Counts every statement and transaction. */
 const counted = (db: SqlDatabase) => {
@@ -31,7 +31,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
     const db = await database.open()
     const { counting, count } = counted(db)
-    const world = makeLockingWorld(counting)
+    const world = makeLockingFixture(counting)
     // What goes on in the background needs the database.
     t.teardown(() => world.settled().finally(() => db.close()))
     await world.user('ada')
