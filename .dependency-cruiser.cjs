@@ -177,7 +177,7 @@ module.exports = {
         path: '^adapters/',
         pathNot: [
           '^adapters/(api-client|logging|outbound|pictures|security|system|throttle)/',
-          '^adapters/sql/(engine|kernel|kit)/',
+          '^adapters/sql/(engine|kernel|kit|migrations)/',
           // Which key ring belongs to the database.
           '^adapters/sql/audit/audit-log\\.ts$',
         ],

@@ -5,7 +5,7 @@ import type { Given, Needs } from '../plugins/kit/group.ts'
 import type { Binding } from './binding.ts'
 
 /** Returns the single instance of a port. */
-export type Resolve = <T>(token: Token<T>) => T
+type Resolve = <T>(token: Token<T>) => T
 
 /** The ports of a deployment. It is used only at start: nothing is resolved per request. */
 export interface Container {

@@ -10,7 +10,7 @@ import { nameProblems } from './part-names.ts'
 const ourRoot = new URL('../', import.meta.url)
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
 const exported =
-  /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:binding|boot|container|part|config\/setting|config\/setting-type|http\/gauges|cli\/describe|cli\/command-context))$/
+  /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:binding|boot|container|part|config\/setting|config\/setting-type|http\/gauges|port-tests\/[\w-]+|cli\/describe|cli\/command-context))$/
 const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
 
 /**
@@ -30,7 +30,7 @@ let isShared = false
  * Makes the modules of the running copy importable by a deployer's part in any folder: `moorage/...`, as package.json
  * exports it, and the libraries that its interface uses, unless the part has its own.
  */
-const shareOurModules = (): void => {
+export const shareOurModules = (): void => {
   if (isShared) return
   isShared = true
   registerHooks({

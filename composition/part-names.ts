@@ -4,8 +4,16 @@ import type { SettingRows } from './config/setting.ts'
 import { frameMetricNames } from './http/metrics.ts'
 import type { AnyPart } from './part.ts'
 
-/** The commands of the frame; those of commander are `help`. */
-export const frameCommandNames: readonly string[] = ['serve', 'openapi', 'doctor', 'migrate', 'config', 'help']
+/** The commands of the frame; `help` is that of commander. @internal */
+export const frameCommandNames: readonly string[] = [
+  'serve',
+  'openapi',
+  'doctor',
+  'migrate',
+  'config',
+  'help',
+  'test-port',
+]
 
 /** Returns the names of a part in the forms that settings, metrics and tables have. */
 const prefixesOf = ({ plugin: { id } }: AnyPart) => {

@@ -1,4 +1,5 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
+import type { PartMigrations } from '../adapters/sql/migrations/migration.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
@@ -21,7 +22,7 @@ export interface Running {
 }
 
 /** A step of the start of `serve`; commands take none. */
-export type Step = Using<Running | void>
+type Step = Using<Running | void>
 
 /**
  * Everything that a part brings. The frame (database, key ring, listeners, jobs) iterates over the list of parts and
@@ -35,6 +36,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly settings?: Rows
   /** Returns how the ports of the part are made. It makes, opens and reads nothing. */
   provide?(boot: Boot<ValuesOf<Rows>>): readonly Binding[]
+  /** Its tables. They exist also where the part is closed. */
+  readonly migrations?: PartMigrations
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */

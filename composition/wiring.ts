@@ -91,7 +91,7 @@ const circles = (bindings: ReadonlyMap<symbol, Binding>): readonly string[] => {
   return problems
 }
 
-/** Returns the ports that are provided and that nothing needs, directly or for another port. */
+/** Returns the ports that are provided and that nothing needs, directly or for another port. @internal */
 export const unusedPorts = ({ sources, wanted }: WiringInput): readonly string[] => {
   const bindings = byPort(sources)
   const used = new Set<symbol>()

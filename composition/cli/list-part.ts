@@ -18,11 +18,9 @@ const foldersOf = (path: string): readonly string[] => {
   return layer === 'adapters' ? folders : folders.slice(0, 1)
 }
 
-/** Reports whether a file belongs to a part: a folder of its name, its value, or its migrations. */
+/** Reports whether a file belongs to a part: a folder of its name, or its value. */
 const isOf = (part: string, path: string): boolean =>
-  foldersOf(path).includes(part) ||
-  path === `composition/parts/${part}.ts` ||
-  new RegExp(`/migrations/\\d{4}-${part}[-.]`).test(path)
+  foldersOf(path).includes(part) || path === `composition/parts/${part}.ts`
 
 const part = process.argv[2]
 const found = part === undefined ? [] : files.filter((path) => isOf(part, path))

@@ -1,5 +1,6 @@
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import {
+  isCurrent,
   migrateUp as runMigrations,
   migrationPlan,
   migrationStatus,
@@ -7,22 +8,24 @@ import {
   unlockMigrations,
 } from '../../adapters/sql/engine/migrator.ts'
 import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import type { OrderedMigration } from '../../adapters/sql/migrations/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
 import { configOf } from './loaded-config.ts'
 import { openStore } from '../service/foundation.ts'
 import { StartRefused } from '../boot.ts'
+import { migrationsFor } from '../migrations.ts'
 
 const onStore = async (
   context: CommandContext,
   options: CommonOptions,
-  work: (database: SqlDatabase) => Promise<void>,
+  work: (database: SqlDatabase, migrations: readonly OrderedMigration[]) => Promise<void>,
 ): Promise<ExitCode> => {
-  const { settings } = await configOf(context, options)
-  const database = await openStore(settings)
+  const config = await configOf(context, options)
+  const database = await openStore(config.settings)
   try {
-    await work(database)
+    await work(database, await migrationsFor(config, database))
     return 0
   } catch (error) {
     if (error instanceof MigrationRefused) throw new StartRefused([error.message])
@@ -33,39 +36,42 @@ const onStore = async (
 }
 
 export const migrateUp = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const applied = await runMigrations(database, { say: (line) => context.say(line) })
-    if (options.json === true) printJson(context, { applied })
-    else if (applied.length === 0) context.print('The schema is up to date.')
-    else for (const id of applied) context.print(`applied ${id}`)
+  onStore(context, options, async (database, migrations) => {
+    const applied = await runMigrations(database, { migrations, say: (line) => context.say(line) })
+    const ran = migrations.filter(({ id }) => applied.includes(id))
+    if (options.json === true)
+      return printJson(context, { applied, migrations: ran.map(({ id, part }) => ({ id, part })) })
+    if (ran.length === 0) context.print('The schema is up to date.')
+    for (const { id, part } of ran) context.print(`applied ${id} of the part ${part}`)
   })
 
 export const migrateStatus = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const migrations = await migrationStatus(database)
-    const isCurrent = migrations.every(({ state }) => state === 'done')
-    if (options.json === true) return printJson(context, { isCurrent, migrations })
-    for (const { id, summary, state, finishedAt } of migrations) {
+  onStore(context, options, async (database, known) => {
+    const migrations = await migrationStatus(database, known)
+    const isUpToDate = isCurrent(migrations)
+    if (options.json === true) return printJson(context, { isCurrent: isUpToDate, migrations })
+    const width = Math.max(...migrations.map(({ part }) => part?.length ?? 0))
+    for (const { id, part, summary, state, finishedAt } of migrations) {
       context.print(
-        `${state.padEnd(8)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`,
+        `${state.padEnd(8)} ${(part ?? '').padEnd(width)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`,
       )
     }
-    context.print(isCurrent ? 'The schema is up to date.' : (unfinishedMigration(migrations) ?? adviceFor(migrations)))
+    context.print(isUpToDate ? 'The schema is up to date.' : (unfinishedMigration(migrations) ?? adviceFor(migrations)))
   })
 
 /** Of a schema that is not the one of this version. */
 const adviceFor = (migrations: readonly MigrationStatus[]): string =>
   migrations.some(({ state }) => state === 'unknown')
-    ? 'A newer version of Moorage has migrated this database. Upgrade this one.'
+    ? 'A newer version of Moorage, or of one of its parts, has migrated this database. Upgrade this one.'
     : 'Run: moorage migrate up'
 
 export const migratePlan = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onStore(context, options, async (database) => {
-    const plan = await migrationPlan(database)
+  onStore(context, options, async (database, migrations) => {
+    const plan = await migrationPlan(database, migrations)
     if (options.json === true) return printJson(context, { plan })
     if (plan.length === 0) context.print('Nothing to do: the schema is up to date.')
-    for (const { id, summary, statements } of plan) {
-      context.print(`-- ${id}: ${summary}`)
+    for (const { id, part, summary, statements } of plan) {
+      context.print(`-- ${id} of the part ${part}: ${summary}`)
       for (const statement of statements) context.print(`${statement};`)
     }
   })

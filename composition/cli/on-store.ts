@@ -22,7 +22,7 @@ export const onStore = async <A>(
   try {
     const foundation = await openFoundation(settings)
     stops.add('database', () => foundation.database.close())
-    await refuseOtherSchema(foundation.database)
+    await refuseOtherSchema(foundation.database, config)
     await refuseOtherKeyring(foundation, settings.keyring)
     return await work(compose({ config, foundation, log, stops }))
   } finally {

@@ -1,3 +1,4 @@
+import { authzMigrations } from '../../adapters/sql/authz/migrations/authz-migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
@@ -24,6 +25,7 @@ import { definePart } from '../part.ts'
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({
   plugin: authzPlugin,
+  migrations: authzMigrations,
   objectRows: [roleObjectRows],
   tags: [
     {

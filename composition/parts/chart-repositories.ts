@@ -1,3 +1,4 @@
+import { chartRepositoriesMigrations } from '../../adapters/sql/chart-repositories/migrations/chart-repositories-migrations.ts'
 import { nodePemReader } from '../../adapters/charts/repositories/credentials.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
@@ -19,6 +20,7 @@ import { definePart } from '../part.ts'
 /** The named chart repositories of accounts. */
 export const part = definePart({
   plugin: chartRepositoriesPlugin,
+  migrations: chartRepositoriesMigrations,
   tags: [{ name: 'Chart Repositories', description: 'Sources of charts.', after: 'Multi-cluster' }],
   provide({ database, secretBox }) {
     const store = lazily(() => makeSqlChartRepositoryStore(database))

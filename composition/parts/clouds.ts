@@ -1,3 +1,4 @@
+import { cloudsMigrations } from '../../adapters/sql/clouds/migrations/clouds-migrations.ts'
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
 import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { serviceAccountReader } from '../../adapters/clouds/google-buckets.ts'
@@ -26,6 +27,7 @@ const OperatorEgressToken = token<EgressClient>('clouds.OperatorEgress')
 /** Cloud credentials and access to the buckets of clouds. */
 export const part = definePart({
   plugin: cloudsPlugin,
+  migrations: cloudsMigrations,
   settings: {
     cloudAStorageEndpoint: absentUnlessSet(
       'MOORAGE_CLOUD_A_STORAGE_ENDPOINT',

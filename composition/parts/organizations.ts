@@ -1,3 +1,4 @@
+import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
@@ -75,6 +76,7 @@ const levelsOf = (catalogue: Catalogue): PermissionLevels => {
 /** Organizations, their members, teams, invitations and robots. */
 export const part = definePart({
   plugin: organizationsPlugin,
+  migrations: organizationsMigrations,
   objectRows: organizationObjectRows,
   tags: [
     {

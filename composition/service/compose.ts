@@ -64,6 +64,7 @@ export const makeStopSequence = (log: Log): StopSequence => {
   }
 }
 
+/** @internal */
 export const deploymentOf = ({
   deploymentType,
   billingEnabled,
@@ -149,7 +150,7 @@ const refuseIfAny = (problems: readonly string[]): void => {
   if (problems.length > 0) throw new StartRefused(problems)
 }
 
-/** Returns what the open parts and the frame provide, and what they need beside that. */
+/** Returns what the open parts and the frame provide, and what they need beside that. @internal */
 export const wiringOf = (
   { parts, ownParts, settings }: PartsConfig,
   boot: Boot,

@@ -9,7 +9,7 @@ import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
-import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { databaseOptionsOf } from '../config/database-options.ts'
 import { watchChanges } from '../../adapters/sql/engine/refused-changes.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
@@ -20,6 +20,8 @@ import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
+import type { MigratedParts } from '../migrations.ts'
+import { migrationsFor } from '../migrations.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
@@ -93,7 +95,7 @@ export const keyringLost = (path: string): string =>
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
-  const isMigrated = (await migrationStatus(database)).some(({ state }) => state === 'done')
+  const isMigrated = (await migrationStatus(database, [])).some(({ finishedAt }) => finishedAt !== undefined)
   return isMigrated && (await database.query((k) => k('users').select('id').limit(1))).length > 0
 }
 
@@ -101,11 +103,11 @@ export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
  * Refuses to start without migration, unless the schema is that of this version. An older version on a newer schema
  * would not check what it does not know, such as a second factor. Throws `StartRefused`.
  */
-export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> => {
-  const status = await migrationStatus(database)
+export const refuseOtherSchema = async (database: SqlDatabase, parts: MigratedParts): Promise<void> => {
+  const status = await migrationStatus(database, await migrationsFor(parts, database))
   const newer = status.filter(({ state }) => state === 'unknown')
   if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer.map(({ id }) => id))])
-  const missing = status.filter(({ state }) => state !== 'done')
+  const missing = status.filter((migration) => !isCurrent([migration]))
   if (missing.length > 0)
     throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
 }

@@ -21,6 +21,7 @@ import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
+import { migrationsFor } from '../migrations.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -125,7 +126,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
     const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
-    await bringSchemaUp(foundation, settings, input.log)
+    await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners({
@@ -141,7 +142,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     setStarted()
     const ready = runSteps(composition, 'ready', stops)
-    return { ...listening, firstAdmin, isTold: Promise.all(ready.map(({ isTold }) => isTold)).then(() => undefined) }
+    const told = ready.flatMap(({ isTold }) => (isTold === undefined ? [] : [isTold]))
+    return { ...listening, firstAdmin, isTold: Promise.all(told).then(() => undefined) }
   } catch (error) {
     await stops.run()
     held?.close()
@@ -149,10 +151,13 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   }
 }
 
-const bringSchemaUp = async ({ database }: Foundation, settings: FrameSettings, log: Log): Promise<void> => {
-  if (!settings.migrate) return refuseOtherSchema(database)
+const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log: Log): Promise<void> => {
+  if (!config.settings.migrate) return refuseOtherSchema(database, config)
   try {
-    const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
+    const applied = await migrateUp(database, {
+      migrations: await migrationsFor(config, database),
+      say: (line) => log.info({ isStep: true }, line),
+    })
     if (applied.length > 0)
       log.info(
         {},

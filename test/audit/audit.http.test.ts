@@ -8,7 +8,7 @@ import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
 import type { WorldService } from '../authz/world-service.ts'
 import { people, served, startWorldService } from '../authz/world-service.ts'
-import { nameOf } from '../authz/world.ts'
+import { nameOf } from '../authz/account-names.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startService } from '../support/service.ts'
 

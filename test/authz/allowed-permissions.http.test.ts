@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import { eachDatabase } from '../support/databases.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 import type { WorldService } from './world-service.ts'
 import { people, served, startWorldService } from './world-service.ts'
 

@@ -1,7 +1,7 @@
 import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 
 /** A caller with a token that reaches everything, unless told otherwise. */
 export const principal = (userId: number, changes: Partial<Principal> = {}): Principal => ({

@@ -13,7 +13,8 @@ import { catalogue, schema } from './catalogue.ts'
 import { walk, walkWithin } from './naive-walk.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
-import { anyWorld, clusterNameOf, nameOf, questionsOf, worldUsers } from './world.ts'
+import { clusterNameOf, nameOf } from './account-names.ts'
+import { anyWorld, questionsOf, worldUsers } from './world.ts'
 
 const accountsOf = (world: World, userId: number) => [
   userId,

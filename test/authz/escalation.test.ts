@@ -10,7 +10,7 @@ import { startService } from '../support/service.ts'
 import { schema } from './catalogue.ts'
 import { roleBench } from './role-bench.ts'
 import { accountRow, storeOrg, storeWorld } from './stored-world.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 
 const [climber, owner] = [51, 52]
 const allKeys = schema.permissions.map(permissionKey)

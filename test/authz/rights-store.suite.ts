@@ -1,6 +1,9 @@
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { RightsStore } from '../../core/kernel/rights.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from './stored-world.ts'
+import type { World } from './world.ts'
 
 /**
  * A store of its own for each case. It finds the organization 11 with the users 1 (an owner), 2 (in the team 112 with
@@ -19,10 +22,45 @@ const org = 11 as AccountId
 const otherOrg = 12 as AccountId
 const user = (id: number): UserId => id as UserId
 
-/** What every RightsStore keeps. */
-export const rightsStoreSuite = (name: string, open: () => Promise<RightsStoreBench>): void => {
-  const onBench = casesOf(name, open)
+const world: World = {
+  users: [1, 2, 3, 4],
+  orgs: [
+    {
+      id: 11,
+      visibility: 'private',
+      members: [1, 2],
+      teams: [
+        { id: 111, permission: 'owner', members: [1, 3], roleIds: [] },
+        { id: 112, permission: 'custom', members: [2], roleIds: [1101] },
+      ],
+      roles: [{ id: 1101, permissions: ['org_mgmt/view'] }],
+      grants: [],
+    },
+    {
+      id: 12,
+      visibility: 'private',
+      members: [1],
+      teams: [{ id: 121, permission: 'read', members: [1, 2], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
+  ],
+  clusters: [],
+  tokens: [],
+}
 
+const about: SuiteAbout = {
+  name: 'rights-store',
+  ports: ['RightsStore'],
+  needs: 'The people and organizations that are described at RightsStoreBench.',
+  fill: async (database) => {
+    await storeWorld(database, world)
+    await database.query((k) => k('users').where('id', 4).update({ is_admin: 1 }))
+  },
+}
+
+/** What every RightsStore keeps. */
+export const rightsStoreSuite = contractSuite<RightsStoreBench>(about, (onBench) => {
   onBench('an owner, a member with a role and a user who is no member hold what they should', async (t, { store }) => {
     const [owner, member, left] = [
       await store.of(org, user(1)),
@@ -60,4 +98,4 @@ export const rightsStoreSuite = (name: string, open: () => Promise<RightsStoreBe
     t.true(await store.lock(org))
     t.false(await store.lock(999 as AccountId))
   })
-}
+})

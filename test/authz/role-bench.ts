@@ -14,7 +14,7 @@ import type { AccessContext } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { objectRows } from '../support/object-rows.ts'
 import { catalogue, schema } from './catalogue.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 
 const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
 const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }

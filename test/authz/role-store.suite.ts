@@ -2,7 +2,10 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { RoleStore } from '../../core/authz/ports.ts'
 import type { Role, RoleContent } from '../../core/authz/types.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from './stored-world.ts'
+import type { World } from './world.ts'
 
 /**
  * A store of its own for each case. It finds the organizations 11 and 12 with the people account1 to account3 (shown as
@@ -41,10 +44,43 @@ const inserted = async (store: RoleStore, orgId: OrgId, changes: Partial<RoleCon
   return role.right
 }
 
-/** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */
-export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>): void => {
-  const onBench = casesOf(name, open)
+/** Two organizations; user 3 is still in a team, but no member any more. */
+const world: World = {
+  users: [1, 2, 3],
+  orgs: [
+    {
+      id: 11,
+      visibility: 'private',
+      members: [1, 2],
+      teams: [
+        { id: 111, permission: 'custom', members: [1, 3], roleIds: [] },
+        { id: 112, permission: 'read', members: [1, 2], roleIds: [] },
+      ],
+      roles: [],
+      grants: [],
+    },
+    {
+      id: 12,
+      visibility: 'private',
+      members: [1],
+      teams: [{ id: 121, permission: 'owner', members: [1], roleIds: [] }],
+      roles: [],
+      grants: [],
+    },
+  ],
+  clusters: [],
+  tokens: [],
+}
 
+const about: SuiteAbout = {
+  name: 'role-store',
+  ports: ['RoleStore'],
+  needs: 'The people, organizations and teams that are described at RoleStoreBench, without roles.',
+  fill: (database) => storeWorld(database, world),
+}
+
+/** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */
+export const roleStoreSuite = contractSuite<RoleStoreBench>(about, (onBench) => {
   onBench('a role reads back as it was inserted, with version 1', async (t, { store }) => {
     const role = await inserted(store, org)
     t.deepEqual(await store.get(org, role.id), {
@@ -149,4 +185,4 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.deepEqual([...(await store.lockTeams(otherOrg, [team, otherTeam]))], [otherTeam])
     t.deepEqual([...(await store.lockTeams(org, []))], [])
   })
-}
+})

@@ -12,7 +12,7 @@ import {
   listRoles,
   updateRole,
 } from '../../plugins/authz/roles.routes.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 import type { WorldService } from './world-service.ts'
 import { people, served, startWorldService } from './world-service.ts'
 

@@ -1,6 +1,6 @@
 import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import type { World, WorldOrg } from './world.ts'
-import { clusterNameOf, nameOf } from './world.ts'
+import { clusterNameOf, nameOf } from './account-names.ts'
 
 const created_at = 1_750_000_000_000
 

@@ -3,7 +3,7 @@ import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
-import { nameOf } from './world.ts'
+import { nameOf } from './account-names.ts'
 
 /** Who is who in `servedWorld`. The first account of the service itself is its site admin. */
 export const people = { owner: 51, admin: 52, viewer: 53, outsider: 54 } as const

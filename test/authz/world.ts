@@ -127,6 +127,3 @@ export const questionsOf = (world: World, userId: number): readonly { objectType
     objectID: 999_999,
   })),
 ]
-
-export const nameOf = (accountId: number): string => `account${accountId}`
-export const clusterNameOf = (clusterId: number): string => `cluster-${clusterId}`

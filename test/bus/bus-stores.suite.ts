@@ -2,8 +2,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { BusIdentityStore, BusUserStore } from '../../core/bus/ports.ts'
 import type { BusIdentity, NewBusUser } from '../../core/bus/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /** Stores of their own for each case, over the accounts below. */
 export interface BusStoresBench {
@@ -44,10 +47,30 @@ const newUser = (identity: BusIdentity, ownerId: AccountId, changes: Partial<New
   ...changes,
 })
 
-/** The contract of BusIdentityStore and BusUserStore. */
-export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>): void => {
-  const test = casesOf(`bus stores on ${name}`, open)
+const world: World = {
+  users: [1, 2],
+  orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
+  clusters: [],
+  tokens: [],
+}
 
+const about: SuiteAbout = {
+  name: 'bus-stores',
+  ports: ['BusIdentityStore', 'BusUserStore'],
+  needs: 'The users 1 and 2 and the organization 11, without identities.',
+  fill: async (database) => {
+    await storeWorld(database, world)
+    for (const id of [1, 2])
+      await database.query((k) =>
+        k('users')
+          .where({ id })
+          .update({ password_hash: `hash-${id}` }),
+      )
+  },
+}
+
+/** The contract of BusIdentityStore and BusUserStore. */
+export const busStoresSuite = contractSuite<BusStoresBench>(about, (test) => {
   test('an identity reads back as it was written, and there is one of a kind and owner', async (t, { identities }) => {
     const content = newIdentity('account', alice)
     const made = unwrap(await identities.insert(content, at))
@@ -198,4 +221,4 @@ export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>
     await bench.change('remove', alice)
     t.is((await live())?.presentMark, undefined)
   })
-}
+})

@@ -11,9 +11,9 @@ import type { BusIdentity, BusIdentityId } from '../../core/bus/types.ts'
 import { busPurposes } from '../../core/bus/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { busStoresSuite } from './bus-stores.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const issuedAt = new Date('2026-03-01T12:00:00.500Z')
 const natsMint = makeNatsMint({ now: () => issuedAt })
@@ -177,20 +177,9 @@ const changes: Readonly<Record<'password' | 'admin' | 'disable', object>> = {
 }
 
 for (const database of eachDatabase()) {
-  busStoresSuite(database.name, async () => {
+  declareSuite(busStoresSuite, `bus stores on ${database.name}`, async () => {
     const db = await database.open()
-    await storeWorld(db, {
-      users: [1, 2],
-      orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
-      clusters: [],
-      tokens: [],
-    })
-    for (const id of [1, 2])
-      await db.query((k) =>
-        k('users')
-          .where({ id })
-          .update({ password_hash: `hash-${id}` }),
-      )
+    await busStoresSuite.fill?.(db)
     return {
       identities: makeSqlBusIdentityStore(db)(db),
       users: makeSqlBusUserStore(db)(db),

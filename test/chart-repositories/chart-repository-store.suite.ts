@@ -2,7 +2,8 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ChartRepositoryStore } from '../../core/chart-repositories/ports.ts'
 import type { ChartRepositoryContent } from '../../core/chart-repositories/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A store with an organization and a person in it that have no repositories. */
 export interface StoreWorld {
@@ -28,9 +29,14 @@ const content = (changes: Partial<ChartRepositoryContent> = {}): ChartRepository
   ...changes,
 })
 
+const about: SuiteAbout = {
+  name: 'chart-repository-store',
+  ports: ['ChartRepositoryStore'],
+  needs: 'Two accounts, `account` and `other`, without repositories.',
+}
+
 /** What every ChartRepositoryStore keeps to; each case about an account's rows has its twin of another account. */
-export const chartRepositoryStoreSuite = (name: string, open: () => Promise<StoreWorld>): void => {
-  const onWorld = casesOf(name, open)
+export const chartRepositoryStoreSuite = contractSuite<StoreWorld>(about, (onWorld) => {
   const insert = async (
     { store }: StoreWorld,
     account: AccountId,
@@ -150,4 +156,4 @@ export const chartRepositoryStoreSuite = (name: string, open: () => Promise<Stor
     t.is(await world.store.find(world.other, 'a'), undefined)
     t.is(await world.store.lockCount(world.account), 2)
   })
-}
+})

@@ -3,9 +3,10 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { chartRepositoryStoreSuite } from './chart-repository-store.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 for (const database of eachDatabase()) {
-  chartRepositoryStoreSuite(database.name, async () => {
+  declareSuite(chartRepositoryStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {

@@ -21,6 +21,7 @@ import type { GoogleEmulators } from './google-emulator.ts'
 import { makeServiceAccount, startGoogleEmulators } from './google-emulator.ts'
 import { surroundWithTraps } from './hostile-surroundings.ts'
 import { startS3Emulator } from './s3-emulator.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 surroundWithTraps()
 
@@ -262,7 +263,7 @@ test.serial('the way to the vendors leads to no loopback address, literal or by 
 })
 
 for (const database of eachDatabase()) {
-  cloudCredentialStoreSuite(database.name, async () => {
+  declareSuite(cloudCredentialStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {

@@ -2,7 +2,8 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { CloudCredentialStore } from '../../core/clouds/ports.ts'
 import type { CredentialContent } from '../../core/clouds/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A store with two people in it who have no credentials. */
 export interface StoreWorld {
@@ -26,9 +27,14 @@ const content = (owner: UserId, changes: Partial<CredentialContent> = {}): Crede
   ...changes,
 })
 
+const about: SuiteAbout = {
+  name: 'cloud-credential-store',
+  ports: ['CloudCredentialStore'],
+  needs: 'Two people, `user` and `other`, without credentials.',
+}
+
 /** What every CloudCredentialStore keeps to; each case about a person's rows has its twin of another person. */
-export const cloudCredentialStoreSuite = (name: string, open: () => Promise<StoreWorld>): void => {
-  const onWorld = casesOf(name, open)
+export const cloudCredentialStoreSuite = contractSuite<StoreWorld>(about, (onWorld) => {
   const insert = async (
     { store }: StoreWorld,
     user: UserId,
@@ -134,4 +140,4 @@ export const cloudCredentialStoreSuite = (name: string, open: () => Promise<Stor
     t.is((await world.store.list(world.user, all, firstPage)).total, 0)
     t.is((await world.store.list(world.other, all, firstPage)).total, 1)
   })
-}
+})

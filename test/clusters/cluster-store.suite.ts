@@ -2,8 +2,11 @@ import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
-import { nameOf } from '../authz/world.ts'
-import { casesOf } from '../support/cases-of.ts'
+import { nameOf } from '../authz/account-names.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /** A store of its own for each case, over the accounts below. */
 export interface ClusterStoreBench {
@@ -54,10 +57,46 @@ const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}):
   return cluster.right
 }
 
-/** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
-export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStoreBench>): void => {
-  const onBench = casesOf(name, open)
+const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({
+  id,
+  visibility: 'private',
+  members,
+  teams: [],
+  roles: [],
+  grants: [],
+})
 
+const world: World = {
+  users: [1, 2, 3],
+  orgs: [
+    organization(11, [1, 2]),
+    organization(12, [2]),
+    {
+      ...organization(13, [1, 2]),
+      teams: [{ id: 131, permission: 'none', members: [1, 3], roleIds: [] }],
+      grants: [
+        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 2 },
+        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 3 },
+        { objectType: 'cluster', objectId: 502, relation: 'viewer', subjectType: 'team', subjectId: 131 },
+      ],
+    },
+  ],
+  clusters: [
+    { id: 501, ownerId: 13 },
+    { id: 502, ownerId: 13 },
+  ],
+  tokens: [],
+}
+
+const about: SuiteAbout = {
+  name: 'cluster-store',
+  ports: ['ClusterStore'],
+  needs: 'The users 1 to 3 and the organizations 11 to 13, without the clusters of 11 and 12.',
+  fill: (database) => storeWorld(database, world),
+}
+
+/** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
+export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBench) => {
   onBench('the clusters of all accounts are listed by owner and name, page by page', async (t, { store }) => {
     const [b, a, theirs] = [
       await inserted(store, { name: 'b' }),
@@ -297,4 +336,4 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
       t.deepEqual(await granted(carol), [])
     },
   )
-}
+})

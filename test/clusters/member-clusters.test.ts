@@ -22,12 +22,11 @@ import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
-import { storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
 import { recordedExchange } from '../kubernetes/recorded-exchange.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { clusterStoreSuite } from './cluster-store.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const call = (login = 'ann'): SignedInCall =>
   ({
@@ -245,41 +244,10 @@ test('a path that the proxy routes refuse, or compute, is refused here too', asy
   t.is(relayed.length, 0)
 })
 
-const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({
-  id,
-  visibility: 'private',
-  members,
-  teams: [],
-  roles: [],
-  grants: [],
-})
-
-const clusterStoreWorld: World = {
-  users: [1, 2, 3],
-  orgs: [
-    organization(11, [1, 2]),
-    organization(12, [2]),
-    {
-      ...organization(13, [1, 2]),
-      teams: [{ id: 131, permission: 'none', members: [1, 3], roleIds: [] }],
-      grants: [
-        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 2 },
-        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 3 },
-        { objectType: 'cluster', objectId: 502, relation: 'viewer', subjectType: 'team', subjectId: 131 },
-      ],
-    },
-  ],
-  clusters: [
-    { id: 501, ownerId: 13 },
-    { id: 502, ownerId: 13 },
-  ],
-  tokens: [],
-}
-
 for (const database of eachDatabase()) {
-  clusterStoreSuite(database.name, async () => {
+  declareSuite(clusterStoreSuite, database.name, async () => {
     const db = await database.open()
-    await storeWorld(db, clusterStoreWorld)
+    await clusterStoreSuite.fill?.(db)
     return { store: makeSqlClusterStore(db)(db), close: () => db.close() }
   })
 }

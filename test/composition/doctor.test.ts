@@ -7,7 +7,6 @@ import 'reflect-metadata'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { doctor } from '../../composition/cli/doctor/doctor.ts'
 import type { Finding } from '../../composition/cli/doctor/finding.ts'
 import {
@@ -23,6 +22,7 @@ import {
 import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'
+import { loadParts } from '../../composition/parts.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { StartRefused } from '../../composition/boot.ts'
@@ -30,9 +30,13 @@ import { datedCertificate } from '../support/dated-certificate.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
+import { migrateToNow } from '../support/schema.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-doctor-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+const parts = await loadParts()
+const ours = { parts, ownParts: parts.length }
 
 let folders = 0
 const settingsWith = async (more: Readonly<Record<string, string>> = {}): Promise<Settings> => {
@@ -169,13 +173,13 @@ test('what a start would refuse is a problem: plugins, addresses, and folders th
 test('a schema of a newer version, and a migration that has begun and not ended, are problems with what to do', async (t) => {
   const settings = await settingsWith()
   const database = await openDatabase(settings.databaseUrl.reveal())
-  await migrateUp(database)
+  await migrateToNow(database)
   const session = await database.openSchemaSession()
   t.teardown(async () => {
     await session.close()
     await database.close()
   })
-  const schema = async () => (await checkDatabase(settings)).find(({ subject }) => subject === 'schema')
+  const schema = async () => (await checkDatabase(settings, ours)).find(({ subject }) => subject === 'schema')
   await session.execute(
     "update schema_migrations set state = 'started', statements_done = 3 where id = '0003-authz-roles'",
     [],
@@ -197,7 +201,7 @@ test('a schema of a newer version, and a migration that has begun and not ended,
 const onMariaDb = needing('mariadb')
 onMariaDb('a server database: its settings, its clock, and a schema that is missing or there', async (t) => {
   const states = async (url: string): Promise<readonly string[]> =>
-    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }))).map(
+    (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }), ours)).map(
       ({ subject, state }) => `${subject} ${state}`,
     )
   const url = await emptyMysqlUrl()
@@ -212,7 +216,7 @@ onMariaDb('a wrong password is reported by the code of the server, and never rep
   const url = new URL(await emptyMysqlUrl())
   url.username = 'nobody'
   url.password = 'canary-password'
-  const [finding] = await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url.href }))
+  const [finding] = await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url.href }), ours)
   t.is(finding?.state, 'problem')
   t.regex(finding?.message ?? '', /ER_ACCESS_DENIED/)
   t.notRegex(finding?.message ?? '', /canary/)

@@ -7,6 +7,8 @@ import type { AnyPart } from '../../composition/part.ts'
 import type { Composition } from '../../composition/service/compose.ts'
 import { compose, isOpenPart, makeStopSequence, wiringOf } from '../../composition/service/compose.ts'
 import { passingFoundation } from '../../composition/service/foundation.ts'
+import { ourMigrations } from '../support/schema.ts'
+import { migrationsFor } from '../../composition/migrations.ts'
 import { unusedPorts } from '../../composition/wiring.ts'
 import { deploymentTypes } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -73,6 +75,7 @@ for (const type of deploymentTypes)
         [
           ...(type === 'VendorHosted' ? [] : ['contracts']),
           ...(billing === 'true' ? [] : ['usage']),
+          ...(type.endsWith('MarketplaceDeployment') ? [] : ['marketplace', 'marketplace-hooks', 'platform-version']),
           'reference-names',
         ],
       )
@@ -90,6 +93,14 @@ for (const type of deploymentTypes)
       t.true(composition.made.length > 100)
     })
   }
+
+test('the migrations of the parts are those with which tests of the database work', async (t) => {
+  const config = await configOf({})
+  t.deepEqual(
+    (await migrationsFor(config, { dialect: 'sqlite' })).map(({ id }) => id),
+    ourMigrations.map(({ id }) => id),
+  )
+})
 
 const everyPart = { MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' }
 
@@ -131,7 +142,7 @@ test('a part is one line of the list: without it, no trace of it is left', async
   t.deepEqual(
     Object.values(config.rows)
       .map(({ env }) => env)
-      .filter((env) => env.includes('CLOUD_')),
+      .filter((env) => /CLOUD_\w+_ENDPOINT$/.test(env)),
     [],
   )
   const names = [

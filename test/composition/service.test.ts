@@ -12,7 +12,6 @@ import { migrateUp, migrationStatus } from '../../adapters/sql/engine/migrator.t
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
 import type { Prepare, Statement } from '../../adapters/sql/kit/statement.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import type { ExitCode } from '../../composition/cli/command-context.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { loadConfig } from '../../composition/config/config.ts'
@@ -26,6 +25,7 @@ import { StartRefused } from '../../composition/boot.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { needing } from '../support/components/needing.ts'
 import { adminLogin, adminPassword, startService, testEnvironment } from '../support/service.ts'
+import { ourMigrations } from '../support/schema.ts'
 
 test('the assembled service answers on its own ports, with a site admin and a token', async (t) => {
   const service = await startService()
@@ -303,7 +303,9 @@ test('a plugin with a fault of its own is named, and the schema is not migrated 
     const error = await t.throwsAsync(startService({ settings }), { instanceOf: StartRefused })
     mkdirSync(dataDir, { recursive: true })
     const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
-    const states = new Set((await migrationStatus(database).finally(() => database.close())).map(({ state }) => state))
+    const states = new Set(
+      (await migrationStatus(database, ourMigrations).finally(() => database.close())).map(({ state }) => state),
+    )
     t.deepEqual(states, new Set(['pending']), 'an earlier version can still start')
     return error.message
   }
@@ -437,9 +439,9 @@ test('openapi prints the document of this deployment', async (t) => {
 
 test('migrate: status, plan, up, up again, unlock', async (t) => {
   const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'migrated') }
-  t.regex((await run(['migrate', 'status'], environment)).out, /pending +0001/)
+  t.regex((await run(['migrate', 'status'], environment)).out, /pending +identity +0001-identity-accounts/)
   t.regex((await run(['migrate', 'plan'], environment)).out, /create table `accounts`/)
-  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001/)
+  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001-identity-accounts of the part identity/)
   t.is((await run(['migrate', 'up'], environment)).out, 'The schema is up to date.')
   t.true(
     (JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent,
@@ -557,7 +559,10 @@ test('no command works on the schema of a newer version: it would not ask for wh
   mkdirSync(dataDir)
   const database = openSqliteDatabase(join(dataDir, 'moorage.sqlite'))
   await migrateUp(database, {
-    migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }],
+    migrations: [
+      ...ourMigrations,
+      { id: '9999-tomorrow', part: 'tomorrow', summary: 'of a newer version', up: async () => undefined },
+    ],
   })
   await database.close()
   for (const words of [['serve'], ['serve', '--no-migrate'], ['admin', 'unlock', 'admin'], ['bus', 'init']]) {

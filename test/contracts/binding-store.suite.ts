@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { ContractClusterId } from '../../core/contracts/types.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 import { at, bound, days, firstPage, inserted, later, otherOwner, owner, sortedUids } from './contract-store.fixture.ts'
 import type { ContractStoreBench } from './contract-store.suite.ts'
+import { fillContractWorld } from './contract-store.suite.ts'
+
+const about: SuiteAbout = {
+  name: 'binding-store',
+  ports: ['BindingStore', 'ContractEvents'],
+  needs: 'The organizations 11 and 12 without contracts.',
+  fill: fillContractWorld,
+}
 
 /** What every BindingStore and the history keep. */
-export const bindingStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
-  const onBench = casesOf(`${name}: bindings`, open)
-
+export const bindingStoreSuite = contractSuite<ContractStoreBench>(about, (onBench) => {
   onBench('bindings are listed by name, in pages, and found within their contract alone', async (t, bench) => {
     const [contract, other] = [await inserted(bench, owner), await inserted(bench, owner)]
     const uids = sortedUids(3)
@@ -163,4 +170,4 @@ export const bindingStoreSuite = (name: string, open: () => Promise<ContractStor
       ['license.issued'],
     )
   })
-}
+})

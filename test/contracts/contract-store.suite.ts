@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { BoundCluster, ContractId, TermsVersion } from '../../core/contracts/types.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 import {
   at,
   bound,
@@ -14,6 +17,7 @@ import {
   sortedUids,
   terms,
 } from './contract-store.fixture.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { BindingStore, ContractEvents, ContractStore } from '../../core/contracts/ports.ts'
 
 /**
@@ -27,10 +31,28 @@ export interface ContractStoreBench {
   close(): Promise<void>
 }
 
-/** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
-export const contractStoreSuite = (name: string, open: () => Promise<ContractStoreBench>): void => {
-  const onBench = casesOf(`${name}: contracts`, open)
+const organization = (id: number) => ({
+  id,
+  visibility: 'private' as const,
+  members: [1],
+  teams: [],
+  roles: [],
+  grants: [],
+})
+const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
 
+/** Writes what the suites of contracts need into an empty database. */
+export const fillContractWorld = (database: SqlDatabase): Promise<void> => storeWorld(database, world)
+
+const about: SuiteAbout = {
+  name: 'contract-store',
+  ports: ['ContractStore'],
+  needs: 'The organizations 11 and 12 without contracts.',
+  fill: fillContractWorld,
+}
+
+/** What every ContractStore keeps. Each case on an account's data has its twin from another account. */
+export const contractStoreSuite = contractSuite<ContractStoreBench>(about, (onBench) => {
   onBench('a contract reads back as it was inserted, with version 1', async (t, bench) => {
     const contract = await inserted(bench, owner)
     t.deepEqual(contract, {
@@ -284,4 +306,4 @@ export const contractStoreSuite = (name: string, open: () => Promise<ContractSto
       [foreign.id],
     )
   })
-}
+})

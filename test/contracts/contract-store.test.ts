@@ -10,23 +10,13 @@ import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/c
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
-import { accountRow, storeWorld } from '../authz/stored-world.ts'
-import type { World } from '../authz/world.ts'
+import { accountRow } from '../authz/stored-world.ts'
 import { isMariaDb } from '../sql/server-version.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { at, otherOwner, owner, terms } from './contract-store.fixture.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 import { bindingStoreSuite } from './binding-store.suite.ts'
 import { contractStoreSuite } from './contract-store.suite.ts'
-
-const organization = (id: number) => ({
-  id,
-  visibility: 'private' as const,
-  members: [1],
-  teams: [],
-  roles: [],
-  grants: [],
-})
-const world: World = { users: [1], orgs: [organization(11), organization(12)], clusters: [], tokens: [] }
 
 const clock = { now: () => at }
 
@@ -39,15 +29,15 @@ const storesOn = (db: SqlDatabase, runner: SqlRunner) => ({
 for (const database of eachDatabase()) {
   const opened = async () => {
     const db = await database.open()
-    await storeWorld(db, world)
+    await contractStoreSuite.fill?.(db)
     return db
   }
   const open = async () => {
     const db = await opened()
     return { ...storesOn(db, db), close: () => db.close() }
   }
-  contractStoreSuite(database.name, open)
-  bindingStoreSuite(database.name, open)
+  declareSuite(contractStoreSuite, `${database.name}: contracts`, open)
+  declareSuite(bindingStoreSuite, `${database.name}: bindings`, open)
 
   test(`${database.name}: reads take a constant number of statements, however many rows there are`, async (t) => {
     const db = await opened()

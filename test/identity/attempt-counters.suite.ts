@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { ExecutionContext } from 'ava'
-import test from 'ava'
 import type { AttemptCounters } from '../../core/identity/attempt-ports.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 export interface CountersBench {
   readonly counters: AttemptCounters
@@ -15,18 +15,14 @@ export interface CountersBench {
 const keyOf = (text: string): Uint8Array => createHash('sha256').update(text).digest()
 const minute = 60_000
 
-/** What every store of counters must do. */
-export const testAttemptCounters = (name: string, open: () => Promise<CountersBench>): void => {
-  const declare = (title: string, body: (t: ExecutionContext, bench: CountersBench) => Promise<void>) =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await body(t, bench)
-      } finally {
-        await bench.close()
-      }
-    })
+const about: SuiteAbout = {
+  name: 'attempt-counters',
+  ports: ['AttemptCounters'],
+  needs: 'No counters. `others` are the same counters, as another instance has them.',
+}
 
+/** What every store of counters must do. */
+export const attemptCountersSuite = contractSuite<CountersBench>(about, (declare) => {
   declare(
     'a counter adds up across instances, keeps its first end, and starts again after it',
     async (t, { counters, others, pass }) => {
@@ -82,4 +78,4 @@ export const testAttemptCounters = (name: string, open: () => Promise<CountersBe
     t.is(await counters.purge(), 3)
     t.is((await counters.find(keyOf('d')))?.points, 4)
   })
-}
+})

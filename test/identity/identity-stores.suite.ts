@@ -1,10 +1,11 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewAccessToken, NewSession, NewUser, Viewer } from '../../core/identity/types.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
+import type { Assertions } from '../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** Stores over an empty database of their own. */
 export interface IdentityBench {
@@ -66,27 +67,24 @@ const newSession = (userId: UserId, fill: number, changes: Partial<NewSession> =
   ...changes,
 })
 
+const about: SuiteAbout = {
+  name: 'identity-stores',
+  ports: ['UserStore', 'EmailStore', 'AccessTokenStore', 'SessionStore', 'FollowStore'],
+  needs: 'No users.',
+}
+
 /** What identity's stores keep. Each case on one user's data has its twin from another user. */
-export const identityStoresSuite = (name: string, open: () => Promise<IdentityBench>): void => {
-  const kept: Kept = (title, body) => {
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await body(t, bench.stores)
-      } finally {
-        await bench.close()
-      }
-    })
-  }
+export const identityStoresSuite = contractSuite<IdentityBench>(about, (onBench) => {
+  const kept: Kept = (title, body) => onBench(title, (t, { stores }) => body(t, stores))
   userCases(kept)
   searchCases(kept)
   emailCases(kept)
   tokenCases(kept)
   sessionCases(kept)
   followCases(kept)
-}
+})
 
-type Kept = (title: string, body: (t: ExecutionContext, stores: IdentityStores) => Promise<void>) => void
+type Kept = (title: string, body: (t: Assertions, stores: IdentityStores) => Promise<void>) => void
 
 const userCases = (kept: Kept): void => {
   kept('a user comes back as it was put in, by id and by name in any case', async (t, { users, emails }) => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { ExecutionContext } from 'ava'
-import test from 'ava'
 import type { LinkCodeStore, NewLinkCode } from '../../core/identity/emails/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A store with two users. */
 export interface LinkCodeWorld {
@@ -15,17 +15,14 @@ export interface LinkCodeWorld {
 const at = (minute: number): Date => new Date(Date.UTC(2026, 4, 1, 8, minute))
 const hashOf = (text: string): Uint8Array => new Uint8Array(createHash('sha256').update(text).digest())
 
+const about: SuiteAbout = {
+  name: 'link-code-store',
+  ports: ['LinkCodeStore'],
+  needs: 'Two users, `ada` and `eve`, without codes.',
+}
+
 /** What every store of link codes promises. */
-export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWorld>): void => {
-  const on = (title: string, body: (t: ExecutionContext, world: LinkCodeWorld) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const world = await open()
-      try {
-        await body(t, world)
-      } finally {
-        await world.close()
-      }
-    })
+export const linkCodeStoreSuite = contractSuite<LinkCodeWorld>(about, (on) => {
   const code = (userId: UserId, text: string, extras: Partial<NewLinkCode> = {}): NewLinkCode => ({
     userId,
     emailKey: 'a@example.org',
@@ -85,4 +82,4 @@ export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWor
       t.deepEqual(await codes.sentSince('a@example.org', at(-1)), [at(2)])
     },
   )
-}
+})

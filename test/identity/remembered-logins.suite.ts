@@ -1,10 +1,11 @@
-import type { ExecutionContext } from 'ava'
-import test from 'ava'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewRememberedLogin } from '../../core/identity/sessions/ports.ts'
 import type { NewSession, NewUser, RememberedId } from '../../core/identity/types.ts'
 import { unwrap } from '../support/outcome.ts'
+import type { Assertions } from '../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 const at = new Date('2026-05-01T08:00:00.000Z')
 const later = (seconds: number): Date => new Date(at.getTime() + seconds * 1000)
@@ -45,28 +46,32 @@ const session = (userId: UserId, fill: number, changes: Partial<NewSession> = {}
 
 type Stores = Pick<IdentityStores, 'users' | 'sessions' | 'rememberedLogins'>
 
+/** Stores over an empty database of their own. */
+export interface RememberedBench {
+  readonly stores: Stores
+  close(): Promise<void>
+}
+
+const about: SuiteAbout = {
+  name: 'remembered-logins',
+  ports: ['RememberedLoginStore', 'SessionStore'],
+  needs: 'No users.',
+}
+
 /** What a store of remembered logins, and of the sessions that belong to them, keeps. */
-export const rememberedLoginsSuite = (
-  name: string,
-  open: () => Promise<{ stores: Stores; close(): Promise<void> }>,
-): void => {
+export const rememberedLoginsSuite = contractSuite<RememberedBench>(about, (onBench) => {
   const kept = (
     title: string,
-    body: (t: ExecutionContext, stores: Stores, ada: UserId, bob: UserId) => Promise<void>,
+    body: (t: Assertions, stores: Stores, ada: UserId, bob: UserId) => Promise<void>,
   ): void =>
-    void test(`${name}: ${title}`, async (t) => {
-      const { stores, close } = await open()
-      try {
-        await body(
-          t,
-          stores,
-          unwrap(await stores.users.insert(person('ada'))),
-          unwrap(await stores.users.insert(person('bob'))),
-        )
-      } finally {
-        await close()
-      }
-    })
+    onBench(title, async (t, { stores }) =>
+      body(
+        t,
+        stores,
+        unwrap(await stores.users.insert(person('ada'))),
+        unwrap(await stores.users.insert(person('bob'))),
+      ),
+    )
 
   /** A remembered login with one session; `fill` keeps them apart. */
   const remembered = async (
@@ -238,4 +243,4 @@ export const rememberedLoginsSuite = (
     await stores.users.remove(ada)
     t.deepEqual([await exists(stores, mine.id), await exists(stores, other.id)], [false, true])
   })
-}
+})

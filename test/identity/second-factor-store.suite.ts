@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import type { SecondFactorStore } from '../../core/identity/second-factor/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
+import type { DeclareCase, SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A store over an empty database of its own, and two users in it. */
 export interface SecondFactorBench {
@@ -26,24 +26,20 @@ const enroll = async (store: SecondFactorStore, id: UserId, ref = 'ref'): Promis
   if (!(await store.enroll(id, ref, 100, at))) throw new Error('not enrolled')
 }
 
+const about: SuiteAbout = {
+  name: 'second-factor-store',
+  ports: ['SecondFactorStore'],
+  needs: 'Two users, `ada` and `bob`, without a second factor.',
+}
+
 /** What a second factor's store promises. Each case has its twin: the other user's rows stay as they are. */
-export const secondFactorStoreSuite = (name: string, open: () => Promise<SecondFactorBench>): void => {
-  const kept = (title: string, body: (t: ExecutionContext, bench: SecondFactorBench) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await body(t, bench)
-      } finally {
-        await bench.close()
-      }
-    })
-  }
+export const secondFactorStoreSuite = contractSuite<SecondFactorBench>(about, (kept) => {
   seedCases(kept)
   stepCases(kept)
   recoveryCases(kept)
-}
+})
 
-type Kept = (title: string, body: (t: ExecutionContext, bench: SecondFactorBench) => Promise<void>) => void
+type Kept = DeclareCase<SecondFactorBench>
 
 const seedCases = (kept: Kept): void => {
   kept('an offered seed waits and does not count; a newer offer takes its place', async (t, { store, ada, bob }) => {

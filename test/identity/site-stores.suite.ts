@@ -1,9 +1,10 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewUser } from '../../core/identity/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
+import type { Assertions } from '../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** Stores over an empty database of their own. */
 export interface SiteBench {
@@ -41,17 +42,16 @@ const added = async (stores: IdentityStores, login: string, changes: Partial<New
   return id
 }
 
+const about: SuiteAbout = {
+  name: 'site-stores',
+  ports: ['SiteRulesStore', 'AccountLifeStore'],
+  needs: 'No users.',
+}
+
 /** What every SiteRulesStore and AccountLifeStore does, and what the console asks of users and addresses. */
-export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): void => {
-  const contract = (title: string, body: (t: ExecutionContext, stores: IdentityStores) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await body(t, bench.stores)
-      } finally {
-        await bench.close()
-      }
-    })
+export const siteStoresSuite = contractSuite<SiteBench>(about, (onBench) => {
+  const contract = (title: string, body: (t: Assertions, stores: IdentityStores) => Promise<void>): void =>
+    onBench(title, (t, { stores }) => body(t, stores))
 
   contract('registration is closed and every domain allowed by default', async (t, { siteRules }) => {
     t.deepEqual(await siteRules.read(), { isRegistrationOpen: false, allowedDomains: [] })
@@ -217,4 +217,4 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
       t.is(await stores.emails.ownerOf('eve@example.org'), undefined)
     },
   )
-}
+})

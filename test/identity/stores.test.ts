@@ -13,6 +13,7 @@ import { onEachDatabase } from './on-each-database.ts'
 import { rememberedLoginsSuite } from './remembered-logins.suite.ts'
 import { secondFactorStoreSuite } from './second-factor-store.suite.ts'
 import { siteStoresSuite } from './site-stores.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 /** A credential store that tells the statements it ran. */
 const watched = (db: SqlDatabase): { readonly store: CredentialStore; readonly ran: string[] } => {
@@ -114,14 +115,14 @@ onEachDatabase(
 )
 
 for (const database of eachDatabase()) {
-  identityStoresSuite(database.name, async () => {
+  declareSuite(identityStoresSuite, database.name, async () => {
     const db = await database.open()
     return { stores: makeSqlIdentityStores(db, heldObjects(db))(db), close: () => db.close() }
   })
 }
 
 for (const database of eachDatabase())
-  linkCodeStoreSuite(database.name, async () => {
+  declareSuite(linkCodeStoreSuite, database.name, async () => {
     const db = await database.open()
     const world = makeIdentityWorld(db)
     const [ada, eve] = [await world.user('ada'), await world.user('eve')]
@@ -129,14 +130,14 @@ for (const database of eachDatabase())
   })
 
 for (const database of eachDatabase()) {
-  rememberedLoginsSuite(database.name, async () => {
+  declareSuite(rememberedLoginsSuite, database.name, async () => {
     const db = await database.open()
     return { stores: makeSqlIdentityStores(db, heldObjects(db))(db), close: () => db.close() }
   })
 }
 
 for (const database of eachDatabase()) {
-  secondFactorStoreSuite(database.name, async () => {
+  declareSuite(secondFactorStoreSuite, database.name, async () => {
     const db = await database.open()
     const world = makeIdentityWorld(db)
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
@@ -152,7 +153,7 @@ for (const database of eachDatabase()) {
 }
 
 for (const database of eachDatabase()) {
-  siteStoresSuite(database.name, async () => {
+  declareSuite(siteStoresSuite, database.name, async () => {
     const db = await database.open()
     return { stores: makeSqlIdentityStores(db, heldObjects(db))(db), close: () => db.close() }
   })

@@ -22,6 +22,7 @@ import { makeServerCertificate } from '../support/server-certificate.ts'
 import { until } from '../support/until.ts'
 import { clusterAdaptersSuite } from './cluster-adapters.suite.ts'
 import { recordedExchange } from './recorded-exchange.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const egress = makeEgressPolicy(new Set(['loopback'] as const))
 const pools = makeConnectionPools(egress)
@@ -39,7 +40,7 @@ test.after.always(async () => {
   await (await fake).stop()
 })
 
-clusterAdaptersSuite('fake', async () => ({
+declareSuite(clusterAdaptersSuite, 'fake', async () => ({
   ...adapters,
   credential: credentialOf((await fake).kubeconfig()),
   isHub: false,
@@ -47,7 +48,7 @@ clusterAdaptersSuite('fake', async () => ({
 }))
 
 if (!isSwitchedOff('kubernetes')) {
-  clusterAdaptersSuite('kube-apiserver', async () => {
+  declareSuite(clusterAdaptersSuite, 'kube-apiserver', async () => {
     const server = (await kubernetes())!
     return { ...adapters, credential: credentialOf(server.kubeconfig()), namespace: () => server.createNamespace() }
   })

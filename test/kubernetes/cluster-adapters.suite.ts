@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ClusterApi, ClusterTransport, UpstreamRequest } from '../../core/clusters/ports.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { recordedExchange, type RecordedExchange } from './recorded-exchange.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A cluster and the adapters that reach it. */
 export interface ClusterBench {
@@ -16,6 +17,7 @@ export interface ClusterBench {
   readonly isHub?: boolean
   /** A namespace that nobody else uses. */
   namespace(): Promise<string>
+  close?(): Promise<void>
 }
 
 const connectionTo = (credential: ClusterCredential, version = 1): ClusterConnection => ({
@@ -44,11 +46,15 @@ const upstream = (method: string, target: string, changes: Partial<UpstreamReque
 const open = new AbortController().signal
 const json = [['content-type', 'application/json']] as const
 
-/** What ClusterApi and ClusterTransport keep, whatever API server is behind them. */
-export const clusterAdaptersSuite = (name: string, getBench: () => Promise<ClusterBench>): void => {
-  const on = (title: string, run: (t: ExecutionContext, bench: ClusterBench) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => run(t, await getBench()))
+const about: SuiteAbout = {
+  name: 'cluster-adapters',
+  ports: ['ClusterApi', 'ClusterTransport'],
+  needs: 'A Kubernetes API, with a credential of an administrator.',
+  isShared: true,
+}
 
+/** What ClusterApi and ClusterTransport keep, whatever API server is behind them. */
+export const clusterAdaptersSuite = contractSuite<ClusterBench>(about, (on) => {
   const relay = async (
     bench: ClusterBench,
     connection: ClusterConnection,
@@ -208,4 +214,4 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     const tooMuch = await asked(bytes - 1)
     t.true(isLeft(tooMuch) && tooMuch.left.tag === 'ClusterUnreachable')
   })
-}
+})

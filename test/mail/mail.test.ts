@@ -34,6 +34,7 @@ import { mailedAt, mailerSuite } from './mailer.suite.ts'
 import { mailTo } from './mails.ts'
 import { makeOutboxWorld } from './outbox-world.ts'
 import { outboxSuite } from './outbox.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const never = new AbortController().signal
 
@@ -246,7 +247,7 @@ const placeOf = (server: MailServer, extras: Partial<SmtpPlace> = {}): SmtpPlace
   ...extras,
 })
 
-mailerSuite('folder', () => {
+declareSuite(mailerSuite, 'folder', () => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
   return Promise.resolve({
     mailer: makeFolderMailer({ folder: join(folder, 'mail'), sender, write: writeWhole }),
@@ -261,7 +262,7 @@ mailerSuite('folder', () => {
   })
 })
 
-mailerSuite('smtp', async () => {
+declareSuite(mailerSuite, 'smtp', async () => {
   const server = await startMailServer({ login })
   return {
     mailer: makeSmtpMailer(placeOf(server, login), sender, { ca: server.ca }),
@@ -438,7 +439,7 @@ const account = async (db: SqlDatabase): Promise<UserId> => {
 }
 
 for (const database of eachDatabase())
-  outboxSuite(database.name, async () => {
+  declareSuite(outboxSuite, database.name, async () => {
     const db = await database.open()
     const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
     const bind = makeSqlMailOutbox(db, { secretBox, clock: systemClock })

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import test from 'ava'
 import type { Email } from 'postal-mime'
 import type { Mail } from '../../core/kernel/mail.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { Mailer } from '../../core/mail/ports.ts'
 import { unwrap } from '../support/outcome.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** A mailer and what arrived by it. */
 export interface MailerWorld {
@@ -16,8 +17,15 @@ export interface MailerWorld {
 /** What the clock of the mailer says. */
 export const mailedAt = new Date('2026-03-01T12:00:00Z')
 
+const about: SuiteAbout = {
+  name: 'mailer',
+  ports: ['Mailer'],
+  needs:
+    'No mail has been sent. The sender is `Moorage Ünit <no-reply@platform.example>`, and the clock of the mailer is at `mailedAt`.',
+}
+
 /** What every mailer promises. The sender is `Moorage Ünit <no-reply@platform.example>`. */
-export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): void => {
+export const mailerSuite = contractSuite<MailerWorld>(about, (onBench) => {
   const hostile = '<img src="http://evil.example/x.png"> & "quotes"'
   const link = `https://platform.example/reset-password?code=abc&next=%2F`
   const plain: Mail = {
@@ -27,17 +35,15 @@ export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): voi
     action: { label: 'Open <it>', url: secret(link) },
   }
 
-  const sent = async (t: { teardown(close: () => Promise<void>): void }, mail: Mail, ref: string = randomUUID()) => {
-    const world = await open()
-    t.teardown(() => world.close())
+  const sent = async (world: MailerWorld, mail: Mail, ref: string = randomUUID()) => {
     unwrap(await world.mailer.send(mail, ref))
     const [first, ...others] = await world.received()
     if (first === undefined || others.length > 0) throw new Error('not one mail')
     return first
   }
 
-  test(`${name}: text and HTML say the same, with the link, and headers are right`, async (t) => {
-    const { mail } = await sent(t, plain)
+  onBench('text and HTML say the same, with the link, and headers are right', async (t, world) => {
+    const { mail } = await sent(world, plain)
     t.is(mail.subject, plain.subject)
     t.deepEqual([mail.from?.name, mail.from?.address], ['Moorage Ünit', 'no-reply@platform.example'])
     t.deepEqual(
@@ -51,8 +57,8 @@ export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): voi
     t.is(Date.parse(mail.date ?? ''), mailedAt.getTime())
   })
 
-  test(`${name}: what people chose is text in the HTML, which loads nothing from anywhere`, async (t) => {
-    const { mail } = await sent(t, plain)
+  onBench('what people chose is text in the HTML, which loads nothing from anywhere', async (t, world) => {
+    const { mail } = await sent(world, plain)
     t.true(mail.text?.includes(hostile), 'the plain text shows it as it is')
     t.false(mail.html?.includes('<img'))
     t.true(mail.html?.includes('&lt;img src=&quot;http://evil.example/x.png&quot;&gt; &amp; &quot;quotes&quot;'))
@@ -60,18 +66,18 @@ export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): voi
     t.notRegex(mail.html ?? '', /<(img|link|script|iframe|object|style)|<[^>]*(\ssrc=|url\()|@import/i)
   })
 
-  test(`${name}: a line break in a subject or an address begins no header`, async (t) => {
-    const { mail, raw } = await sent(t, { ...plain, subject: 'Hello\r\nBcc: eve@evil.example\r\n\r\nbody' })
+  onBench('a line break in a subject or an address begins no header', async (t, world) => {
+    const { mail, raw } = await sent(world, { ...plain, subject: 'Hello\r\nBcc: eve@evil.example\r\n\r\nbody' })
     t.is(mail.subject, 'Hello Bcc: eve@evil.example body')
     t.is(mail.bcc, undefined)
     t.notRegex(raw, /^bcc:/im)
   })
 
-  test(`${name}: the Message-ID is made of the reference, and the same at a second attempt`, async (t) => {
+  onBench('the Message-ID is made of the reference, and the same at a second attempt', async (t, world, another) => {
     const ref = randomUUID()
-    const first = await sent(t, plain, ref)
-    const second = await sent(t, plain, ref)
+    const first = await sent(world, plain, ref)
+    const second = await sent(await another(), plain, ref)
     t.is(first.mail.messageId, `<${ref}@platform.example>`)
     t.is(second.mail.messageId, first.mail.messageId)
   })
-}
+})

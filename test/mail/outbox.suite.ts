@@ -1,8 +1,9 @@
-import type { ExecutionContext } from 'ava'
-import test from 'ava'
 import type { Mail, MailOutbox } from '../../core/kernel/mail.ts'
 import type { MailQueue } from '../../core/mail/ports.ts'
 import { mailTo } from './mails.ts'
+import type { Assertions } from '../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** An outbox and its queue over one empty store. */
 export interface OutboxWorld {
@@ -12,8 +13,15 @@ export interface OutboxWorld {
   close(): Promise<void>
 }
 
+const about: SuiteAbout = {
+  name: 'outbox',
+  ports: ['MailOutbox', 'MailQueue'],
+  needs: 'No mail.',
+  isSerial: true,
+}
+
 /** What every outbox with its queue promises. */
-export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): void => {
+export const outboxSuite = contractSuite<OutboxWorld>(about, (onBench) => {
   let now = new Date('2026-05-01T08:00:00.000Z')
   const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
   const passSeconds = (seconds: number): void => void (now = later(seconds))
@@ -22,16 +30,11 @@ export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): voi
     transaction(async (outbox) => {
       for (const mail of mails) await outbox.post(mail)
     })
-  const on = (title: string, body: (t: ExecutionContext, world: OutboxWorld) => Promise<void>): void =>
-    test.serial(`${name}: ${title}`, async (t) => {
-      const world = await open()
+  const on = (title: string, body: (t: Assertions, world: OutboxWorld) => Promise<void>): void =>
+    onBench(title, (t, world) => {
       // Mail is due from the moment of its posting, by the store's own clock.
       now = new Date(Date.now() + 1000)
-      try {
-        await body(t, world)
-      } finally {
-        await world.close()
-      }
+      return body(t, world)
     })
 
   on('what was posted comes out as it was, once its transaction has committed', async (t, world) => {
@@ -98,4 +101,4 @@ export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): voi
     t.is(ids.length, 20)
     t.is(new Set(ids).size, 20)
   })
-}
+})

@@ -18,8 +18,8 @@ const document = (): string =>
     buildDocument(declaredRoutes(), {
       baseUrl: 'https://moorage.test',
       sessionCookie: 'moorage_session',
-      tags: documentTags,
       deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+      tags: documentTags,
     }),
   )
 

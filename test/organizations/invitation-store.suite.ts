@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { OrgId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
-import type { OpenStoreBench, StoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest()
 const later = (days: number): Date => new Date(at.getTime() + days * 24 * 3600 * 1000)
@@ -28,10 +29,14 @@ const put = (
     expiresAt,
   })
 
-/** What every InvitationStore keeps. */
-export const invitationStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const cases = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'invitation-store',
+  ports: ['InvitationStore'],
+  needs: 'No accounts.',
+}
 
+/** What every InvitationStore keeps. */
+export const invitationStoreSuite = contractSuite<StoreBench>(about, (cases) => {
   cases(
     'an invitation comes back as it was put, by organization and id and by the hash of its token',
     async (t, bench) => {
@@ -140,4 +145,4 @@ export const invitationStoreSuite = (name: string, open: OpenStoreBench): void =
       t.is(await bench.invitations.memberWithAddress(acme, 'bob@example.org'), undefined)
     },
   )
-}
+})

@@ -1,14 +1,19 @@
-import { casesOf } from '../support/cases-of.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import type { OpenStoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 const absent = 999_999 as UserId
 
-/** What every MembershipStore and OrganizationTokenStore keeps. */
-export const membershipStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const onBench = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'membership-store',
+  ports: ['MembershipStore'],
+  needs: 'No accounts.',
+}
 
+/** What every MembershipStore and OrganizationTokenStore keeps. */
+export const membershipStoreSuite = contractSuite<StoreBench>(about, (onBench) => {
   onBench('accounts are distinguished', async (t, bench) => {
     const ada = await bench.user('Ada')
     const id = await addOrganization(bench, 'acme')
@@ -132,4 +137,4 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
     t.false(await bench.tokens.remove(orgId, mine))
     t.not(await bench.tokens.find(other, theirs), undefined)
   })
-}
+})

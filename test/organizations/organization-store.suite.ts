@@ -1,12 +1,17 @@
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
-import type { OpenStoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage, profile } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+
+const about: SuiteAbout = {
+  name: 'organization-store',
+  ports: ['OrganizationStore', 'OrganizationTokenStore'],
+  needs: 'No accounts.',
+}
 
 /** What every OrganizationStore keeps. */
-export const organizationStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const onBench = casesOf(name, open)
-
+export const organizationStoreSuite = contractSuite<StoreBench>(about, (onBench) => {
   onBench('an organization reads back as it was inserted, by id and by name in any case', async (t, bench) => {
     const id = await addOrganization(bench, 'Acme.Corp')
     const expected = {
@@ -181,4 +186,4 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     t.true(await bench.organizations.mayCreate(ada))
     t.false(await bench.organizations.mayCreate(999999 as never))
   })
-}
+})

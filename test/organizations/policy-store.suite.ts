@@ -1,15 +1,20 @@
 import type { TeamId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { addOrganization, at } from './store-bench.ts'
-import type { OpenStoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 const later = (days: number): Date => new Date(at.getTime() + days * 24 * 3600 * 1000)
 const none = { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 0 }
 
-/** What every PolicyStore keeps, and what memberships tell of it. */
-export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const cases = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'policy-store',
+  ports: ['PolicyStore'],
+  needs: 'No accounts.',
+}
 
+/** What every PolicyStore keeps, and what memberships tell of it. */
+export const policyStoreSuite = contractSuite<StoreBench>(about, (cases) => {
   cases(
     'a policy is replaced where its version is the one that was read, in that organization alone',
     async (t, bench) => {
@@ -132,4 +137,4 @@ export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
     await bench.factor(ada, true)
     t.deepEqual(await list(2, 0), [0, 1, 2])
   })
-}
+})

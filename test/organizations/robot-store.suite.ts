@@ -1,16 +1,21 @@
 import type { OrgId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
-import type { OpenStoreBench, StoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 const insert = (bench: StoreBench, orgId: OrgId, orgName: string, name: string) =>
   bench.robots.insert({ orgId, orgName, name, description: 'it works', createdAt: at })
 
-/** What every RobotStore keeps. */
-export const robotStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const cases = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'robot-store',
+  ports: ['RobotStore'],
+  needs: 'No accounts.',
+}
 
+/** What every RobotStore keeps. */
+export const robotStoreSuite = contractSuite<StoreBench>(about, (cases) => {
   cases(
     'a robot comes back as it was made, in its organization alone; a name is taken once in each',
     async (t, bench) => {
@@ -96,4 +101,4 @@ export const robotStoreSuite = (name: string, open: OpenStoreBench): void => {
     t.is(await bench.robots.find(acme, id), undefined)
     t.not(await bench.robots.find(evil, theirs), undefined)
   })
-}
+})

@@ -33,6 +33,7 @@ import { robotStoreSuite } from './robot-store.suite.ts'
 import type { StoreBench } from './store-bench.ts'
 import { teamStoreSuite } from './team-store.suite.ts'
 import { anyText } from '../support/any-text.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
@@ -388,10 +389,10 @@ for (const { name, open } of eachDatabase()) {
       },
     }
   }
-  organizationStoreSuite(`${name} organizations`, openBench)
-  teamStoreSuite(`${name} teams`, openBench)
-  invitationStoreSuite(`${name} invitations`, openBench)
-  policyStoreSuite(`${name} policies`, openBench)
-  robotStoreSuite(`${name} robots`, openBench)
-  membershipStoreSuite(`${name} memberships`, openBench)
+  declareSuite(organizationStoreSuite, `${name} organizations`, openBench)
+  declareSuite(teamStoreSuite, `${name} teams`, openBench)
+  declareSuite(invitationStoreSuite, `${name} invitations`, openBench)
+  declareSuite(policyStoreSuite, `${name} policies`, openBench)
+  declareSuite(robotStoreSuite, `${name} robots`, openBench)
+  declareSuite(membershipStoreSuite, `${name} memberships`, openBench)
 }

@@ -1,13 +1,18 @@
 import type { RoleId } from '../../core/kernel/ids.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
-import type { OpenStoreBench } from './store-bench.ts'
+import type { StoreBench } from './store-bench.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+
+const about: SuiteAbout = {
+  name: 'team-store',
+  ports: ['TeamStore'],
+  needs: 'No accounts.',
+}
 
 /** What every TeamStore keeps. */
-export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
-  const onBench = casesOf(name, open)
-
+export const teamStoreSuite = contractSuite<StoreBench>(about, (onBench) => {
   onBench('a team reads back as it was inserted', async (t, bench) => {
     const orgId = await addOrganization(bench, 'acme')
     const id = await addTeam(bench, orgId, 'Ops', 'write')
@@ -163,4 +168,4 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     t.is(await bench.teams.findById(id), undefined)
     t.is((await bench.teams.rolePermissions(orgId, [look])).size, 1, 'a role outlives its team')
   })
-}
+})

@@ -1,5 +1,6 @@
 import { chartOf } from './chart-archive.ts'
-import { chartSource, packageClient, startCharts } from './package-world.ts'
+import { chartSource } from './chart-source.ts'
+import { packageClient, startCharts } from './package-world.ts'
 import { startWorkloadController } from './workload-controller.ts'
 import { expectStatus, importCluster, makePeople } from '../clusters/cluster-world.ts'
 import { helm, kubernetes } from '../support/components/available.ts'

@@ -10,9 +10,9 @@ import type { LifeCycleBench } from './life-cycle.suite.ts'
 import { asNewEnough, importedAs, packageClient, startCharts } from './package-world.ts'
 import { startWorkloadController, type WorkloadController } from './workload-controller.ts'
 
-/** A bench that somebody has to stop. */
+/** A bench that somebody has to close. */
 export interface StartedBench extends LifeCycleBench {
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 interface BenchCluster {
@@ -37,7 +37,7 @@ const startBench = async (version: 'helm3' | 'helm4', cluster: BenchCluster): Pr
     namespace: () => cluster.namespace(),
     namespaceAtWork: () => cluster.namespaceAtWork(),
     object: (path) => cluster.object(path),
-    stop: async () => {
+    close: async () => {
       await service.stop()
       await charts.stop()
       cli.remove()

@@ -2,8 +2,9 @@ import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeBench, startRealBench } from './life-cycle-bench.ts'
 import { lifeCycleSuite } from './life-cycle.suite.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 // With helm 3, each case runs on an API in this process; with helm 4, on a real kube-apiserver where there is one.
 if (isSwitchedOff('kubernetes'))
-  lifeCycleSuite(needing('helm'), 'helm 4 on an API in this process', () => startFakeBench('helm4'))
-else lifeCycleSuite(needing('helm'), 'helm 4 on a real kube-apiserver', () => startRealBench('helm4'))
+  declareSuite(lifeCycleSuite, 'helm 4 on an API in this process', () => startFakeBench('helm4'), needing('helm'))
+else declareSuite(lifeCycleSuite, 'helm 4 on a real kube-apiserver', () => startRealBench('helm4'), needing('helm'))

@@ -1,9 +1,12 @@
 import type { HelmCli } from '../support/run-helm.ts'
 import type { ChartServer } from './chart-server.ts'
 import { randomUUID } from 'node:crypto'
-import type { ExecutionContext, TestFn } from 'ava'
+import type { Assertions } from '../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 import { untilObject } from './life-cycle.fixture.ts'
-import { chartSource, type FollowedTask, type PackageClient } from './package-world.ts'
+import { chartSource } from './chart-source.ts'
+import type { FollowedTask, PackageClient } from './package-world.ts'
 
 /** A cluster under a running service, and the helm that the service uses beside it. */
 export interface LifeCycleBench {
@@ -18,16 +21,17 @@ export interface LifeCycleBench {
   namespaceAtWork(): Promise<string>
   /** What lies there, asked from the cluster itself; undefined when there is nothing. */
   object(path: string): Promise<unknown>
+  close?(): Promise<void>
 }
 
 const secretWord = 'correct-horse-battery'
 const releases = '/v3/releases'
 
-const ends = (t: ExecutionContext, task: FollowedTask, state: string): boolean =>
+const ends = (t: Assertions, task: FollowedTask, state: string): boolean =>
   t.is(task.state, state, `${task.message} ${task.error ?? ''}`)
 
 /** Numbers without a gap, first Pending, last the task's own end, each step closed, and no secret anywhere. */
-const isWellTold = (t: ExecutionContext, task: FollowedTask): void => {
+const isWellTold = (t: Assertions, task: FollowedTask): void => {
   t.deepEqual(
     task.events.map(({ seq }) => seq),
     task.events.map((_, index) => index + 1),
@@ -74,25 +78,21 @@ const asHistory = ({ version, info, chart }: ListedRelease) => ({
   description: info.description,
 })
 
+const about: SuiteAbout = {
+  name: 'life-cycle',
+  ports: ['HelmRunner'],
+  needs: 'A running service with a cluster, a chart repository with `lifeCycleCharts`, and the helm program beside it.',
+  isShared: true,
+}
+
 /**
  * The life of releases over HTTP, each answer compared with what helm itself says. The bench is started by the first
  * case.
  */
-export const lifeCycleSuite = (
-  test: TestFn,
-  name: string,
-  start: () => Promise<LifeCycleBench & { stop(): Promise<void> }>,
-): void => {
-  let started: ReturnType<typeof start> | undefined
-  const getBench = (): ReturnType<typeof start> => (started ??= start())
-  test.after.always(async () => (await started)?.stop())
-
-  type Run = (t: ExecutionContext, bench: LifeCycleBench, namespace: string) => Promise<void>
+export const lifeCycleSuite = contractSuite<LifeCycleBench>(about, (onBench) => {
+  type Run = (t: Assertions, bench: LifeCycleBench, namespace: string) => Promise<void>
   const declare = (title: string, kind: 'namespace' | 'namespaceAtWork', run: Run): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await getBench()
-      await run(t, bench, await bench[kind]())
-    })
+    onBench(title, async (t, bench) => run(t, bench, await bench[kind]()))
   const on = (title: string, run: Run): void => declare(title, 'namespace', run)
   /** For charts with workloads and hooks, as `harbour` is. */
   const onWorkloads = (title: string, run: Run): void => declare(title, 'namespaceAtWork', run)
@@ -119,7 +119,7 @@ export const lifeCycleSuite = (
     (await bench.client.send('GET', `${releases}/web/?namespace=${namespace}`)).json as readonly ListedRelease[]
 
   /** Ours and helm's, side by side. */
-  const agrees = async (t: ExecutionContext, bench: LifeCycleBench, namespace: string): Promise<void> => {
+  const agrees = async (t: Assertions, bench: LifeCycleBench, namespace: string): Promise<void> => {
     const told = (await bench.cli.json('history', 'web', '-n', namespace)) as readonly ReturnType<typeof asHistory>[]
     t.deepEqual(
       (await history(bench, namespace)).map(asHistory),
@@ -482,4 +482,4 @@ export const lifeCycleSuite = (
       t.deepEqual(await settings(bench, namespace, 'kept'), { value: 'kept' })
     },
   )
-}
+})

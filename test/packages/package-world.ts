@@ -100,16 +100,6 @@ export const packageClient = (send: Send, token: string, cluster: string): Packa
   }
 }
 
-/** What an operation needs to name a chart of a test repository. */
-export const chartSource = (server: ChartServer, name: string, version = ''): Readonly<Record<string, string>> => ({
-  name,
-  version,
-  sourceApiGroup: '',
-  sourceKind: 'Legacy',
-  sourceNamespace: '',
-  sourceName: server.url,
-})
-
 /** A repository of these charts, and the settings by which a service may reach it. */
 export const startCharts = async (
   ...charts: readonly TestChart[]

@@ -10,6 +10,7 @@ import { accountScripts, makePages } from '../../composition/http/pages/pages.ts
 import { mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
+import { documentTags } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
@@ -18,7 +19,7 @@ const maxPictureBytes = 256 * 1024
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
 const pages = makePages(() =>
-  buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: [] }),
+  buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: documentTags }),
 )
 
 const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')

@@ -1,6 +1,9 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { HubMember, HubMembers } from '../../core/spokes/ports.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 
 /** What the suite expects to be stored. The name of an account is `n` and its id, that of a team `team` and its id. */
 export const hubMembersWorld = {
@@ -18,12 +21,54 @@ export const hubMembersWorld = {
   other: { id: 901, team: 1011 },
 } as const
 
+export interface HubMembersBench {
+  readonly members: HubMembers
+  close(): Promise<void>
+}
+
+const { people, organization, other } = hubMembersWorld
+const empty = { visibility: 'private', roles: [], grants: [] } as const
+const world: World = {
+  users: people,
+  orgs: [
+    {
+      ...empty,
+      id: organization.id,
+      members: people.filter((id) => id !== 303),
+      teams: organization.teams.map((team) => ({ ...team, permission: 'read' as const, roleIds: [] })),
+    },
+    {
+      ...empty,
+      id: other.id,
+      members: [1],
+      teams: [{ id: other.team, permission: 'owner' as const, members: [1], roleIds: [] }],
+    },
+  ],
+  clusters: [],
+  tokens: [],
+}
+
+const about: SuiteAbout = {
+  name: 'hub-members',
+  ports: ['HubMembers'],
+  needs: 'The people and organizations of `hubMembersWorld`, which the file exports.',
+  fill: async (database) => {
+    await storeWorld(database, world)
+    await database.query((k) => k('users').where('id', 304).update({ prohibit_login: 1 }))
+    await database.query((k) => k('users').where('id', 305).update({ is_active: 0 }))
+    // A robot account of the organization is a member, and no person.
+    await database.query((k) =>
+      k('accounts').insert({ id: 950, kind: 'user', name: 'n900+robot', lower_name: 'n900+robot', created_at: 1 }),
+    )
+    await database.query((k) =>
+      k('users').insert({ id: 950, full_name: '', password_hash: '', robot_org_id: organization.id, created_at: 1 }),
+    )
+    await database.query((k) => k('org_members').insert({ org_id: organization.id, user_id: 950, created_at: 1 }))
+  },
+}
+
 /** The contract of HubMembers. */
-export const hubMembersSuite = (
-  name: string,
-  open: () => Promise<{ readonly members: HubMembers; close(): Promise<void> }>,
-): void => {
-  const onBench = casesOf(name, open)
+export const hubMembersSuite = contractSuite<HubMembersBench>(about, (onBench) => {
   const listOf = (members: HubMembers, id: number): Promise<readonly HubMember[]> => members.listOf(id as AccountId)
 
   onBench(
@@ -57,4 +102,4 @@ export const hubMembersSuite = (
       t.deepEqual([await listOf(members, 304), await listOf(members, 305), await listOf(members, 4711)], [[], [], []])
     },
   )
-}
+})

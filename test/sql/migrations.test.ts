@@ -11,13 +11,13 @@ import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import { createTable, rowId } from '../../adapters/sql/migrations/columns.ts'
-import type { Migration } from '../../adapters/sql/migrations/migration.ts'
+import type { OrderedMigration } from '../../adapters/sql/migrations/migration.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl } from '../support/databases.ts'
+import { migrateToNow, ourMigrations } from '../support/schema.ts'
 import { isMariaDb } from './server-version.ts'
 import { slowMigration } from './slow-migration.ts'
 import { now, rowsAt } from './migrations.fixture.ts'
@@ -56,7 +56,8 @@ const onEmpty = (
   }
 }
 
-const makeFirst: Migration = {
+const makeFirst: OrderedMigration = {
+  part: 'test',
   id: '0001-test-first',
   summary: 'a table',
   up: async (knex, dialect) => {
@@ -70,7 +71,8 @@ const makeFirst: Migration = {
 /** Fails at its second statement until `mend` is called. */
 const makeBreaking = () => {
   let isBroken = true
-  const migration: Migration = {
+  const migration: OrderedMigration = {
+    part: 'test',
     id: '0002-test-second',
     summary: 'another table and a column',
     up: async (knex, dialect) => {
@@ -95,14 +97,14 @@ const widenOnly = ['0027-tasks-response-ids']
 
 onEmpty('all migrations run once, in order', async (t, open, dialect) => {
   const database = await open()
-  const plan = await migrationPlan(database)
-  t.deepEqual(ids(plan), ids(allMigrations))
+  const plan = await migrationPlan(database, ourMigrations)
+  t.deepEqual(ids(plan), ids(ourMigrations))
   t.deepEqual(ids(plan.filter(({ statements }) => statements.length === 0)), dialect === 'mysql' ? [] : widenOnly)
-  t.true((await migrationStatus(database)).every(({ state }) => state === 'pending'))
-  t.deepEqual(await migrateUp(database), ids(allMigrations))
-  t.deepEqual(await migrateUp(database), [])
-  t.deepEqual(await migrationPlan(database), [])
-  const status = await migrationStatus(database)
+  t.true((await migrationStatus(database, ourMigrations)).every(({ state }) => state === 'pending'))
+  t.deepEqual(await migrateToNow(database), ids(ourMigrations))
+  t.deepEqual(await migrateToNow(database), [])
+  t.deepEqual(await migrationPlan(database, ourMigrations), [])
+  const status = await migrationStatus(database, ourMigrations)
   t.true(
     status.every(({ state, finishedAt }) => state === 'done' && Math.abs(finishedAt!.getTime() - Date.now()) < 60_000),
   )
@@ -120,8 +122,8 @@ onEmpty('the plan is what runs', async (t, open) => {
 
 onEmpty('instances that start at once migrate once', async (t, open) => {
   const databases = [await open(), await open(), await open()]
-  const applied = await Promise.all(databases.map((database) => migrateUp(database)))
-  t.deepEqual(applied.flat().toSorted(), ids(allMigrations))
+  const applied = await Promise.all(databases.map((database) => migrateToNow(database)))
+  t.deepEqual(applied.flat().toSorted(), ids(ourMigrations))
   await Promise.all(
     databases.map((database) =>
       database.first(
@@ -308,8 +310,8 @@ for (const [name, url] of emptyDatabases) {
   test(`${name}: rows put in at each version are the same at the last`, async (t) => {
     const database = await openDatabase(await url())
     t.teardown(() => database.close())
-    for (const [index, { id }] of allMigrations.entries()) {
-      await migrateUp(database, { migrations: allMigrations.slice(0, index + 1) })
+    for (const [index, { id }] of ourMigrations.entries()) {
+      await migrateUp(database, { migrations: ourMigrations.slice(0, index + 1) })
       for (const [table, row] of rowsAt[id] ?? []) await database.query((k) => k(table).insert(row))
     }
     const expected = Object.values(rowsAt).flat().length
@@ -324,7 +326,7 @@ for (const [name, url] of emptyDatabases) {
     const database = await openDatabase(await url())
     t.teardown(() => database.close())
     const add = (table: string, row: Readonly<Record<string, unknown>>) => database.query((k) => k(table).insert(row))
-    await migrateUp(database, { migrations: allMigrations.filter(({ id }) => id < '0040') })
+    await migrateUp(database, { migrations: ourMigrations.filter(({ id }) => id < '0040') })
     await add('accounts', { id: 11, kind: 'organization', name: 'acme', lower_name: 'acme', created_at: now })
     const terms = {
       name: 'Sold',
@@ -353,7 +355,7 @@ for (const [name, url] of emptyDatabases) {
     }
     await add('usage_objects', { id: 1, object_uid: 'trial', name: 'a', trial_ends_at: 9, ...object })
     await add('usage_objects', { id: 2, object_uid: 'none', name: 'b', ...object })
-    await migrateUp(database, { migrations: allMigrations })
+    await migrateUp(database, { migrations: ourMigrations })
     // As the release before this one inserts.
     await add('contracts', { id: 3, owner_id: 11, ...terms, created_at: now, updated_at: now })
     const contracts = makeSqlContractStore(database, { now: () => new Date(now) })(database)
@@ -383,9 +385,9 @@ for (const [name, url] of emptyDatabases) {
 needing('mariadb')('mysql: no migration copies the audit log or the accounts, however long they are', async (t) => {
   const database = await openDatabase(await emptyMysqlUrl())
   t.teardown(() => database.close())
-  await migrateUp(database, { migrations: allMigrations.filter(({ id }) => id < '0007') })
+  await migrateUp(database, { migrations: ourMigrations.filter(({ id }) => id < '0007') })
   const large = /^alter table `(accounts|users|access_tokens|audit_events|audit_heads|org_members|organizations)` /
-  const statements = (await migrationPlan(database)).flatMap((migration) => migration.statements)
+  const statements = (await migrationPlan(database, ourMigrations)).flatMap((migration) => migration.statements)
   const altering = statements.filter((statement) => large.test(statement) && !statement.includes(' foreign key '))
   t.true(altering.length > 8)
   // MySQL does not tell apart what is rebuilt in place.
@@ -404,7 +406,7 @@ needing('mariadb')('mysql: no migration copies the audit log or the accounts, ho
 })
 
 test('migrations have distinct ids in the order of their numbers', (t) => {
-  const ids = allMigrations.map(({ id }) => id)
+  const ids = ourMigrations.map(({ id }) => id)
   t.deepEqual(ids, [...new Set(ids)].toSorted())
   for (const id of ids) t.regex(id, /^\d{4}(-[a-z]+)+$/)
 })
@@ -427,7 +429,7 @@ needing('mariadb')(
     url.password = 'reader-password'
     const database = await openDatabase(url.href)
     t.teardown(() => database.close())
-    await t.throwsAsync(migrateUp(database), {
+    await t.throwsAsync(migrateToNow(database), {
       instanceOf: MigrationRefused,
       message: /may not change the schema: .*create, alter, index, reference and drop/,
     })

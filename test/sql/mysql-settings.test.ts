@@ -1,10 +1,11 @@
 import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
-import { migrateUp, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings, namesIn, prepareThings } from './scratch.ts'
+import { migrateToNow, ourMigrations } from '../support/schema.ts'
 
 const test = needing('mariadb')
 
@@ -67,7 +68,7 @@ test.serial('a server with unusual settings keeps what is written outside of a t
 
 test.serial('a server with unusual settings is migrated, and an idle connection to it remains', async (t) => {
   await opened(async (database) => {
-    await migrateUp(database)
+    await migrateToNow(database)
     // The server would close an idle connection after a second.
     const connectionOf = async (): Promise<unknown> => database.query((k) => k.raw('select connection_id() as id'))
     const first = await connectionOf()
@@ -75,7 +76,7 @@ test.serial('a server with unusual settings is migrated, and an idle connection 
     t.deepEqual(await connectionOf(), first)
   }, 'migrated')
   await opened(
-    async (database) => t.true((await migrationStatus(database)).every(({ state }) => state === 'done')),
+    async (database) => t.true((await migrationStatus(database, ourMigrations)).every(({ state }) => state === 'done')),
     'migrated',
   )
 })

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { mariaDb } from './components/available.ts'
 import { cached } from './components/cache-folder.ts'
 import { isSwitchedOff } from './components/names.ts'
+import { migrateToNow } from './schema.ts'
 
 /** A busy machine takes its time. Milliseconds. */
 const connectTimeout = 60_000
@@ -206,7 +206,7 @@ const sqliteTemplate = once(async (): Promise<Buffer> => {
 
 const makeSqliteTemplate = async (): Promise<Buffer> => {
   const database = openSqliteDatabase(':memory:')
-  await migrateUp(database)
+  await migrateToNow(database)
   const session = await database.openSchemaSession()
   const tables = await session.execute(
     "select sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by rowid",
@@ -262,7 +262,7 @@ const serverVersion = async (url: string): Promise<string> => {
 
 const makeMysqlTemplate = async (url: string): Promise<string> => {
   const database = await openDatabase(url)
-  await migrateUp(database)
+  await migrateToNow(database)
   await database.close()
   const connection = await createConnection({ uri: url, connectTimeout })
   try {

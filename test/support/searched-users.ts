@@ -1,6 +1,6 @@
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { migrateToNow, ourMigrations } from './schema.ts'
 
 const searchTerms = '0024-identity-search-terms'
 const rowsInAPiece = 10_000
@@ -25,7 +25,7 @@ const joined = (dialect: 'sqlite' | 'mysql', ...texts: readonly string[]) =>
  * search terms has them, and then migrates it: half of them are private. Answers how long the last step took.
  */
 export const fillWithUsers = async (db: SqlDatabase, people: number): Promise<number> => {
-  await migrateUp(db, { migrations: allMigrations.filter(({ id }) => id < searchTerms) })
+  await migrateUp(db, { migrations: ourMigrations.filter(({ id }) => id < searchTerms) })
   const name = login[db.dialect]
   for (let from = 1; from <= people; from += rowsInAPiece) {
     const piece = numbers[db.dialect](from, Math.min(people, from + rowsInAPiece - 1))
@@ -43,7 +43,7 @@ export const fillWithUsers = async (db: SqlDatabase, people: number): Promise<nu
     )
   }
   const startedAt = performance.now()
-  await migrateUp(db)
+  await migrateToNow(db)
   const took = performance.now() - startedAt
   if (db.dialect === 'mysql')
     await db.query((k) => k.raw('analyze table users, accounts, emails, user_search_terms, email_search_terms'))

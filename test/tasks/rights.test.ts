@@ -17,6 +17,7 @@ import { until } from '../support/until.ts'
 import { aMessage, taskBusSuite } from './task-bus.suite.ts'
 import { order, show, untilEnd, untilState } from './task-client.ts'
 import { makeTinyPlugin } from './tiny-plugin.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 let service: TestService
 let path: string
@@ -189,7 +190,7 @@ test.serial('an account keeps its newest thousand ended tasks, however fast they
   t.is((await show(service, eve.token, kept.id)).state, 'succeeded')
 })
 
-taskBusSuite('in process', async () => {
+declareSuite(taskBusSuite, 'in process', async () => {
   const bus = makeInProcessTaskBus()
   return { here: bus, there: bus, close: async () => undefined }
 })
@@ -222,7 +223,7 @@ const hears = async (to: NatsTaskBus, from: NatsTaskBus): Promise<void> => {
   forget()
 }
 
-taskBusSuite('nats', async () => {
+declareSuite(taskBusSuite, 'nats', async () => {
   const { service, second: another } = await started()
   const [here, there] = [await busOf(service), await busOf(await (second ??= another()))]
   await hears(there, here)

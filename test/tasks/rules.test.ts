@@ -37,6 +37,7 @@ import { until } from '../support/until.ts'
 import { aMessage } from './task-bus.suite.ts'
 import { taskStoresSuite } from './task-stores.suite.ts'
 import type { TaskWorld } from './task-world.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 
 const state = fc.constantFrom(...taskStates)
 const task = { ref: '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', title: 'Work', fence: 3 }
@@ -348,7 +349,8 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
   }
 }
 
-for (const database of eachDatabase()) taskStoresSuite(database.name, async () => worldOf(await database.open()))
+for (const database of eachDatabase())
+  declareSuite(taskStoresSuite, database.name, async () => worldOf(await database.open()))
 
 const makeWorld = () => {
   const waiting: OutboxItem[] = []

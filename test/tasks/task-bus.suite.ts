@@ -1,7 +1,8 @@
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { until } from '../support/until.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** Two instances on one bus; of a bus that stays inside a process they are the same. */
 export interface TaskBusWorld {
@@ -35,10 +36,14 @@ export const aMessage = (
   isNotable,
 })
 
-/** What every bus of tasks promises. */
-export const taskBusSuite = (name: string, open: () => Promise<TaskBusWorld>): void => {
-  const on = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'task-bus',
+  ports: ['TaskBus'],
+  needs: 'Two instances, `here` and `there`, on one bus. They may be the same.',
+}
 
+/** What every bus of tasks promises. */
+export const taskBusSuite = contractSuite<TaskBusWorld>(about, (on) => {
   on('a wake-up reaches workers here and there, until they stop listening', async (t, { here, there }) => {
     let [hereWoken, thereWoken] = [0, 0]
     const forgetHere = here.onWake(() => void (hereWoken += 1))
@@ -81,4 +86,4 @@ export const taskBusSuite = (name: string, open: () => Promise<TaskBusWorld>): v
     forget()
     await t.notThrowsAsync(here.publish(aMessage('t1', 1)))
   })
-}
+})

@@ -1,11 +1,10 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { makeEventPublisher } from '../../core/tasks/events.ts'
 import type { ClaimedTask, NewTaskEvent, TaskEnd, TaskMessage, TaskOutbox } from '../../core/tasks/ports.ts'
-import { casesOf } from '../support/cases-of.ts'
 import { tagOf } from '../support/outcome.ts'
 import { until } from '../support/until.ts'
-import type { TaskWorld } from './task-world.ts'
-import { accepted, aTask, claimFrom } from './task-world.ts'
+import { accepted, aTask, claimFrom, type TaskWorld } from './task-world.ts'
+import { contractSuite, type SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 
 const kinds = ['tiny.work']
 const line = (msg: string): NewTaskEvent => ({ at: new Date(), id: 'step', status: 'Running', msg })
@@ -16,10 +15,11 @@ const claimed = async (claim: Promise<ClaimedTask | undefined>): Promise<Claimed
   return got
 }
 
-/** What every store of tasks promises. */
-export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): void => {
-  const on = casesOf(name, open)
+const ports = ['TaskStore', 'TaskQueues', 'TaskRetention', 'TaskOutbox', 'TaskChanges']
+const about: SuiteAbout = { name: 'task-stores', ports, needs: 'No accounts and no tasks.' }
 
+/** What every store of tasks promises. */
+export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
   on('a task comes out as it went in, and its input by a claim alone', async (t, world) => {
     const tenant = await world.account()
     const asked = aTask(tenant, { lockKey: 'k' })
@@ -496,4 +496,4 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.is(await world.change((tasks) => tasks.lockAccounts([eve, ada, eve])), 2)
     t.is(await world.change((tasks) => tasks.lockAccounts([ada, 987654 as AccountId])), 1)
   })
-}
+})

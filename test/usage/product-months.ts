@@ -1,8 +1,6 @@
-import fc from 'fast-check'
 import { daysOfMonth, monthEnd, monthKey, monthStart } from '../../core/usage/month.ts'
 import type { ContractInMonth, DayUsage, ObjectUsage, ProductMonth, UsagePart } from '../../core/usage/usage-types.ts'
 import type { MonthKey, UnixSeconds, UsageClusterId, UsageObjectId, UsageProduct } from '../../core/usage/types.ts'
-import { usageClasses } from '../../core/usage/types.ts'
 import type { UsageViewStore, UsageViewText } from '../../core/usage/views/ports.ts'
 
 /** The use of a month in memory, whose objects can be read any number of times. */
@@ -162,35 +160,6 @@ export const monthOfPlans = (
     contracts: contractsOf(month),
   }
 }
-
-const amount = fc.oneof(
-  fc.constant(0n),
-  fc.bigInt({ min: 0n, max: 3_000_000n }),
-  fc.bigInt({ min: 0n, max: 10n ** 15n }),
-)
-const usedOnDay = fc
-  .record({
-    day: fc.integer({ min: 1, max: 28 }),
-    use: fc.constantFrom(...usageClasses),
-    contractId: fc.constantFrom(7, 9),
-    milliCpuSeconds: amount,
-    mebibyteSeconds: amount,
-  })
-  .map((used): UsedOnDay => (used.use === 'free' ? { ...used, contractId: 0 } : used))
-
-export const plans = fc.array(
-  fc.record({
-    cluster: fc.integer({ min: 1, max: 4 }),
-    kind: fc.constantFrom('Postgres', 'MySQL', 'Redis'),
-    namespace: fc.constantFrom('shop', 'demo', 'ops'),
-    name: fc.oneof(
-      fc.constantFrom('=1+1', '+x', '-x', '@x', 'a,b', 'a"b', 'База', '数据库'),
-      fc.string({ minLength: 1, maxLength: 8 }),
-    ),
-    used: fc.array(usedOnDay, { maxLength: 6 }),
-  }),
-  { maxLength: 25 },
-)
 
 /** A view that was built, without the database. */
 export interface BuiltView extends UsageViewText {

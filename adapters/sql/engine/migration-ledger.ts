@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SchemaSession } from '../kit/statement.ts'
-import type { Migration } from '../migrations/migration.ts'
+import type { OrderedMigration } from '../migrations/migration.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
@@ -168,25 +168,48 @@ export const isInterrupted = ({ state }: MigrationRecord): boolean => state === 
 
 /** Returns the migrations that have not run, or not to completion. */
 export const pendingOf = (
-  migrations: readonly Migration[],
+  migrations: readonly OrderedMigration[],
   records: readonly MigrationRecord[],
-): readonly Migration[] =>
+): readonly OrderedMigration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
 /** Returns the message of an older version for a schema in which these migrations, which it does not know, have run. */
-export const ofNewerVersion = (ids: readonly string[]): string =>
-  `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the ` +
-  'newer version, or restore a backup made before the upgrade.'
+export const ofNewerVersion = (ids: readonly string[]): string => {
+  const parts = [...new Set(ids.flatMap((id) => outsidePartOf(id) ?? []))]
+  const newer = parts.length === 0 ? 'Moorage' : `version of the part ${parts.join(', ')}`
+  return (
+    `This database was migrated by a newer ${newer}: this version does not know ${ids.join(', ')}. Run the ` +
+    'newer version, or restore a backup made before the upgrade.'
+  )
+}
 
-/** Throws if the schema was made by a newer version: an older version must not change it. */
-export const refuseUnknown = (migrations: readonly Migration[], records: readonly MigrationRecord[]): void => {
-  const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id)).map(({ id }) => id)
-  if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(unknown))
+/** Returns the part of an id of the form `part/NNNN-what`, or undefined for a migration of our own. */
+export const outsidePartOf = (id: string): string | undefined => {
+  const [part, ...rest] = id.split('/')
+  return rest.length === 0 ? undefined : part
+}
+
+/** Reports whether a migration belongs to a part from outside that is not loaded: its tables stay as they are. */
+export const isOfAbsentPart = (migrations: readonly OrderedMigration[], id: string): boolean => {
+  const part = outsidePartOf(id)
+  return part !== undefined && !migrations.some((migration) => migration.part === part)
+}
+
+/**
+ * Throws if the schema was made by a newer version: an older version must not change it. What a part that is not loaded
+ * has made is in nobody's way.
+ */
+export const refuseUnknown = (migrations: readonly OrderedMigration[], records: readonly MigrationRecord[]): void => {
+  const unknown = records
+    .map(({ id }) => id)
+    .filter((id) => !migrations.some((migration) => migration.id === id) && !isOfAbsentPart(migrations, id))
+  const own = unknown.filter((id) => outsidePartOf(id) === undefined)
+  if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(own.length > 0 ? own : unknown))
 }
 
 export const checkedRecords = async (
   ledger: MigrationLedger,
-  migrations: readonly Migration[],
+  migrations: readonly OrderedMigration[],
 ): Promise<MigrationRecord[]> => {
   const records = await ledger.records()
   refuseUnknown(migrations, records)

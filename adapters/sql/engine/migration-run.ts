@@ -5,7 +5,7 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import { isAlreadyDone } from '../kit/driver-errors.ts'
 import type { Bind, SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
-import type { Migration } from '../migrations/migration.ts'
+import type { OrderedMigration } from '../migrations/migration.ts'
 import type { MigrationLedger, MigrationRecord } from './migration-ledger.ts'
 import {
   checkedRecords,
@@ -63,13 +63,22 @@ export const makeMigrationKnex = (
   return knex
 }
 
+/**
+ * Throws if the part may not run the statement. The statements were checked before, but a migration that reads rows may
+ * run others.
+ */
+const checkStatement = ({ id, faultOf }: OrderedMigration, sql: string): void => {
+  const fault = faultOf?.(sql)
+  if (fault !== undefined) throw new Error(`The migration ${id} ${fault}`)
+}
+
 /** One migration of a schema to this version. */
 export interface MigrationRun {
   readonly session: SchemaSession
   readonly ledger: MigrationLedger
   readonly holder: string
   /** All migrations of this version, in order. */
-  readonly migrations: readonly Migration[]
+  readonly migrations: readonly OrderedMigration[]
   readonly waitMilliseconds: number
   readonly staleMilliseconds: number
   readonly say: (line: string) => void
@@ -97,8 +106,8 @@ const takeLock = async ({ ledger, holder, waitMilliseconds, staleMilliseconds }:
   }
 }
 
-const announce = (run: MigrationRun, { id, summary }: Migration): void =>
-  run.say(`Migrating the database: ${id} (${summary})`)
+const announce = (run: MigrationRun, { id, part, summary }: OrderedMigration): void =>
+  run.say(`Migrating the database: part ${part}, ${id} (${summary})`)
 
 /**
  * On SQLite each migration is one transaction, which also excludes other processes. No lock can remain after a crash.
@@ -109,7 +118,7 @@ export const runAllUndoably = async (run: MigrationRun): Promise<readonly string
   return applied
 }
 
-const runUndoably = async (run: MigrationRun, migration: Migration): Promise<boolean> => {
+const runUndoably = async (run: MigrationRun, migration: OrderedMigration): Promise<boolean> => {
   const { session, ledger, holder } = run
   await beginAlone(run)
   try {
@@ -117,7 +126,7 @@ const runUndoably = async (run: MigrationRun, migration: Migration): Promise<boo
     if (isPending) {
       announce(run, migration)
       await ledger.begin(migration.id, holder, false)
-      await migration.up(makeMigrationKnex('sqlite', {}, session.execute), 'sqlite')
+      await migration.up(checkedKnex(migration, session), 'sqlite')
       await ledger.finish(migration.id, 'done')
     }
     await session.execute('commit', [])
@@ -131,6 +140,12 @@ const runUndoably = async (run: MigrationRun, migration: Migration): Promise<boo
     )
   }
 }
+
+const checkedKnex = (migration: OrderedMigration, { execute }: SchemaSession): Knex =>
+  makeMigrationKnex('sqlite', {}, (sql, binds) => {
+    checkStatement(migration, sql)
+    return execute(sql, binds)
+  })
 
 /** Waits with a longer limit than usual: another process may be migrating for longer than a change usually waits. */
 const beginAlone = async ({ session, waitMilliseconds }: MigrationRun): Promise<void> => {
@@ -199,7 +214,7 @@ const runPending = async (run: MigrationRun): Promise<readonly string[]> => {
 
 const runStepwise = async (
   run: MigrationRun,
-  migration: Migration,
+  migration: OrderedMigration,
   record: MigrationRecord | undefined,
   parameters: SchemaParameters,
 ): Promise<void> => {
@@ -209,6 +224,7 @@ const runStepwise = async (
   let index = 0
   const knex = makeMigrationKnex('mysql', parameters, async (sql, binds) => {
     index++
+    checkStatement(migration, sql)
     if (index <= alreadyDone) return []
     const rows = await session.execute(sql, binds).catch((error: unknown) => {
       // The statement at which a run was interrupted may have been executed but not counted.

@@ -6,18 +6,19 @@ import {
   newHolder,
   checkedRecords,
   isInterrupted,
+  isOfAbsentPart,
   MigrationRefused,
+  outsidePartOf,
   pendingOf,
   refuseUnknown,
 } from './migration-ledger.ts'
-import { allMigrations } from '../migrations/all-migrations.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
-import type { Migration } from '../migrations/migration.ts'
+import type { OrderedMigration } from '../migrations/migration.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
 export interface MigrateOptions {
-  /** In order; by default all migrations of this version. */
-  readonly migrations?: readonly Migration[]
+  /** All migrations of this version, as `orderedMigrations` returns them. */
+  readonly migrations: readonly OrderedMigration[]
   /** How long to wait for another instance that is migrating. */
   readonly waitMilliseconds?: number
   /** A holder of the lock without a heartbeat for this long is considered dead. */
@@ -29,8 +30,11 @@ export interface MigrateOptions {
 /** The state of one migration. */
 export interface MigrationStatus {
   readonly id: string
+  /** Undefined for a migration of a newer version. */
+  readonly part: string | undefined
   readonly summary: string
-  readonly state: RecordedState | 'pending' | 'unknown'
+  /** `unknown`: of a newer version. `absent`: of a part from outside that is not loaded, whose tables stay. */
+  readonly state: RecordedState | 'pending' | 'unknown' | 'absent'
   readonly statementsDone: number
   readonly finishedAt: Date | undefined
 }
@@ -38,6 +42,7 @@ export interface MigrationStatus {
 /** A migration that `migrateUp` would run. */
 export interface PlannedMigration {
   readonly id: string
+  readonly part: string
   readonly summary: string
   readonly statements: readonly string[]
 }
@@ -46,11 +51,11 @@ const defaultStaleMilliseconds = 60_000
 const defaultWaitMilliseconds = 120_000
 
 /** Migrates the schema to this version. Returns the ids of the migrations that ran. Throws `MigrationRefused`. */
-export const migrateUp = async (database: SqlDatabase, options: MigrateOptions = {}): Promise<readonly string[]> => {
+export const migrateUp = async (database: SqlDatabase, options: MigrateOptions): Promise<readonly string[]> => {
   const session = await database.openSchemaSession()
   try {
     const ledger = makeMigrationLedger(session, database.dialect)
-    const migrations = options.migrations ?? allMigrations
+    const { migrations } = options
     if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0)
       return []
     await createdBy(ledger)
@@ -88,34 +93,43 @@ const isDenied = (cause: unknown): boolean =>
     String((cause as { readonly code?: unknown }).code),
   )
 
-/** Returns the state of every migration, including those of a newer version (`unknown`). Changes nothing. */
+/**
+ * Returns the state of every migration, including those of a newer version (`unknown`) and of parts that are not loaded
+ * (`absent`). Changes nothing.
+ */
 export const migrationStatus = async (
   database: SqlDatabase,
-  migrations: readonly Migration[] = allMigrations,
+  migrations: readonly OrderedMigration[],
 ): Promise<readonly MigrationStatus[]> => {
   const records = await readRecords(database)
-  const known = migrations.map(({ id, summary }): MigrationStatus => {
+  const known = migrations.map(({ id, part, summary }): MigrationStatus => {
     const record = records.find((candidate) => candidate.id === id)
     return {
       id,
+      part,
       summary,
       state: record?.state ?? 'pending',
       statementsDone: record?.statementsDone ?? 0,
       finishedAt: record?.finishedAt,
     }
   })
-  const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id))
-  return [
-    ...known,
-    ...unknown.map(({ id, statementsDone, finishedAt }): MigrationStatus => ({
-      id,
-      summary: 'of a newer version',
-      state: 'unknown',
-      statementsDone,
-      finishedAt,
-    })),
-  ]
+  const others = records.filter((record) => !migrations.some(({ id }) => id === record.id))
+  return [...known, ...others.map((record) => statusOfOther(record, migrations))]
 }
+
+/** Of a record that no migration of this version has made. */
+const statusOfOther = (record: MigrationRecord, migrations: readonly OrderedMigration[]): MigrationStatus => {
+  const { id, statementsDone, finishedAt } = record
+  const part = outsidePartOf(id)
+  const isAbsent = isOfAbsentPart(migrations, id)
+  const summary = isAbsent ? 'of a part that is not loaded' : 'of a newer version'
+  const state = isAbsent ? (isInterrupted(record) ? record.state : 'absent') : 'unknown'
+  return { id, part, summary, state, statementsDone, finishedAt }
+}
+
+/** Reports whether nothing remains to be done: every migration has run, or belongs to a part that is not loaded. */
+export const isCurrent = (migrations: readonly MigrationStatus[]): boolean =>
+  migrations.every(({ state }) => state === 'done' || state === 'absent')
 
 /**
  * Returns what to do about a migration that has begun and not ended, or undefined when there is none. `migrateUp`
@@ -135,7 +149,7 @@ export const unfinishedMigration = (migrations: readonly MigrationStatus[]): str
 /** Returns the migrations that have not run, with their SQL. Changes nothing. */
 export const migrationPlan = async (
   database: SqlDatabase,
-  migrations: readonly Migration[] = allMigrations,
+  migrations: readonly OrderedMigration[],
 ): Promise<readonly PlannedMigration[]> => {
   const records = await readRecords(database)
   refuseUnknown(migrations, records)
@@ -148,7 +162,7 @@ export const migrationPlan = async (
       return []
     })
     await migration.up(knex, database.dialect)
-    plan.push({ id: migration.id, summary: migration.summary, statements })
+    plan.push({ id: migration.id, part: migration.part, summary: migration.summary, statements })
   }
   return plan
 }

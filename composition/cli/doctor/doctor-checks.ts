@@ -15,8 +15,10 @@ import { isOpen } from '../../../core/kernel/deployment.ts'
 import { showAddress } from '../../config/setting-type.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
 import { bindProblem } from '../../boot.ts'
+import { migrationsFor } from '../../migrations.ts'
 import { tooFewFiles } from '../../http/connections.ts'
 import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
+import type { MigratedParts } from '../../migrations.ts'
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
 
@@ -174,7 +176,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Findin
  * Checks the database, the settings of its server, its schema, and the difference between its clock and that of this
  * machine.
  */
-export const checkDatabase = async (settings: FrameSettings): Promise<readonly Finding[]> => {
+export const checkDatabase = async (settings: FrameSettings, parts: MigratedParts): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
   const file = missingFile(url)
@@ -189,7 +191,7 @@ export const checkDatabase = async (settings: FrameSettings): Promise<readonly F
       ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`),
       ...(await unsuitableSettings(database)).map((message) => warning('database', message)),
       skewFinding(-clock.skewMs()),
-      await schemaFinding(database),
+      await schemaFinding(database, parts),
       ...(await wrongKeys(database, keyring)),
     ]
   } catch (error) {
@@ -256,10 +258,10 @@ export const skewFinding = (skewMs: number): Finding =>
           'runs on this machine and /readyz answers 503.',
       )
 
-const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
-  const states = await migrationStatus(database)
+const schemaFinding = async (database: SqlDatabase, parts: MigratedParts): Promise<Finding> => {
+  const states = await migrationStatus(database, await migrationsFor(parts, database))
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
-  const missing = states.length - count('done') - count('unknown')
+  const missing = states.length - count('done') - count('unknown') - count('absent')
   if (count('unknown') > 0)
     return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   const unfinished = unfinishedMigration(states)

@@ -43,7 +43,7 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     return problemsOf(error, 'settings')
   }
   const { settings, file, parts } = config
-  const database = await checkDatabase(settings)
+  const database = await checkDatabase(settings, config)
   const isKeyringWrong = database.some(({ subject }) => subject === 'key ring')
   return [
     {

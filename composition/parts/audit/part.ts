@@ -1,3 +1,4 @@
+import { auditMigrations } from '../../../adapters/sql/audit/migrations/audit-migrations.ts'
 import { makeSqlAuditLog, makeSqlAuditRetention } from '../../../adapters/sql/audit/audit-log.ts'
 import { makeSqlDenialWriter } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../../adapters/security/digests.ts'
@@ -22,6 +23,7 @@ import { definePart } from '../../part.ts'
 /** The audit log. */
 export const part = definePart({
   plugin: auditPlugin,
+  migrations: auditMigrations,
   settings: {
     auditRetentionDays: withDefault(
       'MOORAGE_AUDIT_RETENTION_DAYS',

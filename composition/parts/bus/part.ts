@@ -1,3 +1,4 @@
+import { busMigrations } from '../../../adapters/sql/bus/migrations/bus-migrations.ts'
 import { BusToken, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
 import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
@@ -37,6 +38,7 @@ type ClosableServer = BusServer & { close?(): Promise<void> }
 /** The message bus, and the credentials for it. */
 export const part = definePart({
   plugin: busPlugin,
+  migrations: busMigrations,
   settings: {
     busUrl: withDefault(
       'MOORAGE_BUS_URL',

@@ -1,3 +1,4 @@
+import { clustersMigrations } from '../../../adapters/sql/clusters/migrations/clusters-migrations.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import type { ClusterReads } from '../../../adapters/kubernetes/cluster-api.ts'
@@ -90,6 +91,7 @@ const byHttps = (url: string): string => {
 /** Clusters and the connections to them. */
 export const part = definePart({
   plugin: clustersPlugin,
+  migrations: clustersMigrations,
   settings: {
     kubernetesAllow: withDefault(
       'MOORAGE_KUBERNETES_ALLOW',

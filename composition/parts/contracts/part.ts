@@ -1,3 +1,4 @@
+import { contractsMigrations } from '../../../adapters/sql/contracts/migrations/contracts-migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
@@ -142,6 +143,7 @@ const documentBindings = ({ baseUrl, keys, settings }: ContractBoot): readonly B
 /** Contracts, their bindings, documents and licenses. */
 export const part = definePart({
   plugin: contractsPlugin,
+  migrations: contractsMigrations,
   settings,
   objectRows: [contractObjectRows],
   tags: [

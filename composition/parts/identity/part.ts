@@ -1,3 +1,4 @@
+import { identityMigrations } from '../../../adapters/sql/identity/migrations/identity-migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import {
   AuthenticatorToken,
@@ -63,6 +64,7 @@ import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
 import { FirstAdminToken } from '../../service/operator.ts'
+import type { Binding } from '../../binding.ts'
 import { bind, lazily } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
@@ -90,9 +92,87 @@ const settingsOf = (boot: IdentityBoot): IdentitySettings => ({
 const attemptKeyOf = (boot: IdentityBoot) =>
   secret(new Uint8Array(hkdfSync('sha256', boot.keys.audit.reveal(), '', 'moorage attempt counters', 32)))
 
+/** How a caller is proven: passwords, one-time codes, and the bounds on attempts. */
+const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
+  const { database } = boot
+  return [
+    bind(OneTimePasswordsToken, {}, () => otpauthOneTimePasswords),
+    bind(QrCodesToken, {}, () => pngQrCodes),
+    bind(
+      OneTimeCodesToken,
+      {
+        stores: IdentityStoresToken,
+        clock: ClockToken,
+        digest: TokenDigestToken,
+        oneTimePasswords: OneTimePasswordsToken,
+        throttle: AttemptThrottleToken,
+        onLocked: OnLockedToken,
+        unitOfWork: IdentityUnitOfWorkToken,
+      },
+      ({ stores, clock, digest, unitOfWork, ...given }) => ({
+        ...given,
+        secondFactors: stores.secondFactors,
+        seeds: makeSealedSeeds(boot.secretBox),
+        clock,
+        useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork, digest }),
+        digest,
+      }),
+    ),
+    bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
+    bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
+      makeAttemptThrottle({
+        counters: makeSqlAttemptCounters(database),
+        key: attemptKeyOf(boot),
+        clock: steadyClock,
+        background,
+        log: boot.log,
+      }),
+    ),
+    bind(AllowancesToken, {}, () =>
+      makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
+    ),
+    bind(
+      OnLockedToken,
+      { unitOfWork: IdentityUnitOfWorkToken, entropy: EntropyToken, clock: ClockToken, background: BackgroundToken },
+      ({ unitOfWork, entropy, clock, background }) =>
+        makeNotifyLocked({
+          unitOfWork,
+          background,
+          entropy,
+          clock,
+        }),
+    ),
+    bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
+    bind(HashingQueueToken, {}, () => makeHashingQueue()),
+    bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
+    bind(
+      AuthenticatorToken,
+      {
+        credentials: CredentialStoreToken,
+        hasher: PasswordHasherToken,
+        digest: TokenDigestToken,
+        clock: ClockToken,
+        background: BackgroundToken,
+        caches: CachesToken,
+        settings: IdentitySettingsToken,
+        throttle: AttemptThrottleToken,
+        onLocked: OnLockedToken,
+        codes: OneTimeCodesToken,
+      },
+      ({ codes, ...given }) =>
+        makeAuthenticator({
+          ...given,
+          checkOneTimeCode: makeCheckOneTimeCode(codes),
+          spendOneTimeCode: makeSpendOneTimeCode(codes),
+        }),
+    ),
+  ]
+}
+
 /** Users, their credentials, tokens and sessions. */
 export const part = definePart({
   plugin: identityPlugin,
+  migrations: identityMigrations,
   settings: identitySettings,
   objectRows: [tokenObjectRows],
   tags: [
@@ -116,6 +196,7 @@ export const part = definePart({
       }),
     )
     return [
+      ...authenticationBindings(boot),
       bind(IdentitySettingsToken, {}, () => settingsOf(boot)),
       bind(CustomTokenIssuerToken, {}, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl()))),
       bind(TokenDigestToken, {}, () => sha256TokenDigest),
@@ -145,56 +226,9 @@ export const part = definePart({
             lifeSeconds: boot.settings.kubeconfigHours * hour,
           }),
       ),
-      bind(OneTimePasswordsToken, {}, () => otpauthOneTimePasswords),
-      bind(QrCodesToken, {}, () => pngQrCodes),
-      bind(
-        OneTimeCodesToken,
-        {
-          stores: IdentityStoresToken,
-          clock: ClockToken,
-          digest: TokenDigestToken,
-          oneTimePasswords: OneTimePasswordsToken,
-          throttle: AttemptThrottleToken,
-          onLocked: OnLockedToken,
-          unitOfWork: IdentityUnitOfWorkToken,
-        },
-        ({ stores, clock, digest, unitOfWork, ...given }) => ({
-          ...given,
-          secondFactors: stores.secondFactors,
-          seeds: makeSealedSeeds(boot.secretBox),
-          clock,
-          useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork, digest }),
-          digest,
-        }),
-      ),
-      bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
-      bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
-        makeAttemptThrottle({
-          counters: makeSqlAttemptCounters(database),
-          key: attemptKeyOf(boot),
-          clock: steadyClock,
-          background,
-          log: boot.log,
-        }),
-      ),
-      bind(AllowancesToken, {}, () =>
-        makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
-      ),
-      bind(
-        OnLockedToken,
-        { unitOfWork: IdentityUnitOfWorkToken, entropy: EntropyToken, clock: ClockToken, background: BackgroundToken },
-        ({ unitOfWork, entropy, clock, background }) =>
-          makeNotifyLocked({
-            unitOfWork,
-            background,
-            entropy,
-            clock,
-          }),
-      ),
       bind(CommonPasswordsToken, {}, () =>
         boot.settings.passwordList === 'on' ? makeListedCommonPasswords() : noCommonPasswords,
       ),
-      bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
       bind(IdentityStoresToken, {}, () => bindStores()(database)),
       bind(
         IdentityUnitOfWorkToken,
@@ -221,32 +255,9 @@ export const part = definePart({
         },
         makeSessionResumption,
       ),
-      bind(
-        AuthenticatorToken,
-        {
-          credentials: CredentialStoreToken,
-          hasher: PasswordHasherToken,
-          digest: TokenDigestToken,
-          clock: ClockToken,
-          background: BackgroundToken,
-          caches: CachesToken,
-          settings: IdentitySettingsToken,
-          throttle: AttemptThrottleToken,
-          onLocked: OnLockedToken,
-          codes: OneTimeCodesToken,
-        },
-        ({ codes, ...given }) =>
-          makeAuthenticator({
-            ...given,
-            checkOneTimeCode: makeCheckOneTimeCode(codes),
-            spendOneTimeCode: makeSpendOneTimeCode(codes),
-          }),
-      ),
       bind(FirstAdminToken, { ...ofUserCreation, stores: IdentityStoresToken }, ({ stores, ...creation }) =>
         makeFirstAdmin(userCreation(creation), stores, boot.settings),
       ),
-      bind(HashingQueueToken, {}, () => makeHashingQueue()),
-      bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     ]
   },
   metrics: [

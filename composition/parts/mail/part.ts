@@ -1,3 +1,4 @@
+import { mailMigrations } from '../../../adapters/sql/mail/migrations/mail-migrations.ts'
 import { isIP } from 'node:net'
 import { left } from 'fp-ts/lib/Either.js'
 import { makeFolderMailer, makeSmtpMailer } from '../../../adapters/mail/mailers.ts'
@@ -94,6 +95,7 @@ const mailSenderOf = ({ settings, baseUrl, clock }: Pick<MailBoot, 'settings' | 
 /** Mail: its outbox, and where it goes. */
 export const part = definePart({
   plugin: mailPlugin,
+  migrations: mailMigrations,
   settings,
   provide: (boot) => {
     const { database } = boot

@@ -15,6 +15,7 @@ import { makeSqlContractEvents, makeSqlContractStore } from '../../../adapters/s
 import { makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
+import { marketplaceMigrations } from '../../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
 import { makeSqlClaimStore } from '../../../adapters/sql/marketplace/claim-store.ts'
 import { makeSqlInstallerStore } from '../../../adapters/sql/marketplace/installer-store.ts'
 import {
@@ -293,6 +294,7 @@ const installerBindings = ({ database, keys, baseUrl }: MarketplaceBoot): readon
 export const part = definePart({
   plugin: marketplacePlugin,
   settings,
+  migrations: marketplaceMigrations,
   tags: [
     {
       name: 'Marketplace',

@@ -1,3 +1,4 @@
+import { packagesMigrations } from '../../../adapters/sql/packages/migrations/packages-migrations.ts'
 import { makeChartSource, makeOpenRepository, makeRepositoryReader } from '../../../adapters/charts/chart-source.ts'
 import {
   makeChartTexts,
@@ -95,6 +96,7 @@ const chartBindings = ({ settings, readings, resolver }: Boot): readonly Binding
 /** Packages on member clusters: releases, charts, editors, and the helm program. */
 export const part = definePart({
   plugin: packagesPlugin,
+  migrations: packagesMigrations,
   settings: helmSettings,
   tags: [
     {

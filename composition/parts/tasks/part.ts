@@ -1,3 +1,4 @@
+import { tasksMigrations } from '../../../adapters/sql/tasks/migrations/tasks-migrations.ts'
 import { makeInProcessTaskBus } from '../../../adapters/bus/in-process-task-bus.ts'
 import { makeNatsTaskBus } from '../../../adapters/bus/nats-task-bus.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
@@ -46,6 +47,7 @@ const TaskWorkerToken = token<TaskWorker>('tasks.TaskWorker')
 /** Work that outlives its request. */
 export const part = definePart({
   plugin: tasksPlugin,
+  migrations: tasksMigrations,
   settings: {
     taskWorkers: withDefault(
       'MOORAGE_TASK_WORKERS',

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createConnection } from 'mysql2/promise'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { monthBounds, monthOf, secondOf } from '../../../core/usage/month.ts'
 import type { ReportedEvent } from '../../../core/usage/events/types.ts'
@@ -21,6 +20,7 @@ import { cpuSeconds } from '../process-figures.ts'
 import { best, median, pairedRatio } from '../statistics.ts'
 import type { BenchLine } from '../table.ts'
 import type { MeasureRow, RowInput } from './row.ts'
+import { migrateToNow } from '../../support/schema.ts'
 
 /** In this process, on MariaDB, until the commit: what HTTP costs is measured by other rows. */
 
@@ -47,7 +47,7 @@ const onMariaDb = async <A>(
   bench.progress.doing('migrating a database')
   const db = await openDatabase(url)
   try {
-    await migrateUp(db)
+    await migrateToNow(db)
     await addOwners(db)
     return await work(db, url)
   } finally {

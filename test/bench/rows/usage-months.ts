@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import { bars } from '../bars.ts'
 import { loadMonth } from '../closing/month-data.ts'
 import { best, median, pairedRatio } from '../statistics.ts'
 import type { BenchLine } from '../table.ts'
 import type { MeasureRow, RowInput } from './row.ts'
 import { besideClosing } from './usage-beside-closing.ts'
+import { migrateToNow } from '../../support/schema.ts'
 
 interface Figures {
   readonly seconds: number
@@ -45,7 +45,7 @@ const measure = async (
 ): Promise<readonly BenchLine[]> => {
   bench.progress.doing(`loading ${intervals} intervals into ${kind}`)
   const db = await openDatabase(url)
-  await migrateUp(db)
+  await migrateToNow(db)
   await db.close()
   await loadMonth(url, intervals)
   const [rolled, twin]: [Figures[], Figures[]] = [[], []]

@@ -1,7 +1,6 @@
 import type { RowDataPacket } from 'mysql2/promise'
 import { createConnection } from 'mysql2/promise'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
-import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
 import { unpackBytes } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
 import { gzipPieces } from '../../../composition/http/answer/reply-answer.ts'
@@ -17,6 +16,7 @@ import { monthOfPlans } from '../../usage/product-months.ts'
 import { bars } from '../bars.ts'
 import { median, pairedRatio } from '../statistics.ts'
 import type { MeasureRow } from './row.ts'
+import { migrateToNow } from '../../support/schema.ts'
 
 /** In this process, on MariaDB, one after the other: what HTTP and authorization cost is measured by other rows. */
 
@@ -72,7 +72,7 @@ export const usageViews: MeasureRow = async ({ lab, bench }) => {
   const db = await openDatabase(url)
   const bare = await createConnection(url)
   try {
-    await migrateUp(db)
+    await migrateToNow(db)
     await plantRevision(db, owner, [monthOfPlans(plans, { month })])
     const views = makeSqlUsageViewStore(db)(db)
     const stored = await views.find(owner, month, key)

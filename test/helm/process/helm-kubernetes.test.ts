@@ -3,6 +3,7 @@ import { untilAllowed } from '../../support/components/control-plane-access.ts'
 import { needing } from '../../support/components/needing.ts'
 import { helmRunnerSuite } from './helm-runner.suite.ts'
 import { processBench, type ProcessBench } from './process-bench.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 
 const test = needing('helm', 'kubernetes')
 
@@ -32,4 +33,4 @@ test.before(async () => {
 
 test.after.always(() => bench?.stop())
 
-helmRunnerSuite(test, 'a real API server', async () => bench)
+declareSuite(helmRunnerSuite, 'a real API server', async () => bench, test)

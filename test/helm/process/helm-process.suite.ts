@@ -3,13 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { writeFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ExecutionContext, TestFn } from 'ava'
 import { onPath } from '../../../adapters/helm/process/helm-finder.ts'
 import type { HelmEvent } from '../../../core/packages/releases/ports.ts'
 import type { FakeApi } from '../../support/fake-api.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import { handleOn, messageOf, type Handle } from './helm-runner.suite.ts'
 import type { ProcessBench } from './process-bench.ts'
+import type { Assertions } from '../../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
 
 const open = new AbortController().signal
 const endless = '{{- range until 100000 }}{{- range until 100000 }}{{- end }}{{- end }}\n'
@@ -17,20 +19,26 @@ const hungry = '{{- $s := "aaaaaaaaaaaaaaaa" }}{{- range until 40 }}{{- $s = pri
 const chatty = '{{- range until 10000 }}\n# {{ repeat 400 "x" }}\n{{- end }}\n'
 const callsAs = ({ calls }: FakeApi, namespace: string) => calls.filter((call) => call.namespace === namespace)
 
+/** The real program, and the API that is its cluster. */
+export interface HelmProcessBench {
+  readonly bench: ProcessBench
+  readonly api: FakeApi
+  close?(): Promise<void>
+}
+
+const about: SuiteAbout = {
+  name: 'helm-process',
+  ports: ['HelmProcessRunner'],
+  needs: 'A runner of the helm program and a Kubernetes API that records its requests.',
+  isShared: true,
+}
+
 /** What the real program must not do, whatever a chart says. */
-export const helmProcessSuite = (
-  test: TestFn,
-  name: string,
-  getBench: () => { readonly bench: ProcessBench; readonly api: FakeApi },
-): void => {
+export const helmProcessSuite = contractSuite<HelmProcessBench>(about, (onBench) => {
   const on = (
     title: string,
-    run: (t: ExecutionContext, bench: ProcessBench, handle: Handle, api: FakeApi) => Promise<void>,
-  ): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const { bench, api } = getBench()
-      await run(t, bench, await handleOn(bench), api)
-    })
+    run: (t: Assertions, bench: ProcessBench, handle: Handle, api: FakeApi) => Promise<void>,
+  ): void => onBench(title, async (t, { bench, api }) => run(t, bench, await handleOn(bench), api))
 
   on('a template that never ends is killed', async (t, { withLimits, chart }, { work }) => {
     const runner = withLimits({ renderSeconds: 0.4, renderGraceSeconds: 0.2 })
@@ -222,13 +230,12 @@ export const helmProcessSuite = (
     t.notRegex(messageOf(failed), /\n|INSTALLATION FAILED|goroutine|\.go:\d+/)
   })
 
-  on('a cluster that is out of reach is said to be', async (t, { runner, chart, as }, { work }, api) => {
-    const stop = api.rules.answer({ path: '/version', user: `moorage:far-${name.replace(' ', '-')}` }, (_req, res) =>
-      res.destroy(),
-    )
+  on('a cluster that is out of reach is said to be', async (t, { runner, chart, as }, { work, namespace }, api) => {
+    const login = `far-${namespace}`
+    const stop = api.rules.answer({ path: '/version', user: `moorage:${login}` }, (_req, res) => res.destroy())
     const far = {
       ...work('far'),
-      target: { ...work('far').target, cluster: await as(`far-${name.replace(' ', '-')}`) },
+      target: { ...work('far').target, cluster: await as(login) },
     }
     const failed = await runner.install(far, await chart({}), open)
     stop()
@@ -271,4 +278,4 @@ export const helmProcessSuite = (
       t.is(tagOf(await runner.install(work('late'), await chart({}), open)), 'HelmStopped')
     },
   )
-}
+})

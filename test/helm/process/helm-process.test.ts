@@ -4,6 +4,7 @@ import { needing } from '../../support/components/needing.ts'
 import { helmProcessSuite } from './helm-process.suite.ts'
 import { helmRunnerSuite } from './helm-runner.suite.ts'
 import { processBench, type ProcessBench } from './process-bench.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 
 const test = needing('helm')
 
@@ -31,7 +32,7 @@ test.after.always(async () => {
   await api?.stop()
 })
 
-helmRunnerSuite(test, 'helm 3', async () => benches.helm3!)
-helmRunnerSuite(test, 'helm 4', async () => benches.helm4!)
-helmProcessSuite(test, 'helm 3', () => ({ bench: benches.helm3!, api }))
-helmProcessSuite(test, 'helm 4', () => ({ bench: benches.helm4!, api }))
+declareSuite(helmRunnerSuite, 'helm 3', async () => benches.helm3!, test)
+declareSuite(helmRunnerSuite, 'helm 4', async () => benches.helm4!, test)
+declareSuite(helmProcessSuite, 'helm 3', async () => ({ bench: benches.helm3!, api }), test)
+declareSuite(helmProcessSuite, 'helm 4', async () => ({ bench: benches.helm4!, api }), test)

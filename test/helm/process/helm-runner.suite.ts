@@ -1,4 +1,3 @@
-import type { ExecutionContext, TestFn } from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
@@ -8,6 +7,9 @@ import type { HelmChart, HelmEvent, HelmFlags, HelmRunner, HelmWork } from '../.
 import { chartArchive, chartYaml } from '../../support/charts/archive.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import type { ChartSpec } from './trial-charts.ts'
+import type { Assertions } from '../../../composition/port-tests/assertions.ts'
+import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
 
 /** A runner and the cluster that it works on. */
 export interface RunnerBench {
@@ -18,6 +20,7 @@ export interface RunnerBench {
   chart(spec: ChartSpec): Promise<HelmChart>
   /** The stored revisions of a release, oldest first, as `1 deployed`. */
   records(namespace: string, name: string): Promise<readonly string[]>
+  close?(): Promise<void>
 }
 
 export interface Handle {
@@ -46,13 +49,17 @@ export const handleOn = async ({ cluster, namespace }: RunnerBench, tenantId = 1
 export const messageOf = (outcome: Either<Failure, unknown>): string =>
   isLeft(outcome) ? outcome.left.message : 'done'
 
+const about: SuiteAbout = {
+  name: 'helm-runner',
+  ports: ['HelmRunner'],
+  needs: 'A cluster in which `namespace` makes namespaces that nobody else uses.',
+  isShared: true,
+}
+
 /** What every HelmRunner keeps, the program itself and those that stand in for it. */
-export const helmRunnerSuite = (test: TestFn, name: string, getBench: () => Promise<RunnerBench>): void => {
-  const on = (title: string, run: (t: ExecutionContext, bench: RunnerBench, handle: Handle) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await getBench()
-      await run(t, bench, await handleOn(bench))
-    })
+export const helmRunnerSuite = contractSuite<RunnerBench>(about, (onBench) => {
+  const on = (title: string, run: (t: Assertions, bench: RunnerBench, handle: Handle) => Promise<void>): void =>
+    onBench(title, async (t, bench) => run(t, bench, await handleOn(bench)))
 
   on('it tells its version', async (t, { runner }) => {
     const version = await runner.version()
@@ -275,4 +282,4 @@ export const helmRunnerSuite = (test: TestFn, name: string, getBench: () => Prom
       t.deepEqual(await records(namespace, 'haze'), [])
     },
   )
-}
+})

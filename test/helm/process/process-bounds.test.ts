@@ -21,6 +21,7 @@ import type { RunnerBench } from './helm-runner.suite.ts'
 import { helmRunnerSuite, messageOf } from './helm-runner.suite.ts'
 import type { SpyBench } from './spy-helm.ts'
 import { spyHelm } from './spy-helm.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 
 const open = new AbortController().signal
 const chart = { archive: new Uint8Array([1]), values: { password: 'lantern' } }
@@ -459,7 +460,7 @@ const bench: RunnerBench = {
     runner.revisions(namespace, name).map(({ version, info }) => `${version} ${info.status}`),
 }
 
-helmRunnerSuite(test, 'the fake', async () => bench)
+declareSuite(helmRunnerSuite, 'the fake', async () => bench, test)
 
 test('it simulates a machine without helm, and renders any archive', async (t) => {
   const fake = makeFakeHelmRunner()

@@ -9,7 +9,8 @@ import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { eachDatabase } from '../../support/databases.ts'
-import { testAttemptCounters } from '../attempt-counters.suite.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
+import { attemptCountersSuite } from '../attempt-counters.suite.ts'
 import { passForAttempts } from '../pass-for-attempts.ts'
 import type { ThrottleBench } from '../throttle-bench.ts'
 import { ada, makeThrottleBench, throttleOver } from '../throttle-bench.ts'
@@ -364,7 +365,7 @@ test('while the store is away this process gives out half of it, and says so', a
 })
 
 for (const database of eachDatabase()) {
-  testAttemptCounters(database.name, async () => {
+  declareSuite(attemptCountersSuite, database.name, async () => {
     const db = await database.open()
     return {
       counters: makeSqlAttemptCounters(db),

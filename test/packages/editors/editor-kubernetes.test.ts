@@ -16,7 +16,7 @@ interface Deployment {
 for (const version of ['helm3', 'helm4'] as const) {
   test.serial(`${version}: a model that was loaded is applied as it is, changed by a patch, and removed`, async (t) => {
     const bench = await startRealBench(version)
-    t.teardown(() => bench.stop())
+    t.teardown(() => bench.close())
     const namespace = await bench.namespaceAtWork()
     const { client } = bench
     const metadata = { resource: deployments, release: { name: 'quay', namespace } }

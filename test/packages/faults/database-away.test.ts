@@ -10,7 +10,8 @@ import { startService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
-import { chartSource, importedAs, packageClient, startCharts } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
+import { importedAs, packageClient, startCharts } from '../package-world.ts'
 
 const test = needing('helm', 'mariadb')
 

@@ -1,6 +1,6 @@
 import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
-import { chartSource } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
 import { hostileArchives, hostileChart } from './hostile-archives.ts'
 import {
   closeSharedHostileWorld,

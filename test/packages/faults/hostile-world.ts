@@ -10,14 +10,8 @@ import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import type { TestChart } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
-import {
-  chartSource,
-  importedAs,
-  packageClient,
-  startCharts,
-  type FollowedTask,
-  type PackageClient,
-} from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
+import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
 
 export interface HostileWorld {
   readonly service: TestService

@@ -1,5 +1,5 @@
 import { needing } from '../../support/components/needing.ts'
-import { chartSource } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
 import {
   closeSharedHouse,

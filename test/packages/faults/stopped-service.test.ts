@@ -1,6 +1,6 @@
 import { needing } from '../../support/components/needing.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
-import { chartSource } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
 import { closeSharedHouse, isSound, namespace, sharedPackageHouse } from './package-house.ts'
 
 const test = needing('helm')

@@ -15,7 +15,8 @@ import { startServiceProcess, type ServiceProcess } from '../../support/service-
 import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
-import { chartSource, importedAs, packageClient, startCharts, type PackageClient } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
+import { importedAs, packageClient, startCharts, type PackageClient } from '../package-world.ts'
 import { afterAnnotation } from '../../support/workloads/workload-outcome.ts'
 
 const test = needing('helm', 'mariadb', 'nats')

@@ -1,6 +1,7 @@
 import type { DriverConfigurationStore } from '../../../core/packages/ports.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { casesOf } from '../../support/cases-of.ts'
+import type { SuiteAbout } from '../../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../../composition/port-tests/contract-suite.ts'
 
 /** A store with two accounts that have set nothing. */
 export interface DriverStoreWorld {
@@ -15,10 +16,14 @@ const at = new Date('2026-11-21T08:00:00.123Z')
 const later = new Date('2026-11-21T09:00:00.456Z')
 const uid = '0b9c6f1e-6d1f-4c58-9f0e-6f2f6d0f4f11'
 
-/** What every DriverConfigurationStore keeps to; each case has its twin of another account. */
-export const driverConfigurationStoreSuite = (name: string, open: () => Promise<DriverStoreWorld>): void => {
-  const onWorld = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'driver-configuration-store',
+  ports: ['DriverConfigurationStore'],
+  needs: 'Two accounts, `account` and `other`, that have set nothing.',
+}
 
+/** What every DriverConfigurationStore keeps to; each case has its twin of another account. */
+export const driverConfigurationStoreSuite = contractSuite<DriverStoreWorld>(about, (onWorld) => {
   onWorld('what was put is found as it was, by its account and cluster alone', async (t, { store, account, other }) => {
     t.is(await store.find(account, uid), undefined)
     const stored = await store.put(account, uid, 'ConfigMap', at)
@@ -60,4 +65,4 @@ export const driverConfigurationStoreSuite = (name: string, open: () => Promise<
     t.is(await store.find(account, uid), undefined)
     t.is((await store.find(other, uid))?.driver, 'ConfigMap')
   })
-}
+})

@@ -2,10 +2,11 @@ import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { storeWorld } from '../../authz/stored-world.ts'
 import { eachDatabase } from '../../support/databases.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 import { driverConfigurationStoreSuite } from './driver-configuration-store.suite.ts'
 
 for (const database of eachDatabase()) {
-  driverConfigurationStoreSuite(database.name, async () => {
+  declareSuite(driverConfigurationStoreSuite, database.name, async () => {
     const db = await database.open()
     await storeWorld(db, { users: [1, 2], orgs: [], clusters: [], tokens: [] })
     return {

@@ -6,7 +6,8 @@ import { helm } from '../../support/components/available.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { startService } from '../../support/service.ts'
 import { chartFrom, chartOf, type TestChart } from '../chart-archive.ts'
-import { chartSource, packageClient, startCharts } from '../package-world.ts'
+import { chartSource } from '../chart-source.ts'
+import { packageClient, startCharts } from '../package-world.ts'
 
 export const releases = '/v3/releases'
 

@@ -9,7 +9,8 @@ import { pieceItems } from '../../../core/usage/views/ports.ts'
 import { startView } from '../../../core/usage/views/view-writer.ts'
 import { anyText } from '../../support/any-text.ts'
 import type { PlainMonth } from '../product-months.ts'
-import { monthOfPlans, plans, readOnce, textOf, viewSink } from '../product-months.ts'
+import { plans } from '../month-plans.ts'
+import { monthOfPlans, readOnce, textOf, viewSink } from '../product-months.ts'
 
 /** The views of a month as they are built from its use. */
 

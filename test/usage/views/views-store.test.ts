@@ -6,6 +6,7 @@ import { countingRunner } from '../../authz/counting-runner.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { plantRevision } from '../planted-months.ts'
 import { monthOfPlans } from '../product-months.ts'
+import { declareSuite } from '../../support/declare-suite.ts'
 import { viewStoreSuite } from '../view-store.suite.ts'
 
 for (const database of eachDatabase()) {
@@ -13,7 +14,7 @@ for (const database of eachDatabase()) {
     const db = await database.open()
     return { db, views: makeSqlUsageViewStore(db)(db), close: () => db.close() }
   }
-  viewStoreSuite(database.name, open)
+  declareSuite(viewStoreSuite, `${database.name}: views`, open)
 
   test(`${database.name}: other work is done while several readers divide the pieces of a view`, async (t) => {
     const { db, views, close } = await open()

@@ -1,0 +1,27 @@
+import { MigrationRefused } from '../adapters/sql/engine/migration-ledger.ts'
+import { orderedMigrations } from '../adapters/sql/engine/migration-order.ts'
+import { kernelMigrations } from '../adapters/sql/kernel/migrations/kernel-migrations.ts'
+import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
+import type { OrderedMigration, PartMigrations } from '../adapters/sql/migrations/migration.ts'
+import { StartRefused } from './boot.ts'
+
+/** The parts of a deployment, as `loadConfig` returns them. The tables of closed parts exist too. */
+export interface MigratedParts {
+  readonly parts: readonly { readonly migrations?: PartMigrations }[]
+  readonly ownParts: number
+}
+
+/** Returns the migrations of the frame and of all parts, in order, for a database of this kind. Throws `StartRefused`. */
+export const migrationsFor = async (
+  { parts, ownParts }: MigratedParts,
+  { dialect }: Pick<SqlDatabase, 'dialect'>,
+): Promise<readonly OrderedMigration[]> => {
+  const migrationsOf = (some: MigratedParts['parts']): readonly PartMigrations[] =>
+    some.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations]))
+  const own = [kernelMigrations, ...migrationsOf(parts.slice(0, ownParts))]
+  try {
+    return await orderedMigrations(own, migrationsOf(parts.slice(ownParts)), dialect)
+  } catch (error) {
+    throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
+  }
+}

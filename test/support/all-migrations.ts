@@ -1,0 +1,36 @@
+import { auditMigrations } from '../../adapters/sql/audit/migrations/audit-migrations.ts'
+import { authzMigrations } from '../../adapters/sql/authz/migrations/authz-migrations.ts'
+import { busMigrations } from '../../adapters/sql/bus/migrations/bus-migrations.ts'
+import { chartRepositoriesMigrations } from '../../adapters/sql/chart-repositories/migrations/chart-repositories-migrations.ts'
+import { cloudsMigrations } from '../../adapters/sql/clouds/migrations/clouds-migrations.ts'
+import { clustersMigrations } from '../../adapters/sql/clusters/migrations/clusters-migrations.ts'
+import { contractsMigrations } from '../../adapters/sql/contracts/migrations/contracts-migrations.ts'
+import { identityMigrations } from '../../adapters/sql/identity/migrations/identity-migrations.ts'
+import { kernelMigrations } from '../../adapters/sql/kernel/migrations/kernel-migrations.ts'
+import { mailMigrations } from '../../adapters/sql/mail/migrations/mail-migrations.ts'
+import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
+import { packagesMigrations } from '../../adapters/sql/packages/migrations/packages-migrations.ts'
+import { tasksMigrations } from '../../adapters/sql/tasks/migrations/tasks-migrations.ts'
+import { usageMigrations } from '../../adapters/sql/usage/migrations/usage-migrations.ts'
+import type { PartMigrations } from '../../adapters/sql/migrations/migration.ts'
+
+/**
+ * The migrations of each of our parts, for tests of the database that load no part. test/composition/parts.test.ts compares
+ * them with those of the parts.
+ */
+export const allMigrations: readonly PartMigrations[] = [
+  auditMigrations,
+  authzMigrations,
+  busMigrations,
+  chartRepositoriesMigrations,
+  cloudsMigrations,
+  clustersMigrations,
+  contractsMigrations,
+  identityMigrations,
+  kernelMigrations,
+  mailMigrations,
+  organizationsMigrations,
+  packagesMigrations,
+  tasksMigrations,
+  usageMigrations,
+]
