@@ -11,6 +11,7 @@ import { mailMigrations } from '../../adapters/sql/mail/migrations/mail-migratio
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
 import { packagesMigrations } from '../../adapters/sql/packages/migrations/packages-migrations.ts'
 import { tasksMigrations } from '../../adapters/sql/tasks/migrations/tasks-migrations.ts'
+import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
 import { usageMigrations } from '../../adapters/sql/usage/migrations/usage-migrations.ts'
 import type { PartMigrations } from '../../adapters/sql/migrations/migration.ts'
 
@@ -33,4 +34,5 @@ export const allMigrations: readonly PartMigrations[] = [
   packagesMigrations,
   tasksMigrations,
   usageMigrations,
+  marketplaceMigrations,
 ]
