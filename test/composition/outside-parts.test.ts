@@ -1,3 +1,4 @@
+// process: own - waits at its top level
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import test from 'ava'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { frameCommands } from '../../composition/cli/commands.ts'
 import { commandNames } from '../../composition/cli/describe.ts'
-import { describeTestPort } from '../../composition/port-tests/describe-test-port.ts'
+import { describeTestPort } from '../../composition/cli/test-port/describe-test-port.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import { withDefault } from '../../composition/config/setting.ts'
 import { words } from '../../composition/config/setting-type.ts'
