@@ -100,7 +100,7 @@ export const makeServiceControl = (options: CloudCOptions): ServiceControl => {
         method: init.method ?? 'GET',
         headers: [...new Headers(init.headers)],
         body: init.body === undefined || init.body === null ? null : String(init.body as string),
-        signal: AbortSignal.any([ended, AbortSignal.timeout(deadlineMilliseconds / 3)]),
+        signal: AbortSignal.any([ended, AbortSignal.timeout(Math.ceil(deadlineMilliseconds / 3))]),
       })
     }) as unknown as typeof fetch
     const ended = AbortSignal.timeout(deadlineMilliseconds)

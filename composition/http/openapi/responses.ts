@@ -388,7 +388,10 @@ const errorResponses = (
       dialect,
       isReplayed(status, isReplayable),
     )
-    return responses.reference(name, errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable, dialect))
+    return responses.reference(
+      name,
+      errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable, dialect),
+    )
   }
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(
