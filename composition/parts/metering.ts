@@ -1,3 +1,4 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import { makeCloudAMetering } from '../../adapters/metering/cloud-a-metering.ts'
 import { makeMeteringTally } from '../../adapters/metering/metering-tally.ts'
 import { makeServiceControl } from '../../adapters/metering/service-control.ts'
@@ -6,6 +7,7 @@ import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
 import { makeEgressClient } from '../../adapters/outbound/egress-client.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { meteringMigrations } from '../../adapters/sql/metering/migrations/metering-migrations.ts'
+import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../adapters/sql/metering/metered-hours.ts'
 import { makeSqlUsageLedger } from '../../adapters/sql/metering/usage-ledger.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -14,6 +16,13 @@ import { LogToken } from '../../core/kernel/log.ts'
 import { token } from '../../core/kernel/token.ts'
 import { makeReportCloudA, ReportCloudAToken } from '../../core/metering/cloud-a.ts'
 import { makeReportCloudC, ReportCloudCToken } from '../../core/metering/cloud-c.ts'
+import type { MeteredDimension } from '../../core/metering/hours/ports.ts'
+import {
+  HourlySettingsToken,
+  meteredMeasures,
+  MeteredHourStoreToken,
+  UsedHoursToken,
+} from '../../core/metering/hours/ports.ts'
 import type { MeteringSettings } from '../../core/metering/ports.ts'
 import {
   CloudAMeteringToken,
@@ -26,7 +35,8 @@ import {
 import { meteringPlugin } from '../../plugins/metering/plugin.ts'
 import { bind } from '../binding.ts'
 import { absentUnlessSet, withDefault } from '../config/setting.ts'
-import { matching, origin, words, yesNo } from '../config/setting-type.ts'
+import type { SettingType } from '../config/setting-type.ts'
+import { listOf, matching, origin, words, yesNo } from '../config/setting-type.ts'
 import { defineGauges } from '../http/gauges.ts'
 import { definePart } from '../part.ts'
 
@@ -35,6 +45,20 @@ const ProviderEgressToken = token<EgressClient>('metering.ProviderEgress')
 const cloudOf = ({ type }: Deployment): MeteringSettings['cloud'] => {
   if (type === 'CloudAMarketplaceDeployment') return 'cloudA'
   return type === 'CloudCMarketplaceDeployment' ? 'cloudC' : undefined
+}
+
+const dimensionForm = /^([\w.-]{1,255})=([a-z]+)$/
+const dimension: SettingType<MeteredDimension> = {
+  schema: { type: 'string', pattern: dimensionForm.source },
+  isSecret: false,
+  show: ({ name, measure }) => `${name}=${measure}`,
+  parse: (raw) => {
+    const [, name, word] = (typeof raw === 'string' ? dimensionForm.exec(raw.trim()) : null) ?? []
+    const measure = meteredMeasures.find((each) => each === word)
+    return name === undefined || measure === undefined
+      ? left('a name and a measure (cpu or memory), as core_hours=cpu')
+      : right({ name, measure })
+  },
 }
 
 /** Usage that is reported to the marketplaces of cloud providers. */
@@ -76,6 +100,19 @@ export const part = definePart({
       'false',
       'Answer 500 instead of 200 if the provider of cloud C lists errors of the report.',
     ),
+    meteringProduct: absentUnlessSet(
+      'MOORAGE_METERING_PRODUCT',
+      matching(/^[\w.@:/=-]{1,253}$/, 'a product code of cloud A, or the name of a service of cloud C'),
+      'Report the usage of each hour by itself, as usage of this product: the product code of cloud A, or the name of ' +
+        'the service of cloud C. Requires MOORAGE_BILLING_ENABLED.',
+    ),
+    meteringDimensions: withDefault(
+      'MOORAGE_METERING_DIMENSIONS',
+      listOf(dimension),
+      '',
+      'The dimensions that are reported, each with what is counted: core_hours=cpu, memory_hours=memory. Units are ' +
+        'core-hours and GiB-hours.',
+    ),
   },
   tags: [
     {
@@ -116,6 +153,13 @@ export const part = definePart({
       ),
       bind(UsageDigestsToken, {}, () => usageDigests),
       bind(UsageLedgerToken, {}, () => makeSqlUsageLedger(database)),
+      bind(MeteredHourStoreToken, {}, () => makeSqlMeteredHourStore(database)),
+      bind(UsedHoursToken, {}, () => makeSqlUsedHours(database)),
+      // Without billing, no usage is known: zero would be reported.
+      bind(HourlySettingsToken, {}, () => ({
+        product: deployment.billingEnabled ? settings.meteringProduct : undefined,
+        dimensions: settings.meteringDimensions,
+      })),
       bind(MeteringTallyToken, {}, makeMeteringTally),
       bind(MeteringSettingsToken, {}, () => ({
         cloud: cloudOf(deployment),
@@ -163,6 +207,19 @@ export const part = definePart({
       { tally: MeteringTallyToken },
       ({ tally }) =>
         () => ({ moorage_metering_reports: tally.counts() }),
+    ),
+    defineGauges(
+      {
+        moorage_metering_unreported_hours: {
+          help:
+            'Hours whose usage the service could not report, by the reason; those that are sent again included. One ' +
+            'for each dimension.',
+          label: 'reason',
+        },
+      },
+      { hours: MeteredHourStoreToken },
+      ({ hours }) =>
+        async () => ({ moorage_metering_unreported_hours: await hours.unreported() }),
     ),
   ],
 })
