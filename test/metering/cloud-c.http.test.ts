@@ -23,9 +23,9 @@ test.before(async () => {
   service = await startService({
     settings: {
       MOORAGE_DEPLOYMENT_TYPE: 'CloudCMarketplaceDeployment',
-      MOORAGE_CLOUD_C_METERING_ENDPOINT: provider.origin,
-      MOORAGE_CLOUD_C_METERING_KEY_FILE: keyFile,
-      MOORAGE_CLOUD_C_METERING_CONSUMER: consumer,
+      MOORAGE_METERING_ENDPOINT: provider.origin,
+      MOORAGE_METERING_KEY_FILE: keyFile,
+      MOORAGE_METERING_CONSUMER: consumer,
     },
   })
 })
