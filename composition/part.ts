@@ -10,6 +10,7 @@ import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import type { Tag } from './http/openapi/tags.ts'
+import type { WebPage } from './http/pages/web-page.ts'
 
 /** What a part has started. */
 export interface Running {
@@ -49,6 +50,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly metrics?: readonly Gauges[]
   /** Tag groups of the document that the part adds. */
   readonly tags?: readonly Tag[]
+  /** Pages outside of the API. */
+  readonly pages?: readonly WebPage[]
   /** Runs when the schema is up to date, before the API listens. */
   readonly start?: Step
   /** Runs when the service is ready. */

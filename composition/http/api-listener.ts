@@ -24,6 +24,7 @@ import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import type { Tag } from './openapi/tags.ts'
+import type { WebPage } from './pages/web-page.ts'
 import { makePages } from './pages/pages.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
@@ -50,6 +51,7 @@ export interface ApiListenerInput {
   readonly ports: Given<typeof ofApiListener>
   readonly assembly: Assembly
   readonly tags: readonly Tag[]
+  readonly pages: readonly WebPage[]
   readonly observers: readonly RequestObserver[]
 }
 
@@ -57,7 +59,7 @@ export interface ApiListenerInput {
  * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
  * already be known: cookies depend on it, and mails link to it.
  */
-export const makeApiListener = ({ boot, ports, assembly, tags, observers }: ApiListenerInput): ApiServer => {
+export const makeApiListener = ({ boot, ports, assembly, tags, pages, observers }: ApiListenerInput): ApiServer => {
   const { settings, log } = boot
   const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
@@ -79,8 +81,10 @@ export const makeApiListener = ({ boot, ports, assembly, tags, observers }: ApiL
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],
-    pages: makePages(() =>
-      buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment, tags }),
+    pages: makePages(
+      () =>
+        buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment, tags }),
+      pages,
     ),
     clientIp: proxies.clientIp,
     ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),

@@ -212,6 +212,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
     ports: container.give(ofApiListener),
     assembly,
     tags: composition.tags,
+    pages: parts.flatMap((part) => part.pages ?? []),
     observers: [metrics],
   })
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })

@@ -8,6 +8,7 @@ import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/even
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
+import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import { eventBindings } from './events.ts'
 import { monthBindings } from './months.ts'
@@ -20,6 +21,7 @@ export const part = definePart({
   plugin: usagePlugin,
   migrations: usageMigrations,
   settings: usageSettings,
+  pages: [ownPage('usage-intake', 'Usage events')],
   tags: [
     {
       name: 'Billing Dashboard',
