@@ -91,10 +91,9 @@ test.serial('a change is audited, and an Idempotency-Key makes it once', async (
     service.send('DELETE', '/api/v1/berths/harbour/west', { token, headers: { 'Idempotency-Key': 'berths-west' } })
   t.deepEqual([(await remove()).status, (await remove()).status], [204, 204])
   const actions = service
-    .rows("select action, object_name from audit_events where object_type = 'berth' order by id")
+    .rows("select action, object_name from audit_events where action like 'berth.%' order by id")
     .map(({ action, object_name: name }) => `${String(action)} ${String(name)}`)
-  t.deepEqual(actions.slice(0, 3), ['berth.created east', 'berth.created west', 'berth.moored east'])
-  t.is(actions.filter((action) => action === 'berth.removed west').length, 1)
+  t.deepEqual(actions, ['berth.created east', 'berth.created west', 'berth.moored east', 'berth.removed west'])
 })
 
 test.serial('the port of ours that the part replaces, its metrics and its job', async (t) => {
