@@ -4,7 +4,7 @@ import type { Knex } from 'knex'
 import type { BusIdentityStore, BusUserStore, LiveBusUser } from '../../../core/bus/ports.ts'
 import { BusIdentityTaken } from '../../../core/bus/ports.ts'
 import type { BusIdentity, BusIdentityId, BusUser, BusUserId } from '../../../core/bus/types.ts'
-import { busIdentityKinds, busPurposes } from '../../../core/bus/types.ts'
+import { busIdentityKinds } from '../../../core/bus/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
@@ -93,7 +93,7 @@ const userOf = (row: UserRow): BusUser => ({
   id: Number(row.id) as BusUserId,
   identityId: Number(row.identity_id) as BusIdentityId,
   ownerId: Number(row.owner_id) as AccountId,
-  purpose: wordOf(busPurposes, row.purpose),
+  purpose: row.purpose,
   publicKey: row.public_key,
   issuedAt: instantOf(row.issued_at),
   expiresAt: instantOf(row.expires_at),

@@ -9,7 +9,7 @@ const folder = new URL('./files/', import.meta.url)
 /** Returns the text of a file of the pages, by its path below `files`. */
 export const pageFile = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
 
-/** Returns the files of a folder below `files`, by name. */
+/** Returns the files of a folder below `files`, by name. @internal */
 export const pageFiles = (path: string): Readonly<Record<string, string>> =>
   Object.fromEntries(readdirSync(new URL(path, folder)).map((name) => [name, pageFile(`${path}${name}`)]))
 
