@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -184,7 +185,7 @@ const report = async (
   const results = await runSuite(suite, benches.open, {
     limitMilliseconds,
     only,
-    ...(onResult === undefined ? {} : { onResult }),
+    ...definedFields({ onResult }),
   })
   await benches.close()
   const kept = results.filter(({ isKept }) => isKept).length
