@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint'
+import { processRule } from './test/arch/process-rule.js'
 
 // Each message names what to write instead.
 
@@ -135,8 +136,8 @@ export default tseslint.config(
       'no-restricted-properties': ['error', exactJson],
       'no-restricted-imports': imports(fpTsImports, fpTsLittle, httpClients),
       'no-restricted-syntax': ['error', ...syntax, globalFetch, ...localTime],
-      // A factory holds the functions that it returns; those stay under the budget of 50 lines.
-      'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
+      // A factory holds the functions that it returns, laid out over many lines; those stay under the budget of 50 lines.
+      'max-lines-per-function': ['error', { max: 120, skipBlankLines: true, skipComments: true }],
     },
   },
   {
@@ -193,5 +194,10 @@ export default tseslint.config(
     },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
+  {
+    files: ['test/**/*.test.ts'],
+    plugins: { moorage: { rules: { process: processRule } } },
+    rules: { 'moorage/process': 'error' },
+  },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': imports(fpTsImports, fpTsLittle) } },
 )

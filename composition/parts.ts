@@ -4,6 +4,7 @@ import { auditCommands } from './parts/audit/commands.ts'
 import { busCommands } from './parts/bus/commands.ts'
 import { kubeconfigCommands } from './parts/clusters/commands.ts'
 import { contractsCommands } from './parts/contracts/commands.ts'
+import { marketplaceCommands } from './parts/marketplace/commands.ts'
 import { adminCommands } from './parts/identity/commands.ts'
 import { helmCommands } from './parts/packages/commands.ts'
 import { tasksCommands } from './parts/tasks/commands.ts'
@@ -37,6 +38,9 @@ export const parts = [
   { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },
   { load: () => import('./parts/usage/part.ts'), commands: usageCommands },
   { load: () => import('./parts/clouds.ts') },
+  { load: () => import('./parts/marketplace/part.ts'), commands: marketplaceCommands },
+  { load: () => import('./parts/marketplace/hooks.ts') },
+  { load: () => import('./parts/platform-version.ts') },
   { load: () => import('./parts/reference-names.ts') },
 ] as const satisfies readonly ListedPart[]
 

@@ -66,10 +66,11 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
   }
 }
 
-const welcome = ({ baseUrl, opsUrl, firstAdmin }: RunningService): readonly string[] => [
+const welcome = ({ baseUrl, opsUrl, marketplaceUrl, firstAdmin }: RunningService): readonly string[] => [
   `Moorage ${releaseVersion} is ready.`,
   `  API      ${baseUrl}/api/v1`,
   `  Docs     ${baseUrl}/api/v1/docs`,
+  ...(marketplaceUrl === undefined ? [] : [`  Webhooks ${marketplaceUrl}/marketplace/api/v1`]),
   `  Health   ${opsUrl}/readyz`,
   ...(firstAdmin === undefined ? [] : [`  Admin    ${firstAdmin.username}`]),
   ...(firstAdmin?.generatedPassword === undefined

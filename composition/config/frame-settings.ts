@@ -8,7 +8,6 @@ import {
   listOf,
   origin,
   secretUrl,
-  secretWords,
   wholeNumber,
   wordOf,
   words,
@@ -160,11 +159,6 @@ export const frameSettings = {
     'Minimum level that is logged.',
   ),
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
-  marketplaceSecret: absentUnlessSet(
-    'MOORAGE_MARKETPLACE_SECRET',
-    secretWords,
-    'Shared secret of the marketplace webhooks.',
-  ),
 } as const
 
 /** The settings of the frame, parsed and typed; paths are absolute, secrets are wrapped. */

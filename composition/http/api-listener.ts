@@ -12,7 +12,7 @@ import { PauseInLongTurnToken } from '../../core/kernel/clock.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import type { Names } from '../../plugins/kit/names.ts'
 import { makeNames } from '../../plugins/kit/names.ts'
-import type { Assembly } from '../assemble.ts'
+import type { Assembly, Listener } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
 import type { Boot } from '../boot.ts'
 import type { Given } from '../../plugins/kit/group.ts'
@@ -26,6 +26,7 @@ import { buildDocument } from './openapi/document.ts'
 import type { Tag } from './openapi/tags.ts'
 import type { WebPage } from './pages/web-page.ts'
 import { makePages } from './pages/pages.ts'
+import type { Pages } from './guard.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
 const namesOf = ({ plugins }: Assembly): Names | undefined => {
@@ -33,7 +34,10 @@ const namesOf = ({ plugins }: Assembly): Names | undefined => {
   return tables.length === 0 ? undefined : makeNames(tables, listenerRoots.api)
 }
 
-/** The ports of which the API listener is made. */
+/** A listener without the API has no pages. */
+const noPages: Pages = { documentation: () => undefined, frontend: () => undefined }
+
+/** The ports of which a listener is made. */
 export const ofApiListener = {
   authenticator: AuthenticatorToken,
   authorizer: AuthorizerToken,
@@ -53,19 +57,22 @@ export interface ApiListenerInput {
   readonly tags: readonly Tag[]
   readonly pages: readonly WebPage[]
   readonly observers: readonly RequestObserver[]
+  /** Whose routes it serves. */
+  readonly serves: readonly Listener[]
 }
 
 /**
- * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
- * already be known: cookies depend on it, and mails link to it.
+ * Returns a listener of this deployment: the assembled routes of the listeners that it serves, on restify. The base URL
+ * must already be known: cookies depend on it, and mails link to it.
  */
-export const makeApiListener = ({ boot, ports, assembly, tags, pages, observers }: ApiListenerInput): ApiServer => {
+export const makeApiListener = (input: ApiListenerInput): ApiServer => {
+  const { boot, ports, assembly, tags, pages, observers, serves } = input
   const { settings, log } = boot
   const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
   const sessionCookie = hostCookieName(ports.sessions.sessionCookie, baseUrl.startsWith('https:'))
   const proxies = makeTrustedProxies(settings.trustedProxies)
-  const routes = assembly.routes.filter((route) => route.listener === 'api')
+  const routes = assembly.routes.filter((route) => serves.includes(route.listener))
   return makeApiServer({
     ...used,
     secretBox: boot.secretBox,
@@ -77,15 +84,22 @@ export const makeApiListener = ({ boot, ports, assembly, tags, pages, observers 
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
     readings: boot.readings,
-    names: namesOf(assembly),
+    names: serves.includes('api') ? namesOf(assembly) : undefined,
     accessLog: makeAccessLog(log, observers),
     routes,
-    roots: [listenerRoots.api],
-    pages: makePages(
-      () =>
-        buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment, tags }),
-      pages,
-    ),
+    roots: serves.map((listener) => listenerRoots[listener]),
+    pages: serves.includes('api')
+      ? makePages(
+          () =>
+            buildDocument(assembly.routes, {
+              baseUrl: settings.baseUrl ?? '',
+              sessionCookie,
+              deployment: boot.deployment,
+              tags,
+            }),
+          pages,
+        )
+      : noPages,
     clientIp: proxies.clientIp,
     ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),
     tls: boot.tls,

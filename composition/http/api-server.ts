@@ -8,6 +8,7 @@ import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
+import type { Dialect } from './failure-response.ts'
 import type { DialectAt, GuardDeps, Pages } from './guard.ts'
 import {
   answerUnrouted,
@@ -121,11 +122,12 @@ const onClientError = (
   socket: Duplex,
   docsUrl: string,
   connections: Connections,
+  dialect: Dialect,
 ): void => {
   if (error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   const refused = isOtherCoding(error) ? codingRefusal : { status, code: 'BadRequest', message }
-  connections.onFault(socket, () => refuseUpgrade(socket, refused, docsUrl, '', 'platform'))
+  connections.onFault(socket, () => refuseUpgrade(socket, refused, docsUrl, '', dialect))
 }
 
 const bindAll = (
@@ -134,12 +136,11 @@ const bindAll = (
   streams: Set<ServerResponse>,
   noteEndless: NoteEndless,
 ): void => {
-  for (const { bound, fullPath } of deps.routes) {
+  for (const { bound, fullPath, listener } of deps.routes) {
     if (bound.kind === 'json') {
+      const own = listener === 'marketplace' ? { ...deps, readsCredentials: false } : deps
       const handler =
-        bound.route.ok.kind === 'feed'
-          ? bindFeedRoute(deps, bound, noteEndless, deps.feedTimes)
-          : bindRoute(deps, bound)
+        bound.route.ok.kind === 'feed' ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes) : bindRoute(own, bound)
       addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
@@ -199,7 +200,7 @@ const attachUpgrades = (
   node.on('connect', (req: IncomingMessage, socket: Socket) => {
     const { context } = guard(req)
     deps.accessLog(socket, context)
-    refuseNoted(socket, methodRefusal, deps.docsUrl, context, 'platform')
+    refuseNoted(socket, methodRefusal, deps.docsUrl, context, dialectAt(''))
   })
 }
 
@@ -253,7 +254,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const guard = makeGuard(deps, makeFindBelow(deps.routes))
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
-  const dialectAt = makeDialectAt(deps.routes)
+  const dialectAt = makeDialectAt(deps.routes, deps.roots)
   const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes), dialectAt }
   const node = server.server
   const connections = watchConnections(node, limits)
@@ -269,6 +270,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
       socket,
       deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl,
       connections,
+      dialectAt(''),
     ),
   )
   attachUpgrades(node, deps, guard, tunnels, dialectAt)

@@ -27,7 +27,7 @@ import { callOf, clientSignal, contextOf, noteRoute } from './request/request-co
 /** Binds one declared route: the checks of the request, the handler, and the answer or the refusal. */
 export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
   const { route } = bound
-  const checkRequest = makeCheckRequest(deps, route)
+  const checkRequest = makeCheckRequest(deps, route, bound.admission)
   const handle = makeHandle(deps, bound)
   return async (req, res) => {
     const context = contextOf(req)
@@ -61,9 +61,10 @@ const perhapsCarriedOut: readonly number[] = [403, 404]
 
 /** Runs the handler, at most once per idempotency key, and stores its answer for replays. */
 const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundRoute) => {
+  const { readsCredentials } = deps
   const idempotency = makeIdempotency(deps.idempotency, deps.secretBox)
   const reply = makeReply(route, deps)
-  const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies'
+  const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies' && readsCredentials !== false
 
   const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
     reply(await replyOf(result, input), context, input.page)

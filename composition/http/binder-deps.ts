@@ -15,6 +15,8 @@ import type { RateDecision } from './request/rate-limit.ts'
 /** The dependencies that all bound routes share. Created once at start. */
 export interface BinderDeps {
   readonly authenticator: Authenticator
+  /** False on a listener whose callers have no credential of this service: none is read. */
+  readonly readsCredentials?: boolean
   readonly authorizer: Authorizer
   readonly csrf: CsrfTokens
   readonly idempotency: IdempotencyStore

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { AssembledRoute } from '../assemble.ts'
+import { listenerRoots } from '../assemble.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { decodeParams } from './request/decode.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
@@ -160,15 +161,24 @@ export const makeGuard =
 
 /**
  * The form of refusals that no route answers, by the request target as sent. Below a proxied API it is a Kubernetes
- * Status.
+ * Status. A listener of one root has one form; of several, a path outside of them has that of the first.
  */
 export type DialectAt = (target: string) => Dialect
 
-export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
+export const makeDialectAt = (
+  routes: readonly AssembledRoute[],
+  roots: readonly string[] = [listenerRoots.api],
+): DialectAt => {
   const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
-  return (target) =>
-    proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform'
+  return (target) => {
+    const path = target.split('?', 1)[0] ?? ''
+    const root = roots.find((each) => isUnder(path, each)) ?? roots[0]
+    if (root === listenerRoots.marketplace) return 'marketplace'
+    return proxied.some((match) => match(path) !== undefined) ? 'kubernetes' : 'platform'
+  }
 }
+
+const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /** The router decodes what it matches, which the receiver of a stream route does itself. */
 const routed = (
@@ -181,8 +191,6 @@ const routed = (
   names?.addOwnParameters(params)
   return query === '' ? own : `${own}?${query}`
 }
-
-const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /**
  * Returns the `first` function of restify: the only code that runs before its router, which builds a URL from the Host
@@ -285,7 +293,7 @@ export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
   }
 }
 
-const apiRoot = '/api/v1'
+const apiRoot = listenerRoots.api
 
 /**
  * Returns the refusal of a path that does not exist. It names the path of the API that was meant if only its root, or a

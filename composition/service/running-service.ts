@@ -8,11 +8,12 @@ import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
-import type { Assembly } from '../assemble.ts'
+import type { Assembly, Listener } from '../assemble.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { Container } from '../container.ts'
@@ -27,6 +28,7 @@ import type { Binding } from '../binding.ts'
 import type { Running } from '../part.ts'
 import type { Composition, PartsConfig, StopSequence } from './compose.ts'
 import { addressUrl, compose, makeStopSequence } from './compose.ts'
+import { showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
@@ -50,6 +52,7 @@ interface HeldPort {
  */
 const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
+  const sharesPort = isOneSocket(settings)
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
@@ -58,8 +61,16 @@ const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
     settings.listen,
     () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
   )
-  return { settings: { ...settings, listen: { host, port: (held.address() as AddressInfo).port } }, held }
+  const listen = { host, port: (held.address() as AddressInfo).port }
+  return {
+    settings: { ...settings, listen, ...(sharesPort ? { marketplaceListen: listen } : {}) },
+    held,
+  }
 }
+
+/** Reports whether one socket serves the API and the notifications of marketplaces. */
+const isOneSocket = ({ listen, marketplaceListen }: Pick<FrameSettings, 'listen' | 'marketplaceListen'>): boolean =>
+  showAddress(listen) === showAddress(marketplaceListen)
 
 export interface ServiceInput {
   readonly config: PartsConfig
@@ -78,6 +89,8 @@ export interface ServiceInput {
 export interface RunningService {
   readonly baseUrl: string
   readonly opsUrl: string
+  /** Where notifications of a marketplace arrive; undefined on other deployments. */
+  readonly marketplaceUrl: string | undefined
   readonly firstAdmin: FirstAdmin | undefined
   readonly assembly: Assembly
   readonly container: Container
@@ -207,29 +220,36 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   stops.addLast('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
-  const api = makeApiListener({
-    boot,
-    ports: container.give(ofApiListener),
-    assembly,
-    tags: composition.tags,
-    pages: parts.flatMap((part) => part.pages ?? []),
-    observers: [metrics],
-  })
+  const isMarketplace = isOpen('any-marketplace', boot.deployment)
+  const isShared = isMarketplace && isOneSocket(boot.settings)
+  const ports = container.give(ofApiListener)
+  const pages = parts.flatMap((part) => part.pages ?? [])
+  const listenerOf = (serves: readonly Listener[]): ApiServer =>
+    makeApiListener({ boot, ports, assembly, tags: composition.tags, pages, observers: [metrics], serves })
+  const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
+  const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
-  stops.add('certificate watch', watchCertificate(boot, certificate, api))
+  const listeners = notifications === undefined ? [api] : [api, notifications]
+  stops.add('certificate watch', watchCertificate(boot, certificate, listeners))
   let drainMs = 0
-  stops.add('API listener', () =>
-    api.close({
+  stops.add('listeners', async () => {
+    const times = {
       quiet: drainMs === 0 ? shortQuietMs : quietMs,
       fresh: quietMs,
       requests: requestGraceMs - drainMs,
       streams: streamGraceMs,
-    }),
-  )
+    }
+    await Promise.all(listeners.map((listener) => listener.close(times)))
+  })
+  const marketplaceAddress =
+    notifications === undefined
+      ? boot.settings.listen
+      : await listenAt('MOORAGE_MARKETPLACE_LISTEN', boot.settings.marketplaceListen, notifications)
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
+    marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
     assembly,
     container,
     setStarted: () => void (isStarted = true),
@@ -237,7 +257,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
       isStopping = true
       // Tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
       for (const running of started) running.beginStop?.()
-      api.drain()
+      for (const listener of listeners) listener.drain()
       drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
       await sleep(drainMs)
       return stops.run()
@@ -249,7 +269,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
 const watchCertificate = (
   { settings: { tlsCertificate, tlsKey }, tls, log }: Composition['boot'],
   certificate: CertificateInUse,
-  api: ApiServer,
+  listeners: readonly ApiServer[],
 ): (() => Promise<void>) => {
   if (tls === undefined) return async () => undefined
   const stopWarning = watchExpiry(
@@ -258,7 +278,7 @@ const watchCertificate = (
   )
   if (tlsCertificate === undefined || tlsKey === undefined) return async () => stopWarning()
   const replace = (identity: TlsIdentity): void => {
-    api.replaceTls(identity)
+    for (const listener of listeners) listener.replaceTls(identity)
     certificate.replace(identity)
     log.info({ until: validityOf(identity).until }, 'the TLS certificate was replaced: new connections use it')
   }

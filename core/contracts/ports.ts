@@ -400,6 +400,27 @@ export interface ContractStores {
 export type ContractUnitOfWork = UnitOfWork<ContractStores>
 export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.UnitOfWork')
 
+/** A contract that begins without a request of a site admin. */
+export interface ContractBeginning {
+  readonly ownerId: AccountId
+  readonly name: string
+  readonly product: string
+  readonly features: readonly string[]
+  readonly days: number
+  /** A cluster to bind; nothing is bound if the text is no UID of a cluster. */
+  readonly clusterUid: string
+}
+
+/** Begins and ends contracts in the transaction of an event that is not about contracts alone. */
+export interface ContractLifecycle {
+  /** Returns why no contract can begin like this; undefined if one can. */
+  faultOf(beginning: Pick<ContractBeginning, 'name' | 'product' | 'features' | 'days'>): string | undefined
+  /** Inserts a contract that is in force from now on. `by` is shown in its history. */
+  begin(beginning: ContractBeginning, by: string): Promise<ContractId>
+  /** Revokes contracts with their licenses. Those that do not exist or are revoked are left out of the result. */
+  revoke(ids: readonly ContractId[], by: string): Promise<readonly ContractId[]>
+}
+
 /** Reports the consumption of a contract against its quota. */
 export interface QuotaUsage {
   /**

@@ -77,6 +77,18 @@ export interface UserListing {
   readonly order?: UserOrder
 }
 
+/** The fields of a user that only an administrator changes. */
+export type AdminChanges = Pick<
+  UserChanges,
+  | 'isAdmin'
+  | 'isActive'
+  | 'prohibitLogin'
+  | 'restricted'
+  | 'mustChangePassword'
+  | 'allowCreateOrganization'
+  | 'visibility'
+>
+
 /** The fields of a user that can be changed independently. An absent one is unchanged. */
 export type UserChanges = Partial<
   Pick<

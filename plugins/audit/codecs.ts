@@ -5,9 +5,11 @@ import {
   described,
   FreeObjectCodec,
   Instant,
+  naming,
   oneOf,
   optional,
   patternText,
+  plainValue,
   QueryId,
   request,
   SafeInteger,
@@ -18,12 +20,15 @@ const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an a
 /** The login of a person or of a robot account. */
 const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')
 const filters = {
-  action: described(optional(ActionWord), 'Only events of this action, such as role.created; all if absent.'),
+  action: described(
+    optional(plainValue(ActionWord)),
+    'Only events of this action, such as role.created; all if absent.',
+  ),
   actor: described(
-    optional(ActorName),
+    optional(naming(ActorName, 'user', 'name')),
     'Only events of the account with this name, without regard to case; all if absent.',
   ),
-  since: described(optional(Instant), 'Only events at or after this RFC 3339 time; all if absent.'),
+  since: described(optional(plainValue(Instant)), 'Only events at or after this RFC 3339 time; all if absent.'),
 }
 
 /** The filters of a list of events. An event must match every filter that is given. */
@@ -32,7 +37,10 @@ export const AuditQuery = request(filters, 'AuditQuery')
 export const AuditExportQuery = request(
   {
     ...filters,
-    after: described(optional(QueryId), 'Only events with a higher id than this; from the oldest event if absent.'),
+    after: described(
+      optional(plainValue(QueryId)),
+      'Only events with a higher id than this; from the oldest event if absent.',
+    ),
   },
   'AuditExportQuery',
 )

@@ -9,10 +9,11 @@ import {
   Instant,
   Int64,
   listOf,
+  naming,
   noted,
   oneOf,
   optional,
-  PathName,
+  pathName,
   request,
   SafeInteger,
   textLines,
@@ -25,7 +26,10 @@ const maxTeams = 500
 /** The organization that a call is limited to. */
 export const InOrganization = request(
   {
-    org: described(PathName, 'The name of the organization in which the request acts, without regard to case.'),
+    org: described(
+      pathName('organization'),
+      'The name of the organization in which the request acts, without regard to case.',
+    ),
   },
   'InOrganization',
 )
@@ -75,10 +79,10 @@ const PathObjectId = noted(
 export const ObjectPath = request(
   {
     objectType: described(
-      freeText(64, 1),
+      naming(freeText(64, 1), 'object', 'type'),
       "A type of objects, such as organization, team or cluster; for `user` only the caller's own id is valid.",
     ),
-    objID: described(PathObjectId, 'The id of the object, from 1.'),
+    objID: described(naming(PathObjectId, 'object', 'id'), 'The id of the object, from 1.'),
   },
   'ObjectPath',
 )

@@ -23,7 +23,7 @@ import {
 
 const common = { tag: 'Authorization', scopeCategory: 'authz', query: InOrganization } as const
 const route = routesOf(common)
-const RolePath = request({ id: described(pathId<RoleId>(), 'The id of the role, from 1.') }, 'RolePath')
+const RolePath = request({ id: described(pathId<RoleId>('role'), 'The id of the role, from 1.') }, 'RolePath')
 const roleRoute = routesOf({ ...common, params: RolePath })
 const roleInPath = { type: 'role', account: query('org'), id: path('id') } as const
 

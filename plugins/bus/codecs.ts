@@ -37,7 +37,7 @@ export const BusAccount = answer(
 
 export const BusTokenPath = request(
   {
-    id: described(pathId<BusUserId>(), 'The id of the credentials to revoke, from 1.'),
+    id: described(pathId<BusUserId>('bus credentials'), 'The id of the credentials to revoke, from 1.'),
   },
   'BusTokenPath',
 )
@@ -45,7 +45,10 @@ export const OrgBusPath = request({ orgname: OrgPathName }, 'OrgBusPath')
 export const OrgBusTokenPath = request(
   {
     orgname: OrgPathName,
-    id: described(pathId<BusUserId>(), 'The id of the credentials to revoke, from 1.'),
+    id: described(
+      pathId<BusUserId>('bus credentials of an organization'),
+      'The id of the credentials to revoke, from 1.',
+    ),
   },
   'OrgBusTokenPath',
 )

@@ -6,8 +6,9 @@ import {
   freeText,
   Instant,
   InstantText,
+  naming,
   optional,
-  PathName,
+  pathName,
   request,
   textLines,
 } from '../kit/codecs.ts'
@@ -142,31 +143,34 @@ export const ChartVersion = answer(
 )
 
 const inAccount = {
-  orgname: described(PathName, 'The organization that has the repositories, or your own user name for your own.'),
+  orgname: described(
+    pathName('account'),
+    'The organization that has the repositories, or your own user name for your own.',
+  ),
 }
 const inRepository = {
   ...inAccount,
-  repository: described(PathName, 'The name of the repository in its account.'),
+  repository: described(pathName('chart repository'), 'The name of the repository in its account.'),
 }
 export const AccountPath = request(inAccount, 'ChartRepositoryAccountPath')
 export const RepositoryPath = request(inRepository, 'ChartRepositoryPath')
 export const RepositoryChartPath = request(
   {
     ...inRepository,
-    chart: described(PathName, 'The name of the chart in the named repository.'),
+    chart: described(pathName('chart'), 'The name of the chart in the named repository.'),
   },
   'ChartRepositoryChartPath',
 )
 export const ChartPath = request(
   {
-    name: described(PathName, 'The name of the chart in the repository at `url`.'),
+    name: described(pathName('chart'), 'The name of the chart in the repository at `url`.'),
   },
   'ChartNamePath',
 )
 export const RepositoryUrlQuery = request(
   {
     url: described(
-      freeText(512, 1),
+      naming(freeText(512, 1), 'chart repository', 'url'),
       'The address of a repository that `GET /chartrepositories` lists for you, at most 512 characters.',
     ),
   },

@@ -8,7 +8,8 @@ import {
   Instant,
   oneOf,
   optional,
-  PathName,
+  pathName,
+  plainValue,
   repeatable,
   request,
   SafeInteger,
@@ -82,11 +83,11 @@ export const CloudCredentialApiForm = t.intersection(
 export const CredentialsQuery = request(
   {
     credential_type: described(
-      repeatable(freeText(64)),
+      repeatable(plainValue(freeText(64))),
       `Only credentials of these types (repeatable): ${credentialTypeWords.join(', ')}. All types if it is absent.`,
     ),
     fleet_endpoint: described(
-      optional(freeText(512)),
+      optional(plainValue(freeText(512))),
       'Only credentials of type Rancher for the fleet manager at this https address; all credentials if it is ' +
         'absent or empty.',
     ),
@@ -96,7 +97,7 @@ export const CredentialsQuery = request(
 
 export const CredentialPath = request(
   {
-    credName: described(PathName, 'The name of the credential.'),
+    credName: described(pathName('cloud credential'), 'The name of the credential.'),
   },
   'CredentialPath',
 )

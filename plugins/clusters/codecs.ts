@@ -4,10 +4,13 @@ import {
   described,
   freeText,
   listOf,
+  naming,
   oneOf,
   optional,
   PathName,
+  pathName,
   patternText,
+  plainValue,
   queryIntFrom,
   request,
   ResponseId,
@@ -22,17 +25,17 @@ const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 6
 
 /** Parts of paths that lead to a cluster. */
 export const inOwner = {
-  owner: described(PathName, 'The user or organization that owns the cluster, by name.'),
+  owner: described(pathName('account'), 'The user or organization that owns the cluster, by name.'),
 }
 export const inCluster = {
   ...inOwner,
-  cluster: described(PathName, 'The name of the cluster in the account of its owner.'),
+  cluster: described(pathName('cluster'), 'The name of the cluster in the account of its owner.'),
 }
 export const OwnerPath = request(inOwner, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
 export const ClusterIdPath = request(
   {
-    clusterID: described(PathName, 'The UID of the namespace kube-system of the cluster.'),
+    clusterID: described(naming(PathName, 'cluster', 'uid'), 'The UID of the namespace kube-system of the cluster.'),
   },
   'ClusterIdPath',
 )
@@ -271,7 +274,7 @@ export const ClientConfigQuery = request(
   {
     // The query of every route can carry an access token under this name, so any text is accepted.
     token: described(
-      optional(freeText(4096)),
+      optional(plainValue(freeText(4096))),
       '`none` for a kubeconfig with a placeholder instead of a token; by default a token is created, and any other ' +
         'text is the access token of the request.',
     ),
@@ -285,7 +288,7 @@ export const ClientConfigQuery = request(
 export const HubInfoQuery = request(
   {
     token: described(
-      optional(freeText(4096)),
+      optional(plainValue(freeText(4096))),
       '`none` for addresses without tokens; by default a token is created for each hub, and any other text is the ' +
         'access token of the request.',
     ),
@@ -295,7 +298,7 @@ export const HubInfoQuery = request(
 export const ClusterListQuery = request(
   {
     provider: described(
-      optional(freeText(64)),
+      optional(plainValue(freeText(64))),
       'Only clusters of this hosting provider, in any case; all clusters if it is absent or empty, and none if it ' +
         'is unknown.',
     ),
@@ -305,7 +308,7 @@ export const ClusterListQuery = request(
 export const UserClustersQuery = request(
   {
     all: described(
-      optional(freeText(16)),
+      optional(plainValue(freeText(16))),
       '`true` to list also the clusters of every organization in which you may view them; any other value is the ' +
         'default, your own account only.',
     ),
@@ -315,7 +318,7 @@ export const UserClustersQuery = request(
 export const OperationQuery = request(
   {
     operation: described(
-      optional(freeText(64)),
+      optional(plainValue(freeText(64))),
       'The purpose of the request, as `re-connect`; accepted for compatibility and ignored.',
     ),
   },
@@ -328,7 +331,7 @@ export const RemoveQuery = request(
       'The name of the task that the request starts, chosen by the client: the last word of `subject`, 1 to 64 ' +
         'characters; a new UUID by default.',
     ),
-    notify: described(optional(freeText(16)), 'Whether to notify the members; accepted and ignored.'),
+    notify: described(optional(plainValue(freeText(16))), 'Whether to notify the members; accepted and ignored.'),
   },
   'RemoveQuery',
 )

@@ -1,7 +1,18 @@
 import * as t from 'io-ts'
 import { inCluster } from '../clusters/codecs.ts'
 import { User } from '../identity/codecs.ts'
-import { answer, described, DnsLabel, freeText, int32, listOf, optional, request } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  DnsLabel,
+  freeText,
+  int32,
+  listOf,
+  naming,
+  optional,
+  plainValue,
+  request,
+} from '../kit/codecs.ts'
 
 /** The cluster sets that are bound to each namespace. */
 export const BoundNamespaces = t.record(t.string, t.readonlyArray(t.string))
@@ -16,14 +27,14 @@ export const BindNamespaceOptions = request(
 /** Parts of paths that lead to a cluster set of a hub. */
 export const inClusterSet = {
   ...inCluster,
-  clusterset: described(DnsLabel, 'The name of the cluster set on the hub.'),
+  clusterset: described(naming(DnsLabel, 'clusterset', 'name'), 'The name of the cluster set on the hub.'),
 }
 export const ClusterSetPath = request(inClusterSet, 'ClusterSetPath')
 /** An unknown type is ignored. */
 export const AvailableSetsQuery = request(
   {
     type: described(
-      optional(freeText(64)),
+      optional(plainValue(freeText(64))),
       '`client-org` for the sets in which an organization of a client can be placed; any other value is ignored, ' +
         'and all sets are listed.',
     ),

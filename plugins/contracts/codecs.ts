@@ -12,12 +12,15 @@ import {
   Instant,
   Int64,
   listOf,
+  naming,
   noted,
   oneOf,
   optional,
   pathId,
   PathName,
+  pathName,
   patternText,
+  plainValue,
   QueryBoolean,
   queryId,
   request,
@@ -26,20 +29,20 @@ import {
 
 /** The account whose contracts a call is about; the caller's own without it. */
 const org = described(
-  optional(PathName),
+  optional(pathName('account')),
   'The login of the user or organization whose contracts are meant; the account of the caller by default.',
 )
 export const InAccount = request({ org }, 'InAccount')
 export const accountInQuery = { type: 'account', name: queryOrOwn('org') } as const
 export const contractInPath = { type: 'contract', account: queryOrOwn('org'), id: path('id') } as const
 
-const contractInUrl = described(pathId<ContractId>(), 'The id of the contract.')
+const contractInUrl = described(pathId<ContractId>('contract'), 'The id of the contract.')
 export const ContractPath = request({ id: contractInUrl }, 'ContractPath')
 export const ContractClusterPath = request(
   {
     id: contractInUrl,
     ccID: described(
-      pathId<ContractClusterId>(),
+      pathId<ContractClusterId>('cluster of a contract'),
       'The id of the binding of the cluster, as lists of clusters of a contract give it.',
     ),
   },
@@ -49,7 +52,11 @@ export const ContractClusterPath = request(
 export const ClusterUuidPath = request(
   {
     clusterID: described(
-      patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID'),
+      naming(
+        patternText(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 36, 'a UUID'),
+        'cluster',
+        'uid',
+      ),
       'The UID of the cluster: that of its namespace kube-system.',
     ),
   },
@@ -57,7 +64,12 @@ export const ClusterUuidPath = request(
 )
 /** Any text: what is wrong with it is part of the answer. */
 export const ClusterUidPath = request(
-  { clusterID: described(PathName, 'The UID of the cluster. A text that is no UID is answered in `error`.') },
+  {
+    clusterID: described(
+      naming(PathName, 'cluster', 'uid'),
+      'The UID of the cluster. A text that is no UID is answered in `error`.',
+    ),
+  },
   'ClusterUidPath',
 )
 export const AssociatedQuery = request(
@@ -71,7 +83,7 @@ export const StatusQuery = request(
   {
     org,
     contract: described(
-      optional(queryId<ContractId>()),
+      optional(queryId<ContractId>('contract')),
       'The id of the contract that is asked about; all active offline contracts by default.',
     ),
   },
@@ -371,7 +383,7 @@ export const PatchUserContractClusterTags = request(
 export const OfAccount = request(
   {
     org: described(
-      optional(PathName),
+      optional(pathName('account')),
       'The login of the user or organization to which the list is narrowed; all accounts by default.',
     ),
   },
@@ -399,13 +411,13 @@ const LicenseSerial = noted(
     description: 'The serial of a license: the certificate of its authority is the first then.',
   },
 )
-export const AuthoritiesQuery = request({ license: optional(LicenseSerial) }, 'AuthoritiesQuery')
+export const AuthoritiesQuery = request({ license: optional(plainValue(LicenseSerial)) }, 'AuthoritiesQuery')
 
 export const LicensePath = request(
   {
     id: contractInUrl,
     serial: described(
-      patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits'),
+      naming(patternText(/^[0-9]{1,48}$/, 48, 'a serial number in decimal digits'), 'license', 'serial'),
       'The serial number of the license, in decimal digits.',
     ),
   },

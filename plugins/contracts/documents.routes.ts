@@ -7,7 +7,7 @@ import {
   ContractMissing,
 } from '../../core/contracts/ports.ts'
 import { anyone, requires, siteAdmin } from '../kit/access.ts'
-import { described, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
+import { described, naming, noted, patternText, queryIntFrom, request } from '../kit/codecs.ts'
 import { binary, empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { AdministeredContract, contractInPath, ContractPath, InAccount } from './codecs.ts'
@@ -89,7 +89,7 @@ export const openDocument = routesOf({ tag, access: anyone })({
   params: request(
     {
       ref: described(
-        word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID'),
+        naming(word(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'a UUID'), 'document', 'ref'),
         'The reference of the document, as the link has it.',
       ),
     },
@@ -98,13 +98,19 @@ export const openDocument = routesOf({ tag, access: anyone })({
   query: request(
     {
       expires: described(
-        queryIntFrom(0, Number.MAX_SAFE_INTEGER),
+        naming(queryIntFrom(0, Number.MAX_SAFE_INTEGER), 'document', 'expires'),
         'When the link ends, in milliseconds since the epoch.',
       ),
-      name: described(word(/^[^\p{Cc}/\\]{1,255}$/u, 255, 'a file name'), 'The file name of the download.'),
-      type: described(word(/^[a-z]{1,20}\/[a-z0-9.+-]{1,60}$/, 81, 'a media type'), 'The media type of the document.'),
+      name: described(
+        naming(word(/^[^\p{Cc}/\\]{1,255}$/u, 255, 'a file name'), 'document', 'name'),
+        'The file name of the download.',
+      ),
+      type: described(
+        naming(word(/^[a-z]{1,20}\/[a-z0-9.+-]{1,60}$/, 81, 'a media type'), 'document', 'type'),
+        'The media type of the document.',
+      ),
       signature: described(
-        word(/^[\w-]{43}$/, 43, 'a signature'),
+        naming(word(/^[\w-]{43}$/, 43, 'a signature'), 'document', 'signature'),
         'The signature of the link. It is over all other parts.',
       ),
     },

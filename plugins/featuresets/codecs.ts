@@ -1,7 +1,18 @@
 import * as t from 'io-ts'
 import { inClusterSet } from '../clustersets/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, described, DnsLabel, listOf, oneOf, optional, patternText, request } from '../kit/codecs.ts'
+import {
+  answer,
+  described,
+  DnsLabel,
+  listOf,
+  naming,
+  oneOf,
+  optional,
+  patternText,
+  plainValue,
+  request,
+} from '../kit/codecs.ts'
 
 /** The name of a feature, a feature set or a cluster profile: a DNS-1123 subdomain. */
 export const ObjectName = patternText(
@@ -13,14 +24,14 @@ export const ObjectName = patternText(
 export const FeaturePath = request(
   {
     ...inClusterSet,
-    feature: described(ObjectName, 'The name of the feature.'),
+    feature: described(naming(ObjectName, 'feature', 'name'), 'The name of the feature.'),
   },
   'FeaturePath',
 )
 export const SetMemberPath = request(
   {
     ...inClusterSet,
-    managedCluster: described(DnsLabel, 'The name of the spoke on the hub.'),
+    managedCluster: described(naming(DnsLabel, 'managedcluster', 'name'), 'The name of the spoke on the hub.'),
   },
   'SetMemberPath',
 )
@@ -135,7 +146,10 @@ export const EnableFeatureOptions = request(
 
 export const ProfileQuery = request(
   {
-    profile: described(optional(ObjectName), 'The name of the cluster profile; `dbaas-generic` by default.'),
+    profile: described(
+      optional(plainValue(ObjectName)),
+      'The name of the cluster profile; `dbaas-generic` by default.',
+    ),
   },
   'ProfileQuery',
 )

@@ -10,7 +10,7 @@ import {
   noted,
   oneOf,
   optional,
-  PathName,
+  pathName,
   request,
   SafeInteger,
 } from '../kit/codecs.ts'
@@ -133,7 +133,7 @@ export const userExample = {
 export const UserPath = request(
   {
     username: described(
-      PathName,
+      pathName('user'),
       'The name of the user, without regard to case; digits may be an id where the route says so.',
     ),
   },

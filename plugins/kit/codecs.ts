@@ -19,10 +19,18 @@ export interface SchemaNote {
   readonly description?: string
 }
 const notes = new WeakMap<object, SchemaNote>()
+
+/** What the values of a parameter name: an object of a type, by its id, its name or another key of it. */
+export interface ObjectName {
+  readonly object: string
+  readonly by: string
+}
+
 /** The inner codec of each wrapping codec, by kind of wrapping. */
 const repeatables = new WeakMap<object, t.Any>()
 const optionals = new WeakMap<object, t.Any>()
 const arrays = new WeakMap<object, t.Any>()
+const objectNames = new WeakMap<object, ObjectName | 'none'>()
 
 /**
  * Returns a copy of a codec with schema facts attached. The codec itself is not changed, since it may serve many keys
@@ -35,7 +43,30 @@ export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
     const codecWithin = inner.get(codec)
     if (codecWithin !== undefined) inner.set(copy, codecWithin)
   }
+  const named = objectNames.get(codec)
+  if (named !== undefined) objectNames.set(copy, named)
   return copy
+}
+
+/**
+ * Returns a copy of the codec of a parameter whose values name an object: `naming(Serial, 'license', 'serial')`. Each
+ * parameter in a path, and each text and id in a query string, says so or is a `plainValue`.
+ */
+export const naming = <C extends t.Any>(codec: C, object: string, by: string): C => marked(codec, { object, by })
+
+/** Returns a copy of the codec of a parameter whose values name no object: a filter, a cursor, a free text. */
+export const plainValue = <C extends t.Any>(codec: C): C => marked(codec, 'none')
+
+const marked = <C extends t.Any>(codec: C, mark: ObjectName | 'none'): C => {
+  const copy = noted(codec, {})
+  objectNames.set(copy, mark)
+  return copy
+}
+
+/** Returns what the values of a parameter name, `none` for a plain value, or undefined if its codec does not say it. */
+export const objectNameOf = (codec: t.Any): ObjectName | 'none' | undefined => {
+  const inner = optionals.get(codec) ?? repeatables.get(codec)
+  return objectNames.get(codec) ?? (inner === undefined ? undefined : objectNameOf(inner))
 }
 
 /**
@@ -181,9 +212,9 @@ export const PathId = noted(
   { type: 'integer', format: 'int64', minimum: 1 },
 )
 
-/** Returns `PathId` for ids of one type: `pathId<RoleId>()`. */
-export const pathId = <A extends number>(): t.Type<A, string, unknown> =>
-  PathId as unknown as t.Type<A, string, unknown>
+/** Returns `PathId` for ids of objects of one type: `pathId<RoleId>('role')`. */
+export const pathId = <A extends number>(object: string): t.Type<A, string, unknown> =>
+  naming(PathId, object, 'id') as unknown as t.Type<A, string, unknown>
 
 /** Returns `Id` for ids of one type: `bodyId<TeamId>()`. */
 export const bodyId = <A extends number>(): t.Type<A, A, unknown> => Id as unknown as t.Type<A, A, unknown>
@@ -195,17 +226,17 @@ export const PathName = scalar(
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
 
-/** The name of an organization in a path. */
-export const OrgPathName = described(PathName, 'The name of the organization, without regard to case.')
+/** Returns `PathName` for names of objects of one type: `pathName('cluster')`. */
+export const pathName = (object: string): typeof PathName => naming(PathName, object, 'name')
 
-/** The name of a user in a path. */
-export const UserPathName = described(PathName, 'The name of the user, without regard to case.')
+/** The name of an organization in a path. */
+export const OrgPathName = described(pathName('organization'), 'The name of the organization, without regard to case.')
 
 /**
  * The client's name for the task that its request starts. It is the last token of the bus subject that carries the
  * progress.
  */
-export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')
+export const ResponseId = plainValue(patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -'))
 
 /** The remainder of a path, with its slashes: what the `/*` of a route's path matches. */
 export const PathTail = scalar(
@@ -259,9 +290,9 @@ export const QueryId = noted(
   { type: 'integer', format: 'int64' },
 )
 
-/** Returns `QueryId` for ids of one type: `queryId<UserId>()`. */
-export const queryId = <A extends number>(): t.Type<A, string, unknown> =>
-  QueryId as unknown as t.Type<A, string, unknown>
+/** Returns `QueryId` for ids of objects of one type: `queryId<UserId>('user')`. */
+export const queryId = <A extends number>(object: string): t.Type<A, string, unknown> =>
+  naming(QueryId, object, 'id') as unknown as t.Type<A, string, unknown>
 
 /** `true` or `false` in a query string. `1` and `0` are accepted. */
 export const QueryBoolean = noted(

@@ -4,7 +4,8 @@ import { mapPage } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
 import type { CookieChange, ReplySpec, Versioned } from './reply.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
-import type { BoundRoute, CallOf, Method, Route, RouteInput } from './route.ts'
+import { definedFields } from '../../core/kernel/json.ts'
+import type { Admission, BoundRoute, CallOf, Method, Route, RouteInput } from './route.ts'
 
 /**
  * The result that the transaction of a change must have, since the answer is made from it. A GET, an answer without a
@@ -51,13 +52,16 @@ type InputMapping<I, Given> = [Given] extends [I]
 /** Like `NoInfer`, but a union stays one, so that conditional types distribute over it. */
 type Settled<A> = [A][A extends unknown ? 0 : never]
 
-type Mapping<R, A, I, Given> = InputMapping<I, Given> & ReplyMapping<R, A, Given> & VersionMapping<R, A>
+type Mapping<R, A, I, Given, F extends string> = InputMapping<I, Given> &
+  ReplyMapping<R, A, Given> &
+  VersionMapping<R, A> & { readonly admission?: Admission<F> }
 type MappingArgument<T> = Record<never, never> extends T ? readonly [mapping?: T] : readonly [mapping: T]
 
 interface AnyMapping {
   readonly input?: (given: AnyRouteInput) => unknown
   readonly reply?: (result: unknown, given: AnyRouteInput) => unknown
   readonly version?: (result: unknown) => number
+  readonly admission?: Admission
 }
 type AnyRouteInput = RouteInput<unknown, unknown, unknown, Access>
 
@@ -68,7 +72,7 @@ type AnyRouteInput = RouteInput<unknown, unknown, unknown, Access>
  * itself. `reply` returns the wire form of the result: of each item where the route declares a list, of the value where
  * it declares a version, which is taken from the result's `version` or from the function `version`. It may return a
  * `Redirect`, `NoContent` or `YamlAnswer` where the route declares one. Each may be left out where the types already
- * agree.
+ * agree. `admission` proves senders that have no credential of this service.
  *
  * Under an Idempotency-Key, `reply` of a change runs inside the transaction, which stores the answer: a retry gets it
  * even if the process fails after the commit. So `reply` must depend on the result and the request alone, and must not
@@ -79,20 +83,21 @@ export function handle<P, Q, B, R, F extends string, X extends Access, A, I = Ro
   route: Route<P, Q, B, R, F, X, 'GET'>,
   // The type of the call does not depend on A here, so that A is inferred from a function written in place.
   useCase: (call: CallOf<X, unknown>, input: I) => Outcome<Failure<NoInfer<F>>, A>,
-  ...mapping: MappingArgument<Mapping<Settled<R>, Inferred<Settled<A>>, Settled<I>, RouteInput<P, Q, B, X>>>
+  ...mapping: MappingArgument<Mapping<Settled<R>, Inferred<Settled<A>>, Settled<I>, RouteInput<P, Q, B, X>, NoInfer<F>>>
 ): BoundRoute
 export function handle<P, Q, B, R, F extends string, X extends Access, M extends Method, A, I = RouteInput<P, Q, B, X>>(
   route: Route<P, Q, B, R, F, X, M>,
   useCase: (call: CallOf<X, TransactionResult<M, R, NoInfer<A>>>, input: I) => Outcome<Failure<NoInfer<F>>, A>,
-  ...mapping: MappingArgument<Mapping<Settled<R>, Settled<A>, Settled<I>, RouteInput<P, Q, B, X>>>
+  ...mapping: MappingArgument<Mapping<Settled<R>, Settled<A>, Settled<I>, RouteInput<P, Q, B, X>, NoInfer<F>>>
 ): BoundRoute
 export function handle(declared: object, useCase: unknown, ...[mapping]: readonly unknown[]): BoundRoute {
   const route = declared as Route
-  const { input, reply, version } = (mapping ?? {}) as AnyMapping
+  const { input, reply, version, admission } = (mapping ?? {}) as AnyMapping
   const run = useCase as (call: AnyRouteInput['call'], input: unknown) => ReturnType<BoundRoute['handler']>
   return {
     kind: 'json',
     route,
+    ...definedFields({ admission }),
     handler: (given) => run(given.call, input === undefined ? given : input(given)),
     reply: replyOf(route.ok, reply ?? ((result) => result), version),
   }

@@ -49,6 +49,11 @@ export class JsonText {
   }
 }
 
+/** No body, with the declared status, returned instead of the declared value. */
+export class EmptyAnswer {
+  readonly isEmpty = true
+}
+
 /** 204, returned instead of the declared value. */
 export class NoContent {
   readonly status = 204
@@ -137,6 +142,8 @@ export interface ReplySpec<Result> {
   readonly isJsonTextToo?: boolean
   /** Reports that `reply` may return a `NoContent` instead. */
   readonly isEmptyToo?: boolean
+  /** Reports that `reply` may return an `EmptyAnswer` instead. */
+  readonly isBodilessToo?: boolean
   readonly __result?: Result
 }
 
@@ -282,6 +289,9 @@ export const orJsonText = <R>(reply: ReplySpec<R>): ReplySpec<R | JsonText> => (
 
 /** Declares the same reply, or 204 without a body: `reply` may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })
+
+/** Declares the same reply, or the same status without a body: `reply` may return an `EmptyAnswer`. */
+export const orEmpty = <R>(reply: ReplySpec<R>): ReplySpec<R | EmptyAnswer> => ({ ...reply, isBodilessToo: true })
 
 /** Returns the value of `Content-Disposition` (RFC 6266) of a download with this file name. */
 export const attachment = (name: string): string =>

@@ -141,10 +141,27 @@ export const defineRoute = <
   route: Route<P, Q, B, R, F, X, M>,
 ): Route<P, Q, B, R, F, X, M> => route
 
+/**
+ * Proves the sender of a request that carries no credential of this service. It comes first: a sender that is not
+ * admitted learns nothing about the form of a request.
+ */
+export interface Admission<F extends string = string> {
+  /**
+   * Left: refused. False: only `byBody` can admit the sender. `query` returns the values of a parameter, each as sent.
+   */
+  readonly bySender: (
+    call: Pick<Call, 'sourceIp'>,
+    query: (name: string) => readonly string[],
+  ) => Either<Failure<F>, boolean>
+  /** Gets the decoded body of a sender that is not admitted yet; undefined if it does not decode. */
+  readonly byBody?: (body: unknown) => Either<Failure<F>, void>
+}
+
 /** A declared route with its use case, with types erased, as the binder takes it. */
 export interface BoundRoute {
   readonly kind: 'json'
   readonly route: Route
+  readonly admission?: Admission
   readonly handler: (input: RouteInput<unknown, unknown, unknown, Access>) => Promise<Either<Failure, unknown>>
   /** Returns the route's answer from the handler's result, or from that of its transaction under an Idempotency-Key. */
   readonly reply: (result: unknown, input: RouteInput<unknown, unknown, unknown, Access>) => unknown

@@ -14,16 +14,17 @@ import {
   Instant,
   int32,
   listOf,
+  naming,
   noted,
   oneOf,
   optional,
   OrgPathName,
   pathId,
   PathName,
+  pathName,
   request,
   SafeInteger,
   textLines,
-  UserPathName,
 } from '../kit/codecs.ts'
 
 export const Organization = answer(
@@ -408,28 +409,32 @@ export const EditPoliciesOption = request(
   'EditPoliciesOption',
 )
 
-const TeamPathId = described(pathId<TeamId>(), 'The id of the team, from 1.')
+const TeamPathId = described(pathId<TeamId>('team'), 'The id of the team, from 1.')
 
 export const OrgInvitationPath = request(
   {
     orgname: OrgPathName,
-    id: described(pathId<InvitationId>(), 'The id of the invitation to withdraw, from 1.'),
+    id: described(pathId<InvitationId>('invitation'), 'The id of the invitation to withdraw, from 1.'),
   },
   'OrgInvitationPath',
 )
 export const InvitationTokenPath = request(
   {
-    token: described(PathName, "The secret from the link of the invitation's mail."),
+    token: described(naming(PathName, 'invitation', 'token'), "The secret from the link of the invitation's mail."),
   },
   'InvitationTokenPath',
 )
 export const OrgPath = request({ orgname: OrgPathName }, 'OrgPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
-export const OrgMemberPath = request({ orgname: OrgPathName, username: UserPathName }, 'OrgMemberPath')
+const MemberPathName = described(pathName('member'), 'The name of the user, without regard to case.')
+export const OrgMemberPath = request({ orgname: OrgPathName, username: MemberPathName }, 'OrgMemberPath')
 export const OrgActionPath = request(
   {
     orgname: OrgPathName,
-    action: described(PathName, 'What is done to the membership: `private`, `public`, `remove` or `leave`.'),
+    action: described(
+      pathName('membership action'),
+      'What is done to the membership: `private`, `public`, `remove` or `leave`.',
+    ),
   },
   'OrgActionPath',
 )
@@ -437,25 +442,29 @@ export const OrgTeamActionPath = request(
   {
     orgname: OrgPathName,
     teamid: TeamPathId,
-    action: described(PathName, 'What is done to the membership in the team: `join`, `leave`, `add` or `remove`.'),
+    action: described(
+      pathName('team action'),
+      'What is done to the membership in the team: `join`, `leave`, `add` or `remove`.',
+    ),
   },
   'OrgTeamActionPath',
 )
 export const OrgTokenPath = request(
   {
     orgname: OrgPathName,
-    id: described(pathId<TokenId>(), 'The id of the token to revoke, from 1.'),
+    id: described(pathId<TokenId>('token'), 'The id of the token to revoke, from 1.'),
   },
   'OrgTokenPath',
 )
 export const TeamPath = request({ teamid: TeamPathId }, 'TeamPath')
 export const teamInPath = { type: 'team', id: path('teamid') } as const
-export const TeamMemberPath = request({ teamid: TeamPathId, username: UserPathName }, 'TeamMemberPath')
+export const TeamMemberPath = request({ teamid: TeamPathId, username: MemberPathName }, 'TeamMemberPath')
+const UserPathName = described(pathName('user'), 'The name of the user, without regard to case.')
 export const UserPath = request({ username: UserPathName }, 'OrgUserPath')
 export const UserOrgPath = request(
   {
     username: UserPathName,
-    org: described(PathName, 'The name of an organization, without regard to case.'),
+    org: described(pathName('organization'), 'The name of an organization, without regard to case.'),
   },
   'UserOrgPath',
 )

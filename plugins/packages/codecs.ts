@@ -7,17 +7,18 @@ import {
   described,
   FreeObjectCodec,
   freeText,
+  naming,
   noted,
   optional,
+  pathName,
   patternText,
-  PathName,
   request,
   SafeInteger,
 } from '../kit/codecs.ts'
 
 export const inCluster = {
-  owner: described(PathName, 'The user or organization that owns the cluster, by name.'),
-  cluster: described(PathName, 'The name of the cluster in the account of its owner.'),
+  owner: described(pathName('account'), 'The user or organization that owns the cluster, by name.'),
+  cluster: described(pathName('cluster'), 'The name of the cluster in the account of its owner.'),
 }
 export const ClusterPath = request(inCluster, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
@@ -27,7 +28,10 @@ const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
 export const ReleasePath = request(
   {
     ...inCluster,
-    name: described(patternText(releaseNamePattern, 53, 'a release name'), 'The name of the release.'),
+    name: described(
+      naming(patternText(releaseNamePattern, 53, 'a release name'), 'release', 'name'),
+      'The name of the release.',
+    ),
   },
   'ReleasePath',
 )

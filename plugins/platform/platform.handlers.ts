@@ -11,6 +11,7 @@ import {
   changeBranding,
   getApiSettings,
   getBranding,
+  getMarketplaceVersion,
   getSiteConfig,
   getSiteSummary,
   getVersion,
@@ -30,6 +31,11 @@ export const versionGroup = defineGroup({
     handle(getVersion, async () => right({ version: releaseVersion })),
     handle(getApiSettings, async () => right(limits)),
   ],
+})
+
+export const marketplaceVersionGroup = defineGroup({
+  needs: {},
+  routes: () => [handle(getMarketplaceVersion, async () => right({ version: releaseVersion }))],
 })
 
 export const brandingGroup = defineGroup({

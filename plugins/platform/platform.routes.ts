@@ -31,6 +31,16 @@ export const getVersion = publicRoute({
   ok: json(200, ServerVersion, { version: releaseVersion }),
 })
 
+export const getMarketplaceVersion = publicRoute({
+  id: 'platform.getMarketplaceVersion',
+  method: 'GET',
+  path: '/version',
+  summary: 'Get the release of the service, on the listener of notifications',
+  tag: 'Marketplace',
+  dialect: 'marketplace',
+  ok: json(200, ServerVersion, { version: releaseVersion }),
+})
+
 export const getApiSettings = publicRoute({
   id: 'platform.getApiSettings',
   method: 'GET',

@@ -1,5 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { brandingGroup, siteGroup, versionGroup } from './platform.handlers.ts'
+import { brandingGroup, marketplaceVersionGroup, siteGroup, versionGroup } from './platform.handlers.ts'
 import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
 
 /** Information about the service, and its own housekeeping. */
@@ -9,4 +9,13 @@ export const platformPlugin = definePlugin({
   listener: 'api',
   gate: 'always',
   groups: [versionGroup, brandingGroup, siteGroup, purgeIdempotencyRecords],
+})
+
+/** The version, on the listener of notifications. */
+export const platformVersionPlugin = definePlugin({
+  id: 'platform-version',
+  summary: 'Version of the service, for senders of notifications',
+  listener: 'marketplace',
+  gate: 'any-marketplace',
+  groups: [marketplaceVersionGroup],
 })

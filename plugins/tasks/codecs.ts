@@ -7,11 +7,13 @@ import {
   FreeObjectCodec,
   freeText,
   Instant,
+  naming,
   noted,
   oneOf,
   optional,
-  PathName,
+  pathName,
   patternText,
+  plainValue,
   QueryInt,
   request,
   SafeInteger,
@@ -20,7 +22,7 @@ import {
 export const TaskPath = request(
   {
     id: described(
-      patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the id of a task (a UUID)'),
+      naming(patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the id of a task (a UUID)'), 'task', 'id'),
       'The id of the task, a UUID in any case.',
     ),
   },
@@ -30,16 +32,16 @@ export const TaskPath = request(
 export const TasksQuery = request(
   {
     account: described(
-      optional(PathName),
+      optional(pathName('account')),
       'The account whose tasks are listed, by name; your own tasks if it is absent.',
     ),
     state: described(optional(oneOf(...taskStates)), 'Only tasks in this state; all states by default.'),
     kind: described(
-      optional(patternText(/^[A-Za-z][\w.-]*$/, 64, 'a kind of task')),
+      optional(plainValue(patternText(/^[A-Za-z][\w.-]*$/, 64, 'a kind of task'))),
       'Only tasks of this kind, as `packages.installRelease`; all kinds by default.',
     ),
     cluster: described(
-      optional(freeText(255, 1)),
+      optional(naming(freeText(255, 1), 'cluster', 'name')),
       'Only tasks whose `about.cluster` is this name; all tasks by default.',
     ),
   },

@@ -13,11 +13,13 @@ import {
   Instant,
   InstantText,
   listOf,
+  naming,
   noted,
   oneOf,
   optional,
-  PathName,
+  pathName,
   patternText,
+  plainValue,
   queryId,
   repeatable,
   request,
@@ -26,7 +28,7 @@ import {
 } from '../kit/codecs.ts'
 
 export const UsageOwnerPath = request(
-  { owner: described(PathName, 'The login of the account to which the cluster belongs.') },
+  { owner: described(pathName('account'), 'The login of the account to which the cluster belongs.') },
   'UsageOwnerPath',
 )
 
@@ -263,13 +265,16 @@ export const SystemOutagesAndReportAPIForm = answer(
 /** An instant in a query string. */
 export const OutageReportQuery = request(
   {
-    start: described(optional(Instant), 'Only outages that end after this instant; all by default.'),
-    account_id: described(optional(queryId<AccountId>()), 'Only outages of the account with this id; all by default.'),
+    start: described(optional(plainValue(Instant)), 'Only outages that end after this instant; all by default.'),
+    account_id: described(
+      optional(queryId<AccountId>('account')),
+      'Only outages of the account with this id; all by default.',
+    ),
     cluster_id: described(
-      optional(patternText(/^[0-9a-fA-F-]{1,36}$/, 36, 'the UID of a cluster')),
+      optional(naming(patternText(/^[0-9a-fA-F-]{1,36}$/, 36, 'the UID of a cluster'), 'cluster', 'uid')),
       'Only outages of the cluster with this UID; all by default.',
     ),
-    tags: described(repeatable(freeText(64)), 'Only outages with one of these tags; all by default.'),
+    tags: described(repeatable(plainValue(freeText(64))), 'Only outages with one of these tags; all by default.'),
   },
   'SystemOutageReportQuery',
 )

@@ -1,12 +1,12 @@
 import * as t from 'io-ts'
 import type { NamespaceReport } from '../../core/usage/views/namespace-reports.ts'
-import { answer, described, noted, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, described, naming, noted, request, SafeInteger } from '../kit/codecs.ts'
 import { Uid, apiGroup } from './view-codecs.ts'
 
 export const NamespacePath = request(
   {
-    clusterID: noted(Uid, { description: 'The UID of the cluster.' }),
-    namespaceName: described(Uid, 'The name of the namespace.'),
+    clusterID: noted(naming(Uid, 'cluster', 'uid'), { description: 'The UID of the cluster.' }),
+    namespaceName: described(naming(Uid, 'namespace', 'name'), 'The name of the namespace.'),
   },
   'UsageNamespacePath',
 )

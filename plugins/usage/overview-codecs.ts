@@ -10,13 +10,14 @@ import {
   noted,
   oneOf,
   optional,
-  PathName,
+  pathName,
+  plainValue,
   request,
   SafeInteger,
 } from '../kit/codecs.ts'
 import { billablePairs, UsedPair, UsedQuota } from './view-codecs.ts'
 
-const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
+const org = { org: noted(pathName('account'), { description: 'The login of the account that is meant.' }) }
 
 /** A day in UTC in a query string, as days since the epoch. */
 const Day = noted(
@@ -40,8 +41,10 @@ export const dayText = (day: number): string => new Date(day * daySeconds * 1000
 export const IntakeQuery = request(
   {
     ...org,
-    from: noted(optional(Day), { description: 'The first day of arrival, in UTC; 34 days before `to` without it.' }),
-    to: noted(optional(Day), { description: 'The last day of arrival, in UTC; today without it.' }),
+    from: noted(optional(plainValue(Day)), {
+      description: 'The first day of arrival, in UTC; 34 days before `to` without it.',
+    }),
+    to: noted(optional(plainValue(Day)), { description: 'The last day of arrival, in UTC; today without it.' }),
   },
   'UsageIntakeQuery',
 )

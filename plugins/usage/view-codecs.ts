@@ -9,12 +9,14 @@ import {
   freeText,
   InstantText,
   Int64,
+  naming,
   noted,
   oneOf,
   optional,
-  PathId,
-  PathName,
+  pathId,
+  pathName,
   patternText,
+  plainValue,
   queryIntFrom,
   request,
   SafeInteger,
@@ -48,19 +50,19 @@ const Month = noted(
   },
 )
 
-const month = { year: Year, month: Month }
+const month = { year: naming(Year, 'usage month', 'year'), month: naming(Month, 'usage month', 'month') }
 /** A UID in a path. One that no object has is 404. */
 export const Uid = freeText(253, 1)
 
 export const MonthPath = request(month, 'UsageMonthPath')
 const objectInUrl = {
-  clusterUID: described(Uid, 'The UID of the cluster of the object.'),
-  objectID: described(Uid, 'The UID of the object.'),
+  clusterUID: described(naming(Uid, 'metered object', 'cluster'), 'The UID of the cluster of the object.'),
+  objectID: described(naming(Uid, 'metered object', 'uid'), 'The UID of the object.'),
 }
 export const MonthObjectPath = request({ ...month, ...objectInUrl }, 'UsageMonthObjectPath')
 export const ObjectPath = request(objectInUrl, 'UsageObjectPath')
 
-const org = { org: noted(PathName, { description: 'The login of the account that is meant.' }) }
+const org = { org: noted(pathName('account'), { description: 'The login of the account that is meant.' }) }
 export const InAccount = request(org, 'UsageAccountQuery')
 
 const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), {
@@ -68,18 +70,21 @@ const revision = noted(optional(queryIntFrom(1, 2 ** 31 - 1)), {
 })
 export const ReportQuery = request({ ...org, revision }, 'UsageReportQuery')
 
-const filterText = (what: string) =>
-  described(optional(freeText(253)), `Only items of this ${what}; all if it is empty.`)
+const filterText = (what: string, object?: string) =>
+  described(
+    optional(object === undefined ? plainValue(freeText(253)) : naming(freeText(253), object, 'uid')),
+    `Only items of this ${what}; all if it is empty.`,
+  )
 const filters = {
   view_type: noted(optional(oneOf(...usageViewTypes)), {
     description: '`total` (the default) or `billable`: divided into production, other and free use.',
   }),
   group: filterText('API group'),
   kind: filterText('kind'),
-  clusterUID: filterText('UID of a cluster'),
+  clusterUID: filterText('UID of a cluster', 'cluster'),
   namespace: filterText('namespace'),
   namespaceUID: filterText('UID of a namespace'),
-  contractID: noted(optional(PathId), { description: 'Only what was used for this contract.' }),
+  contractID: noted(optional(pathId('contract')), { description: 'Only what was used for this contract.' }),
 }
 
 /** What the routes of views accept, all together. */

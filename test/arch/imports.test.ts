@@ -1,3 +1,4 @@
+// process: own - reads the whole tree
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'

@@ -1,3 +1,4 @@
+// process: own - reads the whole tree
 import { fileURLToPath } from 'node:url'
 import { ESLint } from 'eslint'
 import test from 'ava'

@@ -1,3 +1,4 @@
+// process: own - reads the whole tree
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'

@@ -1,3 +1,4 @@
+// process: own - changes its process, or keeps it busy
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'

@@ -1,3 +1,4 @@
+// process: own - reads the whole tree
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

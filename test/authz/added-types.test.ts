@@ -7,7 +7,9 @@ import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { callers } from '../matrix/callers.ts'
 import { cellsOf, isExpected, show } from '../matrix/cells.ts'
+import { sample as identity } from '../identity/sample.ts'
 import { holdsRelation } from '../matrix/oracle.ts'
+import { sample as organizations } from '../organizations/sample.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { objectRows } from '../support/object-rows.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
@@ -32,8 +34,8 @@ const startFleet = async (): Promise<PopulatedService> => {
   const [lagoon] = service.rows("select id from accounts where name = 'lagoon'")
   const insertShip = (id: number, owner: unknown, name: string) =>
     service.write('insert into fleet_ships (id, owner_id, name) values (?, ?, ?)', id, owner, name)
-  await insertShip(71, service.world.orgId, 'argo')
-  await insertShip(72, service.world.orgId, 'beagle')
+  await insertShip(71, service.world.id('organization'), 'argo')
+  await insertShip(72, service.world.id('organization'), 'beagle')
   await insertShip(73, lagoon?.['id'], 'argo')
   for (const [id, ship] of [
     [711, 71],
@@ -77,7 +79,7 @@ test.serial('matrix: every route on the added types answers every caller as it i
 test.serial('the object that a route names is the one of its place', async (t) => {
   const token = await service.tokenFor('alice')
   const get = (path: string) => service.send('GET', `/api/v1/fleet/${path}`, { token })
-  const { orgId } = service.world
+  const orgId = service.world.id('organization')
   const [pier] = service.rows("select id from clusters where name = 'pier'")
   t.deepEqual((await get('HARBOUR/ships/argo')).json, { type: 'ship', id: 71, name: 'argo', owner: orgId })
   t.deepEqual((await get('harbour/ships/argo/cabins/711')).json, {
@@ -112,13 +114,13 @@ test.serial(
   async (t) => {
     await service.write(
       "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('ship', 71, 'captain', 'user', ?, ?, 0)",
-      service.world.userIds.vera,
-      service.world.orgId,
+      service.of(identity).viewer.id,
+      service.world.id('organization'),
     )
     await service.write(
       "insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cabin', 711, 'guest', 'team', ?, ?, 0)",
-      service.world.teamIds.Editors,
-      service.world.orgId,
+      service.of(organizations).teamIds.Editors,
+      service.world.id('organization'),
     )
     const { assembly } = service.running
     const questions = [
@@ -196,11 +198,11 @@ test.serial(
 test.serial('an organization or a person with such an object is not deleted', async (t) => {
   const alice = await service.tokenFor('alice')
   for (const kind of ['clusters', 'contracts'])
-    await service.write(`delete from ${kind} where owner_id = ?`, service.world.orgId)
+    await service.write(`delete from ${kind} where owner_id = ?`, service.world.id('organization'))
   const kept = await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })
   t.is(kept.status, 409, kept.text)
   t.regex(kept.text, /ship argo, ship beagle/)
-  await service.write('update fleet_ships set owner_id = ?', service.world.userIds.olga)
+  await service.write('update fleet_ships set owner_id = ?', service.of(identity).others[0]?.id)
   t.is((await service.send('DELETE', '/api/v1/orgs/harbour', { token: alice })).status, 204)
   t.regex((await service.send('DELETE', '/api/v1/admin/users/olga', { token: service.adminToken })).text, /ship argo/)
 })

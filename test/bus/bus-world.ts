@@ -10,7 +10,7 @@ import { startService, testEnvironment, type TestService } from '../support/serv
 import { until } from '../support/until.ts'
 
 /** A service with a nats-server that goes by the configuration which `moorage bus init` printed. */
-export interface BusWorld {
+export interface BusFixture {
   readonly service: TestService
   readonly nats: NatsServer
   readonly url: string
@@ -39,10 +39,10 @@ export const moorage = async (environment: Readonly<Record<string, string>>, ...
 }
 
 /** @param more further settings of every instance */
-export const startBusWorld = async (
+export const startBusFixture = async (
   database: 'sqlite' | 'mysql' = 'sqlite',
   more: Readonly<Record<string, string>> = {},
-): Promise<BusWorld> => {
+): Promise<BusFixture> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-bus-'))
   const [port, websocketPort] = [await reservedPort(), await reservedPort()]
   const url = `nats://127.0.0.1:${port}`

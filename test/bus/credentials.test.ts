@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
@@ -15,7 +16,7 @@ import { plantBusToken } from '../support/plant-bus-token.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import type { BusWorld } from './bus-world.ts'
+import type { BusFixture } from './bus-world.ts'
 import {
   closeClients,
   connectWith,
@@ -24,14 +25,14 @@ import {
   newPerson,
   publishRefusal,
   runJob,
-  startBusWorld,
+  startBusFixture,
 } from './bus-world.ts'
 
 const withNats = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 withNats.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
 })
 withNats.after.always(async () => {
   await closeClients()

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
@@ -10,15 +11,15 @@ import {
   moorage,
   newPerson,
   runJob,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
 } from './bus-world.ts'
 
 const test = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
 })
 test.after.always(async () => {
   await closeClients()
@@ -152,7 +153,7 @@ test.serial('doctor says whether the bus answers and knows this deployment', asy
   }
   t.like(await busLine(world.settings), { state: 'ok' })
   t.like(await busLine({ ...world.settings, MOORAGE_BUS_URL: 'nats://127.0.0.1:1' }), { state: 'problem' })
-  const other = await startBusWorld()
+  const other = await startBusFixture()
   try {
     const stranger = await busLine({ ...world.settings, MOORAGE_BUS_URL: other.url })
     t.like(stranger, { state: 'problem' })

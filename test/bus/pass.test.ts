@@ -1,3 +1,4 @@
+// process: own - ends processes
 import { wsconnect, type NatsConnection } from '@nats-io/transport-node'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
@@ -11,15 +12,15 @@ import {
   newPerson,
   publishRefusal,
   runJob,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
 } from './bus-world.ts'
 
 const test = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
   await credentialsFrom(world.service, 'credentials', world.service.adminToken)
 })
 test.after.always(async () => {

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { credsAuthenticator, connect } from '@nats-io/transport-node'
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
@@ -10,16 +11,16 @@ import {
   credentialsFrom,
   newPerson,
   runJob,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
   type GivenCredentials,
 } from './bus-world.ts'
 
 const test = needing('nats')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld()
+  world = await startBusFixture()
 })
 test.after.always(async () => {
   await closeClients()

@@ -1,14 +1,15 @@
+// process: waiting - uses components
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, newPerson, startBusWorld, type BusWorld } from './bus-world.ts'
+import { closeClients, connectWith, credentialsFrom, newPerson, startBusFixture, type BusFixture } from './bus-world.ts'
 
 const test = needing('nats', 'mariadb')
 
-let world: BusWorld
+let world: BusFixture
 test.before(async () => {
-  world = await startBusWorld('mysql')
+  world = await startBusFixture('mysql')
 })
 test.after.always(async () => {
   await closeClients()

@@ -1,13 +1,15 @@
+// process: own - starts a service as a process
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { hasAccessTokenForm } from '../../core/identity/tokens/access-tokens.ts'
+import { sample as clusters } from '../clusters/sample.ts'
 import { codeAt } from '../identity/one-time-code-of.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { codeIn, readMailFolder } from '../mail/mail-folder.ts'
-import { startPopulatedService, storedClusterToken } from '../support/populated-service.ts'
+import { startPopulatedService } from '../support/populated-service.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
 import type { SendOptions } from '../support/send-json.ts'
@@ -276,7 +278,7 @@ test.serial('no secret is in a log line, an error, a metric, the audit log, the 
   const canaries = makeCanaries()
   const said = await sendSecrets(service, readMailFolder(folder), canaries)
   canaries.keep('token of the site admin', service.adminToken)
-  canaries.keep('stored cluster token', storedClusterToken)
+  canaries.keep('stored cluster token', service.of(clusters).kubernetes.token)
   t.true(canaries.made.length > 60, `${canaries.made.length} canaries`)
   t.true(said.length > 50, `${said.length} answers`)
   t.true(said.some(({ where }) => where.endsWith(': 200')) && said.some(({ where }) => where.endsWith(': 422')))

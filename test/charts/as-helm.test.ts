@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { archiveLimits } from '../../adapters/charts/archives.ts'

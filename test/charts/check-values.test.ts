@@ -1,3 +1,4 @@
+// process: own - runs threads and programs within limits
 import { tmpdir } from 'node:os'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

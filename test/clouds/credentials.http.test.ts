@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import {
   deleteCluster,

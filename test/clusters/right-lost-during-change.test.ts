@@ -17,7 +17,7 @@ test.before(async () => {
 test.after.always(() => service.stop())
 
 /** An organization with two owners, and a cluster whose look lasts until it is told to end. */
-const makeWorld = async (): Promise<{
+const makeFixture = async (): Promise<{
   fake: FakeKubernetes
   keeper: Person
   leaver: Person
@@ -53,7 +53,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 }
 
 test('an import by someone who is removed while the cluster is looked at records nothing', async (t) => {
-  const { fake, keeper, leaver, org, hold } = await makeWorld()
+  const { fake, keeper, leaver, org, hold } = await makeFixture()
   t.teardown(() => fake.stop())
   const { reached, release } = hold()
   const imported = importCluster(service.send, leaver.token, org, 'planted', fake.kubeconfig())
@@ -71,7 +71,7 @@ test('an import by someone who is removed while the cluster is looked at records
 })
 
 test('nor does a new access config by such a one replace the old', async (t) => {
-  const { fake, keeper, leaver, org, hold } = await makeWorld()
+  const { fake, keeper, leaver, org, hold } = await makeFixture()
   t.teardown(() => fake.stop())
   await expectStatus(importCluster(service.send, keeper.token, org, 'prod', fake.kubeconfig()), 200)
   const { reached, release } = hold()

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomBytes } from 'node:crypto'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { builtInProfiles } from '../../core/featuresets/profiles.ts'

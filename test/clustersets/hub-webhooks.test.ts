@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Hubs } from '../../core/clusters/hubs/ports.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'

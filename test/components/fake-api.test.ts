@@ -1,3 +1,4 @@
+// process: own - starts and stops components
 import { chartOf } from '../packages/chart-archive.ts'
 import { startWorkloadController } from '../packages/workload-controller.ts'
 import { helm, kubernetes } from '../support/components/available.ts'
@@ -13,7 +14,7 @@ import { makeHelmCli } from '../support/run-helm.ts'
 const test = needing('helm')
 
 /** The API and both helms on it. */
-const makeWorld = async (
+const makeFixture = async (
   t: { teardown(fn: () => unknown): void },
   version: 'helm3' | 'helm4',
   environment?: Readonly<Record<string, string>>,
@@ -42,7 +43,7 @@ const recordsOf = (api: FakeApi): readonly string[] =>
 
 for (const version of ['helm3', 'helm4'] as const) {
   test(`${version} installs, upgrades, rolls back and uninstalls, with hooks and waits`, async (t) => {
-    const { api, cli, chart } = await makeWorld(t, version)
+    const { api, cli, chart } = await makeFixture(t, version)
     const installed = await install(cli, chart, '--wait', '--timeout', '60s')
     t.is(installed.status, 0, installed.stderr)
     t.deepEqual(recordsOf(api), ['sh.helm.release.v1.web.v1 deployed'])
@@ -81,7 +82,7 @@ for (const version of ['helm3', 'helm4'] as const) {
   })
 
   test(`${version} keeps its records in ConfigMaps, and its history if configured`, async (t) => {
-    const { api, cli, chart } = await makeWorld(t, version, { HELM_DRIVER: 'configmap' })
+    const { api, cli, chart } = await makeFixture(t, version, { HELM_DRIVER: 'configmap' })
     t.is((await install(cli, chart)).status, 0)
     await cli.must('uninstall', 'web', '-n', 'shop', '--keep-history')
     t.is(api.find('v1', 'ConfigMap', 'shop', 'sh.helm.release.v1.web.v1')?.metadata.labels?.['status'], 'uninstalled')
@@ -89,7 +90,7 @@ for (const version of ['helm3', 'helm4'] as const) {
   })
 
   test(`${version} records a failed hook and a wait that was in vain`, async (t) => {
-    const { api, cli, chart } = await makeWorld(t, version)
+    const { api, cli, chart } = await makeFixture(t, version)
     const failed = await install(cli, chart, '--set', 'hooks.install=fail')
     t.not(failed.status, 0)
     t.deepEqual(recordsOf(api), ['sh.helm.release.v1.web.v1 failed'])
@@ -111,7 +112,7 @@ for (const version of ['helm3', 'helm4'] as const) {
   })
 
   test(`${version} gets the forbidden request and its user in the response`, async (t) => {
-    const { api, cli, chart } = await makeWorld(t, version)
+    const { api, cli, chart } = await makeFixture(t, version)
     api.rules.forbid({ user: 'zoe', verb: 'create', resource: 'secrets' })
     const refused = await install(cli, chart, '--kube-as-user', 'zoe', '--kube-as-group', 'crew')
     t.not(refused.status, 0)

@@ -1,3 +1,4 @@
+// process: own - starts and stops components
 import { connect } from '@nats-io/transport-node'
 import { reservedPort } from '../support/components/reserved-port.ts'
 import { startNats } from '../support/components/nats-server.ts'

@@ -1,15 +1,19 @@
+// process: own - starts and stops components
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
+import { Linter } from 'eslint'
+import { parser } from 'typescript-eslint'
+import { processRule } from '../arch/process-rule.js'
 import { fileURLToPath } from 'node:url'
 import { parseRunArguments } from '../support/components/run-arguments.ts'
 import { tapReader } from '../support/components/tap-results.ts'
 import type { FileLine } from '../support/file-times.ts'
 import { filesUnderWay, readFileTimes } from '../support/file-times.ts'
 import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
-import { inRows, sharedProcesses } from '../support/shared-processes.ts'
+import { inRows, processNeedOf, sharedProcesses } from '../support/shared-processes.ts'
 import { isOnlySlow, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url))
@@ -148,8 +152,8 @@ const many = (folder: string, count: number, text: string): Readonly<Record<stri
 test('a test file is in one shared process at most; files that wait for components share others than those that compute', (t) => {
   const groups = groupsOf({
     ...many('identity', 27, ''),
-    ...many('bus', 5, "const test = needing('nats')"),
-    ...many('http', 1, "import { execFile } from 'node:child_process'"),
+    ...many('bus', 5, '// process: waiting - uses components\n'),
+    ...many('http', 1, '// process: waiting - runs programs\n'),
   })
   t.deepEqual(
     groups.map(([path, members]) => [path, members.length]),
@@ -180,37 +184,73 @@ test('rows of shared processes take nearly the same time, and each process is in
   )
 })
 
-const alone: Readonly<Record<string, readonly [file: string, text: string]>> = {
-  'is about the machine': ['test/faults/x.test.ts', ''],
-  'starts a service as a process': [
-    'test/bus/x.test.ts',
-    "import { startServiceProcess } from '../support/service-process.ts'",
-  ],
-  'replaces the clock': ['test/kernel/x.test.ts', "import sinon from 'sinon'"],
-  'changes the environment': ['test/kernel/x.test.ts', "process.env['HOME'] = '/'"],
-  'acts before each test': ['test/kernel/x.test.ts', 'test.beforeEach(() => undefined)'],
-  'waits at its top level': ['test/sql/x.test.ts', "import test from 'ava'\nconst folder = await mkdtemp('x')"],
-  'uses the context of tests': ['test/http/x.test.ts', 'const test = anyTest as TestFn<{ port: number }>'],
-  'uses the context of tests with a component': [
-    'test/bus/x.test.ts',
-    "const test = needing<{ port: number }>('nats')",
-  ],
-  'kills its component': ['test/bus/x.test.ts', "const test = needing('nats')\nawait nats.kill()"],
-  'cuts off its component': [
-    'test/sql/x.test.ts',
-    "import { startFaultProxy } from '../support/fault-proxy.ts'\nconst test = needing('mariadb')",
-  ],
-  'starts an API server': [
-    'test/featuresets/x.test.ts',
-    "const test = needing('kubernetes')\nstart({ ownServer: true })",
-  ],
+test('a test file that says so has a process of its own, and one of another form is refused', (t) => {
+  t.deepEqual(
+    groupsOf({ 'test/bus/x.test.ts': '// process: own - kills the bus\n', 'test/kernel/rules.test.ts': '' }),
+    [['01.test.ts', ['test/kernel/rules.test.ts']]],
+  )
+  for (const text of [
+    '// process: alone - kills the bus',
+    '// process: own',
+    '// Process: own - kills the bus',
+    "import test from 'ava'\n// process: own - kills the bus",
+  ])
+    t.throws(
+      () => processNeedOf('test/bus/x.test.ts', text),
+      { message: /test\/bus\/x\.test\.ts: the first line/ },
+      text,
+    )
+})
+
+const linted = new Linter()
+const complaintsOf = (text: string): readonly string[] =>
+  linted
+    .verify(
+      text,
+      {
+        files: ['**/*.ts'],
+        languageOptions: { parser },
+        plugins: { moorage: { rules: { process: processRule } } },
+        rules: { 'moorage/process': 'error' },
+      },
+      'test/kernel/x.test.ts',
+    )
+    .map(({ message }) => message)
+
+const alone: Readonly<Record<string, string>> = {
+  'starts a service as a process': "import { startServiceProcess } from '../support/service-process.ts'",
+  'fills a disk': "import { onSmallDisk } from '../support/small-disk.ts'",
+  'replaces the clock': "import sinon from 'sinon'",
+  'changes the environment': "process.env['HOME'] = '/'",
+  'adds to the environment': "Object.assign(process.env, { HOME: '/' })",
+  'forgets a variable of the environment': "delete process.env['HOME']",
+  'ends its process': 'process.exit(1)',
+  'changes its folder': "process.chdir('/')",
+  'changes its exit code': 'process.exitCode = 1',
+  'acts before each test': 'test.beforeEach(() => undefined)',
+  'waits at its top level': "const folder = await mkdtemp('x')",
+  'uses the context of tests': 'const test = anyTest as TestFn<{ port: number }>',
+  'uses the context of tests with a component': "const test = needing<{ port: number }>('nats')",
+  'kills its component': '// process: waiting - uses components\ntest(async () => nats.kill())',
+  'starts an API server': '// process: waiting - uses components\nstart({ ownServer: true })',
 }
-for (const [what, [file, text]] of Object.entries(alone)) {
-  test(`a test file that ${what} has a process of its own`, (t) =>
-    t.deepEqual(groupsOf({ [file]: text, 'test/kernel/rules.test.ts': '' }), [
-      ['01.test.ts', ['test/kernel/rules.test.ts']],
-    ]))
-}
+for (const [what, text] of Object.entries(alone))
+  test(`a test file that ${what} must say that it has a process of its own`, (t) => {
+    const complaints = complaintsOf(text)
+    t.is(complaints.length, 1, complaints.join())
+    t.regex(complaints[0] ?? '', /"\/\/ process: own - REASON"/)
+    t.deepEqual(complaintsOf(`// process: own - a reason\n${text}`), [])
+  })
+
+for (const text of ["const test = needing('nats')", "import { execFile } from 'node:child_process'"])
+  test(`a test file with ${text} must say that it waits`, (t) => {
+    t.regex(complaintsOf(text).join(), /^[^,]*"\/\/ process: waiting - REASON"$/)
+    t.deepEqual(complaintsOf(`// process: waiting - a reason\n${text}`), [])
+  })
+
+test('a test file that reads its environment and waits in a test says nothing', (t) => {
+  t.deepEqual(complaintsOf("const home = process.env['HOME']\ntest('x', async () => { await home })"), [])
+})
 
 test('a misspelt folder or commit is refused before anything is prepared', (t) => {
   const refusal = (...words: readonly string[]) => {

@@ -1,3 +1,4 @@
+// process: own - starts and stops components
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,3 +1,4 @@
+// process: own - changes its process, or keeps it busy
 import { acceptSpoke, requestsOf } from '../support/hub/accept-spoke.ts'
 import {
   appliedManifestWorks,

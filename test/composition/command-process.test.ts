@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
 import {

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { execFile } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// process: own - waits at its top level
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

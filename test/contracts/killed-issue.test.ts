@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// process: waiting - runs programs
 import { execFileSync } from 'node:child_process'
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

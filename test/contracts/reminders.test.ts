@@ -18,7 +18,7 @@ import type { ContractEmails, ContractId, ContractTerms } from '../../core/contr
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import type { MailOutbox } from '../../core/kernel/mail.ts'
 import { storeWorld } from '../authz/stored-world.ts'
-import { makeOutboxWorld } from '../mail/outbox-world.ts'
+import { makeOutboxFixture } from '../mail/outbox-world.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -36,14 +36,14 @@ const noEmails: ContractEmails = {
 }
 
 /** Contracts with their outbox, and a clock that the test moves. */
-const makeWorld = async (db: SqlDatabase) => {
+const makeFixture = async (db: SqlDatabase) => {
   await storeWorld(db, {
     users: [1],
     orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }],
     clusters: [],
     tokens: [],
   })
-  const outbox = makeOutboxWorld(db)
+  const outbox = makeOutboxFixture(db)
   let now = at
   const clock = { now: () => now }
   const [contracts, bindings, events, licenses, authorities] = [
@@ -103,12 +103,12 @@ const changeEnd = async (contracts: ContractStore, id: ContractId, endsAt: Date,
 for (const database of eachDatabase()) {
   const onWorld = (
     title: string,
-    run: (t: ExecutionContext, world: Awaited<ReturnType<typeof makeWorld>>) => Promise<void>,
+    run: (t: ExecutionContext, world: Awaited<ReturnType<typeof makeFixture>>) => Promise<void>,
   ): void =>
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
       try {
-        await run(t, await makeWorld(db))
+        await run(t, await makeFixture(db))
       } finally {
         await db.close()
       }

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'

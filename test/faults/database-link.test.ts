@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

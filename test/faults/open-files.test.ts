@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { connect, type Socket } from 'node:net'
 import test from 'ava'
 import { request } from 'undici'

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'

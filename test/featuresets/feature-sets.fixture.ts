@@ -1,7 +1,7 @@
 import type { Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { startFeatureWorld, type FeatureWorld } from './features-world.ts'
+import { startFeatureFixture, type FeatureFixture } from './features-world.ts'
 
 const test = needing('kubernetes', 'spoke-kubernetes')
 
@@ -9,9 +9,9 @@ const test = needing('kubernetes', 'spoke-kubernetes')
  * A service with a hub on a real kube-apiserver with the definitions of OCM. The core features have fixed names on a
  * hub: these tests alone have their hub on the API server of spokes.
  */
-export let world: FeatureWorld
+export let world: FeatureFixture
 test.before(async () => {
-  world = await startFeatureWorld({ hasFixedNames: true })
+  world = await startFeatureFixture({ hasFixedNames: true })
 })
 test.after.always(() => world?.stop())
 

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { expectStatus, type Person } from '../clusters/cluster-world.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { chartOf, modelOf, unique } from './features-world.ts'

@@ -79,7 +79,7 @@ export const modelOf = (featureSet: string, releases: Readonly<Record<string, ob
  * A service with a hub on a real API server, and an organization whose owner may do everything. With `hasFixedNames` it
  * is the API server of spokes, which is the hub of no other test file, so objects may have fixed names.
  */
-export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly hasFixedNames?: boolean } = {}) => {
+export const startFeatureFixture = async ({ hasFixedNames = false }: { readonly hasFixedNames?: boolean } = {}) => {
   const server = (await (hasFixedNames ? spokeKubernetes() : kubernetes()))!
   await installHubCrds(server)
   const service = await startService()
@@ -176,4 +176,4 @@ export const startFeatureWorld = async ({ hasFixedNames = false }: { readonly ha
     },
   }
 }
-export type FeatureWorld = Awaited<ReturnType<typeof startFeatureWorld>>
+export type FeatureFixture = Awaited<ReturnType<typeof startFeatureFixture>>

@@ -1,17 +1,18 @@
+// process: waiting - uses components
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { unwrap } from '../support/outcome.ts'
-import { startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+import { startFeatureFixture, unique, type FeatureFixture } from './features-world.ts'
 
 /** The check of a cluster profile: a hub on a real kube-apiserver, and spokes that serve no objects of features. */
 const test = needing('kubernetes')
 
-let world: FeatureWorld
+let world: FeatureFixture
 test.before(async () => {
-  world = await startFeatureWorld()
+  world = await startFeatureFixture()
 })
 test.after.always(() => world?.service.stop())
 

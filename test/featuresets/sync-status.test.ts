@@ -1,13 +1,14 @@
+// process: waiting - uses components
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
-import { appliedStatus, chartOf, claimsOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+import { appliedStatus, chartOf, claimsOf, startFeatureFixture, unique, type FeatureFixture } from './features-world.ts'
 
 /** The catalogue and the sync status of cluster sets, on a real kube-apiserver with the definitions of OCM. */
 const test = needing('kubernetes')
 
-let world: FeatureWorld
+let world: FeatureFixture
 test.before(async () => {
-  world = await startFeatureWorld()
+  world = await startFeatureFixture()
 })
 test.after.always(() => world?.service.stop())
 

@@ -1,3 +1,4 @@
+// process: own - installs and starts the service
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -12,6 +12,7 @@ import { handle } from '../../plugins/kit/handle.ts'
 import type { Feed } from '../../plugins/kit/reply.ts'
 import { feed } from '../../plugins/kit/reply.ts'
 import { defineRoute } from '../../plugins/kit/route.ts'
+import { sample as organizations } from '../organizations/sample.ts'
 import { httpSend } from '../support/http-send.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
@@ -166,7 +167,11 @@ test.serial('an answer with a body is replayed only to one who may still send th
   const { service, alice } = world
   const dora = await service.tokenFor('dora')
   t.is(
-    (await service.send('PUT', `/api/v1/teams/${service.world.teamIds.Owners}/members/dora`, { token: alice })).status,
+    (
+      await service.send('PUT', `/api/v1/teams/${service.of(organizations).teamIds.Owners}/members/dora`, {
+        token: alice,
+      })
+    ).status,
     204,
   )
   const invite = {

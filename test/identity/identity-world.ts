@@ -76,7 +76,7 @@ const uncounted: AttemptThrottle = {
 const testBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
 
 /** Identity over one database, with a clock that the test moves and work in the background that the test waits for. */
-export const makeIdentityWorld = (db: SqlDatabase) => {
+export const makeIdentityFixture = (db: SqlDatabase) => {
   let now = new Date('2026-05-01T08:00:00.000Z')
   const pending: Promise<void>[] = []
   const posted: Mail[] = []
@@ -144,7 +144,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
       ),
   }
 }
-export type IdentityWorld = ReturnType<typeof makeIdentityWorld>
+export type IdentityFixture = ReturnType<typeof makeIdentityFixture>
 
 /** A call by a user, with everything that a password allows. */
 export const callBy = (user: User, extras: Partial<Principal> = {}): SignedInCall => ({

@@ -7,13 +7,13 @@ import { makeNotifyLocked } from '../../core/identity/credentials.ts'
 import { makeUnlockUser } from '../../core/identity/accounts/user-changes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
-import { makeIdentityWorld, password } from './identity-world.ts'
+import { makeIdentityFixture, password } from './identity-world.ts'
 import { passForAttempts } from './pass-for-attempts.ts'
 import { throttleOver } from './throttle-bench.ts'
 
 /** Identity with attempts that are counted and locks that are told of, and a clock for both that the test moves. */
-export const makeLockingWorld = (db: SqlDatabase) => {
-  const world = makeIdentityWorld(db)
+export const makeLockingFixture = (db: SqlDatabase) => {
+  const world = makeIdentityFixture(db)
   const throttle = throttleOver(makeSqlAttemptCounters(db), () => world.deps.clock.now().getTime())
   const later: (() => Promise<void>)[] = []
   const background = { run: (_what: string, work: () => Promise<void>) => void later.push(work) }
@@ -44,4 +44,4 @@ export const makeLockingWorld = (db: SqlDatabase) => {
     },
   }
 }
-export type LockingWorld = ReturnType<typeof makeLockingWorld>
+export type LockingFixture = ReturnType<typeof makeLockingFixture>

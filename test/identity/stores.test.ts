@@ -6,8 +6,8 @@ import type { UserId } from '../../core/kernel/ids.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { heldObjects } from '../support/object-rows.ts'
 import { identityStoresSuite } from './identity-stores.suite.ts'
-import type { IdentityWorld } from './identity-world.ts'
-import { makeIdentityWorld } from './identity-world.ts'
+import type { IdentityFixture } from './identity-world.ts'
+import { makeIdentityFixture } from './identity-world.ts'
 import { linkCodeStoreSuite } from './link-code-store.suite.ts'
 import { onEachDatabase } from './on-each-database.ts'
 import { rememberedLoginsSuite } from './remembered-logins.suite.ts'
@@ -18,10 +18,10 @@ import { declareSuite } from '../support/declare-suite.ts'
 /** A credential store that tells the statements it ran. */
 const watched = (db: SqlDatabase): { readonly store: CredentialStore; readonly ran: string[] } => {
   const ran: string[] = []
-  const first = <Row>(statement: Statement, binds: Parameters<SqlDatabase['first']>[1]): Promise<Row | undefined> => {
+  const first = ((statement: Statement, binds: never) => {
     ran.push(statement.sql)
-    return db.first<Row>(statement, binds)
-  }
+    return db.first(statement, binds)
+  }) as SqlDatabase['first']
   return { store: makeSqlCredentialStore({ ...db, first }), ran }
 }
 
@@ -29,7 +29,7 @@ const at = new Date('2026-05-01T08:00:00.123Z')
 const later = new Date('2026-05-02T08:00:00.000Z')
 const hash = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 
-const issue = async ({ deps: { stores } }: IdentityWorld, userId: UserId, fill: number): Promise<void> => {
+const issue = async ({ deps: { stores } }: IdentityFixture, userId: UserId, fill: number): Promise<void> => {
   await stores.tokens.insert({
     userId,
     name: `token ${fill}`,
@@ -124,7 +124,7 @@ for (const database of eachDatabase()) {
 for (const database of eachDatabase())
   declareSuite(linkCodeStoreSuite, database.name, async () => {
     const db = await database.open()
-    const world = makeIdentityWorld(db)
+    const world = makeIdentityFixture(db)
     const [ada, eve] = [await world.user('ada'), await world.user('eve')]
     return { codes: world.deps.stores.linkCodes, ada: ada.id, eve: eve.id, close: () => db.close() }
   })
@@ -139,7 +139,7 @@ for (const database of eachDatabase()) {
 for (const database of eachDatabase()) {
   declareSuite(secondFactorStoreSuite, database.name, async () => {
     const db = await database.open()
-    const world = makeIdentityWorld(db)
+    const world = makeIdentityFixture(db)
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
     const { secondFactors, users } = world.deps.stores
     return {

@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import test from 'ava'
 import { propsOf } from '../../composition/http/request/decode.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'

@@ -19,7 +19,13 @@ export const askable = (service: PopulatedService): readonly Asked[] =>
     const { bound } = route
     if (bound.kind !== 'json') return []
     const wantsPassword = bound.route.access.kind === 'password'
-    return [{ route, bound, credential: wantsPassword ? { basic: ['vera', password] } : { token: service.adminToken } }]
+    return [
+      {
+        route,
+        bound,
+        credential: wantsPassword ? { basic: [service.world.people.owner, password] } : { token: service.adminToken },
+      },
+    ]
   })
 
 /** Chooses what is tried at a place of a kind. */

@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import { request } from 'undici'

@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'

@@ -1,6 +1,8 @@
+// process: own - keeps its process busy
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'
+import { sample as organizations } from '../organizations/sample.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
@@ -68,7 +70,9 @@ const furnish = async ({
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer.json as { readonly id: number }
   }
-  const { org, teamIds, roleId } = world
+  const { org } = world
+  const { teamIds } = world.of(organizations)
+  const roleId = world.id('role')
   await must('PATCH', `/orgs/${org}`, {
     full_name: 'Häfen 😀',
     email: 'office@harbour.example',
@@ -160,11 +164,11 @@ const laterStates = async ({ send, world, adminToken, tokenFor }: PopulatedServi
       appName: 'Harbour',
     }),
     await change('POST', '/disable-registration', adminToken, { disableRegistration: false }),
-    await change('PUT', `/clusters/${world.org}/${world.cluster}/helm/tiller-config`, alice, {
+    await change('PUT', `/clusters/${world.org}/${world.key('cluster')}/helm/tiller-config`, alice, {
       driver: { pkg3: { driverName: 'ConfigMap' } },
     }),
-    await change('PUT', `/authz/roles/${world.roleId}?org=${world.org}`, alice, {
-      teamIDs: [world.teamIds.Viewers],
+    await change('PUT', `/authz/roles/${world.id('role')}?org=${world.org}`, alice, {
+      teamIDs: [world.of(organizations).teamIds.Viewers],
       description: 'd',
     }),
   ]

@@ -32,7 +32,7 @@ import type { MailServer, MailServerOptions } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 import { mailedAt, mailerSuite } from './mailer.suite.ts'
 import { mailTo } from './mails.ts'
-import { makeOutboxWorld } from './outbox-world.ts'
+import { makeOutboxFixture } from './outbox-world.ts'
 import { outboxSuite } from './outbox.suite.ts'
 import { declareSuite } from '../support/declare-suite.ts'
 
@@ -49,7 +49,7 @@ const makeLog = () => {
 const sqlite = async () => {
   const [database] = eachDatabase()
   if (database === undefined) throw new Error('no database')
-  return makeOutboxWorld(await database.open())
+  return makeOutboxFixture(await database.open())
 }
 
 /** A mailer that answers what it is told, in turn, then takes everything. */
@@ -153,7 +153,7 @@ test('the log tells references and classes of errors, never what is in a mail or
 test('a mail whose key is gone holds up no other', async (t) => {
   const world = await sqlite()
   await world.post(mailTo('ada@example.org'))
-  const stranger = makeOutboxWorld(world.db)
+  const stranger = makeOutboxFixture(world.db)
   await stranger.post(mailTo('eve@example.org'))
   const { mailer, sent } = makeScripted()
   t.deepEqual(await makeDeliverMail({ ...world, mailer, log: makeLog().log })(never), {
@@ -182,7 +182,7 @@ for (const database of eachDatabase())
   test(`${database.name}: two instances that deliver at once send each mail once`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
-    const world = makeOutboxWorld(db)
+    const world = makeOutboxFixture(db)
     await world.post(...Array.from({ length: 40 }, (_, i) => mailTo(`user${i}@example.org`)))
     const { mailer, sent } = makeScripted()
     const slow: Mailer = {
@@ -419,13 +419,13 @@ test('mail URLs: what they say, and what is none', (t) => {
 
 const onEach = (
   title: string,
-  body: (t: ExecutionContext, world: ReturnType<typeof makeOutboxWorld>, db: SqlDatabase) => Promise<void>,
+  body: (t: ExecutionContext, world: ReturnType<typeof makeOutboxFixture>, db: SqlDatabase) => Promise<void>,
 ): void => {
   for (const database of eachDatabase())
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
       try {
-        await body(t, makeOutboxWorld(db), db)
+        await body(t, makeOutboxFixture(db), db)
       } finally {
         await db.close()
       }

@@ -6,7 +6,7 @@ import type { Mail } from '../../core/kernel/mail.ts'
 const start = new Date('2026-05-01T08:00:00.000Z')
 
 /** Outbox and queue over one database, with a clock that the test moves. */
-export const makeOutboxWorld = (db: SqlDatabase, secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)) => {
+export const makeOutboxFixture = (db: SqlDatabase, secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)) => {
   let now = start
   const clock = { now: () => now }
   const trust = { isTrusted: () => true }

@@ -6,7 +6,7 @@ import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** An outbox and its queue over one empty store. */
-export interface OutboxWorld {
+export interface OutboxFixture {
   readonly queue: MailQueue
   /** Runs `work` in a transaction; a throw rolls back. */
   transaction(work: (outbox: MailOutbox) => Promise<void>): Promise<void>
@@ -21,16 +21,16 @@ const about: SuiteAbout = {
 }
 
 /** What every outbox with its queue promises. */
-export const outboxSuite = contractSuite<OutboxWorld>(about, (onBench) => {
+export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
   let now = new Date('2026-05-01T08:00:00.000Z')
   const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
   const passSeconds = (seconds: number): void => void (now = later(seconds))
   const claim = (queue: MailQueue) => queue.claim(20, now, later(120))
-  const post = ({ transaction }: OutboxWorld, ...mails: readonly Mail[]) =>
+  const post = ({ transaction }: OutboxFixture, ...mails: readonly Mail[]) =>
     transaction(async (outbox) => {
       for (const mail of mails) await outbox.post(mail)
     })
-  const on = (title: string, body: (t: Assertions, world: OutboxWorld) => Promise<void>): void =>
+  const on = (title: string, body: (t: Assertions, world: OutboxFixture) => Promise<void>): void =>
     onBench(title, (t, world) => {
       // Mail is due from the moment of its posting, by the store's own clock.
       now = new Date(Date.now() + 1000)

@@ -91,15 +91,15 @@ const carries = (
 
 /**
  * Reads whose answer depends on more than the declared access: the use case itself hides a private organization from
- * whoever is outside it, and shows access tokens to their owner only (`vera` in this world).
+ * whoever is outside it, and shows access tokens and an invitation to one person only, who owns the organization.
  */
 const hidesPrivateOrganization =
   /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
-const ownTokens = '/api/v1/users/{username}/tokens'
+const ownersAlone = ['/api/v1/users/{username}/tokens', '/api/v1/user/invitations/{token}']
 
 const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {
   if (method !== 'GET') return 'admitted'
-  if (fullPath === ownTokens) return who.level === 'read' ? 'admitted' : 'denied'
+  if (ownersAlone.includes(fullPath)) return who.level === 'owner' ? 'admitted' : 'denied'
   if (!hidesPrivateOrganization.test(fullPath) || who.isSiteAdmin) return 'admitted'
   const seesAsMember =
     carrier !== 'none' && who.level !== undefined && carries(who.scopes, { category: 'organization', level: 'read' })

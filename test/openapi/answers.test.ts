@@ -20,7 +20,7 @@ test('what the service answers is what its own document says', async (t) => {
     for (const method of route.methods) {
       const credentials =
         route.bound.route.access.kind === 'password'
-          ? [{ basic: ['vera', password] as const }]
+          ? [{ basic: [service.world.people.owner, password] as const }]
           : [{ token: service.adminToken }, { token: alice }, { token: olga }, {}]
       for (const credential of credentials) {
         // Changes go without a body, or with an If-Match that no version meets: they are refused.

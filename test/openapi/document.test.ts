@@ -1,3 +1,4 @@
+// process: waiting - runs programs
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -37,11 +37,11 @@ import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { startWorld } from './service-world.ts'
+import { startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world.stop())
 
@@ -209,7 +209,7 @@ let invitationsWorld: ServiceWorld
 let mails: MailFolder
 const folder = mkdtempSync(join(tmpdir(), 'moorage-mails-'))
 test.before(async () => {
-  invitationsWorld = await startWorld({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
+  invitationsWorld = await startFixture({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   mails = readMailFolder(folder)
 })
 test.after.always(async () => {

@@ -19,11 +19,11 @@ import {
 } from '../../plugins/organizations/organizations/organizations.routes.ts'
 import { createTeam, deleteTeam, listTeamMembers, listTeams } from '../../plugins/organizations/teams/teams.routes.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { acme, readOrganization, startWorld } from './service-world.ts'
+import { acme, readOrganization, startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world.stop())
 
@@ -256,7 +256,7 @@ test.serial('a person is no organization, under any of these routes', async (t) 
  */
 let lineageDefectsWorld: ServiceWorld
 test.before(async () => {
-  lineageDefectsWorld = await startWorld()
+  lineageDefectsWorld = await startFixture()
 })
 test.after.always(() => lineageDefectsWorld?.stop())
 

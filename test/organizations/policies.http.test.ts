@@ -17,14 +17,14 @@ import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
 import { setSecondFactor } from './enrolled.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { acme, startWorld } from './service-world.ts'
+import { acme, startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 let mails: MailFolder
 const folder = mkdtempSync(join(tmpdir(), 'moorage-mails-'))
 const dayMs = 24 * 3600 * 1000
 test.before(async () => {
-  world = await startWorld({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
+  world = await startFixture({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   mails = readMailFolder(folder)
 })
 test.after.always(async () => {

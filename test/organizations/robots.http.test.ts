@@ -23,11 +23,11 @@ import { addTeamMember, createTeam, listTeams } from '../../plugins/organization
 import { getSiteSummary } from '../../plugins/platform/platform.routes.ts'
 import { setSecondFactor } from './enrolled.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { acme, startWorld } from './service-world.ts'
+import { acme, startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world?.stop())
 

@@ -48,7 +48,7 @@ const people = ['ada', 'adam', 'ed', 'vic', 'cleo', 'eve', 'sam'] as const
 /** What Cleo's role carries. */
 const roleOfCleo = ['view teams', 'add team members', 'view members', 'add members', 'edit teams', 'create teams']
 
-export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
+export const startFixture = async (options: ServiceOptions = {}): Promise<ServiceWorld> => {
   const service = await startService(options)
   const tokens = new Map<string, string>([['admin', service.adminToken]])
   const ids = new Map<string, number>()

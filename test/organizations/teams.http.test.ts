@@ -12,11 +12,11 @@ import {
   searchTeams,
 } from '../../plugins/organizations/teams/teams.routes.ts'
 import type { ServiceWorld } from './service-world.ts'
-import { acme, readOrganization, startWorld } from './service-world.ts'
+import { acme, readOrganization, startFixture } from './service-world.ts'
 
 let world: ServiceWorld
 test.before(async () => {
-  world = await startWorld()
+  world = await startFixture()
 })
 test.after.always(() => world.stop())
 

@@ -1,3 +1,4 @@
+// process: own - changes its environment
 import type { LookupAddress } from 'node:dns'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

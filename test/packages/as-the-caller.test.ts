@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { chartOf } from './chart-archive.ts'
 import { chartSource } from './chart-source.ts'
 import { packageClient, startCharts } from './package-world.ts'

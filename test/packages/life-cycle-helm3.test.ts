@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import { needing } from '../support/components/needing.ts'
 import { startFakeBench } from './life-cycle-bench.ts'
 import { lifeCycleSuite } from './life-cycle.suite.ts'

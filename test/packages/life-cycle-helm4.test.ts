@@ -1,3 +1,4 @@
+// process: own - keeps its process busy
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
 import { startFakeBench, startRealBench } from './life-cycle-bench.ts'

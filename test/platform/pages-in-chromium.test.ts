@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { AccountId } from '../../core/kernel/ids.ts'

@@ -12,7 +12,7 @@ const day = 24 * hour
 const epoch = Date.UTC(2026, 2, 1)
 
 /** A machine and a database whose clocks the test sets. Time passes by `pass` and on the way to the database. */
-const makeWorld = (machineAhead = 0) => {
+const makeFixture = (machineAhead = 0) => {
   const world = { steady: 500, machineAhead, databaseAhead: 0, there: 1, back: 1, isAway: false, asked: 0 }
   const lines: string[] = []
   const line = (level: string) => (_fields: object, message: string) => void lines.push(`${level} ${message}`)
@@ -37,7 +37,7 @@ const makeWorld = (machineAhead = 0) => {
   }
 }
 
-type World = ReturnType<typeof makeWorld>
+type World = ReturnType<typeof makeFixture>
 /** How far the clock is from the database. */
 const errorOf = (clock: { now(): Date }, { databaseMs }: World): number =>
   Math.abs(clock.now().getTime() - databaseMs())
@@ -51,7 +51,7 @@ const watched = async (world: World, t: { teardown(end: () => Promise<void>): vo
 
 for (const ahead of [400 * day, -400 * day, hour, 6 * second]) {
   test(`a machine ${ahead / second} s ahead has the database's time, no trust, and says so once`, async (t) => {
-    const world = makeWorld(ahead)
+    const world = makeFixture(ahead)
     const clock = await watched(world, t)
     t.true(errorOf(clock, world) <= 2)
     t.true(clock.isSkewed())
@@ -78,7 +78,7 @@ for (const ahead of [400 * day, -400 * day, hour, 6 * second]) {
 }
 
 test('clocks that are less than five seconds apart are trusted, and the time is still the database’s', async (t) => {
-  const world = makeWorld(4.9 * second)
+  const world = makeFixture(4.9 * second)
   const clock = await watched(world, t)
   t.true(errorOf(clock, world) <= 2)
   t.true(clock.isTrusted())
@@ -87,7 +87,7 @@ test('clocks that are less than five seconds apart are trusted, and the time is 
 
 test('a step of the machine’s clock moves nothing and ends what may run, with or without a database', async (t) => {
   for (const isAway of [false, true]) {
-    const world = makeWorld()
+    const world = makeFixture()
     const clock = await watched(world, t)
     const trust = await clock.trusted()
     world.pass(2 * second)
@@ -101,7 +101,7 @@ test('a step of the machine’s clock moves nothing and ends what may run, with 
 })
 
 test('asking for the time costs no query, and measurements of one moment are one', async (t) => {
-  const world = makeWorld()
+  const world = makeFixture()
   const clock = await watched(world, t)
   for (let i = 0; i < 100; i += 1) clock.now()
   await Promise.all([clock.trusted(), clock.trusted()])
@@ -112,7 +112,7 @@ test('asking for the time costs no query, and measurements of one moment are one
 })
 
 test('one wild answer moves nothing, and no job may run for a minute', async (t) => {
-  const world = makeWorld()
+  const world = makeFixture()
   const clock = await watched(world, t)
   const trust = await clock.trusted()
   world.world.databaseAhead = 400 * day
@@ -134,7 +134,7 @@ test('one wild answer moves nothing, and no job may run for a minute', async (t)
 })
 
 test('a database that keeps saying another time is followed: lifetimes go by it, jobs do not run', async (t) => {
-  const world = makeWorld()
+  const world = makeFixture()
   const clock = await watched(world, t)
   world.world.databaseAhead = 400 * day
   world.pass(2 * second)
@@ -154,7 +154,7 @@ test('a database that keeps saying another time is followed: lifetimes go by it,
 })
 
 test('a machine whose own clock jumps with its database, or that slept, follows at once and rests for a minute', async (t) => {
-  const world = makeWorld()
+  const world = makeFixture()
   const clock = await watched(world, t)
   Object.assign(world.world, { databaseAhead: 8 * hour, machineAhead: 8 * hour })
   world.pass(2 * second)
@@ -167,7 +167,7 @@ test('a machine whose own clock jumps with its database, or that slept, follows 
 })
 
 test('a database that is away changes nothing, and no job is started', async (t) => {
-  const world = makeWorld(hour)
+  const world = makeFixture(hour)
   const clock = await watched(world, t)
   world.world.isAway = true
   world.pass(3 * hour)
@@ -180,7 +180,7 @@ test('answers of a slow database never make the time worse, and a jump is not be
   const trip = fc.record({ there: fc.integer({ min: 0, max: 4000 }), back: fc.integer({ min: 0, max: 4000 }) })
   await fc.assert(
     fc.asyncProperty(fc.array(trip, { minLength: 4, maxLength: 20 }), async (trips) => {
-      const world = makeWorld()
+      const world = makeFixture()
       Object.assign(world.world, trips[0])
       const clock = await world.open()
       let last = errorOf(clock, world)
@@ -195,7 +195,7 @@ test('answers of a slow database never make the time worse, and a jump is not be
     }),
     { numRuns: 200 },
   )
-  const world = makeWorld()
+  const world = makeFixture()
   const clock = await world.open()
   Object.assign(world.world, { databaseAhead: 400 * day, there: 2 * second, back: 2 * second })
   for (let i = 0; i < 6; i += 1) {
@@ -207,7 +207,7 @@ test('answers of a slow database never make the time worse, and a jump is not be
 })
 
 test('the first answer may be slow: the best of three counts', async (t) => {
-  const world = makeWorld()
+  const world = makeFixture()
   Object.assign(world.world, { there: 3 * second, back: 0 })
   const opening = world.open()
   queueMicrotask(() => void Object.assign(world.world, { there: 1, back: 1 }))

@@ -1,3 +1,4 @@
+// process: own - installs and starts the service
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import type { ExecutionContext } from 'ava'
 import { AttemptThrottleToken } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'

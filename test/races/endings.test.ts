@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import { needing } from '../support/components/needing.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { createHash } from 'node:crypto'
 import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { needing } from '../support/components/needing.ts'

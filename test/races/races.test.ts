@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import type { ExecutionContext } from 'ava'
 import { needing } from '../support/components/needing.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'

@@ -90,7 +90,7 @@ test('who may call is what the specification says', (t) => {
 })
 
 const documentedStatuses = (row: SpecRow, route: AssembledRoute): ReadonlySet<number> => {
-  const operation = document.paths[documentPath(route.bound.route.path)]?.[row.method.toLowerCase()] as Operation
+  const operation = document.paths[documentPath(route)]?.[row.method.toLowerCase()] as Operation
   return new Set(Object.keys(operation.responses).map(Number))
 }
 
@@ -116,10 +116,17 @@ test('the one success is the status that the specification names', (t) => {
 })
 
 test('routes of one deployment type are gated, and no other route is', (t) => {
-  const gateOf = (prefix: string): readonly string[] => [
-    ...new Set(routes.filter((route) => route.fullPath.startsWith(prefix)).map((route) => route.gate)),
+  const marketplaces = '/api/v1/dashboard/marketplaces'
+  const gateOf = (prefix: string, except?: string): readonly string[] => [
+    ...new Set(
+      routes
+        .filter(({ fullPath }) => fullPath.startsWith(prefix) && (except === undefined || !fullPath.startsWith(except)))
+        .map((route) => route.gate),
+    ),
   ]
   for (const gate of gateOf('/api/v1/user/contracts')) t.is(gate, 'vendor-hosted')
-  for (const gate of gateOf('/api/v1/dashboard')) t.is(gate, 'billing-enabled')
+  t.deepEqual(gateOf('/api/v1/dashboard', marketplaces), ['billing-enabled'])
+  t.deepEqual(gateOf(marketplaces), ['any-marketplace'])
+  t.deepEqual(gateOf('/marketplace/api/v1'), ['any-marketplace'])
   for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')
 })

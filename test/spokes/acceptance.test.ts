@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import 'reflect-metadata'
 import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
@@ -9,7 +10,7 @@ import { makeKubeClient } from '../support/hub/api/kube-client.ts'
 import { seedHub } from '../support/hub/control-plane/seed-hub.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { clusterApi, makeMembers, signingApi, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
+import { clusterApi, makeMembers, signingApi, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
 
 /**
  * The lists of a hub's clusters and accept-spoke, on a real kube-apiserver with the definitions of OCM, where no
@@ -17,10 +18,10 @@ import { clusterApi, makeMembers, signingApi, startSpokeWorld, statusOf, type Sp
  */
 const test = needing('kubernetes')
 
-let world: SpokeWorld
+let world: SpokeFixture
 let bootstrapToken: string
 test.before(async () => {
-  world = await startSpokeWorld()
+  world = await startSpokeFixture()
   const client = makeKubeClient(world.cluster, { token: world.cluster.tokenFor('admin') })
   await seedHub(client)
   await client.close()

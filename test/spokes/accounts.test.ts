@@ -1,14 +1,15 @@
+// process: waiting - uses components
 import { expectStatus, importCluster, type Person } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
-import { makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
+import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
 
 /** sync-accounts on a real kube-apiserver. No other file writes Accounts of this service's users to it. */
 const test = needing('kubernetes').serial
 
 const api = '/apis/authentication.k8s.appscode.com/v1alpha1/accounts'
-let world: SpokeWorld
+let world: SpokeFixture
 test.before(async () => {
-  world = await startSpokeWorld()
+  world = await startSpokeFixture()
   await world.must('DELETE', api)
 })
 test.after.always(() => world?.service.stop())

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import {
   appliedManifestWorks,
   clusterRoles,
@@ -15,15 +16,15 @@ import { until } from '../support/until.ts'
 import { eventsOf, untilEnd } from '../tasks/task-client.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { startKilledService } from './killed-service.ts'
-import { startLifeWorld, type LifeWorld } from './life-world.ts'
+import { startLifeFixture, type LifeFixture } from './life-world.ts'
 
 /** Import of spokes and conversion of clusters, with the controllers, the operator and the agents of the test hub. */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
-let world: LifeWorld
+let world: LifeFixture
 
 test.before(async () => {
-  world = await startLifeWorld({ imports: true })
+  world = await startLifeFixture({ imports: true })
 })
 test.after.always(() => world?.stop())
 

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { execFileSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
@@ -14,15 +15,15 @@ import { clusterNameLabel, joinedCondition } from '../support/hub/api/ocm-names.
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { until } from '../support/until.ts'
-import { makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
+import { makeMembers, startSpokeFixture, statusOf, type SpokeFixture } from './spoke-world.ts'
 
 /** spoke-command on a real kube-apiserver, its text in a real shell, and what an agent does with its token. */
 const test = needing('kubernetes')
 
-let world: SpokeWorld
+let world: SpokeFixture
 let hub: TestHub
 test.before(async () => {
-  ;[world, hub] = await Promise.all([startSpokeWorld(), startTestHub((await kubernetes())!)])
+  ;[world, hub] = await Promise.all([startSpokeFixture(), startTestHub((await kubernetes())!)])
 })
 test.after.always(async () => {
   await world?.service.stop()

@@ -21,7 +21,7 @@ import { until } from '../support/until.ts'
 import type { SeenTask } from '../tasks/task-client.ts'
 
 /** A test hub that is imported as `hub`, with its spokes. */
-export interface LifeWorld {
+export interface LifeFixture {
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
   readonly hub: TestHub
@@ -68,7 +68,7 @@ const startServers = async (imports: boolean) => {
   return { hubServer, ownServer, spokeServer, hub: await startTestHub(hubServer, { spokes: spokeServer }) }
 }
 
-export const startLifeWorld = async ({ imports }: { readonly imports: boolean }): Promise<LifeWorld> => {
+export const startLifeFixture = async ({ imports }: { readonly imports: boolean }): Promise<LifeFixture> => {
   const starting = startService({ settings: { MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback' } })
   const [service, { hubServer, ownServer, spokeServer, hub }] = await Promise.all([starting, startServers(imports)])
   const people = makePeople(service)

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'

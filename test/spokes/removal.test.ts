@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomUUID } from 'node:crypto'
 import { needing } from '../support/components/needing.ts'
 import {
@@ -11,15 +12,15 @@ import { cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel } from '..
 import { until } from '../support/until.ts'
 import { eventsOf } from '../tasks/task-client.ts'
 import { expectStatus } from '../clusters/cluster-world.ts'
-import { startLifeWorld, type LifeWorld } from './life-world.ts'
+import { startLifeFixture, type LifeFixture } from './life-world.ts'
 
 /** The removal of spokes, with the controllers and agents of the test hub. */
 const test = needing('kubernetes')
 
-let world: LifeWorld
+let world: LifeFixture
 
 test.before(async () => {
-  world = await startLifeWorld({ imports: false })
+  world = await startLifeFixture({ imports: false })
 })
 test.after.always(() => world?.stop())
 

@@ -14,7 +14,7 @@ export const signingApi = '/apis/certificates.k8s.io/v1/certificatesigningreques
  * A service with an organization whose hub is the shared kube-apiserver. Names are random: other files use the same
  * server.
  */
-export interface SpokeWorld {
+export interface SpokeFixture {
   readonly cluster: ControlPlaneAccess
   readonly service: TestService
   readonly people: ReturnType<typeof makePeople>
@@ -40,7 +40,7 @@ export interface SpokeWorld {
   ) => Promise<readonly { readonly object_name: string; readonly changes: Readonly<Record<string, unknown>> }[]>
 }
 
-export const startSpokeWorld = async (): Promise<SpokeWorld> => {
+export const startSpokeFixture = async (): Promise<SpokeFixture> => {
   const cluster = (await kubernetes())!
   await installHubCrds(cluster)
   const service = await startService()
@@ -48,7 +48,7 @@ export const startSpokeWorld = async (): Promise<SpokeWorld> => {
   const owner = await people.person('owner')
   const org = await people.organization(owner)
   await expectStatus(importCluster(service.send, owner.token, org, 'hub', cluster.kubeconfig()), 200)
-  const must: SpokeWorld['must'] = async (method, path, body, contentType) => {
+  const must: SpokeFixture['must'] = async (method, path, body, contentType) => {
     const answer = await cluster.request(method, path, body, contentType === undefined ? {} : { contentType })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
     return answer.body as Record<string, unknown>
@@ -89,7 +89,7 @@ export const startSpokeWorld = async (): Promise<SpokeWorld> => {
  * Members of the organization who hold only these permissions of `cluster_mgmt`, and a stranger with an organization.
  */
 export const makeMembers = async (
-  { people, owner, org }: SpokeWorld,
+  { people, owner, org }: SpokeFixture,
   permissions: Readonly<Record<string, readonly string[]>>,
 ) => {
   const members = new Map<string, Person>()

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'

@@ -1,3 +1,4 @@
+// process: own - cuts off a component
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ExecutionContext } from 'ava'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'

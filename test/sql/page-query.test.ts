@@ -87,10 +87,10 @@ onEachDatabase('the number is computed once, not for each row', async (t, databa
   const asked: [Statement, Readonly<Record<string, Bind>>][] = []
   const runner: SqlRunner = {
     ...countingRunner(database),
-    all: (statement, binds) => {
+    all: ((statement: Statement, binds: Readonly<Record<string, Bind>>) => {
       asked.push([statement, binds])
       return database.all(statement, binds)
-    },
+    }) as SqlRunner['all'],
   }
   const list = pageQuery(
     database,

@@ -1,3 +1,4 @@
+// process: own - ends processes
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import type { Knex } from 'knex'
 import { isUniqueViolation } from '../../adapters/sql/kit/driver-errors.ts'
 import { needing } from '../support/components/needing.ts'

@@ -8,6 +8,7 @@ import { contractsMigrations } from '../../adapters/sql/contracts/migrations/con
 import { identityMigrations } from '../../adapters/sql/identity/migrations/identity-migrations.ts'
 import { kernelMigrations } from '../../adapters/sql/kernel/migrations/kernel-migrations.ts'
 import { mailMigrations } from '../../adapters/sql/mail/migrations/mail-migrations.ts'
+import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
 import { packagesMigrations } from '../../adapters/sql/packages/migrations/packages-migrations.ts'
 import { tasksMigrations } from '../../adapters/sql/tasks/migrations/tasks-migrations.ts'
@@ -29,6 +30,7 @@ export const allMigrations: readonly PartMigrations[] = [
   identityMigrations,
   kernelMigrations,
   mailMigrations,
+  marketplaceMigrations,
   organizationsMigrations,
   packagesMigrations,
   tasksMigrations,

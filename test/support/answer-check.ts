@@ -135,9 +135,9 @@ export const makeAnswerCheckOf = (
     .filter(({ listener }) => listener === 'api')
     .map((route) => ({
       route,
-      pattern: patternOf(documentPath(route.bound.route.path), route.bound.route.path.endsWith('/*')),
+      pattern: patternOf(documentPath(route), route.bound.route.path.endsWith('/*')),
     }))
-  const byFirst = Map.groupBy(served, ({ route }) => firstSegment(documentPath(route.bound.route.path)))
+  const byFirst = Map.groupBy(served, ({ route }) => firstSegment(documentPath(route)))
   const [ordinary] = served.filter(({ route }) => route.bound.kind === 'json')
   const refusing = [ordinary ?? [], served.filter(({ route }) => route.bound.kind !== 'json')]
     .flat()

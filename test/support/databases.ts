@@ -187,9 +187,10 @@ const sqliteFolder = once(async (): Promise<string> => {
   return folder
 })
 
-/** Names what a migrated database holds: the sources of the schema and of this file. */
+/** Names what a migrated database holds: the sources of the schema, their list, and this file. */
 const schemaKey = once(async (): Promise<string> => {
   const key = createHash('sha256').update(await readFile(fileURLToPath(import.meta.url)))
+  key.update(await readFile(fileURLToPath(new URL('all-migrations.ts', import.meta.url))))
   const folder = fileURLToPath(new URL('../../adapters/sql/', import.meta.url))
   const sources = (await readdir(folder, { recursive: true })).filter((name) => /migration.*\.ts$/.test(name)).sort()
   for (const name of sources) key.update(name).update(await readFile(join(folder, name)))

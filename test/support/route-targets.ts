@@ -1,98 +1,75 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
-import { propsOf } from '../../composition/http/request/decode.ts'
-import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
-import { plantedUsage } from './plant-usage.ts'
-import { populatedClusterUid, type Populated } from './populated-service.ts'
+import { propsOf } from '../../composition/http/request/decode.ts'
+import type { ObjectName } from '../../plugins/kit/codecs.ts'
+import { objectNameOf, optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
+import type { MadeTenant } from './samples.ts'
+import { valuesOf } from './samples.ts'
 
-const idValue = (path: string, world: Populated): string | undefined => {
-  if (path.startsWith('/tasks/')) return '00000000-0000-4000-8000-000000000000'
-  if (path.startsWith('/authz/roles')) return String(world.roleId)
-  if (path.includes('/contracts/')) return String(world.contractId)
-  return /tokens\/\{id\}|\/(invitations|orphaned|deleted_accounts)\//.test(path) ? '1' : undefined
+/** A parameter of a route that names an object, or one of a closed list of words. */
+export interface NamingParameter {
+  readonly in: 'path' | 'query'
+  readonly name: string
+  readonly isNeeded: boolean
+  readonly object: ObjectName | { readonly words: readonly string[] }
 }
 
-/** What stands for each path parameter, by its name and, where one name means two things, by route. */
-const pathValue = (route: AssembledRoute, name: string, world: Populated): string => {
-  const { id, path } = route.bound.route
-  const values: Readonly<Record<string, string>> = {
-    org: world.org,
-    orgname: world.org,
-    owner: world.org,
-    cluster: world.cluster,
-    clusterID: populatedClusterUid,
-    name: 'web',
-    clusterset: 'global',
-    managedCluster: 'spoke',
-    feature: 'backup',
-    teamid: String(world.teamIds.Editors),
-    username: path.startsWith('/teams/') ? 'eddie' : 'vera',
-    target: 'eddie',
-    objectType: 'organization',
-    objID: String(world.orgId),
-    path: 'api/v1/namespaces',
-    action: 'leave',
-    sid: '1',
-    credName: 'backups',
-    cloud: 'aws',
-    robot: world.robot,
-    repository: world.repository,
-    chart: 'web',
-    digest: 'd'.repeat(43),
-    userid: String(world.userIds.eddie),
-    token: 'x'.repeat(32),
-    serial: world.serial,
-    ccID: String(world.boundClusterId),
-    year: plantedUsage.year,
-    month: plantedUsage.month,
-    clusterUID: plantedUsage.clusterUid,
-    objectID: plantedUsage.objectUid,
-    namespaceName: plantedUsage.namespace,
-    ref: linkOf(world).pathname.split('/').at(-1) ?? '',
-  }
-  const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
-  if (value === undefined)
-    throw new Error(`test/support/route-targets.ts does not know the value of {${name}} of ${id}: add it there`)
-  return value
+const isNeeded = (codec: Parameters<typeof optionalInner>[0]): boolean =>
+  optionalInner(codec) === undefined && repeatedItem(codec) === undefined
+
+/** What follows the path of a route is not the service's: any path does. */
+const rest = { words: ['version'] } as const
+
+/** The parameters of a route that need a value, and those that may have the name of an object. */
+export const namingParametersOf = ({ bound, fullPath }: AssembledRoute): readonly NamingParameter[] => {
+  const inPath = propsOf(bound.route.params)
+  const inQuery = bound.kind === 'json' ? propsOf(bound.route.query) : {}
+  return [
+    ...pathNames(fullPath).map((name): NamingParameter => {
+      const codec = inPath[name]
+      const object = codec === undefined ? undefined : objectNameOf(codec)
+      const words = (codec as { readonly keys?: object } | undefined)?.keys
+      if (typeof object === 'object') return { in: 'path', name, isNeeded: true, object }
+      if (words !== undefined)
+        return { in: 'path', name, isNeeded: true, object: { words: Object.keys(words).slice(0, 1) } }
+      if (name === 'path' && fullPath.endsWith('/*')) return { in: 'path', name, isNeeded: true, object: rest }
+      throw new Error(`${bound.route.id} does not say what {${name}} names: use pathId, pathName or naming`)
+    }),
+    ...Object.entries(inQuery).flatMap(([name, codec]): readonly NamingParameter[] => {
+      const object = objectNameOf(codec)
+      if (typeof object === 'object') return [{ in: 'query', name, isNeeded: isNeeded(codec), object }]
+      if (isNeeded(codec))
+        throw new Error(`${bound.route.id} does not say what the parameter ${name} names: use queryId or naming`)
+      return []
+    }),
+  ]
 }
 
-const linkOf = ({ documentLink }: Populated): URL => new URL(documentLink, 'https://platform.example')
-const inLink =
-  (name: string) =>
-  (world: Populated): string =>
-    linkOf(world).searchParams.get(name) ?? ''
+/** The values of a parameter in a tenant. */
+export const valuesIn = (
+  tenant: Pick<MadeTenant, 'names'>,
+  { object }: NamingParameter,
+  route: AssembledRoute,
+): readonly string[] =>
+  'words' in object ? object.words : valuesOf(tenant, object.object, object.by, route.bound.route.id)
 
-const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
-  org: (world) => world.org,
-  user_name: () => 'someone',
-  email: () => 'someone@example.com',
-  uid: (world) => String(world.userIds.vera),
-  uname: () => 'vera',
-  operation: () => 'check',
-  id: () => '1',
-  url: () => 'https://127.0.0.1:1/charts',
-  expires: inLink('expires'),
-  name: inLink('name'),
-  type: inLink('type'),
-  signature: inLink('signature'),
-}
+/** The template of the path, in which the rest of a path has a name as well. */
+export const templateOf = ({ fullPath }: AssembledRoute): string => fullPath.replace(/\*$/, '{path}')
 
-/** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */
-export const targetOf = (route: AssembledRoute, world: Populated): string => {
-  const { bound, fullPath } = route
-  const path = pathNames(fullPath).reduce(
-    (filled, name) => filled.replace(`{${name}}`, pathValue(route, name, world)),
-    fullPath.replace(/\*$/, '{path}'),
-  )
+/** The path with its query. */
+export const addressOf = (path: string, query: URLSearchParams): string =>
+  query.size === 0 ? path : `${path}?${query.toString()}`
+
+/** A well-formed address of a route in a tenant, with the query parameters that it cannot do without. */
+export const targetOf = (route: AssembledRoute, tenant: Pick<MadeTenant, 'names'>): string => {
   const query = new URLSearchParams()
-  for (const [name, codec] of Object.entries(propsOf(bound.kind === 'json' ? bound.route.query : undefined))) {
-    const value = queryValues[name]
-    const isNeeded = optionalInner(codec) === undefined && repeatedItem(codec) === undefined
-    if (isNeeded && value === undefined)
-      throw new Error(
-        `test/support/route-targets.ts knows no value for the query parameter ${name} of ${bound.route.id}: add it there`,
-      )
-    if (value !== undefined && (isNeeded || name === 'org')) query.set(name, value(world))
+  let path = templateOf(route)
+  for (const parameter of namingParametersOf(route)) {
+    const { name } = parameter
+    const value = (): string => valuesIn(tenant, parameter, route)[0] ?? ''
+    if (parameter.in === 'path') path = path.replace(`{${name}}`, value())
+    // Without the account, the routes about the own one are asked, which has none of the objects.
+    else if (parameter.isNeeded || name === 'org') query.set(name, value())
   }
-  return query.size === 0 ? path : `${path}?${query.toString()}`
+  return addressOf(path, query)
 }

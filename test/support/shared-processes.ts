@@ -9,26 +9,24 @@ import { join, relative } from 'node:path'
 /** Is not part of the repository. */
 const sharedFolder = 'test/shared-processes'
 
-/** Parts whose tests are about the machine, processes and load, or long by themselves. */
-const ownByFolder =
-  /^test\/(?:arch|components|faults|fresh-clone|inputs|matrix|packages\/(?:faults\/|life-cycle-)|quick-start|tenants)/
+/** What a test file needs: a process of its own, one with others that wait for components, or one with any others. */
+export type ProcessNeed = 'own' | 'waiting' | 'computing'
+
+const directive = /^\/\/ process: (own|waiting) - \S/
 
 /**
- * What a file may not do beside others: start a service as a process, end or change its own process, replace the clock,
- * act before each test, or use the context of tests, which is one for the process. Nor may it wait at its top level:
- * ava runs the tests once the files before it are loaded.
+ * Returns what a test file needs, by its first line: `// process: own - kills the service`, or `waiting` in the place of
+ * `own` for a file that uses components or runs programs. A file without such a line computes. Throws for another form or
+ * place of the line. The lint rule `moorage/process` finds a file that must have the line and has it not.
  */
-const ownByText =
-  /service-process|small-disk|from 'sinon'|process\.(?:chdir|exit|kill|on|once|umask)\(|process\.env\[|\.(?:before|after)Each\(|as TestFn<|needing<|^(?:(?:const|let) [^=\n]*= )?await /m
-
-/** What makes the tests of a file wait for components and other processes. */
-const waiting = /needing\(|node:child_process/
-
-/**
- * What such a file may not do either: kill or cut off what it uses, or start an API server of its own, which computes
- * until the process ends.
- */
-const ownIfWaiting = /\.kill\(|fault-proxy|ownServer: true/
+export const processNeedOf = (file: string, text: string): ProcessNeed => {
+  const [first = '', ...others] = text.split('\n')
+  const need = directive.exec(first)?.[1] as ProcessNeed | undefined
+  const isWrong = (line: string): boolean => /^\s*\/\/ *process *:/i.test(line)
+  if ((need === undefined && isWrong(first)) || others.some(isWrong))
+    throw new Error(`${file}: the first line is "// process: own - REASON" or "// process: waiting - REASON"`)
+  return need ?? 'computing'
+}
 
 /** So many files that a shared process takes about 10 to 20 seconds of CPU. Files that wait take longer. */
 const filesInOne = { computing: 13, waiting: 4 }
@@ -45,17 +43,10 @@ export const sharedProcesses = (
   testFiles: readonly string[],
   read: (file: string) => string,
 ): readonly SharedProcess[] => {
-  const texts = new Map(testFiles.map((file) => [file, read(file)]))
-  const has = (file: string, what: RegExp): boolean => what.test(texts.get(file) ?? '')
-  const sharing = testFiles
-    .filter(
-      (file) => !ownByFolder.test(file) && !has(file, ownByText) && !(has(file, waiting) && has(file, ownIfWaiting)),
-    )
-    .sort()
-  const [computes, waits] = [
-    sharing.filter((file) => !has(file, waiting)),
-    sharing.filter((file) => has(file, waiting)),
-  ]
+  const needs = testFiles.map((file) => [file, processNeedOf(file, read(file))] as const)
+  const thatAre = (wanted: ProcessNeed): readonly string[] =>
+    needs.flatMap(([file, need]) => (need === wanted ? [file] : [])).sort()
+  const [computes, waits] = [thatAre('computing'), thatAre('waiting')]
   return [...inParts(computes, filesInOne.computing), ...inParts(waits, filesInOne.waiting)].map((members, index) => ({
     path: `${sharedFolder}/${String(index + 1).padStart(2, '0')}.test.ts`,
     members,

@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { TaskStoreToken } from '../../core/tasks/ports.ts'
-import type { BusWorld } from '../bus/bus-world.ts'
-import { closeClients, connectWith, credentialsFrom, listen, startBusWorld } from '../bus/bus-world.ts'
+import type { BusFixture } from '../bus/bus-world.ts'
+import { closeClients, connectWith, credentialsFrom, listen, startBusFixture } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
@@ -185,12 +186,12 @@ const withNatsAndMariaDb = needing('nats', 'mariadb')
 
 const diaryOf = (): Diary => ({ runs: [], recoveries: [], reasons: [] })
 const [diaryA, diaryB] = [diaryOf(), diaryOf()]
-let world: BusWorld
+let world: BusFixture
 let a: TestService
 let b: TestService
 
 withNatsAndMariaDb.before(async () => {
-  world = await startBusWorld('mysql')
+  world = await startBusFixture('mysql')
   a = await startService({ settings: world.settings, plugins: [makeTinyPlugin(diaryA)] })
   b = await startService({ settings: world.settings, plugins: [makeTinyPlugin(diaryB)] })
 })

@@ -1,11 +1,12 @@
+// process: own - ends processes or changes its own
 import { jetstreamManager } from '@nats-io/jetstream'
 import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
 import type { NatsTaskBus } from '../../adapters/bus/nats-task-bus.ts'
 import { TaskBusToken } from '../../core/tasks/ports.ts'
-import type { BusWorld } from '../bus/bus-world.ts'
-import { closeClients, connectWith, credentialsFrom, listen, newPerson, startBusWorld } from '../bus/bus-world.ts'
+import type { BusFixture } from '../bus/bus-world.ts'
+import { closeClients, connectWith, credentialsFrom, listen, newPerson, startBusFixture } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
@@ -196,9 +197,9 @@ declareSuite(taskBusSuite, 'in process', async () => {
 })
 
 const withNats = needing('nats')
-let world: Promise<BusWorld> | undefined
+let world: Promise<BusFixture> | undefined
 let second: Promise<TestService> | undefined
-const started = (): Promise<BusWorld> => (world ??= startBusWorld())
+const started = (): Promise<BusFixture> => (world ??= startBusFixture())
 test.after.always(async () => {
   await closeClients()
   await (await world)?.stop()

@@ -352,7 +352,7 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
 for (const database of eachDatabase())
   declareSuite(taskStoresSuite, database.name, async () => worldOf(await database.open()))
 
-const makeWorld = () => {
+const makeFixture = () => {
   const waiting: OutboxItem[] = []
   const published: number[] = []
   const lines: string[] = []
@@ -377,7 +377,7 @@ const makeWorld = () => {
 }
 
 test('what a commit left behind is published at once, in order, and once', async (t) => {
-  const { add, publisher, published, waiting } = makeWorld()
+  const { add, publisher, published, waiting } = makeFixture()
   add(...Array.from({ length: 250 }, (_, i) => i + 1))
   publisher.kick()
   publisher.kick()
@@ -391,7 +391,7 @@ test('what a commit left behind is published at once, in order, and once', async
 })
 
 test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
-  const { world, add, publisher, published, waiting, lines } = makeWorld()
+  const { world, add, publisher, published, waiting, lines } = makeFixture()
   world.isAway = true
   add(1, 2)
   publisher.kick()
@@ -407,7 +407,7 @@ test('while the bus is away nothing is lost and nothing overtakes; it is logged 
 })
 
 test('after a stop nothing more is begun', async (t) => {
-  const { add, publisher, published } = makeWorld()
+  const { add, publisher, published } = makeFixture()
   await publisher.stop()
   add(1)
   publisher.kick()

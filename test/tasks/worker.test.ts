@@ -1,3 +1,4 @@
+// process: own - replaces the clock
 import test from 'ava'
 import sinon from 'sinon'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'

@@ -80,7 +80,7 @@ export interface Occupied {
 }
 
 /** Months over a database with the organization 11, its tables filled by hand, and a clock that the test moves. */
-export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
+export const makeMonthsFixture = async (db: SqlDatabase, isEmpty = true) => {
   if (isEmpty)
     await storeWorld(db, {
       users: [1],
@@ -284,10 +284,10 @@ export const makeMonthsWorld = async (db: SqlDatabase, isEmpty = true) => {
     },
   }
 }
-export type MonthsWorld = Awaited<ReturnType<typeof makeMonthsWorld>>
+export type MonthsFixture = Awaited<ReturnType<typeof makeMonthsFixture>>
 
 /** Two clusters, of which one is in production for half of the month under a contract, with objects that change. */
-export const fillMonth = async (world: MonthsWorld) => {
+export const fillMonth = async (world: MonthsFixture) => {
   const kind = await world.kind()
   const [a, b] = [
     await world.cluster('00000000-0000-4000-8000-00000000000a'),

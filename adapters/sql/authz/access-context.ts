@@ -3,56 +3,43 @@ import type { EntryContext, EntryRules, Level, AccessContext } from '../../../co
 import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { RightsStore } from '../../../core/kernel/rights.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import { aliased, instant, nullable, orElse, pick } from '../kit/columns.ts'
+import { accounts, twoFactors, users } from '../tables/identity.ts'
+import { organizations, orgMembers, robotAccounts, teams } from '../tables/organizations.ts'
+import type { Binds, Row } from '../kit/columns.ts'
+import { rolePermissions } from '../tables/authz.ts'
+
+/** What an organization requires of the person, over the tables that `joinEntry` joins; null for non-members. */
+export const entryRow = {
+  twoFactorFrom: aliased(organizations, 'o').twoFactorFrom,
+  maxTokenLifeDays: orElse(aliased(organizations, 'o').maxTokenLifeDays, 0),
+  factorEnrolledAt: aliased(twoFactors, 'f').enrolledAt,
+  robotId: nullable(aliased(robotAccounts, 'rb').id),
+}
+type EntryRow = Row<typeof entryRow>
 
 /** One row of a look-up: the account, and one combination of the person's team, role permission and grant. */
-export interface AccessRow extends EntryRow {
-  readonly account_id: number
-  readonly account_kind: string
-  readonly account_name: string
-  readonly visibility: string | null
-  readonly member_id: number | null
-  readonly team_id: number | null
-  readonly level: string | null
-  readonly namespace: string | null
-  readonly action: string | null
+export const accessRow = {
+  accountId: aliased(accounts, 'a').id,
+  accountKind: aliased(accounts, 'a').kind,
+  accountName: aliased(accounts, 'a').name,
+  visibility: nullable(aliased(organizations, 'o').visibility),
+  memberId: nullable(aliased(orgMembers, 'm').userId),
+  teamId: nullable(aliased(teams, 't').id),
+  level: nullable(aliased(teams, 't').permission),
+  namespace: nullable(aliased(rolePermissions, 'rp').namespace),
+  action: nullable(aliased(rolePermissions, 'rp').action),
+  ...entryRow,
 }
-
-/** What an organization requires of the person, and whether the person has it; null for non-members. */
-export interface EntryRow {
-  readonly two_factor_from: number | string | null
-  readonly max_token_life_days: number | string | null
-  readonly factor_enrolled_at: number | string | null
-  readonly robot_id: number | string | null
-}
-
-/** The columns of an `EntryRow`, over the tables that `joinEntry` joins. */
-export const entryColumns = [
-  'o.two_factor_from as two_factor_from',
-  'o.max_token_life_days as max_token_life_days',
-  'f.enrolled_at as factor_enrolled_at',
-  'rb.id as robot_id',
-] as const
-
-export const accessColumns = [
-  'a.id as account_id',
-  'a.kind as account_kind',
-  'a.name as account_name',
-  'o.visibility as visibility',
-  'm.user_id as member_id',
-  't.id as team_id',
-  't.permission as level',
-  'rp.namespace as namespace',
-  'rp.action as action',
-  ...entryColumns,
-] as const
+export type AccessRow = Row<typeof accessRow>
 
 /**
  * Joins the rights of `userId` in the account `a`. Everything depends on the membership row `m`: without it no team is
  * joined, and rows of another organization never are.
  */
-export const joinAccess = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
+export const joinAccess = (from: Knex.QueryBuilder, userId: Slot<'integer'>): Knex.QueryBuilder =>
   joinEntry(
     from
       .leftJoin('organizations as o', 'o.id', 'a.id')
@@ -63,19 +50,18 @@ export const joinAccess = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.Qu
     .leftJoin('team_roles as tr', (on) => on.on('tr.team_id', 't.id').on('tr.org_id', 't.org_id'))
     .leftJoin('role_permissions as rp', 'rp.role_id', 'tr.role_id')
 
-/** Joins the tables of `entryColumns` to the membership `m` and its organization `o`. */
+/** Joins the tables of `entryRow` to the membership `m` and its organization `o`. */
 export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
   from.leftJoin('two_factors as f', 'f.user_id', 'm.user_id').leftJoin('robot_accounts as rb', 'rb.id', 'm.user_id')
 
 /** Returns undefined if the organization requires nothing, or the person is not a member of it. */
 export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
-  const from = row.two_factor_from
-  const maxTokenLifeDays = Number(row.max_token_life_days ?? 0)
-  if (from === null && maxTokenLifeDays === 0) return undefined
+  const { twoFactorFrom, maxTokenLifeDays } = row
+  if (twoFactorFrom === undefined && maxTokenLifeDays === 0) return undefined
   return {
-    secondFactorFrom: from === null ? undefined : new Date(Number(from)),
+    secondFactorFrom: twoFactorFrom,
     // A robot account has no person who could have a second factor.
-    hasSecondFactor: row.factor_enrolled_at !== null || row.robot_id !== null,
+    hasSecondFactor: row.factorEnrolledAt !== undefined || row.robotId !== undefined,
     maxTokenLifeDays,
   }
 }
@@ -83,24 +69,24 @@ export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
 /** Combines the rows of one look-up, which are all of one account. */
 export const accessContextOf = (userId: number, rows: readonly [AccessRow, ...AccessRow[]]): AccessContext => {
   const account = rows[0]
-  const isOwnAccount = account.account_kind === 'user' && account.account_id === userId
+  const isOwnAccount = account.accountKind === 'user' && account.accountId === userId
   const permissions = new Set<string>()
   const teamIds = new Set<TeamId>()
   let level: Level = isOwnAccount ? 'owner' : 'none'
   for (const row of rows) {
     const { namespace, action } = row
-    if (namespace !== null && action !== null) permissions.add(permissionKey({ namespace, action }))
-    if (row.team_id !== null) teamIds.add(row.team_id as TeamId)
+    if (namespace !== undefined && action !== undefined) permissions.add(permissionKey({ namespace, action }))
+    if (row.teamId !== undefined) teamIds.add(row.teamId)
     level = higher(level, row.level)
   }
-  const entry = account.member_id === null ? undefined : entryRulesOf(account)
+  const entry = account.memberId === undefined ? undefined : entryRulesOf(account)
   return {
-    accountId: account.account_id as AccountId,
-    accountKind: account.account_kind === 'user' ? 'user' : 'organization',
-    accountName: account.account_name,
+    accountId: account.accountId,
+    accountKind: account.accountKind === 'user' ? 'user' : 'organization',
+    accountName: account.accountName,
     isOpen: account.visibility === 'public' || account.visibility === 'limited',
     isPublic: account.visibility === 'public',
-    isMember: isOwnAccount || account.member_id !== null,
+    isMember: isOwnAccount || account.memberId !== undefined,
     level,
     permissions,
     teamIds: [...teamIds].sort((a, b) => a - b),
@@ -109,16 +95,17 @@ export const accessContextOf = (userId: number, rows: readonly [AccessRow, ...Ac
 }
 
 /** A team of level `custom` adds no level of its own. */
-const higher = (level: Level, word: string | null): Level => {
+const higher = (level: Level, word: string | undefined): Level => {
   const other = levels.find((known) => known === word) ?? 'none'
   return reaches(level, other) ? level : other
 }
 
-export type EntryBind = 'enteringAt' | 'tokenLifeDays'
+/** The parameters of `whereEntryAllowed`. */
+export const entryParams = { enteringAt: instant(), tokenLifeDays: organizations.maxTokenLifeDays }
 
 /** Binds of `whereEntryAllowed`. */
-export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Readonly<Record<EntryBind, number>> => ({
-  enteringAt: at.getTime(),
+export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Binds<typeof entryParams> => ({
+  enteringAt: at,
   tokenLifeDays,
 })
 
@@ -127,35 +114,29 @@ export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Readonly<Record
  * lists over organizations.
  */
 export const whereEntryAllowed =
-  (k: Knex, p: (name: EntryBind) => Knex.Value) =>
+  (k: Knex, p: Slots<typeof entryParams>) =>
   (query: Knex.QueryBuilder): void => {
     query
       .where((any) =>
         any
           .whereNull('o.two_factor_from')
-          .orWhere('o.two_factor_from', '>', p('enteringAt'))
+          .orWhere('o.two_factor_from', '>', p.enteringAt)
           .orWhereExists(
             k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'),
           )
           .orWhereExists(k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id')),
       )
-      .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p('tokenLifeDays')))
+      .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p.tokenLifeDays))
   }
-
-interface UserRow {
-  readonly is_admin: Num
-  readonly is_active: Num
-  readonly prohibit_login: Num
-}
 
 /** Reads rights inside a transaction. Statements are composed once, then bound to a runner. */
 export const makeSqlRightsStore = (db: SqlDatabase): ((runner: SqlRunner) => RightsStore) => {
-  const lock = db.prepare((k, p: Params<'accountId'>) =>
-    k('accounts').where('id', p('accountId')).select('id').forUpdate(),
+  const lock = db.prepare({ accountId: accounts.id }, { id: accounts.id }, (k, p) =>
+    k('accounts').where('id', p.accountId).forUpdate(),
   )
   // Shared: two changes of one user do not wait for each other, but a change of the user waits for both.
-  const user = db.prepare((k, p: Params<'userId'>) =>
-    k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login').forShare(),
+  const user = db.prepare({ userId: users.id }, pick(users, 'isAdmin', 'isActive', 'prohibitLogin'), (k, p) =>
+    k('users').where('id', p.userId).forShare(),
   )
   const context = makeSqlAccessContext(db)
   return (runner) => ({
@@ -163,21 +144,21 @@ export const makeSqlRightsStore = (db: SqlDatabase): ((runner: SqlRunner) => Rig
       return (await runner.first(lock, { accountId })) !== undefined
     },
     async of(accountId, userId) {
-      const row = await runner.first<UserRow>(user, { userId })
-      if (row === undefined || Number(row.is_active) === 0 || Number(row.prohibit_login) === 1) return undefined
+      const row = await runner.first(user, { userId })
+      if (row === undefined || !row.isActive || row.prohibitLogin) return undefined
       const held = await context(runner, accountId, userId)
-      return held && { isSiteAdmin: Number(row.is_admin) === 1, context: held }
+      return held && { isSiteAdmin: row.isAdmin, context: held }
     },
   })
 }
 
 /** Looks up what a user holds in one account; undefined if the account does not exist. */
 export const makeSqlAccessContext = (db: SqlDatabase) => {
-  const statement = db.prepare((k, p: Params<'accountId' | 'userId'>) =>
-    joinAccess(k('accounts as a').where('a.id', p('accountId')), p('userId')).select(...accessColumns),
+  const statement = db.prepare({ accountId: accounts.id, userId: users.id }, accessRow, (k, p) =>
+    joinAccess(k('accounts as a').where('a.id', p.accountId), p.userId),
   )
   return async (runner: SqlRunner, accountId: AccountId, userId: UserId): Promise<AccessContext | undefined> => {
-    const [first, ...rest] = await runner.all<AccessRow>(statement, { accountId, userId })
+    const [first, ...rest] = await runner.all(statement, { accountId, userId })
     return first && accessContextOf(userId, [first, ...rest])
   }
 }

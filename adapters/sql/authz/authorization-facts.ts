@@ -3,23 +3,21 @@ import type { ObjectFact, ObjectId } from '../../../core/authz/types.ts'
 import type { ObjectTypeDefinition, AccessContext } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
+import type { Row } from '../kit/columns.ts'
+import { long, longText, pick, selectedAs } from '../kit/columns.ts'
+import type { IdList } from '../kit/id-list.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { objectGrants } from '../tables/authz.ts'
+import { accounts, users } from '../tables/identity.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { PlacedType } from './object-location.ts'
 import { makeLocate, placedTypes, sorted } from './object-location.ts'
 
-interface ObjectRow {
-  readonly id: number
-  readonly name: string
-  readonly container_id?: number
-  readonly container_name?: string
-}
-
-interface GrantRow {
-  readonly object_id: number
-  readonly relation: string
-}
+const objectRow = { id: selectedAs(long()), name: selectedAs(longText()) }
+/** An object inside another. */
+const containedRow = { ...objectRow, containerId: selectedAs(long()), containerName: selectedAs(longText()) }
+type ObjectRow = Row<typeof objectRow> & Partial<Row<typeof containedRow>>
 
 /** An object id is at most 2^53-1. */
 const possible = (ids: readonly ObjectId[]): readonly number[] => ids.filter((id) => typeof id === 'number')
@@ -48,8 +46,8 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
   ): Promise<ReadonlyMap<number, readonly string[]>> => {
     const granted = new Map<number, string[]>()
     if (context.accountKind !== 'organization' || !context.isMember) return granted
-    for (const row of await rowsFor<GrantRow>(runner, grants, ids, { type, userId, accountId: context.accountId })) {
-      granted.set(row.object_id, [...(granted.get(row.object_id) ?? []), row.relation])
+    for (const row of await rowsOfIds(runner, grants, ids, { type, userId, accountId: context.accountId })) {
+      granted.set(row.objectId, [...(granted.get(row.objectId) ?? []), row.relation])
     }
     return granted
   }
@@ -75,7 +73,7 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
     rows: readonly ObjectRow[],
   ): Promise<readonly ObjectFact[]> => {
     const containers = new Map(
-      rows.map((row) => [row.container_id, { id: Number(row.container_id), name: row.container_name ?? '' }]),
+      rows.map((row) => [row.containerId, { id: Number(row.containerId), name: row.containerName ?? '' }]),
     )
     const found = new Map(
       (await withGrants(reader, outer, [...containers.values()])).map((container) => [container.id, container]),
@@ -83,7 +81,7 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
     const objects = await withGrants(reader, type, rows)
     return objects.map((object, index) => ({
       ...object,
-      ...definedFields({ container: found.get(Number(rows[index]?.container_id)) }),
+      ...definedFields({ container: found.get(Number(rows[index]?.containerId)) }),
     }))
   }
 
@@ -116,62 +114,60 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
   }
 }
 
-type PaddedList = ReturnType<typeof paddedList>
+type OwnedList = IdList<number, { readonly ownerId: number }, ObjectRow>
 
 const allIn = (
   runner: SqlRunner,
-  list: PaddedList,
+  list: OwnedList,
   ownerId: number,
   ids: readonly number[],
-): Promise<readonly ObjectRow[]> => rowsFor<ObjectRow>(runner, list, ids, { ownerId })
+): Promise<readonly ObjectRow[]> => rowsOfIds(runner, list, ids, { ownerId })
 
 const ownedObjects = (
   db: SqlDatabase,
   { container }: PlacedType,
   { table, owner, nameColumn = 'name' }: ObjectRows,
-): PaddedList =>
-  paddedList((length) =>
-    db.prepare((k, p: (name: string) => number) => {
-      if (container?.rows === undefined) {
-        return k(table)
-          .select('id', `${nameColumn} as name`)
-          .where(owner, p('ownerId'))
-          .whereIn('id', listSlots(p, length))
-      }
-      return k(`${table} as x`)
-        .join(`${container.rows.table} as c`, 'c.id', `x.${owner}`)
-        .select(
-          'x.id',
-          `x.${nameColumn} as name`,
-          'c.id as container_id',
-          `c.${container.rows.nameColumn ?? 'name'} as container_name`,
-        )
-        .where(`c.${container.rows.owner}`, p('ownerId'))
-        .whereIn('x.id', listSlots(p, length))
-    }),
-  )
+): OwnedList => {
+  const params = { ownerId: long() }
+  const outer = container?.rows
+  return outer === undefined
+    ? idList(db, long(), params, objectRow, (k, p, ids) =>
+        k(table).select('id', `${nameColumn} as name`).where(owner, p.ownerId).whereIn('id', ids),
+      )
+    : idList(db, long(), params, containedRow, (k, p, ids) =>
+        k(`${table} as x`)
+          .join(`${outer.table} as c`, 'c.id', `x.${owner}`)
+          .select(
+            'x.id',
+            `x.${nameColumn} as name`,
+            'c.id as container_id',
+            `c.${outer.nameColumn ?? 'name'} as container_name`,
+          )
+          .where(`c.${outer.owner}`, p.ownerId)
+          .whereIn('x.id', ids),
+      )
+}
 
-const grantsOn = (db: SqlDatabase): PaddedList =>
-  paddedList((length) =>
-    db.prepare((k, p: (name: string) => number) =>
-      k('object_grants')
-        .select('object_id', 'relation')
-        .where('object_type', p('type'))
-        .whereIn('object_id', listSlots(p, length))
-        .where('org_id', p('accountId'))
-        .where((either) =>
-          either
-            .where((person) => person.where('subject_type', 'user').where('subject_id', p('userId')))
-            .orWhere((team) =>
-              team
-                .where('subject_type', 'team')
-                .whereIn(
-                  'subject_id',
-                  k('team_members').select('team_id').where('user_id', p('userId')).where('org_id', p('accountId')),
-                ),
-            ),
-        ),
-    ),
+const grantParams = { type: objectGrants.objectType, userId: users.id, accountId: accounts.id }
+
+const grantsOn = (db: SqlDatabase) =>
+  idList(db, objectGrants.objectId, grantParams, pick(objectGrants, 'objectId', 'relation'), (k, p, ids) =>
+    k('object_grants')
+      .where('object_type', p.type)
+      .whereIn('object_id', ids)
+      .where('org_id', p.accountId)
+      .where((either) =>
+        either
+          .where((person) => person.where('subject_type', 'user').where('subject_id', p.userId))
+          .orWhere((team) =>
+            team
+              .where('subject_type', 'team')
+              .whereIn(
+                'subject_id',
+                k('team_members').select('team_id').where('user_id', p.userId).where('org_id', p.accountId),
+              ),
+          ),
+      ),
   )
 
 /**

@@ -5,9 +5,12 @@ import { objectTypeOf } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
-import type { Bind, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
-import type { AccessRow } from './access-context.ts'
-import { joinAccess, accessColumns, accessContextOf } from './access-context.ts'
+import type { Column, Row } from '../kit/columns.ts'
+import { aliased, long, longText, nullable, selectedAs } from '../kit/columns.ts'
+import { objectGrants } from '../tables/authz.ts'
+import { accounts, users } from '../tables/identity.ts'
+import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { joinAccess, accessRow, accessContextOf } from './access-context.ts'
 
 /** A type with a place: how to find its objects, and those that contain them. */
 export interface PlacedType {
@@ -44,26 +47,49 @@ export const placedTypes = (
   return new Map([...places].map(([type, place]) => [type, placed(type, place)]))
 }
 
-interface LocateRow extends AccessRow {
-  readonly object_id: number | null
-  readonly object_name: string | null
-  readonly granted: string | null
-  readonly object_version: number | null
+/** Grants, and the object `x` if there is one. */
+const locateRow = {
+  ...accessRow,
+  objectId: selectedAs(nullable(long())),
+  objectName: selectedAs(nullable(longText())),
+  granted: nullable(aliased(objectGrants, 'g').relation),
+  objectVersion: selectedAs(nullable(long())),
 }
+type LocateRow = Row<typeof locateRow>
 
 /** A row of a type inside another. A grant may be on the object or on its container. */
-interface ContainedRow extends LocateRow {
-  readonly container_id: number | null
-  readonly container_name: string | null
-  readonly container_version: number | null
-  readonly granted_on: string | null
+const containedRow = {
+  ...locateRow,
+  grantedOn: nullable(aliased(objectGrants, 'g').objectType),
+  containerId: selectedAs(nullable(long())),
+  containerName: selectedAs(nullable(longText())),
+  containerVersion: selectedAs(nullable(long())),
 }
+type ContainedRow = Row<typeof containedRow>
 
-type Slot = (name: 'userId' | 'account' | 'key' | 'within') => Knex.Value
+const accountParams = { userId: users.id, account: accounts.lowerName }
+
+/** The id or the name of an object, as its type is named. */
+const keyParam = ({ key }: ObjectPlace): Column<Bind> => (key === 'id' ? long() : longText()) as Column<Bind>
+
+type AnyPlace = typeof accountParams & Readonly<Record<'key' | 'within', Column<Bind>>>
+
+/** The parameters of the look-up of an object: those that its place has. */
+const placedParams = ({ place, container }: PlacedType): AnyPlace =>
+  ({
+    userId: users.id,
+    key: keyParam(place),
+    ...(container === undefined ? {} : { within: keyParam(container.place) }),
+    ...((container ?? { place }).place.in === 'any-account' ? {} : { account: accounts.lowerName }),
+  }) as AnyPlace
+
+type AccountSlot = Slots<Pick<typeof accountParams, 'account'>>
+type PlacedSlots = Slots<AnyPlace>
+type Found = Prepared<Readonly<Record<string, Bind>>, LocateRow>
 
 /** Selects the row `a` of the account, which is also the object `x`. */
-const accountItself = (k: Knex, p: Slot): Knex.QueryBuilder =>
-  k('accounts as a').join('accounts as x', 'x.id', 'a.id').where('a.lower_name', p('account'))
+const accountItself = (k: Knex, p: AccountSlot): Knex.QueryBuilder =>
+  k('accounts as a').join('accounts as x', 'x.id', 'a.id').where('a.lower_name', p.account)
 
 const keyColumn = (place: ObjectPlace, rows: ObjectRows): string =>
   place.key === 'id' ? 'id' : (rows.nameColumn ?? 'name')
@@ -71,30 +97,32 @@ const keyColumn = (place: ObjectPlace, rows: ObjectRows): string =>
 /** Selects the row `a` of the account and, if there is one, the row `alias` of an object that lies directly in it. */
 const inAccount = (
   k: Knex,
-  p: Slot,
+  p: PlacedSlots,
   place: ObjectPlace,
   rows: ObjectRows,
   alias: 'x' | 'c',
-  key: Knex.Value,
+  key: Slot,
 ): Knex.QueryBuilder =>
   place.in === 'any-account'
-    ? k(`${rows.table} as ${alias}`).join('accounts as a', 'a.id', `${alias}.${rows.owner}`).where(`${alias}.id`, key)
+    ? k(`${rows.table} as ${alias}`)
+        .join('accounts as a', 'a.id', `${alias}.${rows.owner}`)
+        .where(`${alias}.id`, key as Slot<'integer'>)
     : k('accounts as a')
         .leftJoin(`${rows.table} as ${alias}`, (on) =>
           on.on(`${alias}.${rows.owner}`, 'a.id').onVal(`${alias}.${keyColumn(place, rows)}`, key),
         )
-        .where('a.lower_name', p('account'))
+        .where('a.lower_name', p.account)
 
 /** Selects the row `a` of the account and, if they exist, the rows `c` of the container and `x` of the object in it. */
 const inContainer = (
   k: Knex,
-  p: Slot,
+  p: PlacedSlots,
   place: ObjectPlace,
   rows: ObjectRows,
   outer: PlacedType & { readonly rows: ObjectRows },
 ): Knex.QueryBuilder =>
-  inAccount(k, p, outer.place, outer.rows, 'c', p('within')).leftJoin(`${rows.table} as x`, (on) =>
-    on.on(`x.${rows.owner}`, 'c.id').onVal(`x.${keyColumn(place, rows)}`, p('key')),
+  inAccount(k, p, outer.place, outer.rows, 'c', p.within).leftJoin(`${rows.table} as x`, (on) =>
+    on.on(`x.${rows.owner}`, 'c.id').onVal(`x.${keyColumn(place, rows)}`, p.key),
   )
 
 /**
@@ -119,41 +147,43 @@ const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string, outer?: stri
     )
   })
 
-const objectColumns = (k: Knex, rows: ObjectRows | undefined) => [
-  ...accessColumns,
-  'x.id as object_id',
-  `x.${rows?.nameColumn ?? 'name'} as object_name`,
-  'g.relation as granted',
-  rows?.version === undefined ? k.raw('null as object_version') : `x.${rows.version} as object_version`,
-]
+/** Selects the object `x` beside the columns of `locateRow`. */
+const withObject = (k: Knex, query: Knex.QueryBuilder, rows: ObjectRows | undefined): Knex.QueryBuilder =>
+  query.select(
+    'x.id as object_id',
+    `x.${rows?.nameColumn ?? 'name'} as object_name`,
+    rows?.version === undefined ? k.raw('null as object_version') : `x.${rows.version} as object_version`,
+  )
 
-const accountStatement = (db: SqlDatabase, only: 'organization' | undefined): Statement =>
-  db.prepare((k, p: Slot) => {
+const accountStatement = (db: SqlDatabase, only: 'organization' | undefined) =>
+  db.prepare(accountParams, locateRow, (k, p) => {
     const found = only === undefined ? accountItself(k, p) : accountItself(k, p).where('a.kind', only)
-    return joinGrants(k, joinAccess(found, p('userId')), 'organization').select(...objectColumns(k, undefined))
+    return withObject(k, joinGrants(k, joinAccess(found, p.userId), 'organization'), undefined)
   })
 
 /** Finds an object of a type, together with its container if the type has one. */
-const placedStatement = (db: SqlDatabase, { type, place, container }: PlacedType, rows: ObjectRows): Statement => {
+const placedStatement = (db: SqlDatabase, placed: PlacedType, rows: ObjectRows): Found => {
+  const { type, place, container } = placed
+  const params = placedParams(placed)
   const outer = container?.rows === undefined ? undefined : { ...container, rows: container.rows }
   if (outer === undefined) {
-    return db.prepare((k, p: Slot) =>
-      joinGrants(k, joinAccess(inAccount(k, p, place, rows, 'x', p('key')), p('userId')), type).select(
-        ...objectColumns(k, rows),
-      ),
-    )
+    return db.prepare(params, locateRow, (k, p) =>
+      withObject(k, joinGrants(k, joinAccess(inAccount(k, p, place, rows, 'x', p.key), p.userId), type), rows),
+    ) as unknown as Found
   }
-  return db.prepare((k, p: Slot) =>
-    joinGrants(k, joinAccess(inContainer(k, p, place, rows, outer), p('userId')), type, outer.type).select(
-      ...objectColumns(k, rows),
-      'g.object_type as granted_on',
+  return db.prepare(params, containedRow, (k, p) =>
+    withObject(
+      k,
+      joinGrants(k, joinAccess(inContainer(k, p, place, rows, outer), p.userId), type, outer.type),
+      rows,
+    ).select(
       'c.id as container_id',
       `c.${outer.rows.nameColumn ?? 'name'} as container_name`,
       outer.rows.version === undefined
         ? k.raw('null as container_version')
         : `c.${outer.rows.version} as container_version`,
     ),
-  )
+  ) as unknown as Found
 }
 
 const isNamedBy = (key: ObjectKey | undefined, wanted: ObjectPlace['key']): key is ObjectKey =>
@@ -180,26 +210,24 @@ const bindsOf = (placed: PlacedType, locator: ObjectLocator): Record<string, Bin
   }
 }
 
-const versionOf = (value: number | null) => definedFields({ version: value === null ? undefined : Number(value) })
-
 /** Returns relations sorted, each once. */
-export const sorted = (relations: Iterable<string | null>): readonly string[] =>
-  [...new Set(relations)].filter((relation) => relation !== null).sort()
+export const sorted = (relations: Iterable<string | undefined>): readonly string[] =>
+  [...new Set(relations)].filter((relation) => relation !== undefined).sort()
 
 const objectOf = (
   type: string,
   rows: readonly [LocateRow, ...LocateRow[]],
-  granted: Iterable<string | null>,
+  granted: Iterable<string | undefined>,
 ): ObjectFact | undefined => {
-  const [{ object_id, object_name, object_version, account_id }] = rows
-  return object_id === null
+  const [{ objectId, objectName, objectVersion, accountId }] = rows
+  return objectId === undefined
     ? undefined
     : {
         type,
-        id: object_id,
-        name: object_name ?? '',
-        ownerId: account_id,
-        ...versionOf(object_version),
+        id: objectId,
+        name: objectName ?? '',
+        ownerId: accountId,
+        ...definedFields({ version: objectVersion }),
         granted: sorted(granted),
       }
 }
@@ -210,17 +238,17 @@ const containedOf = (
   outer: string,
   rows: readonly [ContainedRow, ...ContainedRow[]],
 ): ObjectFact | undefined => {
-  const grantedOn = (what: string): readonly (string | null)[] =>
-    rows.filter((row) => row.granted_on === what).map((row) => row.granted)
+  const grantedOn = (what: string): readonly (string | undefined)[] =>
+    rows.filter((row) => row.grantedOn === what).map((row) => row.granted)
   const object = objectOf(type, rows, grantedOn(type))
-  const [{ container_id, container_name, container_version, account_id }] = rows
-  if (object === undefined || container_id === null) return undefined
+  const [{ containerId, containerName, containerVersion, accountId }] = rows
+  if (object === undefined || containerId === undefined) return undefined
   const container = {
     type: outer,
-    id: container_id,
-    name: container_name ?? '',
-    ownerId: account_id,
-    ...versionOf(container_version),
+    id: containerId,
+    name: containerName ?? '',
+    ownerId: accountId,
+    ...definedFields({ version: containerVersion }),
     granted: sorted(grantedOn(outer)),
   }
   return { ...object, container }
@@ -228,7 +256,7 @@ const containedOf = (
 
 /** Looks up one object with the person's rights in its account: one statement for each type. */
 export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) => {
-  const accounts: Readonly<Record<string, Statement>> = {
+  const ofAccount: Readonly<Record<string, ReturnType<typeof accountStatement>>> = {
     account: accountStatement(db, undefined),
     organization: accountStatement(db, 'organization'),
   }
@@ -239,22 +267,22 @@ export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedTyp
         : [[placed.type, placedStatement(db, placed, placed.rows)] as const],
     ),
   )
-  type Found = readonly [LocateRow, ...LocateRow[]]
-  const rowsOf = async (
+  type Rows = readonly [LocateRow, ...LocateRow[]]
+  const rowsOf = async <B>(
     runner: SqlRunner,
-    statement: Statement,
-    binds: Record<string, Bind>,
-  ): Promise<Found | undefined> => {
-    const [first, ...rest] = await runner.all<LocateRow>(statement, binds)
+    statement: Prepared<B, LocateRow>,
+    binds: NoInfer<B>,
+  ): Promise<Rows | undefined> => {
+    const [first, ...rest] = await runner.all(statement, binds)
     return first === undefined ? undefined : [first, ...rest]
   }
-  const granted = (rows: Found): readonly (string | null)[] => rows.map((row) => row.granted)
+  const granted = (rows: Rows): readonly (string | undefined)[] => rows.map((row) => row.granted)
 
   const locateAccount = async (
     runner: SqlRunner,
     userId: UserId,
     locator: ObjectLocator,
-    statement: Statement,
+    statement: ReturnType<typeof accountStatement>,
   ): Promise<LocatedObject | undefined> => {
     const account = 'name' in locator ? locator.name.toLowerCase() : ''
     const rows = await rowsOf(runner, statement, { account, userId })
@@ -307,7 +335,7 @@ export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedTyp
   }
 
   return (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<LocatedObject | undefined> => {
-    const account = accounts[locator.type]
+    const account = ofAccount[locator.type]
     if (account !== undefined) return locateAccount(runner, userId, locator, account)
     const placed = types.get(locator.type)
     return placed?.place.rows === 'container' && placed.container !== undefined

@@ -9,149 +9,121 @@ import type { Failure } from '../../../core/kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
-import { insertRows } from '../kit/insert-rows.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { long, nullable, pick, selectedAs, text, without } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import { assigned, insertAllInto, insertInto, values } from '../kit/values.ts'
+import { rolePermissions, roles, teamRoles } from '../tables/authz.ts'
+import { teams } from '../tables/organizations.ts'
+import type { Row } from '../kit/columns.ts'
+import { accounts, users } from '../tables/identity.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
 
 /** Where the objects of this part's types are. */
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
-interface RoleRow {
-  readonly id: number
-  readonly org_id: number
-  readonly name: string
-  readonly description: string
-  readonly created_at: number
-  readonly updated_at: number
-  readonly version: number
-}
+/** A role without its parts. */
+export const roleRow = without(roles, 'lowerName')
 
-const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
-
-/** A permission of a role, or a team that it is attached to. */
-interface RolePartRow extends PermissionRef {
-  readonly role_id: number
-  /** Null in the row of a permission. MySQL returns the ids of a union as text. */
-  readonly team_id: number | string | null
+/** A permission of a role, or a team that it is attached to. The query selects them. */
+const rolePartRow = {
+  roleId: selectedAs(rolePermissions.roleId),
+  namespace: selectedAs(rolePermissions.namespace),
+  action: selectedAs(rolePermissions.action),
+  teamId: selectedAs(nullable(teamRoles.teamId)),
 }
+type RolePart = Row<typeof rolePartRow>
 
 /** Returns a role from its rows. */
-const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
-  id: row.id as RoleId,
-  orgId: row.org_id as OrgId,
-  name: row.name,
-  description: row.description,
+export const roleOf = (
+  row: Row<typeof roleRow>,
+  permissions: readonly PermissionRef[],
+  teamIds: readonly TeamId[],
+): Role => ({
+  ...row,
   permissions: permissions.map(({ namespace, action }) => ({ namespace, action })),
-  teamIds: teamIds.map((id) => id as TeamId),
-  createdAt: new Date(row.created_at),
-  updatedAt: new Date(row.updated_at),
-  version: row.version,
+  teamIds,
 })
 
-interface PrincipalRow {
-  readonly type: string
-  readonly id: number
-  readonly name: string
-  readonly display_name: string
-  /** MySQL returns the minimum over a union as text. */
-  readonly via_team_id: number | string | null
+/** A team, or a person in one, that has a role. */
+const principalRow = {
+  type: selectedAs(text<'team' | 'user'>(8)),
+  id: selectedAs(long()),
+  name: selectedAs(accounts.name),
+  displayName: selectedAs(users.fullName),
+  viaTeamId: selectedAs(nullable(teams.id)),
 }
 
-const principalOf = (row: PrincipalRow): RolePrincipal => ({
-  type: row.type === 'team' ? 'team' : 'user',
-  id: row.id,
-  name: row.name,
-  displayName: row.display_name,
-  ...(row.via_team_id === null ? {} : { viaTeamId: Number(row.via_team_id) as TeamId }),
+const principalOf = ({ viaTeamId, ...principal }: Row<typeof principalRow>): RolePrincipal => ({
+  ...principal,
+  ...definedFields({ viaTeamId }),
 })
 
+/** What a change of a role sets. A new column of `roles` belongs to it. */
+const content = without(roles, 'id', 'orgId', 'createdAt', 'version')
+
 const prepareRoles = (db: SqlDatabase) => ({
-  list: pageQuery(
+  list: typedPage(
     db,
-    (k, p: Params<'orgId'>) => k('roles').where('org_id', p('orgId')),
-    (_, rows, cut) => cut(rows.select(...roleColumns).orderBy('id')),
+    { orgId: roles.orgId },
+    roleRow,
+    (k, p) => k('roles').where('org_id', p.orgId),
+    (_, rows, cut) => cut(rows.orderBy('id')),
   ),
-  get: db.prepare((k, p: Params<'orgId' | 'id'>) =>
-    k('roles')
-      .select(...roleColumns)
-      .where({ id: p('id'), org_id: p('orgId') }),
+  get: db.prepare(pick(roles, 'orgId', 'id'), roleRow, (k, p) =>
+    k('roles').where(values(roles, { id: p.id, orgId: p.orgId })),
   ),
-  lock: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+  lock: db.prepare(pick(roles, 'orgId', 'id'), roleRow, (k, p) =>
     k('roles')
-      .select(...roleColumns)
-      .where({ id: p('id'), org_id: p('orgId') })
+      .where(values(roles, { id: p.id, orgId: p.orgId }))
       .forUpdate(),
   ),
-  insert: db.prepare((k, p: Params<'orgId' | 'name' | 'lowerName' | 'description' | 'at'>) =>
-    k('roles').insert({
-      org_id: p('orgId'),
-      name: p('name'),
-      lower_name: p('lowerName'),
-      description: p('description'),
-      created_at: p('at'),
-      updated_at: p('at'),
-      version: 1,
-    }),
-  ),
-  update: db.prepare((k, p: Params<'orgId' | 'id' | 'name' | 'lowerName' | 'description' | 'at'>) =>
+  insert: insertInto(db, roles, { omitted: ['id'], fixed: { version: 1 } }),
+  update: db.prepare({ ...content, ...pick(roles, 'orgId', 'id') }, (k, p) =>
     k('roles')
-      .where({ id: p('id'), org_id: p('orgId') })
-      .update({
-        name: p('name'),
-        lower_name: p('lowerName'),
-        description: p('description'),
-        updated_at: p('at'),
-        version: k.raw('version + 1'),
-      }),
+      .where(values(roles, { id: p.id, orgId: p.orgId }))
+      .update({ ...assigned(content, p), version: k.raw('version + 1') }),
   ),
-  remove: db.prepare((k, p: Params<'orgId' | 'id'>) =>
+  remove: db.prepare(pick(roles, 'orgId', 'id'), (k, p) =>
     k('roles')
-      .where({ id: p('id'), org_id: p('orgId') })
+      .where(values(roles, { id: p.id, orgId: p.orgId }))
       .delete(),
   ),
 })
 
 const prepareParts = (db: SqlDatabase) => ({
-  addPermissions: insertRows(db, 'role_permissions', (p: Params<'roleId' | 'namespace' | 'action'>) => ({
-    role_id: p('roleId'),
-    namespace: p('namespace'),
-    action: p('action'),
-  })),
-  dropPermissions: db.prepare((k, p: Params<'roleId'>) => k('role_permissions').where('role_id', p('roleId')).delete()),
-  attachTeams: insertRows(db, 'team_roles', (p: Params<'orgId' | 'roleId' | 'teamId'>) => ({
-    team_id: p('teamId'),
-    role_id: p('roleId'),
-    org_id: p('orgId'),
-  })),
-  detachTeams: db.prepare((k, p: Params<'roleId'>) => k('team_roles').where('role_id', p('roleId')).delete()),
+  addPermissions: insertAllInto(db, rolePermissions),
+  dropPermissions: db.prepare({ roleId: rolePermissions.roleId }, (k, p) =>
+    k('role_permissions').where('role_id', p.roleId).delete(),
+  ),
+  attachTeams: insertAllInto(db, teamRoles),
+  detachTeams: db.prepare({ roleId: teamRoles.roleId }, (k, p) => k('team_roles').where('role_id', p.roleId).delete()),
   // Both parts of a role, so that a list of roles takes no further query.
-  partsOf: paddedList((length) =>
-    db.prepare((k, p: Params<string>) =>
-      k('role_permissions')
-        .select('role_id', 'namespace', 'action', k.raw('null as team_id'))
-        .whereIn('role_id', listSlots(p, length))
-        .unionAll(
-          k('team_roles')
-            .select('role_id', k.raw("'' as namespace"), k.raw("'' as action"), 'team_id')
-            .whereIn('role_id', listSlots(p, length)),
-        )
-        .orderBy(['role_id', 'namespace', 'action', 'team_id']),
-    ),
+  partsOf: idList(db, roles.id, {}, rolePartRow, (k, _, ids) =>
+    k('role_permissions')
+      .select('role_id', 'namespace', 'action', k.raw('null as team_id'))
+      .whereIn('role_id', ids)
+      .unionAll(
+        k('team_roles')
+          .select('role_id', k.raw("'' as namespace"), k.raw("'' as action"), 'team_id')
+          .whereIn('role_id', ids),
+      )
+      .orderBy(['role_id', 'namespace', 'action', 'team_id']),
   ),
   // Locked in the order of their ids, so that two transactions that lock several teams wait rather than deadlock.
-  lockTeams: paddedList((length) =>
-    db.prepare((k, p: (name: string) => number) =>
-      k('teams').select('id').where('org_id', p('orgId')).whereIn('id', listSlots(p, length)).orderBy('id').forUpdate(),
-    ),
+  lockTeams: idList(db, teams.id, { orgId: teams.orgId }, { id: teams.id }, (k, p, ids) =>
+    k('teams').where('org_id', p.orgId).whereIn('id', ids).orderBy('id').forUpdate(),
   ),
 })
 
 const preparePrincipals = (db: SqlDatabase) => ({
-  principals: pageQuery(
+  principals: typedPage(
     db,
-    (k, p: Params<'orgId' | 'id'>) => k.from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
+    pick(roles, 'orgId', 'id'),
+    principalRow,
+    (k, p) => k.from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
     (_, rows, cut) =>
       cut(
         rows
@@ -173,15 +145,15 @@ const prepareRoleStatements = (db: SqlDatabase) => ({
 
 type RoleStatements = ReturnType<typeof prepareRoleStatements>
 
-type Slot = (name: 'orgId' | 'id') => number
+type RoleSlots = Slots<Pick<typeof roles, 'orgId' | 'id'>>
 
-const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
+const attachedTeams = (k: Knex, p: RoleSlots): Knex.QueryBuilder =>
   k('team_roles as tr')
     .join('teams as t', (on) => on.on('t.id', 'tr.team_id').on('t.org_id', 'tr.org_id'))
-    .where('tr.role_id', p('id'))
-    .where('tr.org_id', p('orgId'))
+    .where('tr.role_id', p.id)
+    .where('tr.org_id', p.orgId)
 
-const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
+const teamPrincipals = (k: Knex, p: RoleSlots): Knex.QueryBuilder =>
   attachedTeams(k, p).select(
     k.raw("'team' as type"),
     't.id as id',
@@ -194,7 +166,7 @@ const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
  * Selects the people and robot accounts in the teams who are still members of the organization, each once with the
  * first such team.
  */
-const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
+const userPrincipals = (k: Knex, p: RoleSlots): Knex.QueryBuilder =>
   attachedTeams(k, p)
     .join('team_members as tm', 'tm.team_id', 't.id')
     .join('org_members as m', (on) => on.on('m.user_id', 'tm.user_id').on('m.org_id', 't.org_id'))
@@ -214,25 +186,24 @@ type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockT
 /** The reading half of a RoleStore, which also locks what it reads. */
 const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
-    const found = await sql.list<RoleRow>(runner, { orgId }, page)
+    const found = await sql.list(runner, { orgId }, page)
     return { ...found, items: await withParts(sql, runner, found.items) }
   },
   async get(orgId, id) {
-    const [role] = await withParts(sql, runner, await runner.all<RoleRow>(sql.get, { orgId, id }))
+    const [role] = await withParts(sql, runner, await runner.all(sql.get, { orgId, id }))
     return role
   },
   async lock(orgId, id) {
-    const [role] = await withParts(sql, runner, await runner.all<RoleRow>(sql.lock, { orgId, id }))
+    const [role] = await withParts(sql, runner, await runner.all(sql.lock, { orgId, id }))
     return role
   },
   async principals(orgId, id, page) {
-    return mapPage(await sql.principals<PrincipalRow>(runner, { orgId, id }, page), principalOf)
+    return mapPage(await sql.principals(runner, { orgId, id }, page), principalOf)
   },
   async lockTeams(orgId, teamIds) {
     if (teamIds.length === 0) return new Set()
-    const { statement, binds } = sql.lockTeams(teamIds)
-    const rows = await runner.all<{ id: number }>(statement, { ...binds, orgId })
-    return new Set(rows.map((row) => row.id as TeamId))
+    const rows = await rowsOfIds(runner, sql.lockTeams, teamIds, { orgId })
+    return new Set(rows.map((row) => row.id))
   },
 })
 
@@ -240,23 +211,24 @@ const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
 const withParts = async (
   sql: RoleStatements,
   runner: SqlRunner,
-  rows: readonly RoleRow[],
+  rows: readonly Row<typeof roleRow>[],
 ): Promise<readonly Role[]> => {
   if (rows.length === 0) return []
-  const parts = Map.groupBy(
-    await rowsFor<RolePartRow>(
+  const parts: ReadonlyMap<RoleId, readonly RolePart[]> = Map.groupBy(
+    await rowsOfIds(
       runner,
       sql.partsOf,
       rows.map((row) => row.id),
+      {},
     ),
-    ({ role_id }) => role_id,
+    ({ roleId }) => roleId,
   )
   return rows.map((row) => {
     const own = parts.get(row.id) ?? []
     return roleOf(
       row,
-      own.filter(({ team_id }) => team_id === null),
-      own.flatMap(({ team_id }) => (team_id === null ? [] : [Number(team_id)])),
+      own.filter(({ teamId }) => teamId === undefined),
+      own.flatMap(({ teamId }) => teamId ?? []),
     )
   })
 }
@@ -267,7 +239,7 @@ type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
 const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
   insert: (orgId, content, at) =>
     unlessTaken(content, async () => {
-      const { insertId } = await runner.run(sql.insert, { orgId, ...columnsOf(content, at) })
+      const { insertId } = await runner.run(sql.insert, { orgId, createdAt: at, ...columnsOf(content, at) })
       const id = insertId as RoleId
       await attachParts(sql, runner, orgId, id, content)
       return { ...content, id, orgId, createdAt: at, updatedAt: at, version: 1 }
@@ -294,7 +266,7 @@ const columnsOf = (content: RoleContent, at: Date) => ({
   name: content.name,
   lowerName: content.name.toLowerCase(),
   description: content.description,
-  at: at.getTime(),
+  updatedAt: at,
 })
 
 const attachParts = async (

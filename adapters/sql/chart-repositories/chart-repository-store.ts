@@ -5,81 +5,54 @@ import type {
   ChartRepositoryId,
   SealedChartRepository,
 } from '../../../core/chart-repositories/types.ts'
-import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { ownedRows } from '../kit/owned-rows.ts'
-import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { columnsOf, tableName, without } from '../kit/columns.ts'
+import { chartRepositories } from '../tables/chart-repositories.ts'
+import type { Binds, Row } from '../kit/columns.ts'
+import type { DriverRow } from '../kit/row-reader.ts'
+import { selected } from '../kit/selected.ts'
+import { rowReader } from '../kit/row-reader.ts'
 
-interface RepositoryRow {
-  readonly id: number
-  readonly account_id: number
-  readonly name: string
-  readonly url: string
-  readonly plain_http: number
-  readonly description: string
-  readonly username: string
-  readonly holds: string
-  readonly ref: string
-  readonly sealed_credentials: Uint8Array | null
-  readonly created_at: number
-  readonly updated_at: number
-  readonly version: number
-}
+const content = without(chartRepositories, 'id', 'accountId', 'name', 'createdAt', 'updatedAt', 'version')
+const repositoryRow = columnsOf(chartRepositories)
 
-const contentColumns = ['url', 'plain_http', 'description', 'username', 'holds', 'ref', 'sealed_credentials'] as const
-const columns = ['id', 'account_id', 'name', ...contentColumns, 'created_at', 'updated_at', 'version'] as const
-
-const repositoryOf = (row: RepositoryRow): SealedChartRepository => ({
-  id: Number(row.id) as ChartRepositoryId,
-  accountId: Number(row.account_id) as AccountId,
-  name: row.name,
-  url: row.url,
-  isPlainHttp: Number(row.plain_http) === 1,
-  description: row.description,
-  username: row.username,
+const repositoryOf = ({ plainHttp, sealedCredentials, ...row }: Row<typeof repositoryRow>): SealedChartRepository => ({
+  ...row,
+  isPlainHttp: plainHttp,
   holds: row.holds === '' ? [] : row.holds.split(','),
-  ref: row.ref,
-  box: row.sealed_credentials ?? undefined,
-  createdAt: new Date(Number(row.created_at)),
-  updatedAt: new Date(Number(row.updated_at)),
-  version: Number(row.version),
+  box: sealedCredentials,
 })
 
-const contentBinds = (content: ChartRepositoryContent): Record<(typeof contentColumns)[number], Bind> => ({
-  url: content.url,
-  plain_http: content.isPlainHttp ? 1 : 0,
-  description: content.description,
-  username: content.username,
-  holds: content.holds.join(','),
-  ref: content.ref,
-  sealed_credentials: content.box ?? null,
+const contentBinds = ({ isPlainHttp, holds, box, ...binds }: ChartRepositoryContent): Binds<typeof content> => ({
+  ...binds,
+  plainHttp: isPlainHttp,
+  holds: holds.join(','),
+  sealedCredentials: box,
 })
-
-const repositories = {
-  table: 'chart_repositories',
-  owner: { column: 'account_id', table: 'accounts' },
-  name: 'name',
-  shown: columns,
-  content: contentColumns,
-} as const
 
 /** ChartRepositoryStore over the table `chart_repositories`. */
 export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunner) => ChartRepositoryStore) => {
-  const rowsOf = ownedRows<RepositoryRow, (typeof contentColumns)[number]>(db, repositories)
+  const rowsOf = ownedRows(db, {
+    table: chartRepositories,
+    owner: { field: 'accountId', table: 'accounts' },
+    name: 'name',
+    shown: repositoryRow,
+    content,
+  })
   return (runner) => {
     const rows = rowsOf(runner)
     return {
       listOf: async (accountId, page) => mapPage(await rows.list(accountId, page), repositoryOf),
       async listIn(accountIds, limit) {
         if (accountIds.length === 0) return []
-        const found = await runner.query<RepositoryRow>((k) =>
-          k(repositories.table)
-            .whereIn('account_id', [...accountIds])
-            .select(...columns)
+        const found = await runner.query<DriverRow>((k) =>
+          selected(k, k(tableName(chartRepositories)).whereIn('account_id', [...accountIds]), repositoryRow)
             .orderBy(['account_id', 'name'])
             .limit(limit),
         )
-        return found.map(repositoryOf)
+        return found.map((row) => repositoryOf(rowReader(repositoryRow)(row)))
       },
       async find(accountId, name) {
         const row = await rows.find(accountId, name)

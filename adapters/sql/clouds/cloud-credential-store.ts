@@ -7,53 +7,22 @@ import type {
   CredentialFilter,
   StoredCredential,
 } from '../../../core/clouds/types.ts'
-import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { ownedRows } from '../kit/owned-rows.ts'
-import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { without } from '../kit/columns.ts'
+import { cloudCredentials } from '../tables/clouds.ts'
+import type { Binds, Row } from '../kit/columns.ts'
 
-interface CredentialRow {
-  readonly id: number
-  readonly user_id: number
-  readonly name: string
-  readonly type: string
-  readonly owner_id: number
-  readonly ref: string
-  readonly sealed_spec: Uint8Array
-  readonly created_at: number
-  readonly version: number
-}
+const content = without(cloudCredentials, 'id', 'userId', 'name', 'createdAt', 'updatedAt', 'version')
+const credentialRow = without(cloudCredentials, 'fleetEndpoint', 'updatedAt')
 
-const columns = ['id', 'user_id', 'name', 'type', 'owner_id', 'ref', 'sealed_spec', 'created_at', 'version'] as const
-const contentColumns = ['type', 'owner_id', 'fleet_endpoint', 'ref', 'sealed_spec'] as const
-
-const credentialOf = (row: CredentialRow): StoredCredential => ({
-  id: Number(row.id) as CloudCredentialId,
-  userId: Number(row.user_id) as UserId,
-  name: row.name,
-  type: row.type,
-  ownerId: Number(row.owner_id) as AccountId,
-  ref: row.ref,
-  box: row.sealed_spec,
-  createdAt: new Date(Number(row.created_at)),
-  version: Number(row.version),
+const credentialOf = ({ sealedSpec, ...row }: Row<typeof credentialRow>): StoredCredential => ({
+  ...row,
+  box: sealedSpec,
 })
 
-const contentBinds = (content: CredentialContent): Record<(typeof contentColumns)[number], Bind> => ({
-  type: content.type,
-  owner_id: content.ownerId,
-  fleet_endpoint: content.fleetEndpoint,
-  ref: content.ref,
-  sealed_spec: content.box,
-})
-
-const credentials = {
-  table: 'cloud_credentials',
-  owner: { column: 'user_id', table: 'users' },
-  name: 'name',
-  shown: columns,
-  content: contentColumns,
-} as const
+const contentBinds = ({ box, ...binds }: CredentialContent): Binds<typeof content> => ({ ...binds, sealedSpec: box })
 
 const narrowedBy =
   ({ types, fleetEndpoint }: CredentialFilter) =>
@@ -64,7 +33,13 @@ const narrowedBy =
 
 /** CloudCredentialStore over the table `cloud_credentials`. */
 export const makeSqlCloudCredentialStore = (db: SqlDatabase): ((runner: SqlRunner) => CloudCredentialStore) => {
-  const rowsOf = ownedRows<CredentialRow, (typeof contentColumns)[number]>(db, credentials)
+  const rowsOf = ownedRows(db, {
+    table: cloudCredentials,
+    owner: { field: 'userId', table: 'users' },
+    name: 'name',
+    shown: credentialRow,
+    content,
+  })
   return (runner) => {
     const rows = rowsOf(runner)
     return {

@@ -1,166 +1,153 @@
 import type { Knex } from 'knex'
-import type { BindingStore, LicensedCluster } from '../../../core/contracts/ports.ts'
-import type { ContractClusterId, ContractId } from '../../../core/contracts/types.ts'
+import type { BindingStore, LicensedBinding, LicensedCluster } from '../../../core/contracts/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
-import { insertRows } from '../kit/insert-rows.ts'
-import type { Shown } from '../kit/page-query.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, instant, int, pick, present } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import { queryRows } from '../kit/selected.ts'
+import type { Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { fixedSlots, insertAllInto, newRow, values } from '../kit/values.ts'
+import { contractClusterIntervals, contractClusters, contractClusterTags } from '../tables/contracts.ts'
 import { withOwner } from './contract-store.ts'
-import type { BindingRow, ContractRow, LicensedBindingRow } from './rows.ts'
-import { bindingOf, contractOf, licensedBindingOf, tagsOf } from './rows.ts'
-import { activeAt, inForce, joinInForce } from './terms-in-force.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { bindingRow, contractOf, contractRow } from './rows.ts'
+import { activeAt, inForce, joinInForce, termsInForce } from './terms-in-force.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .leftJoin('contract_cluster_tags as t', (on) =>
-      on.on('t.owner_id', 'b.owner_id').on('t.cluster_uid', 'b.cluster_uid'),
-    )
-    .select('b.id', 'b.contract_id', 'b.owner_id', 'b.cluster_uid', 'b.display_name', 'b.bound_at', 't.tags')
+  rows.leftJoin('contract_cluster_tags as t', (on) =>
+    on.on('t.owner_id', 'b.owner_id').on('t.cluster_uid', 'b.cluster_uid'),
+  )
 
-const byName: Shown = (_, rows, cut) => cut(withTags(rows).orderBy(['b.display_name', 'b.id']))
+const ofOwner = { ownerId: contractClusters.ownerId, now: instant() }
 
 /** The clusters of offline contracts that are in force, one row for each cluster. */
-const licensed = (k: Knex, p: Params<'ownerId' | 'now'>): Knex.QueryBuilder =>
+const licensed = (k: Knex, p: Slots<typeof ofOwner>): Knex.QueryBuilder =>
   k.from(
-    activeAt(
-      joinInForce(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now')),
-      p('now'),
-    )
-      .where('b.owner_id', p('ownerId'))
-      .whereRaw(`${inForce('allows_offline')} = 1`)
+    activeAt(joinInForce(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p.now), p.now)
+      .where('b.owner_id', p.ownerId)
+      .whereRaw(`${inForce('allowsOffline')} = 1`)
       .groupBy('b.cluster_uid')
       .select('b.cluster_uid')
       .as('l'),
   )
 
-interface LicensedRow {
-  readonly cluster_uid: string
-}
-
 const statementsOf = (db: SqlDatabase) => ({
-  list: pageQuery(
+  list: typedPage(
     db,
-    (k, p: Params<'contractId'>) => k('contract_clusters as b').where('b.contract_id', p('contractId')),
-    byName,
+    pick(contractClusters, 'contractId'),
+    bindingRow,
+    (k, p) => k('contract_clusters as b').where('b.contract_id', p.contractId),
+    (_, rows, cut) => cut(withTags(rows).orderBy(['b.display_name', 'b.id'])),
   ),
-  find: db.prepare((k, p: Params<'contractId' | 'id'>) =>
-    withTags(k('contract_clusters as b')).where('b.id', p('id')).where('b.contract_id', p('contractId')),
+  find: db.prepare(pick(contractClusters, 'contractId', 'id'), bindingRow, (k, p) =>
+    withTags(k('contract_clusters as b')).where('b.id', p.id).where('b.contract_id', p.contractId),
   ),
-  licensed: pageQuery(db, licensed, (_, rows, cut) => cut(rows.select('l.cluster_uid').orderBy('l.cluster_uid'))),
-  contractsOfCluster: db.prepare((k, p: Params<'uid' | 'now' | 'limit'>) =>
-    withOwner(k, k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p('now'))
-      .select('b.id as binding_id')
-      .where('b.cluster_uid', p('uid'))
-      .orderByRaw(`${inForce('ends_at')} desc, c.id desc`)
-      .limit(p('limit')),
+  licensed: typedPage(db, ofOwner, pick(aliased(contractClusters, 'l'), 'clusterUid'), licensed, (_, rows, cut) =>
+    cut(rows.orderBy('l.cluster_uid')),
   ),
-  add: insertRows(db, 'contract_clusters', (p: Params<'contractId' | 'ownerId' | 'uid' | 'name' | 'at'>) => ({
-    contract_id: p('contractId'),
-    owner_id: p('ownerId'),
-    cluster_uid: p('uid'),
-    display_name: p('name'),
-    bound_at: p('at'),
-  })),
-  openInterval: insertRows(db, 'contract_cluster_intervals', (p: Params<'contractId' | 'uid' | 'at'>) => ({
-    contract_id: p('contractId'),
-    cluster_uid: p('uid'),
-    bound_from: p('at'),
-  })),
-  remove: db.prepare((k, p: Params<'id'>) => k('contract_clusters').where('id', p('id')).delete()),
-  closeInterval: db.prepare((k, p: Params<'contractId' | 'uid' | 'at'>) =>
-    k('contract_cluster_intervals')
-      .where('contract_id', p('contractId'))
-      .where('cluster_uid', p('uid'))
-      .whereNull('bound_to')
-      .update({ bound_to: p('at') }),
+  contractsOfCluster: db.prepare(
+    { clusterUid: contractClusters.clusterUid, now: instant(), limit: int() },
+    { ...contractRow, bindingId: aliased(contractClusters, 'b').id },
+    (k, p) =>
+      withOwner(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id'), p.now)
+        .where('b.cluster_uid', p.clusterUid)
+        .orderByRaw(`${inForce('endsAt')} desc, c.id desc`)
+        .limit(p.limit),
   ),
-  rename: db.prepare((k, p: Params<'id' | 'name'>) =>
+  add: insertAllInto(db, contractClusters, { omitted: ['id'] }),
+  openInterval: insertAllInto(db, contractClusterIntervals, { omitted: ['id', 'boundTo'] }),
+  remove: db.prepare(pick(contractClusters, 'id'), (k, p) => k('contract_clusters').where('id', p.id).delete()),
+  closeInterval: db.prepare(
+    { ...pick(contractClusterIntervals, 'contractId', 'clusterUid'), at: present(contractClusterIntervals.boundTo) },
+    (k, p) =>
+      k('contract_cluster_intervals')
+        .where('contract_id', p.contractId)
+        .where('cluster_uid', p.clusterUid)
+        .whereNull('bound_to')
+        .update(values(contractClusterIntervals, { boundTo: p.at })),
+  ),
+  rename: db.prepare(pick(contractClusters, 'id', 'displayName'), (k, p) =>
     k('contract_clusters')
-      .where('id', p('id'))
-      .update({ display_name: p('name') }),
+      .where('id', p.id)
+      .update(values(contractClusters, { displayName: p.displayName })),
   ),
-  setTags: db.prepare((k, p: Params<'ownerId' | 'uid' | 'tags'>) =>
+  setTags: db.prepare(pick(contractClusterTags, 'ownerId', 'clusterUid', 'tags'), (k, p) =>
     k('contract_cluster_tags')
-      .insert({ owner_id: p('ownerId'), cluster_uid: p('uid'), tags: p('tags') })
+      .insert(newRow(contractClusterTags, { ownerId: p.ownerId, clusterUid: p.clusterUid, tags: p.tags }))
       .onConflict(['owner_id', 'cluster_uid'])
-      .merge({ tags: p('tags') }),
+      .merge(values(contractClusterTags, { tags: p.tags })),
   ),
 })
 
 type BindingStatements = ReturnType<typeof statementsOf>
 
+/** A binding with what licenses need of its contract. */
+const licensedRow = { ...bindingRow, ...pick(termsInForce, 'product', 'features', 'allowsOffline') }
+type LicensedRow = Row<typeof licensedRow>
+
+const licensedBindingOf = ({ product, features, allowsOffline, ...binding }: LicensedRow): LicensedBinding => ({
+  binding,
+  contract: { id: binding.contractId, product, features, allowsOffline },
+})
+
 const contractsOf = (
   runner: SqlRunner,
-  ownerId: number,
+  ownerId: AccountId,
   uids: readonly string[],
   now: Date,
-): Promise<LicensedBindingRow[]> =>
-  runner.query<LicensedBindingRow>((k) =>
-    activeAt(
-      joinInForce(withTags(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id')), now.getTime()),
-      now.getTime(),
+): Promise<readonly LicensedRow[]> =>
+  queryRows(runner, licensedRow, (k) => {
+    const p = fixedSlots(ofOwner, { ownerId, now })
+    return activeAt(
+      joinInForce(withTags(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id')), p.now),
+      p.now,
     )
-      .where('b.owner_id', ownerId)
+      .where('b.owner_id', p.ownerId)
       .whereIn('b.cluster_uid', [...uids])
-      .select(
-        (['product', 'features', 'allows_offline'] as const).map((column) => k.raw(`${inForce(column)} as ${column}`)),
-      )
-      .orderBy(['b.cluster_uid', 'b.contract_id']),
-  )
+      .orderBy(['b.cluster_uid', 'b.contract_id'])
+  })
 
 const bindingReads = (
   s: BindingStatements,
   runner: SqlRunner,
   clock: Clock,
 ): Pick<BindingStore, 'listOf' | 'find' | 'listFor' | 'listContractsOf' | 'listLicensed' | 'boundAmong'> => ({
-  async listOf(contractId, page) {
-    return mapPage(await s.list<BindingRow>(runner, { contractId }, page), bindingOf)
-  },
-  async find(contractId, id) {
-    const row = await runner.first<BindingRow>(s.find, { contractId, id })
-    return row === undefined ? undefined : bindingOf(row)
-  },
+  listOf: (contractId, page) => s.list(runner, { contractId }, page),
+  find: (contractId, id) => runner.first(s.find, { contractId, id }),
   async listFor(ownerId, clusterUids, now) {
     return clusterUids.length === 0 ? [] : (await contractsOf(runner, ownerId, clusterUids, now)).map(licensedBindingOf)
   },
-  async listContractsOf(uid, limit) {
-    const rows = await runner.all<ContractRow & { readonly binding_id: number }>(s.contractsOfCluster, {
-      uid,
-      limit,
-      now: clock.now().getTime(),
-    })
-    return rows.map((row) => ({ contract: contractOf(row), clusterId: row.binding_id as ContractClusterId }))
+  async listContractsOf(clusterUid, limit) {
+    const rows = await runner.all(s.contractsOfCluster, { clusterUid, limit, now: clock.now() })
+    return rows.map(({ bindingId, ...row }) => ({ contract: contractOf(row), clusterId: bindingId }))
   },
   async listLicensed(ownerId, now, page) {
-    const found = await s.licensed<LicensedRow>(runner, { ownerId, now: now.getTime() }, page)
-    const uids = found.items.map(({ cluster_uid }) => cluster_uid)
+    const found = await s.licensed(runner, { ownerId, now }, page)
+    const uids = found.items.map(({ clusterUid }) => clusterUid)
     const rows = uids.length === 0 ? [] : await contractsOf(runner, ownerId, uids, now)
     const offline = Map.groupBy(
-      rows.filter(({ allows_offline }) => allows_offline === 1),
-      ({ cluster_uid }) => cluster_uid,
+      rows.filter(({ allowsOffline }) => allowsOffline),
+      ({ clusterUid }) => clusterUid,
     )
-    return mapPage(found, ({ cluster_uid: clusterUid }): LicensedCluster => {
+    return mapPage(found, ({ clusterUid }): LicensedCluster => {
       const bound = offline.get(clusterUid) ?? []
       return {
         clusterUid,
-        displayName: bound.map(({ display_name }) => display_name).sort()[0] ?? '',
-        tags: tagsOf(bound[0]?.tags ?? null),
-        contractIds: bound.map(({ contract_id }) => contract_id as ContractId),
+        displayName: bound.map(({ displayName }) => displayName).sort()[0] ?? '',
+        tags: bound[0]?.tags ?? [],
+        contractIds: bound.map(({ contractId }) => contractId),
       }
     })
   },
   async boundAmong(contractId, clusterUids) {
-    const rows = await runner.query<{ readonly cluster_uid: string }>((k) =>
+    const rows = await queryRows(runner, pick(contractClusters, 'clusterUid'), (k) =>
       k('contract_clusters')
         .where('contract_id', contractId)
         .whereIn('cluster_uid', [...clusterUids])
-        .select('cluster_uid')
         .orderBy('cluster_uid'),
     )
-    return rows.map(({ cluster_uid }) => cluster_uid)
+    return rows.map(({ clusterUid }) => clusterUid)
   },
 })
 
@@ -170,30 +157,24 @@ export const makeSqlBindingStore = (db: SqlDatabase, clock: Clock): ((runner: Sq
   return (runner) => ({
     ...bindingReads(s, runner, clock),
     async add({ id: contractId, ownerId }, bindings, at) {
-      const bound = bindings.map(({ clusterUid, displayName }) => ({
-        contractId,
-        uid: clusterUid,
-        name: displayName,
-        at: at.getTime(),
-      }))
       await s.add(
         runner,
-        bound.map((each) => ({ ...each, ownerId })),
+        bindings.map(({ clusterUid, displayName }) => ({ contractId, ownerId, clusterUid, displayName, boundAt: at })),
       )
       await s.openInterval(
         runner,
-        bound.map(({ contractId: contract, uid, at: from }) => ({ contractId: contract, uid, at: from })),
+        bindings.map(({ clusterUid }) => ({ contractId, clusterUid, boundFrom: at })),
       )
     },
     async remove({ id, contractId, clusterUid }, at) {
       await runner.run(s.remove, { id })
-      await runner.run(s.closeInterval, { contractId, uid: clusterUid, at: at.getTime() })
+      await runner.run(s.closeInterval, { contractId, clusterUid, at })
     },
     async rename({ id }, displayName) {
-      await runner.run(s.rename, { id, name: displayName })
+      await runner.run(s.rename, { id, displayName })
     },
     async setTags(ownerId, clusterUid, tags) {
-      await runner.run(s.setTags, { ownerId, uid: clusterUid, tags: toWireJson(tags) })
+      await runner.run(s.setTags, { ownerId, clusterUid, tags })
     },
   })
 }

@@ -5,40 +5,34 @@ import type {
   ContractStore,
   DocumentRemovals,
 } from '../../../core/contracts/ports.ts'
-import type { ContractEventName, ContractId, TermsVersion } from '../../../core/contracts/types.ts'
+import type { Contract, TermsVersion } from '../../../core/contracts/types.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
-import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
-import { insertRows } from '../kit/insert-rows.ts'
+import type { Row } from '../kit/columns.ts'
+import { columnsOf, instant, int, long, pick, selectedAs } from '../kit/columns.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
 import type { Shown } from '../kit/page-query.ts'
-import { filteredPage, pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { ContractRow } from './rows.ts'
-import { contractColumns, contractOf } from './rows.ts'
-import type { DatedColumn, DetailColumn, TermsRow } from './terms-in-force.ts'
+import { filteredRows, typedPage } from '../kit/page-query.ts'
+import type { Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { assigned, fixedSlots, insertAllInto, insertInto, values } from '../kit/values.ts'
+import { contractDocumentRemovals, contractEvents, contracts, contractTerms } from '../tables/contracts.ts'
+import { contractOf, contractRow } from './rows.ts'
 import {
   activeAt,
-  datedBinds,
-  datedColumns,
-  detailBinds,
-  detailColumns,
+  datedFields,
   inForce,
   joinInForce,
-  newestColumns,
-  selectInForce,
-  versionColumns,
-  versionOf,
+  newestRow,
+  newestVersionOf,
+  versionRow,
 } from './terms-in-force.ts'
 
-/** Joins contracts with their owners, and selects what `ContractRow` has. The terms in force are joined. */
-const selectContracts = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .join('accounts as a', 'a.id', 'c.owner_id')
-    .select(...contractColumns, ...selectInForce(k), 'a.name as owner_name')
+/** Joins contracts `c` with their owners. */
+const joinOwner = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'c.owner_id')
 
-/** Joins contracts with their owners and with the terms in force at an instant, and selects what `ContractRow` has. */
-export const withOwner = (k: Knex, rows: Knex.QueryBuilder, now: Knex.Value): Knex.QueryBuilder =>
-  selectContracts(k, joinInForce(rows, now))
+/** Joins contracts `c` with their owners and with the terms in force at an instant, for `contractRow`. */
+export const withOwner = (rows: Knex.QueryBuilder, now: Slot<'integer'>): Knex.QueryBuilder =>
+  joinOwner(joinInForce(rows, now))
 
 const newest = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows.orderBy([
@@ -46,24 +40,26 @@ const newest = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
     { column: 'c.id', order: 'desc' },
   ])
 
-const newestFirst: Shown = (k, rows, cut) => cut(newest(selectContracts(k, rows)))
+const newestFirst: Shown = (_, rows, cut) => cut(newest(joinOwner(rows)))
+
+/** Returns an instant as a place of a parameter, for a query that is composed at run time. */
+const instantSlot = (at: Date): Slot<'integer'> => fixedSlots({ at: instant() }, { at }).at
 
 /** The ids of the page come from an index alone: otherwise MariaDB reads and sorts all contracts. */
 const newestOfAll =
-  (now: Knex.Value): Shown =>
+  (now: Date): Shown =>
   (k, rows, cut) =>
     withOwner(
-      k,
       k.from(cut(newest(rows.select('c.id', 'c.starts_at'))).as('p')).join('contracts as c', 'c.id', 'p.id'),
-      now,
+      instantSlot(now),
     ).orderBy([
       { column: 'p.starts_at', order: 'desc' },
       { column: 'p.id', order: 'desc' },
     ])
 
-const selected = (k: Knex, rows: Knex.QueryBuilder, selection: ContractSelection): Knex.QueryBuilder => {
-  if (selection.activeAt !== undefined) activeAt(rows, selection.activeAt.getTime())
-  if (selection.allowsOffline === true) rows.whereRaw(`${inForce('allows_offline')} = 1`)
+const narrowed = (k: Knex, rows: Knex.QueryBuilder, selection: ContractSelection): Knex.QueryBuilder => {
+  if (selection.activeAt !== undefined) activeAt(rows, instantSlot(selection.activeAt))
+  if (selection.allowsOffline === true) rows.whereRaw(`${inForce('allowsOffline')} = 1`)
   const { cluster } = selection
   if (cluster === undefined) return rows
   const bound = k('contract_clusters as b')
@@ -73,157 +69,127 @@ const selected = (k: Knex, rows: Knex.QueryBuilder, selection: ContractSelection
   return cluster.bound === 'with' ? rows.whereExists(bound) : rows.whereNotExists(bound)
 }
 
-type RemindBind = 'now' | 'endsBefore' | 'limit'
-
 /** By an index on the end that is in force: of the newest version, or of the one before versions that are planned. */
 const toRemind = (db: SqlDatabase, days: 45 | 10) => {
   const list = (end: 'c.ends_at' | 'v.ends_at') =>
-    db.prepare((k, p: Params<RemindBind>) =>
-      activeAt(withOwner(k, k('contracts as c'), p('now')), p('now'))
-        .where(end, '<', p('endsBefore'))
-        .where('c.terms_from', end === 'c.ends_at' ? '<=' : '>', p('now'))
+    db.prepare({ now: instant(), endsBefore: instant(), limit: int() }, contractRow, (k, p) =>
+      activeAt(withOwner(k('contracts as c'), p.now), p.now)
+        .where(end, '<', p.endsBefore)
+        .where('c.terms_from', end === 'c.ends_at' ? '<=' : '>', p.now)
         .where((each) =>
           each
             .whereNull(`c.reminded_${days}_at`)
             .orWhereNull('c.reminded_ends_at')
-            .orWhereRaw(`c.reminded_ends_at <> ${inForce('ends_at')}`),
+            .orWhereRaw(`c.reminded_ends_at <> ${inForce('endsAt')}`),
         )
         .orderBy([end, 'c.id'])
-        .limit(p('limit')),
+        .limit(p.limit),
     )
   return [list('c.ends_at'), list('v.ends_at')] as const
 }
 
 const markReminded = (db: SqlDatabase, days: 45 | 10) =>
-  db.prepare((k, p: Params<'id' | 'at'>) =>
+  db.prepare({ id: contracts.id, at: instant() }, (k, p) =>
     k('contracts')
-      .where('id', p('id'))
+      .where('id', p.id)
       .whereNull(`reminded_${days}_at`)
-      .update({ [`reminded_${days}_at`]: p('at') }),
+      .update(values(contracts, days === 45 ? { remindedFirstAt: p.at } : { remindedLastAt: p.at })),
   )
 
+const now = { now: instant() }
+
 const reads = (db: SqlDatabase) => ({
-  get: db.prepare((k, p: Params<'ownerId' | 'id' | 'now'>) =>
-    withOwner(k, k('contracts as c'), p('now')).where('c.id', p('id')).where('c.owner_id', p('ownerId')),
+  get: db.prepare({ ...pick(contracts, 'ownerId', 'id'), ...now }, contractRow, (k, p) =>
+    withOwner(k('contracts as c'), p.now).where('c.id', p.id).where('c.owner_id', p.ownerId),
   ),
-  getAny: db.prepare((k, p: Params<'id' | 'now'>) =>
-    withOwner(k, k('contracts as c'), p('now')).where('c.id', p('id')),
+  getAny: db.prepare({ ...pick(contracts, 'id'), ...now }, contractRow, (k, p) =>
+    withOwner(k('contracts as c'), p.now).where('c.id', p.id),
   ),
-  lock: paddedList((length) =>
-    db.prepare((k, p: Params<string>) =>
-      withOwner(k, k('contracts as c'), p('now'))
-        .where('c.owner_id', p('ownerId'))
-        .whereIn('c.id', listSlots(p, length))
-        .orderBy('c.id')
-        .forUpdate('c'),
-    ),
+  lock: idList(db, contracts.id, { ...pick(contracts, 'ownerId'), ...now }, contractRow, (k, p, ids) =>
+    withOwner(k('contracts as c'), p.now)
+      .where('c.owner_id', p.ownerId)
+      .whereIn('c.id', ids)
+      .orderBy('c.id')
+      .forUpdate('c'),
   ),
-  bindingNew: db.prepare((k, p: Params<'ownerId' | 'now'>) =>
-    activeAt(withOwner(k, k('contracts as c'), p('now')), p('now'))
-      .where('c.owner_id', p('ownerId'))
+  bindingNew: db.prepare({ ...pick(contracts, 'ownerId'), ...now }, contractRow, (k, p) =>
+    activeAt(withOwner(k('contracts as c'), p.now), p.now)
+      .where('c.owner_id', p.ownerId)
       .where('c.binds_new_clusters', 1)
       .orderBy('c.id')
       .limit(1000),
   ),
-  earlierTerms: db.prepare((k, p: Params<'id'>) =>
-    k('contract_terms as v')
-      .where('v.contract_id', p('id'))
-      .select(...versionColumns),
+  earlierTerms: db.prepare({ id: contractTerms.contractId }, versionRow, (k, p) =>
+    k('contract_terms as v').where('v.contract_id', p.id),
   ),
-  newestTerms: db.prepare((k, p: Params<'id'>) =>
-    k('contracts as c')
-      .where('c.id', p('id'))
-      .select(...newestColumns),
-  ),
-  isUsed: db.prepare((k, p: Params<'id'>) =>
+  newestTerms: db.prepare(pick(contracts, 'id'), newestRow, (k, p) => k('contracts as c').where('c.id', p.id)),
+  isUsed: db.prepare(pick(contracts, 'id'), { used: selectedAs(long()) }, (k, p) =>
     k('contract_cluster_intervals')
-      .where('contract_id', p('id'))
+      .where('contract_id', p.id)
       .select(k.raw('1 as used'))
-      .union(k('licenses').where('contract_id', p('id')).select(k.raw('1 as used'))),
+      .union(k('licenses').where('contract_id', p.id).select(k.raw('1 as used'))),
   ),
   toRemind: { 45: toRemind(db, 45), 10: toRemind(db, 10) },
 })
 
-const changed = (k: Knex, p: Params<'at'>): Record<string, Knex.Value | Knex.Raw> => ({
-  updated_at: p('at'),
-  version: k.raw('?? + 1', ['version']),
-})
-
-type NewestBind = DatedColumn | 'number' | 'from' | 'recordedAt' | 'recordedBy'
-const newestTermsIn = (p: Params<NewestBind>): Record<string, Knex.Value> => ({
-  ...Object.fromEntries(datedColumns.map((column) => [column, p(column)])),
-  terms_number: p('number'),
-  terms_from: p('from'),
-  terms_recorded_at: p('recordedAt'),
-  terms_recorded_by: p('recordedBy'),
-})
+/** The newest version of the terms, in the row of its contract. */
+const newestTerms = pick(contracts, ...datedFields, 'termsNumber', 'termsFrom', 'termsRecordedAt', 'termsRecordedBy')
 const newestBinds = (version: TermsVersion) => ({
-  ...datedBinds(version),
-  number: version.number,
-  from: version.from.getTime(),
-  recordedAt: version.recordedAt.getTime(),
-  recordedBy: version.recordedBy.slice(0, 254),
+  ...version,
+  termsNumber: version.number,
+  termsFrom: version.from,
+  termsRecordedAt: version.recordedAt,
+  termsRecordedBy: version.recordedBy.slice(0, contracts.termsRecordedBy.length),
 })
 
-type EarlierBind = NewestBind | 'id' | 'to' | 'supersededAt'
+/** What is decided about a contract and is no terms. */
+const details = pick(contracts, 'name', 'emails', 'bindsNewClusters')
+const document = pick(contracts, 'documentRef', 'documentName', 'documentType', 'documentSize')
+
+/** Sets columns of a contract, when it was changed, and its next version. */
+const changeOf = <C extends Partial<typeof contracts>>(db: SqlDatabase, columns: C) =>
+  db.prepare({ ...columns, ...pick(contracts, 'id', 'updatedAt') }, (k, p) =>
+    k('contracts')
+      .where('id', p.id)
+      .update({ ...assigned({ ...columns, ...pick(contracts, 'updatedAt') }, p), version: nextVersion(k) }),
+  )
+
+const nextVersion = (k: Knex): Knex.Raw => k.raw('?? + 1', ['version'])
 
 const writes = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: Params<NewestBind | DetailColumn | 'ownerId' | 'at'>) =>
-    k('contracts').insert({
-      ...newestTermsIn(p),
-      ...Object.fromEntries(detailColumns.map((column) => [column, p(column)])),
-      owner_id: p('ownerId'),
-      created_at: p('at'),
-      updated_at: p('at'),
-      version: 1,
-    }),
+  insert: insertInto(db, contracts, {
+    omitted: [
+      'id',
+      'documentRef',
+      'documentName',
+      'documentType',
+      'documentSize',
+      'revokedAt',
+      'remindedFirstAt',
+      'remindedLastAt',
+      'remindedEndsAt',
+    ],
+    fixed: { version: 1 },
+  }),
+  setDetails: changeOf(db, details),
+  setNewest: changeOf(db, newestTerms),
+  setDocument: changeOf(db, document),
+  removeEarlier: db.prepare({ id: contractTerms.contractId }, (k, p) =>
+    k('contract_terms').where('contract_id', p.id).whereNull('superseded_at').delete(),
   ),
-  setDetails: db.prepare((k, p: Params<DetailColumn | 'id' | 'at'>) =>
+  addEarlier: insertAllInto(db, contractTerms, { omitted: ['id'] }),
+  revoke: db.prepare({ id: contracts.id, at: instant() }, (k, p) =>
     k('contracts')
-      .where('id', p('id'))
-      .update({ ...Object.fromEntries(detailColumns.map((column) => [column, p(column)])), ...changed(k, p) }),
-  ),
-  setNewest: db.prepare((k, p: Params<NewestBind | 'id' | 'at'>) =>
-    k('contracts')
-      .where('id', p('id'))
-      .update({ ...newestTermsIn(p), ...changed(k, p) }),
-  ),
-  removeEarlier: db.prepare((k, p: Params<'id'>) =>
-    k('contract_terms').where('contract_id', p('id')).whereNull('superseded_at').delete(),
-  ),
-  addEarlier: insertRows(db, 'contract_terms', (p: Params<EarlierBind>) => ({
-    contract_id: p('id'),
-    number: p('number'),
-    from_at: p('from'),
-    to_at: p('to'),
-    ...Object.fromEntries(datedColumns.map((column) => [column, p(column)])),
-    recorded_at: p('recordedAt'),
-    recorded_by: p('recordedBy'),
-    superseded_at: p('supersededAt'),
-  })),
-  setDocument: db.prepare((k, p: Params<'id' | 'at' | 'ref' | 'name' | 'type' | 'size'>) =>
-    k('contracts')
-      .where('id', p('id'))
-      .update({
-        document_ref: p('ref'),
-        document_name: p('name'),
-        document_type: p('type'),
-        document_size: p('size'),
-        ...changed(k, p),
-      }),
-  ),
-  revoke: db.prepare((k, p: Params<'id' | 'at'>) =>
-    k('contracts')
-      .where('id', p('id'))
+      .where('id', p.id)
       .whereNull('revoked_at')
-      .update({ revoked_at: p('at'), ...changed(k, p) }),
+      .update(values(contracts, { revokedAt: p.at, updatedAt: p.at, version: nextVersion(k) })),
   ),
-  remove: db.prepare((k, p: Params<'id'>) => k('contracts').where('id', p('id')).delete()),
-  remindOf: db.prepare((k, p: Params<'id' | 'end'>) =>
+  remove: db.prepare(pick(contracts, 'id'), (k, p) => k('contracts').where('id', p.id).delete()),
+  remindOf: db.prepare({ id: contracts.id, end: instant() }, (k, p) =>
     k('contracts')
-      .where('id', p('id'))
-      .where((each) => each.whereNull('reminded_ends_at').orWhere('reminded_ends_at', '<>', p('end')))
-      .update({ reminded_45_at: null, reminded_10_at: null, reminded_ends_at: p('end') }),
+      .where('id', p.id)
+      .where((each) => each.whereNull('reminded_ends_at').orWhere('reminded_ends_at', '<>', p.end))
+      .update(values(contracts, { remindedFirstAt: null, remindedLastAt: null, remindedEndsAt: p.end })),
   ),
   markReminded: { 45: markReminded(db, 45), 10: markReminded(db, 10) },
 })
@@ -238,61 +204,52 @@ type ContractReads = Pick<
 >
 
 const contractReads = (s: ContractStatements, runner: SqlRunner, clock: Clock): ContractReads => {
-  const one = async (row: Promise<ContractRow | undefined>) => {
+  const one = async (row: Promise<Row<typeof contractRow> | undefined>): Promise<Contract | undefined> => {
     const found = await row
     return found === undefined ? undefined : contractOf(found)
   }
-  const present = (): number => clock.now().getTime()
   return {
     async listOf(ownerId, selection, page) {
-      const now = selection.activeAt?.getTime() ?? present()
-      const rows = await filteredPage<ContractRow>(
+      const at = instantSlot(selection.activeAt ?? clock.now())
+      const rows = await filteredRows(
         runner,
-        (k) => selected(k, joinInForce(k('contracts as c').where('c.owner_id', ownerId), now), selection),
+        contractRow,
+        (k) => narrowed(k, joinInForce(k('contracts as c').where('c.owner_id', ownerId), at), selection),
         newestFirst,
         page,
       )
       return mapPage(rows, contractOf)
     },
     async listAll(page) {
-      return mapPage(
-        await filteredPage<ContractRow>(runner, (k) => k('contracts as c'), newestOfAll(present()), page),
-        contractOf,
-      )
+      const shown = newestOfAll(clock.now())
+      return mapPage(await filteredRows(runner, contractRow, (k) => k('contracts as c'), shown, page), contractOf)
     },
-    get: (ownerId, id) => one(runner.first<ContractRow>(s.get, { ownerId, id, now: present() })),
-    getAny: (id) => one(runner.first<ContractRow>(s.getAny, { id, now: present() })),
+    get: (ownerId, id) => one(runner.first(s.get, { ownerId, id, now: clock.now() })),
+    getAny: (id) => one(runner.first(s.getAny, { id, now: clock.now() })),
     async lock(ownerId, ids) {
-      const found: ContractRow[] = []
-      const now = present()
-      for (const chunk of chunksOf([...new Set(ids)].sort((a, b) => a - b))) {
-        const { statement, binds } = s.lock(chunk)
-        found.push(...(await runner.all<ContractRow>(statement, { ...binds, ownerId, now })))
-      }
-      return found.map(contractOf)
+      const ascending = [...new Set(ids)].sort((a, b) => a - b)
+      return (await rowsOfIds(runner, s.lock, ascending, { ownerId, now: clock.now() })).map(contractOf)
     },
     async listTerms(id) {
-      const rows = await runner.all<TermsRow>(s.earlierTerms, { id })
-      const newest = await runner.first<TermsRow>(s.newestTerms, { id })
-      return (newest === undefined ? rows : [...rows, newest]).map(versionOf).sort((a, b) => a.number - b.number)
+      const rows = await runner.all(s.earlierTerms, { id })
+      const newestOne = await runner.first(s.newestTerms, { id })
+      return (newestOne === undefined ? rows : [...rows, newestVersionOf(newestOne)]).sort(
+        (a, b) => a.number - b.number,
+      )
     },
     async isUsed(id) {
       return (await runner.all(s.isUsed, { id })).length > 0
     },
-    async listToRemind(days, now, endsBefore, limit) {
-      const [newestTerms, earlierTerms] = s.toRemind[days]
-      const binds = { now: now.getTime(), endsBefore: endsBefore.getTime(), limit }
-      const rows = [
-        ...(await runner.all<ContractRow>(newestTerms, binds)),
-        ...(await runner.all<ContractRow>(earlierTerms, binds)),
-      ]
-      return rows
+    async listToRemind(days, at, endsBefore, limit) {
+      const [ofNewest, ofEarlier] = s.toRemind[days]
+      const binds = { now: at, endsBefore, limit }
+      return [...(await runner.all(ofNewest, binds)), ...(await runner.all(ofEarlier, binds))]
         .map(contractOf)
         .sort((a, b) => a.endsAt.getTime() - b.endsAt.getTime() || a.id - b.id)
         .slice(0, limit)
     },
-    async listBindingNew(ownerId, now) {
-      return (await runner.all<ContractRow>(s.bindingNew, { ownerId, now: now.getTime() })).map(contractOf)
+    async listBindingNew(ownerId, at) {
+      return (await runner.all(s.bindingNew, { ownerId, now: at })).map(contractOf)
     },
   }
 }
@@ -314,16 +271,12 @@ const contractWrites = (
       recordedBy: by,
       supersededAt: undefined,
     }
-    const { insertId } = await runner.run(s.insert, {
-      ...newestBinds(first),
-      ...detailBinds(terms),
-      ownerId,
-      at: at.getTime(),
-    })
-    return insertId as ContractId
+    const { name, emails, bindsNewClusters } = terms
+    const row = { ...newestBinds(first), name, emails, bindsNewClusters, ownerId, createdAt: at, updatedAt: at }
+    return (await runner.run(s.insert, row)).insertId as Contract['id']
   },
-  async setDetails(id, details, at) {
-    await runner.run(s.setDetails, { ...detailBinds(details), id, at: at.getTime() })
+  async setDetails(id, { name, emails, bindsNewClusters }, at) {
+    await runner.run(s.setDetails, { name, emails, bindsNewClusters, id, updatedAt: at })
   },
   async setTerms(id, timeline, at) {
     const newestOne = timeline.at(-1)
@@ -333,32 +286,37 @@ const contractWrites = (
       .filter(({ number, supersededAt }) => supersededAt === undefined && !kept.has(number))
       .map((each) => ({ ...each, supersededAt: at }))
     await runner.run(s.removeEarlier, { id })
-    const earlier = [...timeline.slice(0, -1), ...superseded]
     await s.addEarlier(
       runner,
-      earlier.map((each) => ({
-        ...newestBinds(each),
-        id,
-        to: each.to?.getTime() ?? null,
-        supersededAt: each.supersededAt?.getTime() ?? null,
+      [...timeline.slice(0, -1), ...superseded].map((each) => ({
+        ...each,
+        contractId: id,
+        recordedBy: each.recordedBy.slice(0, contractTerms.recordedBy.length),
       })),
     )
-    await runner.run(s.setNewest, { ...newestBinds(newestOne), id, at: at.getTime() })
+    await runner.run(s.setNewest, { ...newestBinds(newestOne), id, updatedAt: at })
   },
-  async setDocument(id, document, at) {
-    const { ref = '', fileName = '', mediaType = '', size = 0 } = document ?? {}
-    await runner.run(s.setDocument, { id, at: at.getTime(), ref, name: fileName, type: mediaType, size })
+  async setDocument(id, stored, at) {
+    const { ref = '', fileName = '', mediaType = '', size = 0 } = stored ?? {}
+    await runner.run(s.setDocument, {
+      id,
+      updatedAt: at,
+      documentRef: ref,
+      documentName: fileName,
+      documentType: mediaType,
+      documentSize: size,
+    })
   },
   async revoke(id, at) {
-    await runner.run(s.revoke, { id, at: at.getTime() })
+    await runner.run(s.revoke, { id, at })
   },
   async remove(id) {
     // Foreign keys delete bindings and history with the row.
     await runner.run(s.remove, { id })
   },
   async markReminded({ id, endsAt }, days, at) {
-    await runner.run(s.remindOf, { id, end: endsAt.getTime() })
-    return (await runner.run(s.markReminded[days], { id, at: at.getTime() })).affected > 0
+    await runner.run(s.remindOf, { id, end: endsAt })
+    return (await runner.run(s.markReminded[days], { id, at })).affected > 0
   },
 })
 
@@ -371,99 +329,68 @@ export const makeSqlContractStore = (db: SqlDatabase, clock: Clock): ((runner: S
   }
 }
 
-interface EventRow {
-  readonly id: number
-  readonly contract_id: number
-  readonly event: string
-  readonly added_by: string
-  readonly created_at: number
-  readonly terms_number: number | null
-  readonly effective_from: number | null
-}
-
 /** ContractEvents over the table contract_events. */
 export const makeSqlContractEvents = (db: SqlDatabase): ((runner: SqlRunner) => ContractEvents) => {
-  const list = pageQuery(
+  const list = typedPage(
     db,
-    (k, p: Params<'contractId'>) => k('contract_events').where('contract_id', p('contractId')),
-    (_, rows, cut) =>
-      cut(
-        rows
-          .select('id', 'contract_id', 'event', 'added_by', 'created_at', 'terms_number', 'effective_from')
-          .orderBy('id'),
-      ),
+    pick(contractEvents, 'contractId'),
+    columnsOf(contractEvents),
+    (k, p) => k('contract_events').where('contract_id', p.contractId),
+    (_, rows, cut) => cut(rows.orderBy('id')),
   )
-  const insert = db.prepare((k, p: Params<'contractId' | 'event' | 'addedBy' | 'at' | 'number' | 'from'>) =>
-    k('contract_events').insert({
-      contract_id: p('contractId'),
-      event: p('event'),
-      added_by: p('addedBy'),
-      created_at: p('at'),
-      terms_number: p('number'),
-      effective_from: p('from'),
-    }),
-  )
+  const insert = insertInto(db, contractEvents, { omitted: ['id'] })
   return (runner) => ({
     async record(contractId, event, addedBy, at, terms) {
       await runner.run(insert, {
         contractId,
         event,
-        addedBy: addedBy.slice(0, 254),
-        at: at.getTime(),
-        number: terms?.number ?? null,
-        from: terms?.from.getTime() ?? null,
+        addedBy: addedBy.slice(0, contractEvents.addedBy.length),
+        createdAt: at,
+        termsNumber: terms?.number,
+        effectiveFrom: terms?.from,
       })
     },
     async listOf(contractId, page) {
-      return mapPage(await list<EventRow>(runner, { contractId }, page), (row) => ({
-        id: row.id,
-        contractId: row.contract_id as ContractId,
-        addedBy: row.added_by,
-        event: row.event as ContractEventName,
-        createdAt: new Date(row.created_at),
-        terms:
-          row.terms_number === null || row.effective_from === null
-            ? undefined
-            : { number: row.terms_number, from: new Date(row.effective_from) },
-      }))
+      return mapPage(
+        await list(runner, { contractId }, page),
+        ({ termsNumber: number, effectiveFrom: from, ...row }) => ({
+          ...row,
+          terms: number === undefined || from === undefined ? undefined : { number, from },
+        }),
+      )
     },
   })
 }
 
 /** DocumentRemovals over the table contract_document_removals. */
 export const makeSqlDocumentRemovals = (db: SqlDatabase): ((runner: SqlRunner) => DocumentRemovals) => {
-  const insert = insertRows(db, 'contract_document_removals', (p: Params<'ref' | 'dueAt'>) => ({
-    ref: p('ref'),
-    due_at: p('dueAt'),
-  }))
-  const cancel = db.prepare((k, p: Params<'ref' | 'now'>) =>
-    k('contract_document_removals').where('ref', p('ref')).where('due_at', '>', p('now')).delete(),
+  const { ref } = contractDocumentRemovals
+  const insert = insertAllInto(db, contractDocumentRemovals, { omitted: ['id'] })
+  const cancel = db.prepare({ ref, now: instant() }, (k, p) =>
+    k('contract_document_removals').where('ref', p.ref).where('due_at', '>', p.now).delete(),
   )
-  const due = db.prepare((k, p: Params<'now' | 'after' | 'limit'>) =>
+  const due = db.prepare({ now: instant(), after: ref, limit: int() }, { ref }, (k, p) =>
     k('contract_document_removals')
-      .select('ref')
-      .where('due_at', '<=', p('now'))
-      .where('ref', '>', p('after'))
+      .where('due_at', '<=', p.now)
+      .where('ref', '>', p.after)
       .orderBy('ref')
-      .limit(p('limit')),
+      .limit(p.limit),
   )
-  const forget = db.prepare((k, p: Params<'ref'>) => k('contract_document_removals').where('ref', p('ref')).delete())
+  const forget = db.prepare({ ref }, (k, p) => k('contract_document_removals').where('ref', p.ref).delete())
   return (runner) => ({
     plan: (refs, dueAt) =>
       insert(
         runner,
-        refs.map((ref) => ({ ref, dueAt: dueAt.getTime() })),
+        refs.map((each) => ({ ref: each, dueAt })),
       ),
-    async cancel(ref, now) {
-      return (await runner.run(cancel, { ref, now: now.getTime() })).affected > 0
+    async cancel(each, at) {
+      return (await runner.run(cancel, { ref: each, now: at })).affected > 0
     },
-    async listDue(now, after, limit) {
-      return (await runner.all<{ readonly ref: string }>(due, { now: now.getTime(), after, limit })).map(
-        ({ ref }) => ref,
-      )
+    async listDue(at, after, limit) {
+      return (await runner.all(due, { now: at, after, limit })).map((row) => row.ref)
     },
-    async forget(ref) {
-      await runner.run(forget, { ref })
+    async forget(each) {
+      await runner.run(forget, { ref: each })
     },
   })
 }

@@ -1,96 +1,54 @@
 import type { AuthorityStore, LicenseStore, StoredAuthority } from '../../../core/contracts/ports.ts'
-import type { ContractId, License, LicenseKind } from '../../../core/contracts/types.ts'
-import type { AccountId } from '../../../core/kernel/ids.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { columnsOf, instant, int, pick, present, without } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { insertInto, values } from '../kit/values.ts'
+import { licenseAuthorities, licenses } from '../tables/contracts.ts'
 
-interface LicenseRow {
-  readonly serial: string
-  readonly contract_id: number
-  readonly owner_id: number
-  readonly cluster_uid: string
-  readonly kind: string
-  readonly authority_id: number
-  readonly not_before: number
-  readonly not_after: number
-  readonly content_key: string
-  readonly certificate: string
-  readonly issued_at: number
-  readonly issued_by: string
-  readonly revoked_at: number | null
-}
-
-const columns = [
-  'serial',
-  'contract_id',
-  'owner_id',
-  'cluster_uid',
-  'kind',
-  'authority_id',
-  'not_before',
-  'not_after',
-  'content_key',
-  'certificate',
-  'issued_at',
-  'issued_by',
-  'revoked_at',
-] as const
-
-const licenseOf = (row: LicenseRow): License => ({
-  serial: row.serial,
-  contractId: row.contract_id as ContractId,
-  ownerId: row.owner_id as AccountId,
-  clusterUid: row.cluster_uid,
-  kind: row.kind as LicenseKind,
-  authorityId: row.authority_id,
-  notBefore: new Date(row.not_before),
-  notAfter: new Date(row.not_after),
-  contentKey: row.content_key,
-  certificatePem: row.certificate,
-  issuedAt: new Date(row.issued_at),
-  issuedBy: row.issued_by,
-  revokedAt: row.revoked_at === null ? undefined : new Date(row.revoked_at),
-})
+const licenseRow = without(licenses, 'id')
 
 const licenseStatements = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: Params<(typeof columns)[number]>) =>
-    k('licenses').insert(Object.fromEntries(columns.map((column) => [column, p(column)]))),
-  ),
-  newest: db.prepare((k, p: Params<'contractId' | 'uid' | 'kind'>) =>
+  insert: insertInto(db, licenses, { omitted: ['id'] }),
+  newest: db.prepare(pick(licenses, 'contractId', 'clusterUid', 'kind'), licenseRow, (k, p) =>
     k('licenses')
-      .select(...columns)
-      .where({ contract_id: p('contractId'), cluster_uid: p('uid'), kind: p('kind') })
+      .where(values(licenses, { contractId: p.contractId, clusterUid: p.clusterUid, kind: p.kind }))
       .whereNull('revoked_at')
       .orderBy('id', 'desc')
       .limit(1),
   ),
-  list: pageQuery(
+  list: typedPage(
     db,
-    (k, p: Params<'contractId'>) => k('licenses').where('contract_id', p('contractId')),
-    (_, rows, cut) => cut(rows.select(...columns).orderBy('id', 'desc')),
+    pick(licenses, 'contractId'),
+    licenseRow,
+    (k, p) => k('licenses').where('contract_id', p.contractId),
+    (_, rows, cut) => cut(rows.orderBy('id', 'desc')),
   ),
-  revoked: db.prepare((k, p: Params<'authorityId' | 'now' | 'limit'>) =>
-    k('licenses')
-      .select('serial', 'revoked_at')
-      .where('authority_id', p('authorityId'))
-      .whereNotNull('revoked_at')
-      .where('not_after', '>', p('now'))
-      .orderBy('serial')
-      .limit(p('limit')),
+  revoked: db.prepare(
+    { authorityId: licenses.authorityId, now: instant(), limit: int() },
+    pick(licenses, 'serial', 'revokedAt'),
+    (k, p) =>
+      k('licenses')
+        .where('authority_id', p.authorityId)
+        .whereNotNull('revoked_at')
+        .where('not_after', '>', p.now)
+        .orderBy('serial')
+        .limit(p.limit),
   ),
-  authority: db.prepare((k, p: Params<'serial'>) => k('licenses').where('serial', p('serial')).select('authority_id')),
-  revokeOf: db.prepare((k, p: Params<'contractId' | 'at'>) =>
+  authority: db.prepare(pick(licenses, 'serial'), pick(licenses, 'authorityId'), (k, p) =>
+    k('licenses').where('serial', p.serial),
+  ),
+  revokeOf: db.prepare({ contractId: licenses.contractId, at: present(licenses.revokedAt) }, (k, p) =>
     k('licenses')
-      .where('contract_id', p('contractId'))
+      .where('contract_id', p.contractId)
       .whereNull('revoked_at')
-      .update({ revoked_at: p('at') }),
+      .update(values(licenses, { revokedAt: p.at })),
   ),
-  revoke: db.prepare((k, p: Params<'contractId' | 'serial' | 'at'>) =>
+  revoke: db.prepare({ ...pick(licenses, 'contractId', 'serial'), at: present(licenses.revokedAt) }, (k, p) =>
     k('licenses')
-      .where({ contract_id: p('contractId'), serial: p('serial') })
+      .where(values(licenses, { contractId: p.contractId, serial: p.serial }))
       .whereNull('revoked_at')
-      .update({ revoked_at: p('at') }),
+      .update(values(licenses, { revokedAt: p.at })),
   ),
 })
 
@@ -99,100 +57,50 @@ export const makeSqlLicenseStore = (db: SqlDatabase): ((runner: SqlRunner) => Li
   const s = licenseStatements(db)
   return (runner) => ({
     async insert(license) {
-      await runner.run(s.insert, {
-        serial: license.serial,
-        contract_id: license.contractId,
-        owner_id: license.ownerId,
-        cluster_uid: license.clusterUid,
-        kind: license.kind,
-        authority_id: license.authorityId,
-        not_before: license.notBefore.getTime(),
-        not_after: license.notAfter.getTime(),
-        content_key: license.contentKey,
-        certificate: license.certificatePem,
-        issued_at: license.issuedAt.getTime(),
-        issued_by: license.issuedBy.slice(0, 254),
-        revoked_at: license.revokedAt?.getTime() ?? null,
-      })
+      await runner.run(s.insert, { ...license, issuedBy: license.issuedBy.slice(0, licenses.issuedBy.length) })
     },
-    async findNewest(contractId, clusterUid, kind) {
-      const row = await runner.first<LicenseRow>(s.newest, { contractId, uid: clusterUid, kind })
-      return row === undefined ? undefined : licenseOf(row)
-    },
-    async listOf(contractId, page) {
-      return mapPage(await s.list<LicenseRow>(runner, { contractId }, page), licenseOf)
-    },
-    async listRevoked(authorityId, now, limit) {
-      const rows = await runner.all<Pick<LicenseRow, 'serial' | 'revoked_at'>>(s.revoked, {
-        authorityId,
-        now: now.getTime(),
-        limit,
-      })
-      return rows.map((row) => ({
-        serial: row.serial,
-        revokedAt: row.revoked_at === null ? undefined : new Date(row.revoked_at),
-      }))
-    },
+    findNewest: (contractId, clusterUid, kind) => runner.first(s.newest, { contractId, clusterUid, kind }),
+    listOf: (contractId, page) => s.list(runner, { contractId }, page),
+    listRevoked: (authorityId, now, limit) => runner.all(s.revoked, { authorityId, now, limit }),
     async authorityOf(serial) {
-      return (await runner.first<Pick<LicenseRow, 'authority_id'>>(s.authority, { serial }))?.authority_id
+      return (await runner.first(s.authority, { serial }))?.authorityId
     },
     async revokeOf(contractId, at) {
-      return (await runner.run(s.revokeOf, { contractId, at: at.getTime() })).affected
+      return (await runner.run(s.revokeOf, { contractId, at })).affected
     },
     async revoke(contractId, serial, at) {
-      return (await runner.run(s.revoke, { contractId, serial, at: at.getTime() })).affected > 0
+      return (await runner.run(s.revoke, { contractId, serial, at })).affected > 0
     },
   })
 }
 
-interface AuthorityRow {
-  readonly id: number
-  readonly certificate: string
-  readonly ref: string
-  readonly sealed_key: Uint8Array | null
-  readonly created_at: number
-  readonly retired_at: number | null
-}
+const authorityRow = columnsOf(licenseAuthorities)
 
-const authorityOf = (row: AuthorityRow): StoredAuthority => ({
-  id: row.id,
-  certificatePem: row.certificate,
-  sealedKey: row.sealed_key === null ? undefined : { ref: row.ref, box: row.sealed_key },
-  createdAt: new Date(row.created_at),
-  retiredAt: row.retired_at === null ? undefined : new Date(row.retired_at),
+const authorityOf = ({ ref, sealedKey: box, ...authority }: Row<typeof authorityRow>): StoredAuthority => ({
+  ...authority,
+  sealedKey: box === undefined ? undefined : { ref, box },
 })
 
 /** AuthorityStore over the table license_authorities. `add` must run in a transaction. */
 export const makeSqlAuthorityStore = (db: SqlDatabase): ((runner: SqlRunner) => AuthorityStore) => {
-  const list = db.prepare((k) =>
-    k('license_authorities')
-      .select('id', 'certificate', 'ref', 'sealed_key', 'created_at', 'retired_at')
-      .orderBy('id', 'desc'),
-  )
-  const retire = db.prepare((k, p: Params<'at'>) =>
+  const list = db.prepare({}, authorityRow, (k) => k('license_authorities').orderBy('id', 'desc'))
+  const retire = db.prepare({ at: present(licenseAuthorities.retiredAt) }, (k, p) =>
     k('license_authorities')
       .whereNull('retired_at')
-      .update({ retired_at: p('at') }),
+      .update(values(licenseAuthorities, { retiredAt: p.at })),
   )
-  const insert = db.prepare((k, p: Params<'certificate' | 'ref' | 'key' | 'at'>) =>
-    k('license_authorities').insert({
-      certificate: p('certificate'),
-      ref: p('ref'),
-      sealed_key: p('key'),
-      created_at: p('at'),
-    }),
-  )
+  const insert = insertInto(db, licenseAuthorities, { omitted: ['id', 'retiredAt'] })
   return (runner) => ({
     async list() {
-      return (await runner.all<AuthorityRow>(list, {})).map(authorityOf)
+      return (await runner.all(list, {})).map(authorityOf)
     },
     async add({ certificatePem, sealedKey }, at) {
-      await runner.run(retire, { at: at.getTime() })
+      await runner.run(retire, { at })
       const { insertId } = await runner.run(insert, {
-        certificate: certificatePem,
+        certificatePem,
         ref: sealedKey?.ref ?? '',
-        key: sealedKey?.box ?? null,
-        at: at.getTime(),
+        sealedKey: sealedKey?.box,
+        createdAt: at,
       })
       return insertId
     },

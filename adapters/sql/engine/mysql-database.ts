@@ -15,7 +15,7 @@ import {
   type Answered,
 } from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
-import type { Bind, RunResult, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import type { RunResult, SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
 
 interface Parts {
@@ -24,7 +24,7 @@ interface Parts {
   readonly surroundings: Surroundings
 }
 
-type Binds = Readonly<Record<string, Bind>>
+type Binds = Readonly<Record<string, unknown>>
 
 /** Opens a pool of connections to MySQL or MariaDB. Connections are opened on demand. */
 export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {}): SqlDatabase => {
@@ -34,14 +34,15 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     surroundings: makeSurroundings(),
   }
   const clock = makePrepare(parts.composer)((k) => k.raw(`select ${databaseNow('mysql')} as now`))
-  const first = <Row>(statement: Statement, binds: Binds): Promise<Row | undefined> =>
+  const first = <Row>(statement: StatementText, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
   return {
     dialect: 'mysql',
     prepare: makePrepare(parts.composer),
-    all: <Row>(statement: Statement, binds: Binds) => outside(parts, statement, binds, rows) as Promise<Row[]>,
+    all: <Row>(statement: StatementText, binds: Binds) => outside(parts, statement, binds, rows) as Promise<Row[]>,
     first,
-    run: (statement, binds) => outside(parts, statement, binds, asRunResult) as Promise<RunResult>,
+    run: (statement: StatementText, binds: Binds) =>
+      outside(parts, statement, binds, asRunResult) as Promise<RunResult>,
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       outside(parts, composeNow(parts.composer, build), {}, rows) as Promise<Row[]>,
     transaction: (work) => transaction(parts, work),
@@ -65,7 +66,7 @@ const startsWithSelect = /^\s*select\b/i
  */
 const outside = (
   parts: Parts,
-  statement: Statement,
+  statement: StatementText,
   binds: Binds,
   shape: (answer: Answer) => unknown,
 ): Promise<unknown> => {
@@ -99,7 +100,7 @@ const outside = (
 }
 
 /** One timer covers everything: the wait for a connection, its setup, and the statement. */
-const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: number, answered: Answered): void => {
+const attempt = (parts: Parts, statement: StatementText, binds: Binds, deadline: number, answered: Answered): void => {
   const { pool } = parts
   let inUse: PoolConnection | undefined
   let isOver = false
@@ -239,7 +240,7 @@ const transactionRunner = (
   composer: Knex,
   state: TransactionState,
 ): SqlRunner => {
-  const step = async (statement: Statement, binds: Binds): Promise<Answer> => {
+  const step = async (statement: StatementText, binds: Binds): Promise<Answer> => {
     assertUsable(state)
     try {
       return await noted(pool, executeWithin(pool.limits.statementTimeoutMilliseconds, connection, statement, binds))
@@ -252,9 +253,11 @@ const transactionRunner = (
   }
   return {
     dialect: 'mysql',
-    all: async <Row>(statement: Statement, binds: Binds) => rows(await step(statement, binds)) as Row[],
-    first: async <Row>(statement: Statement, binds: Binds) => firstRow(await step(statement, binds)) as Row | undefined,
-    run: async (statement, binds) => asRunResult(await step(statement, binds)),
+    all: async <Row>(statement: StatementText, binds: Binds) => rows(await step(statement, binds)) as Row[],
+    first: async <Row>(statement: StatementText, binds: Binds) =>
+      firstRow(await step(statement, binds)) as Row | undefined,
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      asRunResult(await step(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       rows(await step(composeNow(composer, build), {})) as Row[],
   }

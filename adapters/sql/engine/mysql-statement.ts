@@ -1,6 +1,6 @@
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2'
 import { bindValues, encodeForMysql } from './prepare.ts'
-import type { Bind, RunResult, Statement } from '../kit/statement.ts'
+import type { RunResult, StatementText } from '../kit/statement.ts'
 
 export type Answer = Record<string, unknown>[] | ResultSetHeader
 
@@ -14,7 +14,7 @@ export const timedOut = (sql: string): Error =>
   Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: timedOutCode })
 
 /** Returns the text of a statement for messages, which must not show values. */
-export const shownText = ({ sql, shown }: Statement): string => shown ?? sql
+export const shownText = ({ sql, shown }: StatementText): string => shown ?? sql
 
 const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
 
@@ -27,8 +27,8 @@ export const isTimedOut = (error: unknown): boolean =>
  */
 export const execute = (
   connection: PoolConnection,
-  statement: Statement,
-  binds: Readonly<Record<string, Bind>>,
+  statement: StatementText,
+  binds: Readonly<Record<string, unknown>>,
   answered: Answered,
 ): void => {
   let values: (string | null | Buffer)[]
@@ -41,7 +41,16 @@ export const execute = (
     if (error !== null)
       return answered(statement.shown === undefined ? error : withoutValues(error, statement.shown), nothing)
     try {
-      if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
+      if (Array.isArray(answer)) {
+        const rows = answer as Record<string, unknown>[]
+        settleIntegers(rows, fields ?? [], statement)
+        const { read } = statement
+        if (read !== undefined)
+          return answered(
+            undefined,
+            rows.map((row) => read(row) as Record<string, unknown>),
+          )
+      }
     } catch (refused) {
       return answered(refused, nothing)
     }
@@ -62,8 +71,8 @@ const withoutValues = (error: unknown, shown: string): unknown =>
 export const executeWithin = (
   milliseconds: number,
   connection: PoolConnection,
-  statement: Statement,
-  binds: Readonly<Record<string, Bind>>,
+  statement: StatementText,
+  binds: Readonly<Record<string, unknown>>,
 ): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timedOut(shownText(statement))), milliseconds)
@@ -91,7 +100,7 @@ const integerTypes = new Set([1, 2, 3, 8, 9])
 const settleIntegers = (
   rows: Record<string, unknown>[],
   fields: readonly FieldPacket[],
-  statement: Statement,
+  statement: StatementText,
 ): void => {
   if (rows.length === 0) return
   for (const field of fields) {
@@ -109,7 +118,7 @@ const toBigInts = (rows: Record<string, unknown>[], name: string): void => {
   }
 }
 
-const refuseText = (rows: Record<string, unknown>[], name: string, statement: Statement): void => {
+const refuseText = (rows: Record<string, unknown>[], name: string, statement: StatementText): void => {
   for (const row of rows) {
     if (typeof row[name] === 'string') {
       throw new RangeError(

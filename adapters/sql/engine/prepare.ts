@@ -1,5 +1,8 @@
 import knexFactory, { type Knex } from 'knex'
-import type { Bind, Constant, Prepare, Statement } from '../kit/statement.ts'
+import type { Columns } from '../kit/columns.ts'
+import { rowReader } from '../kit/row-reader.ts'
+import { selected } from '../kit/selected.ts'
+import type { Bind, Constant, Parameter, Params, Prepare, StatementText } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
@@ -40,47 +43,89 @@ const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
   return { sql, bindings }
 }
 
-/**
- * Returns the composer of named statements for a dialect. A statement is composed at its first use: a service has
- * thousands, and a command or a test uses few of them.
- */
-export const makePrepare =
-  (composer: Knex): Prepare =>
-  (build, options = {}) => {
-    let composed: Pick<Statement<never>, 'sql' | 'order'> | undefined
-    const text = (): Pick<Statement<never>, 'sql' | 'order'> =>
-      (composed ??= composeNamed(composer, build as NamedBuild))
-    return {
-      get sql() {
-        return text().sql
-      },
-      get order() {
-        return text().order
-      },
-      int64: options.int64 ?? false,
-    }
+type Built = Knex.QueryBuilder | Knex.Raw
+type Build = (k: Knex, p: unknown) => Built
+
+/** Composes at the first use: a service has thousands of statements, and a command or a test uses few of them. */
+const composedOnce = (
+  compose: () => Pick<StatementText, 'sql' | 'order'>,
+  rest: Pick<StatementText, 'int64' | 'read'>,
+): StatementText => {
+  let composed: Pick<StatementText, 'sql' | 'order'> | undefined
+  return {
+    get sql() {
+      return (composed ??= compose()).sql
+    },
+    get order() {
+      return (composed ??= compose()).order
+    },
+    ...rest,
   }
+}
 
-type NamedBuild = (k: Knex, p: (name: string) => Knex.Value & number) => Knex.QueryBuilder | Knex.Raw
+/** Returns the composer of named statements for a dialect. */
+export const makePrepare = (composer: Knex): Prepare => {
+  const typed = (params: Columns, rows: Columns | undefined, build: Build): StatementText =>
+    composedOnce(() => composeTyped(composer, params, rows, build), {
+      int64: rows !== undefined && Object.values(rows).some(({ form }) => form === 'exact'),
+      read: rows === undefined ? undefined : rowReader(rows),
+    })
+  const prepare = (
+    first: Columns | Build,
+    second?: Columns | Build | { readonly int64?: boolean },
+    third?: Build,
+  ): StatementText => {
+    if (typeof first === 'function')
+      return composedOnce(() => composeNamed(composer, first), {
+        int64: (second as { readonly int64?: boolean } | undefined)?.int64 ?? false,
+        read: undefined,
+      })
+    return third === undefined ? typed(first, undefined, second as Build) : typed(first, second as Columns, third)
+  }
+  return prepare as Prepare
+}
 
-const composeNamed = (composer: Knex, build: NamedBuild): Pick<Statement<never>, 'sql' | 'order'> => {
+type Text = Pick<StatementText, 'sql' | 'order'>
+
+const composeNamed = (composer: Knex, build: Build): Text => {
   const placeholders: Placeholder[] = []
-  const p = (name: string): Knex.Value & number => {
+  const p: Params<string> = (name) => {
     const placeholder = new Placeholder(name, firstMarker + placeholders.length)
     placeholders.push(placeholder)
     return placeholder as unknown as Knex.Value & number
   }
-  const { sql, bindings } = compose(build(composer, p))
-  const order = bindings.map((binding): string | Constant => {
+  return orderOf(build(composer, p), placeholders, (name) => name)
+}
+
+const composeTyped = (composer: Knex, params: Columns, rows: Columns | undefined, build: Build): Text => {
+  const placeholders = Object.keys(params).map((name, index) => new Placeholder(name, firstMarker + index))
+  const encoded = new Map<string, Parameter>(
+    Object.entries(params).map(([name, { encode }]) => [name, { name, encode }]),
+  )
+  const built = build(composer, Object.fromEntries(placeholders.map((each) => [each.name, each])))
+  return orderOf(
+    rows === undefined || !('select' in built) ? built : selected(composer, built, rows),
+    placeholders,
+    (name) => encoded.get(name) ?? name,
+  )
+}
+
+const orderOf = (
+  built: Built,
+  placeholders: readonly Placeholder[],
+  slotOf: (name: string) => string | Parameter,
+): Text => {
+  const { sql, bindings } = compose(built)
+  const order = bindings.map((binding): string | Parameter | Constant => {
     const placeholder =
       binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
-    return placeholder === undefined ? { constant: asBind(binding, sql) } : placeholder.name
+    return placeholder === undefined ? { constant: asBind(binding, sql) } : slotOf(placeholder.name)
   })
-  return { sql, order } as Pick<Statement<never>, 'sql' | 'order'>
+  return { sql, order }
 }
 
 /** Composes a statement whose shape is known only at run time. All its values are fixed. */
-export const composeNow = (composer: Knex, build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Statement<never> => {
+export const composeNow = (composer: Knex, build: (k: Knex) => Built): StatementText => {
   const { sql, bindings } = compose(build(composer))
   return { sql, order: bindings.map((binding) => ({ constant: asBind(binding, sql) })), int64: false }
 }
@@ -103,17 +148,28 @@ const asBind = (value: unknown, sql: string): Bind => {
  * missing.
  */
 export const bindValues = <Encoded>(
-  statement: Statement,
-  binds: Readonly<Record<string, Bind>>,
+  statement: StatementText,
+  binds: Readonly<Record<string, unknown>>,
   encode: (value: Bind) => Encoded,
 ): Encoded[] => {
   const values: Encoded[] = []
-  for (const slot of statement.order) {
-    const value = typeof slot === 'string' ? binds[slot] : slot.constant
-    if (value === undefined) throw new TypeError(`The bind ${String(slot)} is missing: ${statement.sql}`)
-    values.push(encode(value))
-  }
+  for (const slot of statement.order) values.push(encode(bindOf(slot, binds, statement)))
   return values
+}
+
+const bindOf = (
+  slot: string | Parameter | Constant,
+  binds: Readonly<Record<string, unknown>>,
+  statement: StatementText,
+): Bind => {
+  if (typeof slot === 'object') {
+    if ('constant' in slot) return slot.constant
+    if (!(slot.name in binds)) throw new TypeError(`The bind ${slot.name} is missing: ${statement.sql}`)
+    return slot.encode(binds[slot.name] as never)
+  }
+  const value = binds[slot]
+  if (value === undefined) throw new TypeError(`The bind ${slot} is missing: ${statement.sql}`)
+  return value as Bind
 }
 
 /** SQLite compares a number with a text column as text, so numbers can be passed as numbers. */

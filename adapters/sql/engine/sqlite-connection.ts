@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { bindValues, encodeForSqlite } from './prepare.ts'
-import type { Bind, RunResult, Statement } from '../kit/statement.ts'
+import type { DriverRow } from '../kit/row-reader.ts'
+import type { RunResult, StatementText } from '../kit/statement.ts'
 
 /** A statement prepared on this connection. */
 interface Prepared {
@@ -15,14 +16,17 @@ interface Prepared {
 /** A synchronous connection with its prepared statements. */
 export interface SqliteConnection {
   readonly raw: Database.Database
-  prepare(statement: Statement): Prepared
-  all(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown[]
-  first(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown
-  run(statement: Statement, binds: Readonly<Record<string, Bind>>): RunResult
+  prepare(statement: StatementText): Prepared
+  all(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown[]
+  first(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown
+  run(statement: StatementText, binds: Readonly<Record<string, unknown>>): RunResult
 }
 
 // Statements composed at startup number a few hundred. Those of dynamic filters evict each other.
 const keptStatements = 2000
+
+/** How long the driver waits for a lock while a file is opened, and afterwards. */
+const [openingMilliseconds, waitMilliseconds] = [5000, 10]
 
 /**
  * Opens a file (created with mode 0600) or a private in-memory database. WAL with synchronous=NORMAL: committed data
@@ -30,13 +34,15 @@ const keptStatements = 2000
  */
 export const openSqliteConnection = (source: string | Buffer, mode: 'read-write' | 'read-only'): SqliteConnection => {
   if (typeof source === 'string' && source !== ':memory:') createUnlessPresent(source)
-  // A wait in the driver would block the whole process. Longer waits happen here, between attempts.
-  const raw = new Database(source, { timeout: 10 })
+  // What can lock the file here is short: another process that recovers or removes the WAL.
+  const raw = new Database(source, { timeout: openingMilliseconds })
   raw.pragma('journal_mode = WAL')
   raw.pragma('synchronous = NORMAL')
   raw.pragma('foreign_keys = ON')
   raw.pragma('trusted_schema = OFF')
   if (mode === 'read-only') raw.pragma('query_only = ON')
+  // From now on a wait in the driver would stop the service. Longer waits happen between attempts.
+  raw.pragma(`busy_timeout = ${waitMilliseconds}`)
   return wrapSqliteConnection(raw)
 }
 
@@ -57,7 +63,7 @@ const createUnlessPresent = (path: string): void => {
 const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
   const plain = new Map<string, Prepared>()
   const exact = new Map<string, Prepared>()
-  const prepare = ({ sql, int64 }: Statement): Prepared => {
+  const prepare = ({ sql, int64 }: StatementText): Prepared => {
     const known = int64 ? exact : plain
     const prepared = known.get(sql)
     if (prepared !== undefined) return prepared
@@ -78,13 +84,13 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
       }
       const rows = prepared.statement.all(values)
       if (!prepared.int64) for (const row of rows) refuseRounded(row, statement)
-      return rows
+      return readRows(statement, rows)
     },
     first: (statement, binds) => {
       const prepared = prepare(statement)
       const row = prepared.statement.get(bindValues(statement, binds, encodeForSqlite))
       if (row !== undefined && !prepared.int64) refuseRounded(row, statement)
-      return row
+      return row === undefined || statement.read === undefined ? row : statement.read(row as DriverRow)
     },
     run: (statement, binds) => {
       const prepared = prepare(statement)
@@ -93,6 +99,12 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
       return { affected: changes, insertId: prepared.inserts && changes > 0 ? Number(lastInsertRowid) : 0 }
     },
   }
+}
+
+const readRows = ({ read }: StatementText, rows: unknown[]): unknown[] => {
+  if (read !== undefined)
+    for (let index = 0; index < rows.length; index += 1) rows[index] = read(rows[index] as DriverRow)
+  return rows
 }
 
 const forgetOldest = (known: Map<string, Prepared>): void => {
@@ -121,7 +133,7 @@ const prepareNow = (raw: Database.Database, sql: string, int64: boolean): Prepar
   }
 }
 
-const refuseRounded = (row: unknown, statement: Statement): void => {
+const refuseRounded = (row: unknown, statement: StatementText): void => {
   const values = row as Record<string, unknown>
   for (const name in values) {
     const value = values[name]

@@ -7,12 +7,15 @@ import { databaseNow } from '../kit/fragments.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
-import type { Bind, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
-import { makeWaitQueue, takePlace, type WaitQueue } from './wait-queue.ts'
+import { makeWaitQueue, stillMilliseconds, takePlace, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {
-  /** How long a change waits for earlier changes, including those of other processes. */
+  /**
+   * How long a statement waits for others, including those of other processes; 30 seconds by default. A service sets
+   * the limit that its callers see.
+   */
   readonly writerWaitMilliseconds?: number
 }
 
@@ -34,7 +37,7 @@ interface Parts {
 export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptions = {}): SqlDatabase => {
   const inMemory = typeof source !== 'string' || source === ':memory:'
   const writer = openSqliteConnection(source, 'read-write')
-  const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 5000
+  const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 30_000
   return makeSqliteDatabase({
     composer: makeComposer('sqlite'),
     writer,
@@ -68,15 +71,16 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
   const { composer } = parts
   const prepare = makePrepare(composer)
   const clock = prepare((k) => k.raw(`select ${databaseNow('sqlite')} as now`))
-  const all = async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]> =>
+  const all = async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>): Promise<Row[]> =>
     outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
   return {
     dialect: 'sqlite',
     prepare,
     all,
-    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
-      outside(parts, statement, (connection) => connection.first(statement, binds)) as Row | undefined,
-    run: async (statement, binds) => outside(parts, statement, (connection) => connection.run(statement, binds)),
+    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      outside(parts, statement, (connection) => connection.first(statement, binds)) as Promise<Row | undefined>,
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      outside(parts, statement, (connection) => connection.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
@@ -91,10 +95,14 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
 }
 
 /** Runs a statement outside a transaction: a read at once, a change in its turn. */
-const outside = <A>(parts: Parts, statement: Statement, step: (connection: SqliteConnection) => A): A | Promise<A> => {
+const outside = <A>(
+  parts: Parts,
+  statement: StatementText,
+  step: (connection: SqliteConnection) => A,
+): A | Promise<A> => {
   parts.surroundings.refuseInside()
   const { reader, writer, turn } = parts
-  if (reader !== writer && reader.prepare(statement).isReadonly) return translated(() => step(reader))
+  if (reader !== writer && isRead(parts, statement)) return readNow(parts, step)
   if (!turn.tryTake()) return waitAndChange(parts, step)
   try {
     parts.refuseLost()
@@ -108,10 +116,25 @@ const outside = <A>(parts: Parts, statement: Statement, step: (connection: Sqlit
   }
 }
 
-const translated = <A>(step: () => A): A => {
+/** Reports whether a statement only reads. One that cannot be prepared now is prepared in the turn of changes. */
+const isRead = ({ reader }: Parts, statement: StatementText): boolean => {
   try {
-    return step()
+    return reader.prepare(statement).isReadonly
   } catch (error) {
+    if (isBusy(error)) return false
+    throw toThrown(error)
+  }
+}
+
+/**
+ * Runs a read. It waits for no change, but while another process recovers the file after a crash, or removes the WAL
+ * as the last one that closes it.
+ */
+const readNow = <A>(parts: Parts, step: (connection: SqliteConnection) => A): A | Promise<A> => {
+  try {
+    return step(parts.reader)
+  } catch (error) {
+    if (isBusy(error)) return untilNotBusy(parts, () => step(parts.reader))
     throw toThrown(error)
   }
 }
@@ -131,18 +154,28 @@ const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnecti
   }
 }
 
-const isBusy = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
+/** Reports whether another connection has locked the file, be it for a change, a recovery or a checkpoint. */
+const isBusy = (error: unknown): boolean =>
+  String((error as { code?: unknown } | undefined)?.code).startsWith('SQLITE_BUSY')
 
-/** Retries while another process has locked the file. The event loop is free between the attempts. */
+/**
+ * Retries while another connection has locked the file. The event loop is free between the attempts. The holder of the
+ * lock may be in this process, and stand still with it: the wait is longer by that time, as that of a `WaitQueue`.
+ */
 const untilNotBusy = async <A>(parts: Parts, step: () => A): Promise<A> => {
-  const deadline = performance.now() + parts.writerWaitMilliseconds
+  let deadline = performance.now() + parts.writerWaitMilliseconds
   for (;;) {
     try {
       return step()
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw toThrown(error)
     }
-    await sleep(5 + Math.random() * 20)
+    const pause = 5 + Math.random() * 20
+    const due = performance.now() + pause
+    await sleep(pause)
+    const late = performance.now() - due
+    if (late > stillMilliseconds)
+      deadline = Math.max(deadline, performance.now() + Math.min(late, parts.writerWaitMilliseconds))
   }
 }
 
@@ -158,7 +191,7 @@ const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>)
       const result = await parts.surroundings.run(state, () => work(transactionRunner(parts, state)))
       if (state.broken !== undefined) throw state.broken.error
       state.open = false
-      translated(() => raw.exec('commit'))
+      await untilNotBusy(parts, () => raw.exec('commit'))
       return result
     } finally {
       state.open = false
@@ -185,11 +218,12 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
   return {
     dialect: 'sqlite',
-    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+    all: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       step(() => writer.all(statement, binds) as Row[]),
-    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
       step(() => writer.first(statement, binds) as Row | undefined),
-    run: async (statement, binds) => step(() => writer.run(statement, binds)),
+    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+      step(() => writer.run(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       step(() => writer.all(composeNow(composer, build), {}) as Row[]),
   }

@@ -26,7 +26,7 @@ interface Waiter {
  * A timer that is later than this shows that the process stood still: it was stopped, or other work kept the event
  * loop.
  */
-const stillMilliseconds = 100
+export const stillMilliseconds = 100
 
 /**
  * The holders of the places stand still with this process. So a wait is longer by the time in which the process stood

@@ -2,59 +2,75 @@ import type { Knex } from 'knex'
 import type { AccountLifeStore } from '../../../core/identity/accounts/ports.ts'
 import type { AccountHoldings } from '../../../core/identity/ports.ts'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
-import { optionalInstant } from './rows.ts'
+import type { Prepared, Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { makeSearchTerms } from './user-search.ts'
 import type { HeldObjects } from '../kit/object-rows.ts'
+import { aliased, int, long, nullable, orElse, pick, present } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import { values } from '../kit/values.ts'
+import { objectGrants } from '../tables/authz.ts'
+import { accounts, emails, users } from '../tables/identity.ts'
+import { orgMembers, organizations, teamMembers, teams } from '../tables/organizations.ts'
 
 const bumped = (k: Knex): Knex.Raw => k.raw('version + 1')
 
+/** A user `u` with the account `a`, the address `e` and the account `b` of who disabled it. */
+const deactivatedRow = {
+  userId: aliased(users, 'u').id,
+  login: aliased(accounts, 'a').name,
+  fullName: aliased(users, 'u').fullName,
+  primaryEmail: orElse(aliased(emails, 'e').email, ''),
+  deactivatedAt: present(aliased(users, 'u').deactivatedAt),
+  deactivatedBy: nullable(aliased(accounts, 'b').name),
+}
+
 const statements = (db: SqlDatabase) => ({
-  markUnconfirmed: db.prepare((k, p: Params<'id' | 'at'>) =>
+  markUnconfirmed: db.prepare({ id: users.id, at: users.unconfirmedSince }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .update({ is_active: false, unconfirmed_since: p('at'), version: bumped(k) }),
+      .where('id', p.id)
+      .update(values(users, { isActive: false, unconfirmedSince: p.at, version: bumped(k) })),
   ),
-  confirm: db.prepare((k, p: Params<'id'>) =>
+  confirm: db.prepare({ id: users.id }, (k, p) =>
     k('users')
-      .where('id', p('id'))
+      .where('id', p.id)
       .whereNotNull('unconfirmed_since')
-      .update({ is_active: true, unconfirmed_since: null, version: bumped(k) }),
+      .update(values(users, { isActive: true, unconfirmedSince: null, version: bumped(k) })),
   ),
-  unconfirmedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
+  unconfirmedBefore: db.prepare(
+    { at: present(users.unconfirmedSince), after: long(), limit: int() },
+    { id: users.id },
+    (k, p) => k('users').where('unconfirmed_since', '<', p.at).where('id', '>', p.after).orderBy('id').limit(p.limit),
+  ),
+  lockState: db.prepare({ id: users.id }, pick(users, 'deactivatedAt', 'unconfirmedSince'), (k, p) =>
+    k('users').where('id', p.id).forUpdate(),
+  ),
+  deactivate: db.prepare({ id: users.id, by: users.deactivatedBy, at: users.deactivatedAt }, (k, p) =>
     k('users')
-      .where('unconfirmed_since', '<', p('at'))
-      .where('id', '>', p('after'))
-      .orderBy('id')
-      .limit(p('limit'))
-      .select('id'),
-  ),
-  lockState: db.prepare((k, p: Params<'id'>) =>
-    k('users').where('id', p('id')).select('deactivated_at', 'unconfirmed_since').forUpdate(),
-  ),
-  deactivate: db.prepare((k, p: Params<'id' | 'by' | 'at'>) =>
-    k('users')
-      .where('id', p('id'))
+      .where('id', p.id)
       .whereNull('deactivated_at')
-      .update({
-        is_active: false,
-        unconfirmed_since: null,
-        deactivated_at: p('at'),
-        deactivated_by: p('by'),
-        version: bumped(k),
-      }),
+      .update(
+        values(users, {
+          isActive: false,
+          unconfirmedSince: null,
+          deactivatedAt: p.at,
+          deactivatedBy: p.by,
+          version: bumped(k),
+        }),
+      ),
   ),
-  deactivatedAt: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('deactivated_at')),
-  reactivate: db.prepare((k, p: Params<'id'>) =>
+  deactivatedAt: db.prepare({ id: users.id }, { deactivatedAt: users.deactivatedAt }, (k, p) =>
+    k('users').where('id', p.id),
+  ),
+  reactivate: db.prepare({ id: users.id }, (k, p) =>
     k('users')
-      .where('id', p('id'))
+      .where('id', p.id)
       .whereNotNull('deactivated_at')
-      .update({ is_active: true, deactivated_at: null, deactivated_by: null, version: bumped(k) }),
+      .update(values(users, { isActive: true, deactivatedAt: null, deactivatedBy: null, version: bumped(k) })),
   ),
-  deactivated: pageQuery(
+  deactivated: typedPage(
     db,
+    {},
+    deactivatedRow,
     (k) => k('users as u').whereNotNull('u.deactivated_at'),
     (k, rows, cut) =>
       cut(
@@ -62,36 +78,17 @@ const statements = (db: SqlDatabase) => ({
           .join('accounts as a', 'a.id', 'u.id')
           .leftJoin('accounts as b', 'b.id', 'u.deactivated_by')
           .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
-          .orderBy('a.lower_name')
-          .select('u.id', 'a.name as login', 'u.full_name', 'e.email', 'u.deactivated_at', 'b.name as by_login'),
+          .orderBy('a.lower_name'),
       ),
   ),
-  deactivatedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
-    k('users')
-      .where('deactivated_at', '<', p('at'))
-      .where('id', '>', p('after'))
-      .orderBy('id')
-      .limit(p('limit'))
-      .select('id'),
+  deactivatedBefore: db.prepare(
+    { at: present(users.deactivatedAt), after: long(), limit: int() },
+    { id: users.id },
+    (k, p) => k('users').where('deactivated_at', '<', p.at).where('id', '>', p.after).orderBy('id').limit(p.limit),
   ),
 })
 
-interface IdRow {
-  readonly id: number | string
-}
-interface StateRow {
-  readonly deactivated_at: number | string | null
-  readonly unconfirmed_since: number | string | null
-}
-interface DeactivatedRow extends IdRow {
-  readonly login: string
-  readonly full_name: string
-  readonly email: string | null
-  readonly deactivated_at: number | string
-  readonly by_login: string | null
-}
-
-const idsOf = (rows: readonly IdRow[]): readonly UserId[] => rows.map((row) => Number(row.id) as UserId)
+const idsOf = (rows: readonly { readonly id: UserId }[]): readonly UserId[] => rows.map((row) => row.id)
 
 /**
  * The creation and removal of accounts on SQL. The data are columns of the users' own rows, so that they are deleted
@@ -102,42 +99,41 @@ export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const bindTerms = makeSearchTerms(db)
   return (runner) => {
     /** Runs a change of the user's visibility. Returns whether a row changed. */
-    const shown = async (id: UserId, statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<boolean> => {
-      if ((await runner.run(statement, { id, ...binds })).affected === 0) return false
-      await bindTerms(runner).showUser(id)
+    const shown = async <B extends { readonly id: UserId }>(
+      statement: Prepared<B, unknown>,
+      binds: NoInfer<B>,
+    ): Promise<boolean> => {
+      if ((await runner.run(statement, binds)).affected === 0) return false
+      await bindTerms(runner).showUser(binds.id)
       return true
     }
     return {
       async markUnconfirmed(id, since) {
-        await shown(id, s.markUnconfirmed, { at: since.getTime() })
+        await shown(s.markUnconfirmed, { id, at: since })
       },
-      confirm: (id) => shown(id, s.confirm, {}),
+      confirm: (id) => shown(s.confirm, { id }),
       async unconfirmedBefore(at, after, limit) {
-        return idsOf(await runner.all<IdRow>(s.unconfirmedBefore, { at: at.getTime(), after, limit }))
+        return idsOf(await runner.all(s.unconfirmedBefore, { at, after, limit }))
       },
       async lockState(id) {
-        const row = await runner.first<StateRow>(s.lockState, { id })
+        const row = await runner.first(s.lockState, { id })
         if (row === undefined) return undefined
-        return row.deactivated_at !== null ? 'deactivated' : row.unconfirmed_since !== null ? 'unconfirmed' : undefined
+        return row.deactivatedAt !== undefined
+          ? 'deactivated'
+          : row.unconfirmedSince !== undefined
+            ? 'unconfirmed'
+            : undefined
       },
-      deactivate: (id, by, at) => shown(id, s.deactivate, { by, at: at.getTime() }),
+      deactivate: (id, by, at) => shown(s.deactivate, { id, by, at }),
       async deactivatedAt(id) {
-        const row = await runner.first<{ deactivated_at: number | string | null }>(s.deactivatedAt, { id })
-        return row === undefined ? undefined : optionalInstant(row.deactivated_at)
+        return (await runner.first(s.deactivatedAt, { id }))?.deactivatedAt
       },
-      reactivate: (id) => shown(id, s.reactivate, {}),
+      reactivate: (id) => shown(s.reactivate, { id }),
       async deactivated(page) {
-        return mapPage(await s.deactivated<DeactivatedRow>(runner, {}, page), (row) => ({
-          userId: Number(row.id) as UserId,
-          login: row.login,
-          fullName: row.full_name,
-          primaryEmail: row.email ?? '',
-          deactivatedAt: new Date(Number(row.deactivated_at)),
-          deactivatedBy: row.by_login ?? undefined,
-        }))
+        return s.deactivated(runner, {}, page)
       },
       async deactivatedBefore(at, after, limit) {
-        return idsOf(await runner.all<IdRow>(s.deactivatedBefore, { at: at.getTime(), after, limit }))
+        return idsOf(await runner.all(s.deactivatedBefore, { at, after, limit }))
       },
     }
   }
@@ -148,85 +144,81 @@ const shown = 10
 /** The value of `organizations.org_type` for a client organization. */
 const clientOrgType = 2
 
-type Place = 'id' | 'orgId'
-
 /** Selects the owners of an organization other than one user. */
-const otherOwners = (k: Knex, p: (n: 'id') => Knex.Value): Knex.QueryBuilder =>
+const otherOwners = (k: Knex, p: { readonly id: Slot<'integer'> }): Knex.QueryBuilder =>
   k('team_members as tm')
     .join('teams as t', 't.id', 'tm.team_id')
     .join('users as u', 'u.id', 'tm.user_id')
     .where('t.permission', 'owner')
-    .whereNot('tm.user_id', p('id'))
+    .whereNot('tm.user_id', p.id)
     .select(k.raw('1'))
 
-const isOwner = (k: Knex, p: (n: 'id') => Knex.Value): Knex.QueryBuilder =>
+const isOwner = (k: Knex, p: { readonly id: Slot<'integer'> }): Knex.QueryBuilder =>
   k('team_members as own')
     .join('teams as ot', 'ot.id', 'own.team_id')
     .where('ot.permission', 'owner')
-    .where('own.user_id', p('id'))
+    .where('own.user_id', p.id)
     .whereRaw('own.org_id = m.org_id')
     .select(k.raw('1'))
 
 const holdingStatements = (db: SqlDatabase) => ({
-  unattended: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+  unattended: db.prepare({ id: orgMembers.userId }, { name: aliased(accounts, 'a').name }, (k, p) =>
     k('org_members as m')
       .join('accounts as a', 'a.id', 'm.org_id')
-      .where('m.user_id', p('id'))
+      .where('m.user_id', p.id)
       .whereExists(isOwner(k, p))
       .whereNotExists(otherOwners(k, p).where('u.is_active', 1).whereRaw('tm.org_id = m.org_id'))
-      .select('a.name')
       .orderBy('a.lower_name')
       .limit(shown),
   ),
-  memberships: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+  memberships: db.prepare(
+    { id: orgMembers.userId },
+    { orgId: aliased(orgMembers, 'm').orgId, name: aliased(accounts, 'a').name },
+    (k, p) =>
+      k('org_members as m').join('accounts as a', 'a.id', 'm.org_id').where('m.user_id', p.id).orderBy('m.org_id'),
+  ),
+  lockOrganization: db.prepare({ orgId: accounts.id }, { id: accounts.id }, (k, p) =>
+    k('accounts').where('id', p.orgId).forUpdate(),
+  ),
+  isOwner: db.prepare(
+    { orgId: orgMembers.orgId, id: orgMembers.userId },
+    { orgId: aliased(orgMembers, 'm').orgId },
+    (k, p) => k('org_members as m').where('m.user_id', p.id).where('m.org_id', p.orgId).whereExists(isOwner(k, p)),
+  ),
+  otherOwner: db.prepare({ id: users.id, orgId: teams.orgId }, (k, p) =>
+    otherOwners(k, p).where('tm.org_id', p.orgId).limit(1),
+  ),
+  leaveTeams: db.prepare({ orgId: teamMembers.orgId, id: teamMembers.userId }, (k, p) =>
+    k('team_members').where('user_id', p.id).where('org_id', p.orgId).delete(),
+  ),
+  leaveGrants: db.prepare({ orgId: objectGrants.orgId, id: objectGrants.subjectId }, (k, p) =>
+    k('object_grants').where('subject_type', 'user').where('subject_id', p.id).where('org_id', p.orgId).delete(),
+  ),
+  leave: db.prepare({ orgId: orgMembers.orgId, id: orgMembers.userId }, (k, p) =>
+    k('org_members').where('user_id', p.id).where('org_id', p.orgId).delete(),
+  ),
+  organizations: db.prepare({ id: orgMembers.userId }, { name: aliased(accounts, 'a').name }, (k, p) =>
     k('org_members as m')
       .join('accounts as a', 'a.id', 'm.org_id')
-      .where('m.user_id', p('id'))
-      .select('m.org_id', 'a.name')
-      .orderBy('m.org_id'),
-  ),
-  lockOrganization: db.prepare((k, p: (n: 'orgId') => Knex.Value) =>
-    k('accounts').where('id', p('orgId')).select('id').forUpdate(),
-  ),
-  isOwner: db.prepare((k, p: (n: Place) => Knex.Value) =>
-    k('org_members as m')
-      .where('m.user_id', p('id'))
-      .where('m.org_id', p('orgId'))
-      .whereExists(isOwner(k, p))
-      .select('m.org_id'),
-  ),
-  otherOwner: db.prepare((k, p: (n: Place) => Knex.Value) => otherOwners(k, p).where('tm.org_id', p('orgId')).limit(1)),
-  leaveTeams: db.prepare((k, p: (n: Place) => Knex.Value) =>
-    k('team_members').where('user_id', p('id')).where('org_id', p('orgId')).delete(),
-  ),
-  leaveGrants: db.prepare((k, p: (n: Place) => Knex.Value) =>
-    k('object_grants').where('subject_type', 'user').where('subject_id', p('id')).where('org_id', p('orgId')).delete(),
-  ),
-  leave: db.prepare((k, p: (n: Place) => Knex.Value) =>
-    k('org_members').where('user_id', p('id')).where('org_id', p('orgId')).delete(),
-  ),
-  organizations: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('org_members as m')
-      .join('accounts as a', 'a.id', 'm.org_id')
-      .where('m.user_id', p('id'))
-      .select('a.name')
+      .where('m.user_id', p.id)
       .orderBy('a.lower_name')
       .limit(shown),
   ),
-  organizationOf: db.prepare((k, p: (n: 'id' | 'key') => Knex.Value) =>
-    k('org_members as m')
-      .join('accounts as a', 'a.id', 'm.org_id')
-      .where('m.user_id', p('id'))
-      .where('a.lower_name', p('key'))
-      .select('m.org_id', 'a.name')
-      .forUpdate(),
+  organizationOf: db.prepare(
+    { id: orgMembers.userId, key: accounts.lowerName },
+    { orgId: aliased(orgMembers, 'm').orgId, name: aliased(accounts, 'a').name },
+    (k, p) =>
+      k('org_members as m')
+        .join('accounts as a', 'a.id', 'm.org_id')
+        .where('m.user_id', p.id)
+        .where('a.lower_name', p.key)
+        .forUpdate(),
   ),
-  clientOrg: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+  clientOrg: db.prepare({ id: orgMembers.userId }, { id: aliased(organizations, 'o').id }, (k, p) =>
     k('org_members as m')
       .join('organizations as o', 'o.id', 'm.org_id')
-      .where('m.user_id', p('id'))
+      .where('m.user_id', p.id)
       .where('o.org_type', clientOrgType)
-      .select('o.id')
       .limit(1),
   ),
 })
@@ -241,13 +233,12 @@ export const makeSqlAccountHoldings = (
   const heldMemberships = async (
     runner: SqlRunner,
     id: UserId,
-  ): Promise<readonly { readonly orgId: number; readonly name: string }[]> => {
-    const rows = await runner.all<{ org_id: number | string; name: string }>(s.memberships, { id })
-    const held = rows.map((row) => ({ orgId: Number(row.org_id), name: row.name }))
+  ): Promise<readonly { readonly orgId: OrgId; readonly name: string }[]> => {
+    const held = await runner.all(s.memberships, { id })
     for (const { orgId } of held) await runner.first(s.lockOrganization, { orgId })
     return held
   }
-  const leave = async (runner: SqlRunner, id: UserId, orgId: number): Promise<boolean> => {
+  const leave = async (runner: SqlRunner, id: UserId, orgId: OrgId): Promise<boolean> => {
     const mustStay =
       (await runner.first(s.isOwner, { id, orgId })) !== undefined &&
       (await runner.first(s.otherOwner, { id, orgId })) === undefined
@@ -262,7 +253,7 @@ export const makeSqlAccountHoldings = (
   return (runner) => ({
     async unattended(id) {
       await heldMemberships(runner, id)
-      const organizations = await runner.all<{ name: string }>(s.unattended, { id })
+      const organizations = await runner.all(s.unattended, { id })
       return [...organizations.map((row) => `organization ${row.name}`), ...(await objectsOf(runner, id))]
     },
     async leaveOrganizations(id) {
@@ -273,15 +264,15 @@ export const makeSqlAccountHoldings = (
       return left
     },
     async of(id) {
-      const organizations = await runner.all<{ name: string }>(s.organizations, { id })
+      const organizations = await runner.all(s.organizations, { id })
       return [...organizations.map((row) => `organization ${row.name}`), ...(await objectsOf(runner, id))]
     },
     async organizationOf(id, name) {
-      const row = await runner.first<{ org_id: number | string; name: string }>(s.organizationOf, {
+      const row = await runner.first(s.organizationOf, {
         id,
         key: name.toLowerCase(),
       })
-      return row === undefined ? undefined : { id: Number(row.org_id) as OrgId, name: row.name }
+      return row === undefined ? undefined : { id: row.orgId, name: row.name }
     },
     async isClientOrgUser(id) {
       return (await runner.first(s.clientOrg, { id })) !== undefined

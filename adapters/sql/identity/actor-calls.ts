@@ -1,18 +1,23 @@
-import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Actor, ActorCalls, Principal } from '../../../core/kernel/principal.ts'
 import { ActorGone } from '../../../core/kernel/principal.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
-import type { StateRow } from './rows.ts'
-import { optionalInstant, stateColumns, stateOf } from './rows.ts'
+import type { TokenId, UserId } from '../../../core/kernel/ids.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, nullable } from '../kit/columns.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
+import { stateOf, stateRow } from './rows.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import { accessTokens, users } from '../tables/identity.ts'
 
-interface ActorRow extends StateRow {
-  readonly token_id: Num | null
-  readonly token_created_at: Num | null
-  readonly token_expires_at: Num | null
+const t = aliased(accessTokens, 't')
+const actorRow = {
+  ...stateRow,
+  tokenId: nullable(t.id),
+  tokenCreatedAt: nullable(t.createdAt),
+  tokenExpiresAt: t.expiresAt,
 }
+type ActorRow = Row<typeof actorRow>
 
 /**
  * ActorCalls over accounts and access tokens: one query, or two if a site admin impersonated a user. The account, and
@@ -21,28 +26,20 @@ interface ActorRow extends StateRow {
  * they end.
  */
 export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => {
-  const accountWithToken = db.prepare((k, p: Params<'userId' | 'tokenId'>) =>
+  const accountWithToken = db.prepare({ userId: users.id, tokenId: accessTokens.id }, actorRow, (k, p) =>
     k('users as u')
       .join('accounts as a', 'a.id', 'u.id')
-      .leftJoin('access_tokens as t', (on) =>
-        on.on('t.user_id', 'u.id').andOn('t.id', k.raw('?', [p('tokenId') as Knex.RawBinding])),
-      )
-      .where('u.id', p('userId'))
-      .select(
-        ...stateColumns,
-        't.id as token_id',
-        't.created_at as token_created_at',
-        't.expires_at as token_expires_at',
-      ),
+      .leftJoin('access_tokens as t', (on) => on.on('t.user_id', 'u.id').andOn('t.id', k.raw('?', [p.tokenId])))
+      .where('u.id', p.userId),
   )
-  const find = (userId: number, tokenId: number | undefined) =>
-    db.first<ActorRow>(accountWithToken, { userId, tokenId: tokenId ?? 0 })
+  const find = (userId: UserId, tokenId: TokenId | undefined) =>
+    db.first(accountWithToken, { userId, tokenId: tokenId ?? noToken })
 
   const isInForce = (row: ActorRow | undefined, actor: Actor): boolean => {
     if (row === undefined || !stateOf(row).isEnabled) return false
     if (actor.tokenId === undefined) return true
-    const expiresAt = optionalInstant(row.token_expires_at)
-    return row.token_id !== null && (expiresAt === undefined || expiresAt.getTime() > clock.now().getTime())
+    const { tokenId, tokenExpiresAt } = row
+    return tokenId !== undefined && (tokenExpiresAt === undefined || tokenExpiresAt > clock.now())
   }
 
   return {
@@ -58,6 +55,9 @@ export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => 
   }
 }
 
+/** An id that no token has. */
+const noToken = 0 as TokenId
+
 const gone = ({ login, tokenId }: Actor) =>
   ActorGone(
     `${login} may not do this any more: the ` +
@@ -67,8 +67,6 @@ const gone = ({ login, tokenId }: Actor) =>
 
 const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal => {
   const { userId, login, isSiteAdmin } = stateOf(row)
-  const createdAt = optionalInstant(proof.token_created_at)
-  const expiresAt = optionalInstant(proof.token_expires_at)
   return {
     userId,
     login,
@@ -77,7 +75,11 @@ const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal =>
     scopes: actor.scopes,
     ...(actor.tokenId === undefined
       ? {}
-      : definedFields({ tokenId: actor.tokenId, tokenCreatedAt: createdAt, tokenExpiresAt: expiresAt })),
+      : definedFields({
+          tokenId: actor.tokenId,
+          tokenCreatedAt: proof.tokenCreatedAt,
+          tokenExpiresAt: proof.tokenExpiresAt,
+        })),
     ...definedFields({ onlyOrgId: actor.onlyOrgId, impersonator: actor.impersonator }),
   }
 }

@@ -1,15 +1,13 @@
-import type { Knex } from 'knex'
 import type { AttemptCount, AttemptCounters } from '../../../core/identity/attempt-ports.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable } from '../kit/driver-errors.ts'
-import type { SqlDatabase } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { long, selectedAs } from '../kit/columns.ts'
+import { identityAttempts } from '../tables/identity.ts'
+import type { Slot, Slots, SqlDatabase } from '../kit/statement.ts'
 
-interface CountRow {
-  readonly points: number | string
-  readonly left: number | string
-}
-
-type Place = (name: 'key' | 'points' | 'duration') => Knex.Value
+const places = { key: identityAttempts.keyHash, points: identityAttempts.points, duration: long() }
+const countRow = { points: identityAttempts.points, left: selectedAs(long()) }
 
 const tries = 3
 const purgeSlice = 1000
@@ -22,13 +20,13 @@ export const makeSqlAttemptCounters = (database: SqlDatabase): AttemptCounters =
   const addOnce = (key: Uint8Array, points: number, duration: number): Promise<AttemptCount> =>
     database.transaction(async (tx) => {
       await tx.run(statements.add, { key, points, duration })
-      const row = await tx.first<CountRow>(statements.find, { key })
+      const row = await tx.first(statements.find, { key })
       return row === undefined ? { points, millisecondsLeft: duration } : countOf(row)
     })
 
   return {
     find: async (key) => {
-      const row = await database.first<CountRow>(statements.find, { key })
+      const row = await database.first(statements.find, { key })
       return row === undefined ? undefined : countOf(row)
     },
     add: async (key, points, milliseconds) => {
@@ -48,14 +46,14 @@ export const makeSqlAttemptCounters = (database: SqlDatabase): AttemptCounters =
   }
 }
 
-const countOf = (row: CountRow): AttemptCount => ({ points: Number(row.points), millisecondsLeft: Number(row.left) })
+const countOf = (row: Row<typeof countRow>): AttemptCount => ({ points: row.points, millisecondsLeft: row.left })
 
 const compose = ({ dialect, prepare }: SqlDatabase) => {
   const table = 'identity_attempts'
   const now = databaseNow(dialect)
   const integer = `cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`
   const row = `insert into ${table} (key_hash, points, expires_at) values (?, ${integer}, ${now} + ${integer})`
-  const row3 = (p: Place): Knex.RawBinding[] => [p('key'), p('points'), p('duration')] as Knex.RawBinding[]
+  const row3 = (p: Slots<typeof places>): Slot[] => [p.key, p.points, p.duration]
   // MySQL assigns columns from left to right: points, which reads the old expiry, comes first.
   const onConflict = (points: string, expiry: string): string =>
     dialect === 'mysql'
@@ -66,16 +64,18 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
   const sum = `case when ${isOver} then ${given('points')} else ${table}.points + ${given('points')} end`
   const expiry = `case when ${isOver} then ${given('expires_at')} else ${table}.expires_at end`
   return {
-    find: prepare((k, p: Place) =>
+    find: prepare({ key: places.key }, countRow, (k, p) =>
       k(table)
-        .where('key_hash', p('key'))
+        .where('key_hash', p.key)
         .whereRaw(`expires_at > ${now}`)
-        .select('points', k.raw(`expires_at - ${now} as ??`, ['left'])),
+        .select(k.raw(`expires_at - ${now} as ??`, ['left'])),
     ),
-    add: prepare((k, p: Place) => k.raw(`${row} ${onConflict(sum, expiry)}`, row3(p))),
-    put: prepare((k, p: Place) => k.raw(`${row} ${onConflict(given('points'), given('expires_at'))}`, row3(p))),
-    remove: prepare((k, p: Place) => k(table).where('key_hash', p('key')).whereRaw(`expires_at > ${now}`).delete()),
-    purge: prepare((k) =>
+    add: prepare(places, (k, p) => k.raw(`${row} ${onConflict(sum, expiry)}`, row3(p))),
+    put: prepare(places, (k, p) => k.raw(`${row} ${onConflict(given('points'), given('expires_at'))}`, row3(p))),
+    remove: prepare({ key: places.key }, (k, p) =>
+      k(table).where('key_hash', p.key).whereRaw(`expires_at > ${now}`).delete(),
+    ),
+    purge: prepare({}, (k) =>
       dialect === 'mysql'
         ? k.raw(`delete from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice}`)
         : k.raw(

@@ -1,191 +1,173 @@
-import type { Knex } from 'knex'
-import type { SessionId, TokenId } from '../../../core/kernel/ids.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import type { SessionRow, StateRow, UserRow } from './rows.ts'
-import {
-  onlyClusterOf,
-  optionalInstant,
-  orgIdOf,
-  selectUsers,
-  sessionColumns,
-  sessionOf,
-  stateColumns,
-  stateOf,
-  userOf,
-  wordsOf,
-} from './rows.ts'
+import { fromUsers, onlyClusterOf, stateOf, stateRow, userRow, wordsOf } from './rows.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, computed, instant, nullable, nullableColumns, pick, present } from '../kit/columns.ts'
+import { values } from '../kit/values.ts'
+import { accessTokens, accounts, emails, sessions, twoFactors, users } from '../tables/identity.ts'
+import { rowReader } from '../kit/row-reader.ts'
+import { selected } from '../kit/selected.ts'
+import type { DriverRow } from '../kit/row-reader.ts'
 
-/** The columns of a token that a request needs; `t` is the token's row. */
-const grantColumns = [
-  't.id as token_id',
-  't.scopes',
-  't.only_org_id',
-  't.only_cluster_id',
-  't.created_at as token_created_at',
-  't.expires_at as token_expires_at',
-  't.last_used_at',
-] as const
-
-interface GrantRow extends StateRow {
-  readonly token_id: number | string
-  readonly scopes: string
-  readonly only_org_id: number | string | null
-  readonly only_cluster_id: number | string | null
-  readonly token_created_at: number | string
-  readonly token_expires_at: number | string | null
-  readonly last_used_at: number | string | null
+const t = aliased(accessTokens, 't')
+/** What a request needs to know of the token `t`. */
+const grantRow = {
+  tokenId: t.id,
+  ...pick(t, 'scopes', 'onlyOrgId', 'onlyClusterId', 'lastUsedAt'),
+  tokenCreatedAt: t.createdAt,
+  tokenExpiresAt: t.expiresAt,
 }
 
-const grantOf = (row: GrantRow): TokenGrant => ({
+type Grant = Row<typeof grantRow> & Row<typeof stateRow>
+
+const grantOf = (row: Grant): TokenGrant => ({
   account: stateOf(row),
-  tokenId: Number(row.token_id) as TokenId,
+  tokenId: row.tokenId,
   scopeWords: wordsOf(row.scopes),
-  onlyOrgId: orgIdOf(row.only_org_id),
+  onlyOrgId: row.onlyOrgId,
   ...onlyClusterOf(row),
-  createdAt: new Date(Number(row.token_created_at)),
-  expiresAt: optionalInstant(row.token_expires_at),
-  lastUsedAt: optionalInstant(row.last_used_at),
+  createdAt: row.tokenCreatedAt,
+  expiresAt: row.tokenExpiresAt,
+  lastUsedAt: row.lastUsedAt,
 })
 
-/**
- * Selects the reference of the enrolled second factor of the user `u`. A factor without a confirmed first code does not
- * count.
- */
-const enrolledSecondFactor = (k: Knex): Knex.Raw =>
-  k.raw(
-    '(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null) as second_factor_ref',
-  )
+const tokenRow = { ...stateRow, ...grantRow }
+const readGrant = rowReader(tokenRow)
+const readUser = rowReader(userRow)
+
+/** What a sign-in with a password needs to know of the user `u`. */
+const passwordRow = {
+  ...stateRow,
+  ...pick(aliased(users, 'u'), 'passwordHash', 'lastLoginAt'),
+  // The enrolled second factor. A factor without a confirmed first code does not count.
+  secondFactorRef: computed(
+    nullable(twoFactors.ref),
+    '(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null)',
+  ),
+}
+
+/** The state of a user, if the account has one. */
+const maybeState = nullableColumns(stateRow)
+
+const s0 = aliased(sessions, 's')
+/** A session `s` with the state of its user. */
+const sessionWithState = { ...stateRow, ...pick(s0, 'id', 'lastSeenAt', 'idleExpiresAt', 'expiresAt') }
 
 const statements = (db: SqlDatabase) => ({
-  tokenByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
+  tokenByHash: db.prepare({ hash: accessTokens.tokenHash }, tokenRow, (k, p) =>
     k('access_tokens as t')
       .join('users as u', 'u.id', 't.user_id')
       .join('accounts as a', 'a.id', 'u.id')
-      .where('t.token_hash', p('hash'))
-      .select(...stateColumns, ...grantColumns),
+      .where('t.token_hash', p.hash),
   ),
-  tokenWithProfileByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
-    selectUsers(k)
-      .join('access_tokens as t', 't.user_id', 'u.id')
-      .where('t.token_hash', p('hash'))
-      .select('u.id as user_id', ...grantColumns),
+  tokenWithProfileByHash: db.prepare({ hash: accessTokens.tokenHash }, (k, p) =>
+    selected(k, fromUsers(k).join('access_tokens as t', 't.user_id', 'u.id').where('t.token_hash', p.hash), {
+      ...userRow,
+      ...tokenRow,
+    }),
   ),
-  sessionByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
+  sessionByHash: db.prepare({ hash: sessions.sessionHash }, sessionWithState, (k, p) =>
     k('sessions as s')
       .join('users as u', 'u.id', 's.user_id')
       .join('accounts as a', 'a.id', 'u.id')
-      .where('s.session_hash', p('hash'))
-      .select(
-        ...stateColumns,
-        ...sessionColumns.filter((column) => column !== 'user_id').map((column) => `s.${column}`),
-      ),
+      .where('s.session_hash', p.hash),
   ),
-  passwordByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
+  passwordByName: db.prepare({ key: accounts.lowerName }, passwordRow, (k, p) =>
     k('accounts as a')
       .join('users as u', 'u.id', 'a.id')
-      .where('a.lower_name', p('key'))
+      .where('a.lower_name', p.key)
       // A robot account has no password, so the attempt costs the same as one for an unknown name.
-      .whereNull('u.robot_org_id')
-      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
+      .whereNull('u.robot_org_id'),
   ),
-  passwordByEmail: db.prepare((k, p: (n: 'key') => Knex.Value) =>
+  passwordByEmail: db.prepare({ key: emails.lowerEmail }, passwordRow, (k, p) =>
     k('emails as e')
       .join('users as u', 'u.id', 'e.user_id')
       .join('accounts as a', 'a.id', 'u.id')
-      .where('e.lower_email', p('key'))
-      .where('e.verified', 1)
-      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
+      .where('e.lower_email', p.key)
+      .where('e.verified', 1),
   ),
-  accountByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
-    k('accounts as a')
-      .leftJoin('users as u', 'u.id', 'a.id')
-      .where('a.lower_name', p('key'))
-      .whereNull('u.robot_org_id')
-      .select('a.kind', ...stateColumns),
+  accountByName: db.prepare({ key: accounts.lowerName }, { kind: aliased(accounts, 'a').kind, ...maybeState }, (k, p) =>
+    k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').where('a.lower_name', p.key).whereNull('u.robot_org_id'),
   ),
-  markToken: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+  markToken: db.prepare({ id: accessTokens.id, at: present(accessTokens.lastUsedAt) }, (k, p) =>
     k('access_tokens')
-      .where('id', p('id'))
-      .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
-      .update({ last_used_at: p('at') }),
+      .where('id', p.id)
+      .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p.at))
+      .update(values(accessTokens, { lastUsedAt: p.at })),
   ),
   // MySQL changes both rows in one statement. The owner's row is locked first, as by every change of the owner's
   // tokens.
-  markTokenAndOwner: db.prepare((k, p: (n: 'id' | 'ownerId' | 'at') => Knex.Value & number) =>
+  markTokenAndOwner: db.prepare({ id: accessTokens.id, ownerId: users.id, at: instant() }, (k, p) =>
     k.raw(
       `update users as u straight_join access_tokens as t on t.user_id = u.id
       set u.last_login_at = greatest(coalesce(u.last_login_at, 0), cast(? as signed)), t.last_used_at = greatest(coalesce(t.last_used_at, 0), cast(? as signed))
       where u.id = ? and t.id = ?`,
-      [p('at'), p('at'), p('ownerId'), p('id')],
+      [p.at, p.at, p.ownerId, p.id],
     ),
   ),
-  markUser: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+  markUser: db.prepare({ id: users.id, at: present(users.lastLoginAt) }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .where((older) => older.whereNull('last_login_at').orWhere('last_login_at', '<', p('at')))
-      .update({ last_login_at: p('at') }),
+      .where('id', p.id)
+      .where((older) => older.whereNull('last_login_at').orWhere('last_login_at', '<', p.at))
+      .update(values(users, { lastLoginAt: p.at })),
   ),
-  markSession: db.prepare((k, p: (n: 'id' | 'at' | 'idle') => Knex.Value) =>
+  markSession: db.prepare({ id: sessions.id, at: sessions.lastSeenAt, idle: sessions.idleExpiresAt }, (k, p) =>
     k('sessions')
-      .where('id', p('id'))
-      .where('last_seen_at', '<', p('at'))
-      .update({ last_seen_at: p('at'), idle_expires_at: p('idle') }),
+      .where('id', p.id)
+      .where('last_seen_at', '<', p.at)
+      .update(values(sessions, { lastSeenAt: p.at, idleExpiresAt: p.idle })),
   ),
 })
-
-type PasswordRow = StateRow &
-  Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
 /** Reads credentials directly from the pool, with one prepared query each and no transaction. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
   const s = statements(db)
   return {
     async tokenByHash(hash) {
-      const row = await db.first<GrantRow>(s.tokenByHash, { hash })
+      const row = await db.first(s.tokenByHash, { hash })
       return row === undefined ? undefined : grantOf(row)
     },
     async tokenWithProfileByHash(hash) {
-      const row = await db.first<GrantRow & UserRow>(s.tokenWithProfileByHash, { hash })
-      return row === undefined ? undefined : { ...grantOf(row), profile: userOf(row) }
+      const row = (await db.first(s.tokenWithProfileByHash, { hash })) as DriverRow | undefined
+      return row === undefined ? undefined : { ...grantOf(readGrant(row)), profile: readUser(row) }
     },
     async sessionByHash(hash) {
-      const row = await db.first<SessionRow & StateRow>(s.sessionByHash, { hash })
+      const row = await db.first(s.sessionByHash, { hash })
       if (row === undefined) return undefined
-      const { lastSeenAt, idleExpiresAt, expiresAt } = sessionOf(row)
-      return { account: stateOf(row), sessionId: Number(row.id) as SessionId, lastSeenAt, idleExpiresAt, expiresAt }
+      const { lastSeenAt, idleExpiresAt, expiresAt } = row
+      return { account: stateOf(row), sessionId: row.id, lastSeenAt, idleExpiresAt, expiresAt }
     },
     async passwordByKey(key) {
-      const row = await db.first<PasswordRow>(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
+      const row = await db.first(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
       if (row === undefined) return undefined
-      const secondFactorRef = row.second_factor_ref ?? undefined
+      const secondFactorRef = row.secondFactorRef
       return {
         account: stateOf(row),
-        phc: row.password_hash,
+        phc: row.passwordHash,
         hasSecondFactor: secondFactorRef !== undefined,
         secondFactorRef,
-        lastLoginAt: optionalInstant(row.last_login_at),
+        lastLoginAt: row.lastLoginAt,
       }
     },
     async accountByName(name) {
-      const row = await db.first<StateRow & { readonly kind: string }>(s.accountByName, { key: name.toLowerCase() })
+      const row = await db.first(s.accountByName, { key: name.toLowerCase() })
       if (row === undefined) return undefined
-      return row.kind === 'user' ? stateOf(row) : 'organization'
+      return row.kind === 'user' ? stateOf(row as typeof row & Row<typeof stateRow>) : 'organization'
     },
     async markTokenUsed(id, ownerId, at) {
-      const binds = { id, ownerId, at: at.getTime() }
+      const binds = { id, ownerId, at }
       if (db.dialect === 'mysql') await db.run(s.markTokenAndOwner, binds)
       else
         await db.transaction(async (tx) => {
-          await tx.run(s.markUser, { id: ownerId, at: at.getTime() })
+          await tx.run(s.markUser, { id: ownerId, at })
           await tx.run(s.markToken, binds)
         })
     },
     async markPasswordUsed(userId, at) {
-      await db.run(s.markUser, { id: userId, at: at.getTime() })
+      await db.run(s.markUser, { id: userId, at })
     },
     async markSessionSeen(id, at, idleExpiresAt) {
-      await db.run(s.markSession, { id, at: at.getTime(), idle: idleExpiresAt.getTime() })
+      await db.run(s.markSession, { id, at, idle: idleExpiresAt })
     },
   }
 }

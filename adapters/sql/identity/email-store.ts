@@ -3,38 +3,41 @@ import type { Knex } from 'knex'
 import type { LinkCodeStore } from '../../../core/identity/emails/ports.ts'
 import type { EmailStore } from '../../../core/identity/ports.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
-import type { UserId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { EmailRow } from './rows.ts'
-import { emailColumns, emailOf } from './rows.ts'
-import { makeSearchTerms, matchedEmails, prefixRange } from './user-search.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { emailRow, emailWithLogin } from './rows.ts'
+import { makeSearchTerms, matchedEmails, prefixRange, rangeParams } from './user-search.ts'
+import { pick } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import { newRow, values } from '../kit/values.ts'
+import { emails, identityCodes } from '../tables/identity.ts'
 
-/** Selects addresses `e`, each with its owner's name. */
-const withLogin = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .join('accounts as a', 'a.id', 'e.user_id')
-    .select(...emailColumns.map((column) => `e.${column}`), 'a.name as login')
+/** Joins the owner `a` to addresses `e`. */
+const withLogin = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'e.user_id')
 
 const statements = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+  list: db.prepare({ userId: emails.userId }, emailRow, (k, p) =>
     k('emails')
-      .where('user_id', p('userId'))
-      .select(...emailColumns)
+      .where('user_id', p.userId)
       .orderBy([{ column: 'is_primary', order: 'desc' }, { column: 'id' }]),
   ),
-  isTaken: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('id')),
-  ownerOf: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('user_id')),
-  listAll: pageQuery(
+  isTaken: db.prepare({ key: emails.lowerEmail }, { id: emails.id }, (k, p) => k('emails').where('lower_email', p.key)),
+  ownerOf: db.prepare({ key: emails.lowerEmail }, { userId: emails.userId }, (k, p) =>
+    k('emails').where('lower_email', p.key),
+  ),
+  listAll: typedPage(
     db,
+    {},
+    emailWithLogin,
     (k) => k('emails as e'),
     (_, rows, cut) => cut(withLogin(rows).orderBy('e.lower_email')),
   ),
-  search: pageQuery(
+  search: typedPage(
     db,
-    (k, p: Params<'from' | 'to'>) => k.from(matchedEmails(k, p).as('found')),
+    rangeParams,
+    emailWithLogin,
+    (k, p) => k.from(matchedEmails(k, p).as('found')),
     (_, rows, cut) =>
       cut(
         withLogin(rows.join('emails as e', 'e.id', 'found.email_id')).orderBy([
@@ -44,41 +47,52 @@ const statements = (db: SqlDatabase) => ({
       ),
   ),
   insert: db.prepare(
-    (k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
-      k('emails').insert({
-        user_id: p('userId'),
-        email: p('email'),
-        lower_email: p('key'),
-        verified: p('verified'),
-        verified_at: p('verifiedAt'),
-        is_primary: p('isPrimary'),
-        created_at: p('at'),
-      }),
+    {
+      ...pick(emails, 'userId', 'email', 'verified', 'verifiedAt', 'isPrimary'),
+      key: emails.lowerEmail,
+      at: emails.createdAt,
+    },
+    (k, p) =>
+      k('emails').insert(
+        newRow(emails, {
+          userId: p.userId,
+          email: p.email,
+          lowerEmail: p.key,
+          verified: p.verified,
+          verifiedAt: p.verifiedAt,
+          isPrimary: p.isPrimary,
+          createdAt: p.at,
+        }),
+      ),
   ),
-  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('emails').where('user_id', p('userId')).where('id', p('id')).delete(),
+  remove: db.prepare(pick(emails, 'userId', 'id'), (k, p) =>
+    k('emails').where('user_id', p.userId).where('id', p.id).delete(),
   ),
-  dropPrimary: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('emails').where('user_id', p('userId')).update({ is_primary: false }),
-  ),
-  verify: db.prepare((k, p: (n: 'userId' | 'key' | 'at') => Knex.Value) =>
+  dropPrimary: db.prepare({ userId: emails.userId }, (k, p) =>
     k('emails')
-      .where({ user_id: p('userId'), lower_email: p('key') })
-      .update({ verified: true, verified_at: p('at') }),
+      .where('user_id', p.userId)
+      .update(values(emails, { isPrimary: false })),
   ),
-  lapsed: db.prepare((k, p: (n: 'key' | 'before') => Knex.Value) =>
+  verify: db.prepare({ userId: emails.userId, key: emails.lowerEmail, at: emails.verifiedAt }, (k, p) =>
     k('emails')
-      .where({ lower_email: p('key'), verified: false, is_primary: false })
-      .where('created_at', '<', p('before'))
-      .select('id', 'user_id'),
+      .where(values(emails, { userId: p.userId, lowerEmail: p.key }))
+      .update(values(emails, { verified: true, verifiedAt: p.at })),
   ),
-  removeUnconfirmed: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+  lapsed: db.prepare({ key: emails.lowerEmail, before: emails.createdAt }, pick(emails, 'id', 'userId'), (k, p) =>
     k('emails')
-      .where({ id: p('id'), verified: false, is_primary: false })
+      .where(values(emails, { lowerEmail: p.key, verified: false, isPrimary: false }))
+      .where('created_at', '<', p.before),
+  ),
+  removeUnconfirmed: db.prepare({ id: emails.id }, (k, p) =>
+    k('emails')
+      .where(values(emails, { id: p.id, verified: false, isPrimary: false }))
       .delete(),
   ),
-  makePrimary: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('emails').where('user_id', p('userId')).where('id', p('id')).update({ is_primary: true }),
+  makePrimary: db.prepare(pick(emails, 'userId', 'id'), (k, p) =>
+    k('emails')
+      .where('user_id', p.userId)
+      .where('id', p.id)
+      .update(values(emails, { isPrimary: true })),
   ),
 })
 
@@ -90,20 +104,18 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
     const terms = bindTerms(runner)
     return {
       async list(userId) {
-        return (await runner.all<EmailRow>(s.list, { userId })).map(emailOf)
+        return runner.all(s.list, { userId })
       },
       async isTaken(key) {
         return (await runner.first(s.isTaken, { key })) !== undefined
       },
       async ownerOf(key) {
-        const row = await runner.first<{ user_id: number | string }>(s.ownerOf, { key })
-        return row === undefined ? undefined : (Number(row.user_id) as UserId)
+        const row = await runner.first(s.ownerOf, { key })
+        return row === undefined ? undefined : row.userId
       },
       async listAll(text, page) {
-        type Row = EmailRow & { readonly login: string }
-        const found =
-          text === '' ? await s.listAll<Row>(runner, {}, page) : await s.search<Row>(runner, prefixRange(text), page)
-        return mapPage(found, (row) => ({ email: emailOf(row), login: row.login }))
+        const found = text === '' ? await s.listAll(runner, {}, page) : await s.search(runner, prefixRange(text), page)
+        return mapPage(found, ({ login, ...email }) => ({ email, login }))
       },
       async insert(userId, email, verified, isPrimary, at) {
         try {
@@ -112,9 +124,9 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
             email: email.text,
             key: email.key,
             verified,
-            verifiedAt: verified ? at.getTime() : null,
+            verifiedAt: verified ? at : undefined,
             isPrimary,
-            at: at.getTime(),
+            at,
           })
           await terms.learnEmail(email.key)
           return right(undefined)
@@ -127,16 +139,16 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
         for (const id of ids) await runner.run(s.remove, { userId, id })
       },
       async verify(userId, key, at) {
-        return (await runner.run(s.verify, { userId, key, at: at.getTime() })).affected === 1
+        return (await runner.run(s.verify, { userId, key, at })).affected === 1
       },
       async releaseUnconfirmed(key, before) {
-        const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, {
+        const row = await runner.first(s.lapsed, {
           key,
-          before: before.getTime(),
+          before,
         })
         if (row === undefined) return undefined
-        const removed = await runner.run(s.removeUnconfirmed, { id: Number(row.id) })
-        return removed.affected === 1 ? (Number(row.user_id) as UserId) : undefined
+        const removed = await runner.run(s.removeUnconfirmed, { id: row.id })
+        return removed.affected === 1 ? row.userId : undefined
       },
       async makePrimary(userId, id) {
         await runner.run(s.dropPrimary, { userId })
@@ -148,57 +160,73 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
 
 const maxPurged = 1_000
 
-type LinkCodeBind = 'userId' | 'kind' | 'emailKey' | 'hash' | 'at' | 'expires'
-
 const linkCodeStatements = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: (n: LinkCodeBind) => Knex.Value) =>
-    k('identity_codes').insert({
-      user_id: p('userId'),
-      kind: p('kind'),
-      lower_email: p('emailKey'),
-      code_hash: p('hash'),
-      created_at: p('at'),
-      expires_at: p('expires'),
-    }),
+  insert: db.prepare(
+    {
+      ...pick(identityCodes, 'userId', 'kind'),
+      emailKey: identityCodes.lowerEmail,
+      hash: identityCodes.codeHash,
+      at: identityCodes.createdAt,
+      expires: identityCodes.expiresAt,
+    },
+    (k, p) =>
+      k('identity_codes').insert(
+        newRow(identityCodes, {
+          userId: p.userId,
+          kind: p.kind,
+          lowerEmail: p.emailKey,
+          codeHash: p.hash,
+          createdAt: p.at,
+          expiresAt: p.expires,
+        }),
+      ),
   ),
-  find: db.prepare((k, p: (n: 'kind' | 'hash' | 'now') => Knex.Value) =>
+  find: db.prepare(
+    { kind: identityCodes.kind, hash: identityCodes.codeHash, now: identityCodes.expiresAt },
+    pick(identityCodes, 'userId', 'lowerEmail'),
+    (k, p) =>
+      k('identity_codes')
+        .where(values(identityCodes, { codeHash: p.hash, kind: p.kind }))
+        .whereNull('closed_at')
+        .where('expires_at', '>', p.now),
+  ),
+  use: db.prepare(
+    { ...pick(identityCodes, 'kind', 'closedAt'), hash: identityCodes.codeHash, now: identityCodes.expiresAt },
+    (k, p) =>
+      k('identity_codes')
+        .where(values(identityCodes, { codeHash: p.hash, kind: p.kind }))
+        .whereNull('closed_at')
+        .where('expires_at', '>', p.now)
+        .update(values(identityCodes, { closedAt: p.closedAt })),
+  ),
+  closeAll: db.prepare({ ...pick(identityCodes, 'userId', 'kind'), now: identityCodes.closedAt }, (k, p) =>
     k('identity_codes')
-      .where({ code_hash: p('hash'), kind: p('kind') })
+      .where(values(identityCodes, { userId: p.userId, kind: p.kind }))
       .whereNull('closed_at')
-      .where('expires_at', '>', p('now'))
-      .select('user_id', 'lower_email'),
+      .update(values(identityCodes, { closedAt: p.now })),
   ),
-  use: db.prepare((k, p: (n: 'kind' | 'hash' | 'now' | 'closedAt') => Knex.Value) =>
-    k('identity_codes')
-      .where({ code_hash: p('hash'), kind: p('kind') })
-      .whereNull('closed_at')
-      .where('expires_at', '>', p('now'))
-      .update({ closed_at: p('closedAt') }),
+  closeSentTo: db.prepare(
+    { ...pick(identityCodes, 'userId', 'kind'), emailKey: identityCodes.lowerEmail, now: identityCodes.closedAt },
+    (k, p) =>
+      k('identity_codes')
+        .where(values(identityCodes, { userId: p.userId, kind: p.kind, lowerEmail: p.emailKey }))
+        .whereNull('closed_at')
+        .update(values(identityCodes, { closedAt: p.now })),
   ),
-  closeAll: db.prepare((k, p: (n: 'userId' | 'kind' | 'now') => Knex.Value) =>
-    k('identity_codes')
-      .where({ user_id: p('userId'), kind: p('kind') })
-      .whereNull('closed_at')
-      .update({ closed_at: p('now') }),
+  sentSince: db.prepare(
+    { emailKey: identityCodes.lowerEmail, since: identityCodes.createdAt },
+    { createdAt: identityCodes.createdAt },
+    (k, p) =>
+      k('identity_codes')
+        .where('lower_email', p.emailKey)
+        .where('created_at', '>', p.since)
+        .orderBy('created_at')
+        .limit(100),
   ),
-  closeSentTo: db.prepare((k, p: (n: 'userId' | 'kind' | 'emailKey' | 'now') => Knex.Value) =>
-    k('identity_codes')
-      .where({ user_id: p('userId'), kind: p('kind'), lower_email: p('emailKey') })
-      .whereNull('closed_at')
-      .update({ closed_at: p('now') }),
+  oldest: db.prepare({ at: identityCodes.createdAt }, { id: identityCodes.id }, (k, p) =>
+    k('identity_codes').where('created_at', '<', p.at).orderBy('created_at').limit(maxPurged),
   ),
-  sentSince: db.prepare((k, p: (n: 'emailKey' | 'since') => Knex.Value) =>
-    k('identity_codes')
-      .where('lower_email', p('emailKey'))
-      .where('created_at', '>', p('since'))
-      .select('created_at')
-      .orderBy('created_at')
-      .limit(100),
-  ),
-  oldest: db.prepare((k, p: (n: 'at') => Knex.Value) =>
-    k('identity_codes').where('created_at', '<', p('at')).select('id').orderBy('created_at').limit(maxPurged),
-  ),
-  remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('identity_codes').where('id', p('id')).delete()),
+  remove: db.prepare({ id: identityCodes.id }, (k, p) => k('identity_codes').where('id', p.id).delete()),
 })
 
 /** Link codes on SQL. */
@@ -211,32 +239,32 @@ export const makeSqlLinkCodeStore = (db: SqlDatabase): ((runner: SqlRunner) => L
         kind,
         emailKey,
         hash,
-        at: createdAt.getTime(),
-        expires: expiresAt.getTime(),
+        at: createdAt,
+        expires: expiresAt,
       })
     },
     async find(kind, hash, now) {
-      const row = await runner.first<{ user_id: number | string; lower_email: string }>(s.find, {
+      const row = await runner.first(s.find, {
         kind,
         hash,
-        now: now.getTime(),
+        now,
       })
-      return row === undefined ? undefined : { userId: Number(row.user_id) as UserId, emailKey: row.lower_email }
+      return row === undefined ? undefined : { userId: row.userId, emailKey: row.lowerEmail }
     },
     async use(kind, hash, now) {
-      return (await runner.run(s.use, { kind, hash, now: now.getTime(), closedAt: now.getTime() })).affected === 1
+      return (await runner.run(s.use, { kind, hash, now, closedAt: now })).affected === 1
     },
     async closeAll(userId, kind, emailKey, now) {
-      if (emailKey === undefined) await runner.run(s.closeAll, { userId, kind, now: now.getTime() })
-      else await runner.run(s.closeSentTo, { userId, kind, emailKey, now: now.getTime() })
+      if (emailKey === undefined) await runner.run(s.closeAll, { userId, kind, now })
+      else await runner.run(s.closeSentTo, { userId, kind, emailKey, now })
     },
     async sentSince(emailKey, since) {
-      const rows = await runner.all<{ created_at: number | string }>(s.sentSince, { emailKey, since: since.getTime() })
-      return rows.map((row) => new Date(Number(row.created_at)))
+      const rows = await runner.all(s.sentSince, { emailKey, since })
+      return rows.map((row) => row.createdAt)
     },
     async purge(at) {
-      const rows = await runner.all<{ id: number | string }>(s.oldest, { at: at.getTime() })
-      for (const row of rows) await runner.run(s.remove, { id: Number(row.id) })
+      const rows = await runner.all(s.oldest, { at })
+      for (const row of rows) await runner.run(s.remove, { id: row.id })
       return rows.length
     },
   })

@@ -1,73 +1,30 @@
 import type { Knex } from 'knex'
-import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
-import type {
-  AccessTokenRecord,
-  AccountState,
-  EmailRecord,
-  NewAccessToken,
-  SessionRecord,
-  User,
-  UserVisibility,
-  Viewer,
-} from '../../../core/identity/types.ts'
-import type { Num } from '../kit/statement.ts'
+import type { AccessTokenRecord, AccountState, NewAccessToken, Viewer } from '../../../core/identity/types.ts'
+import type { ClusterId } from '../../../core/kernel/ids.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, computed, int, long, nullable, orElse, pick, qualified, without } from '../kit/columns.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
+import type { Slots } from '../kit/statement.ts'
+import { clusters } from '../tables/clusters.ts'
+import { accessTokens, accounts, emails, sessions, users } from '../tables/identity.ts'
 
 /** Where the objects of this part's types are. */
 export const tokenObjectRows: ObjectRows = { type: 'token', table: 'access_tokens', owner: 'user_id' }
 
-const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
-const truth = (value: Num | boolean): boolean => Number(value) === 1
-
-export interface UserRow {
-  readonly id: Num
-  readonly login: string
-  readonly full_name: string
-  readonly primary_email: string | null
-  readonly is_admin: Num
-  readonly is_active: Num
-  readonly prohibit_login: Num
-  readonly restricted: Num
-  readonly must_change_password: Num
-  readonly allow_create_organization: Num
-  readonly hide_email: Num
-  readonly visibility: string
-  readonly language: string
-  readonly theme: string
-  readonly diff_view_style: string
-  readonly hide_activity: Num
-  readonly website: string
-  readonly location: string
-  readonly description: string
-  readonly last_login_at: Num | null
-  readonly created_at: Num
-  readonly version: Num
-  readonly followers_count: Num
-  readonly following_count: Num
-  readonly avatar_digest: string | null
-}
-
-const plainColumns = [
-  'full_name',
-  'is_admin',
-  'is_active',
-  'prohibit_login',
-  'restricted',
-  'must_change_password',
-  'allow_create_organization',
-  'hide_email',
-  'visibility',
-  'language',
-  'theme',
-  'diff_view_style',
-  'hide_activity',
-  'website',
-  'location',
-  'description',
-  'last_login_at',
-  'created_at',
+/** What an administrator or the user changes about a user. A new column of `users` belongs to it. */
+export const changeableOfUser = without(
+  users,
+  'id',
+  'passwordHash',
+  'lastLoginAt',
+  'createdAt',
   'version',
-] as const
+  'deactivatedAt',
+  'deactivatedBy',
+  'unconfirmedSince',
+  'robotOrgId',
+)
 
 /**
  * Counts the users of one side of the follows, as the lists of followers show them to every signed-in user: without
@@ -77,56 +34,36 @@ const followCount = (fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_
   `(select count(*) from follows as f join users as fu on fu.id = f.${other} where f.${fixed} = u.id and ` +
   `fu.is_active = 1 and fu.visibility <> 'private')`
 
-/** Adds the columns of users to a query of users `u` with their account `a`. */
-export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
-    .select(
-      'u.id',
-      'a.name as login',
-      'a.avatar_digest',
-      'e.email as primary_email',
-      ...plainColumns.map((column) => `u.${column}`),
-      k.raw(`${followCount('target_id', 'user_id')} as followers_count`),
-      k.raw(`${followCount('user_id', 'target_id')} as following_count`),
-    )
+const { searchName: _, ...shownOfUser } = changeableOfUser
+const u = aliased(users, 'u')
+const a = aliased(accounts, 'a')
 
-/** Selects users `u` with their account `a` and primary address `e`. */
-export const selectUsers = (k: Knex): Knex.QueryBuilder =>
-  withUserColumns(k, k('users as u').join('accounts as a', 'a.id', 'u.id'))
+/** A user, of the users `u` with their account `a` and primary address `e`. */
+export const userRow = {
+  id: u.id,
+  login: a.name,
+  avatarDigest: a.avatarDigest,
+  primaryEmail: orElse(aliased(emails, 'e').email, ''),
+  ...qualified(shownOfUser, 'u'),
+  ...pick(u, 'lastLoginAt', 'createdAt', 'version'),
+  followersCount: computed(long(), followCount('target_id', 'user_id')),
+  followingCount: computed(long(), followCount('user_id', 'target_id')),
+}
 
-export const userOf = (row: UserRow): User => ({
-  id: Number(row.id) as UserId,
-  login: row.login,
-  fullName: row.full_name,
-  primaryEmail: row.primary_email ?? '',
-  isAdmin: truth(row.is_admin),
-  isActive: truth(row.is_active),
-  prohibitLogin: truth(row.prohibit_login),
-  restricted: truth(row.restricted),
-  mustChangePassword: truth(row.must_change_password),
-  allowCreateOrganization: truth(row.allow_create_organization),
-  hideEmail: truth(row.hide_email),
-  visibility: row.visibility as UserVisibility,
-  language: row.language,
-  theme: row.theme,
-  diffViewStyle: row.diff_view_style,
-  hideActivity: truth(row.hide_activity),
-  website: row.website,
-  location: row.location,
-  description: row.description,
-  lastLoginAt: instantOf(row.last_login_at),
-  createdAt: new Date(Number(row.created_at)),
-  followersCount: Number(row.followers_count),
-  followingCount: Number(row.following_count),
-  avatarDigest: row.avatar_digest ?? undefined,
-  version: Number(row.version),
-})
+/** Joins the primary address `e` to the users `u`. */
+export const joinPrimaryEmail = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows.leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
 
-export type ViewerBind = 'viewerId' | 'seesLimited' | 'seesAll'
+/** Selects from users `u` with their account `a` and primary address `e`. */
+export const fromUsers = (k: Knex): Knex.QueryBuilder =>
+  joinPrimaryEmail(k, k('users as u').join('accounts as a', 'a.id', 'u.id'))
+
+/** The parameters of `visibleTo`. */
+export const viewerParams = { viewerId: int(), seesLimited: int(), seesAll: int() }
+export type ViewerBinds = { readonly [Name in keyof typeof viewerParams]: number }
 
 /** Binds of `visibleTo`. */
-export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
+export const viewerBinds = (viewer: Viewer): ViewerBinds => ({
   viewerId: viewer.userId ?? 0,
   seesLimited: viewer.userId === undefined ? 0 : 1,
   seesAll: viewer.isSiteAdmin ? 1 : 0,
@@ -137,7 +74,7 @@ export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
  * account.
  */
 export const visibleTo =
-  (k: Knex, p: (name: ViewerBind) => Knex.Value) =>
+  (k: Knex, p: Slots<typeof viewerParams>) =>
   (query: Knex.QueryBuilder): void => {
     query.where((any) =>
       any
@@ -147,69 +84,54 @@ export const visibleTo =
             .where((visible) =>
               visible
                 .where('u.visibility', 'public')
-                .orWhere((limited) =>
-                  limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')])),
-                ),
+                .orWhere((limited) => limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p.seesLimited]))),
             ),
         )
-        .orWhere('u.id', p('viewerId'))
-        .orWhere(k.raw('? = 1', [p('seesAll')])),
+        .orWhere('u.id', p.viewerId)
+        .orWhere(k.raw('? = 1', [p.seesAll])),
     )
   }
 
-export interface StateRow {
-  readonly user_id: Num
-  readonly login: string
-  readonly is_admin: Num
-  readonly is_active: Num
-  readonly prohibit_login: Num
-  readonly must_change_password: Num
+/** What a request needs to know of the user `u` with the account `a`. */
+export const stateRow = {
+  userId: u.id,
+  login: a.name,
+  ...pick(u, 'isAdmin', 'isActive', 'prohibitLogin', 'mustChangePassword'),
 }
-export const stateColumns = [
-  'u.id as user_id',
-  'a.name as login',
-  'u.is_admin',
-  'u.is_active',
-  'u.prohibit_login',
-  'u.must_change_password',
-] as const
-export const stateOf = (row: StateRow): AccountState => ({
-  userId: Number(row.user_id) as UserId,
+export const stateOf = (row: Row<typeof stateRow>): AccountState => ({
+  userId: row.userId,
   login: row.login,
-  isSiteAdmin: truth(row.is_admin),
-  isEnabled: truth(row.is_active) && !truth(row.prohibit_login),
-  mustChangePassword: truth(row.must_change_password),
+  isSiteAdmin: row.isAdmin,
+  isEnabled: row.isActive && !row.prohibitLogin,
+  mustChangePassword: row.mustChangePassword,
 })
 
-export interface TokenRow {
-  readonly id: Num
-  readonly user_id: Num
-  readonly name: string
-  readonly last_eight: string
-  readonly scopes: string
-  readonly only_org_id: Num | null
-  /** If the organization was joined. */
-  readonly only_org_name?: string | null
-  readonly only_cluster_id: Num | null
-  /** If the cluster was joined. */
-  readonly only_cluster_name?: string | null
-  readonly only_cluster_owner?: string | null
-  readonly created_at: Num
-  readonly expires_at: Num | null
-  readonly last_used_at: Num | null
-}
-export const tokenColumns = [
+const shownOfToken = [
   'id',
-  'user_id',
+  'userId',
   'name',
-  'last_eight',
+  'lastEight',
   'scopes',
-  'only_org_id',
-  'only_cluster_id',
-  'created_at',
-  'expires_at',
-  'last_used_at',
+  'onlyOrgId',
+  'onlyClusterId',
+  'createdAt',
+  'expiresAt',
+  'lastUsedAt',
 ] as const
+
+/** A token. */
+export const tokenRow = pick(accessTokens, ...shownOfToken)
+/** A token `t` with the name of the organization `o` that it is limited to. */
+export const tokenWithOrganization = {
+  ...pick(aliased(accessTokens, 't'), ...shownOfToken),
+  onlyOrgName: nullable(aliased(accounts, 'o').name),
+}
+/** A token `t`, with the cluster `c` of the owner `co` that it is limited to. */
+export const tokenWithCluster = {
+  ...tokenWithOrganization,
+  onlyClusterName: nullable(aliased(clusters, 'c').name),
+  onlyClusterOwner: nullable(aliased(accounts, 'co').name),
+}
 /**
  * Precedes each stored scope of a token that is confined to a cluster. Releases that do not know such tokens grant
  * nothing for a word that they do not know, whatever value the row has there.
@@ -226,76 +148,47 @@ export const storedScopes = ({
   onlyClusterId,
 }: Pick<NewAccessToken, 'scopeWords' | 'onlyClusterId'>): string =>
   scopeWords.map((word) => (onlyClusterId === undefined ? word : ofOneCluster + word)).join(' ')
-export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
-export const onlyClusterOf = (row: Pick<TokenRow, 'only_cluster_id'>): { readonly onlyClusterId?: ClusterId } =>
-  row.only_cluster_id === null ? {} : { onlyClusterId: Number(row.only_cluster_id) as ClusterId }
-export const optionalInstant = instantOf
+export const onlyClusterOf = ({
+  onlyClusterId,
+}: {
+  readonly onlyClusterId: ClusterId | undefined
+}): { readonly onlyClusterId?: ClusterId } => definedFields({ onlyClusterId })
+
+type TokenRow = Row<typeof tokenRow> &
+  Partial<Pick<Row<typeof tokenWithCluster>, 'onlyOrgName' | 'onlyClusterName' | 'onlyClusterOwner'>>
 
 export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
-  id: Number(row.id) as TokenId,
-  userId: Number(row.user_id) as UserId,
+  id: row.id,
+  userId: row.userId,
   name: row.name,
-  lastEight: row.last_eight,
+  lastEight: row.lastEight,
   scopeWords: wordsOf(row.scopes),
-  onlyOrgId: orgIdOf(row.only_org_id),
-  ...(typeof row.only_org_name === 'string' ? { onlyOrgName: row.only_org_name } : {}),
+  onlyOrgId: row.onlyOrgId,
+  ...definedFields({ onlyOrgName: row.onlyOrgName }),
   ...onlyClusterOf(row),
-  ...(typeof row.only_cluster_name === 'string'
-    ? { onlyClusterName: `${row.only_cluster_owner}/${row.only_cluster_name}` }
-    : {}),
-  createdAt: new Date(Number(row.created_at)),
-  expiresAt: instantOf(row.expires_at),
-  lastUsedAt: instantOf(row.last_used_at),
+  ...(row.onlyClusterName === undefined ? {} : { onlyClusterName: `${row.onlyClusterOwner}/${row.onlyClusterName}` }),
+  createdAt: row.createdAt,
+  expiresAt: row.expiresAt,
+  lastUsedAt: row.lastUsedAt,
 })
 
-export interface SessionRow {
-  readonly id: Num
-  readonly user_id: Num
-  readonly remember: Num
-  readonly source_ip: string
-  readonly user_agent: string
-  readonly created_at: Num
-  readonly last_seen_at: Num
-  readonly idle_expires_at: Num
-  readonly expires_at: Num
+/** A session `s`, which ends with its remembered login `r` if it has one. */
+export const sessionRow = {
+  ...pick(
+    aliased(sessions, 's'),
+    'id',
+    'userId',
+    'remember',
+    'sourceIp',
+    'userAgent',
+    'createdAt',
+    'lastSeenAt',
+    'idleExpiresAt',
+  ),
+  expiresAt: computed(sessions.expiresAt, 'coalesce(r.expires_at, s.expires_at)'),
 }
-export const sessionColumns = [
-  'id',
-  'user_id',
-  'remember',
-  'source_ip',
-  'user_agent',
-  'created_at',
-  'last_seen_at',
-  'idle_expires_at',
-  'expires_at',
-] as const
-export const sessionOf = (row: SessionRow): SessionRecord => ({
-  id: Number(row.id) as SessionId,
-  userId: Number(row.user_id) as UserId,
-  remember: truth(row.remember),
-  sourceIp: row.source_ip,
-  userAgent: row.user_agent,
-  createdAt: new Date(Number(row.created_at)),
-  lastSeenAt: new Date(Number(row.last_seen_at)),
-  idleExpiresAt: new Date(Number(row.idle_expires_at)),
-  expiresAt: new Date(Number(row.expires_at)),
-})
 
-export interface EmailRow {
-  readonly id: Num
-  readonly user_id: Num
-  readonly email: string
-  readonly verified: Num
-  readonly verified_at: Num | null
-  readonly is_primary: Num
-}
-export const emailColumns = ['id', 'user_id', 'email', 'verified', 'verified_at', 'is_primary'] as const
-export const emailOf = (row: EmailRow): EmailRecord => ({
-  id: Number(row.id),
-  userId: Number(row.user_id) as UserId,
-  email: row.email,
-  verified: truth(row.verified),
-  verifiedAt: instantOf(row.verified_at),
-  isPrimary: truth(row.is_primary),
-})
+const emailFields = ['id', 'userId', 'email', 'verified', 'verifiedAt', 'isPrimary'] as const
+export const emailRow = pick(emails, ...emailFields)
+/** An address `e` with the name of its owner `a`. */
+export const emailWithLogin = { ...pick(aliased(emails, 'e'), ...emailFields), login: a.name }

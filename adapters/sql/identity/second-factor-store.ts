@@ -1,85 +1,77 @@
-import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SecondFactorRecord, SecondFactorStore } from '../../../core/identity/second-factor/ports.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { insertRows } from '../kit/insert-rows.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { optionalInstant } from './rows.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { long, pick, selectedAs } from '../kit/columns.ts'
+import { insertAllInto, newRow, values } from '../kit/values.ts'
+import { recoveryCodes, twoFactors } from '../tables/identity.ts'
 
-interface SecondFactorRow {
-  readonly user_id: number | string
-  readonly sealed_seed: Uint8Array
-  readonly ref: string
-  readonly enrolled_at: number | string | null
-  readonly last_step: number | string | null
-}
+const recordRow = pick(twoFactors, 'userId', 'sealedSeed', 'ref', 'enrolledAt', 'lastStep')
 
-const recordOf = (row: SecondFactorRow): SecondFactorRecord => ({
-  userId: Number(row.user_id) as UserId,
-  sealedSeed: row.sealed_seed,
+const recordOf = (row: Row<typeof recordRow>): SecondFactorRecord => ({
+  userId: row.userId,
+  sealedSeed: row.sealedSeed,
   ref: row.ref,
-  enrolledAt: optionalInstant(row.enrolled_at),
-  lastStep: row.enrolled_at === null ? undefined : Number(row.last_step),
+  enrolledAt: row.enrolledAt,
+  lastStep: row.enrolledAt === undefined ? undefined : row.lastStep,
 })
 
-type OfferBind = 'userId' | 'seed' | 'ref' | 'at'
-
 const seedStatements = (db: SqlDatabase) => ({
-  find: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('two_factors').where('user_id', p('userId')).select('user_id', 'sealed_seed', 'ref', 'enrolled_at', 'last_step'),
+  find: db.prepare({ userId: twoFactors.userId }, recordRow, (k, p) => k('two_factors').where('user_id', p.userId)),
+  replaceOffer: db.prepare(
+    { ...pick(twoFactors, 'userId', 'ref'), seed: twoFactors.sealedSeed, at: twoFactors.offeredAt },
+    (k, p) =>
+      k('two_factors')
+        .where('user_id', p.userId)
+        .whereNull('enrolled_at')
+        .update(values(twoFactors, { sealedSeed: p.seed, ref: p.ref, offeredAt: p.at })),
   ),
-  replaceOffer: db.prepare((k, p: (n: OfferBind) => Knex.Value) =>
+  insertOffer: db.prepare(
+    { ...pick(twoFactors, 'userId', 'ref'), seed: twoFactors.sealedSeed, at: twoFactors.offeredAt },
+    (k, p) =>
+      k('two_factors').insert(
+        newRow(twoFactors, { userId: p.userId, sealedSeed: p.seed, ref: p.ref, offeredAt: p.at }),
+      ),
+  ),
+  enroll: db.prepare(
+    { ...pick(twoFactors, 'userId', 'ref'), step: twoFactors.lastStep, at: twoFactors.enrolledAt },
+    (k, p) =>
+      k('two_factors')
+        .where('user_id', p.userId)
+        .where('ref', p.ref)
+        .whereNull('enrolled_at')
+        .update(values(twoFactors, { enrolledAt: p.at, lastStep: p.step })),
+  ),
+  useStep: db.prepare({ ...pick(twoFactors, 'userId', 'ref'), step: twoFactors.lastStep }, (k, p) =>
     k('two_factors')
-      .where('user_id', p('userId'))
-      .whereNull('enrolled_at')
-      .update({ sealed_seed: p('seed'), ref: p('ref'), offered_at: p('at') }),
-  ),
-  insertOffer: db.prepare((k, p: (n: OfferBind) => Knex.Value) =>
-    k('two_factors').insert({ user_id: p('userId'), sealed_seed: p('seed'), ref: p('ref'), offered_at: p('at') }),
-  ),
-  enroll: db.prepare((k, p: (n: 'userId' | 'ref' | 'step' | 'at') => Knex.Value) =>
-    k('two_factors')
-      .where('user_id', p('userId'))
-      .where('ref', p('ref'))
-      .whereNull('enrolled_at')
-      .update({ enrolled_at: p('at'), last_step: p('step') }),
-  ),
-  useStep: db.prepare((k, p: (n: 'userId' | 'ref' | 'step') => Knex.Value) =>
-    k('two_factors')
-      .where('user_id', p('userId'))
-      .where('ref', p('ref'))
+      .where('user_id', p.userId)
+      .where('ref', p.ref)
       .whereNotNull('enrolled_at')
-      .where('last_step', '<', p('step'))
-      .update({ last_step: p('step') }),
+      .where('last_step', '<', p.step)
+      .update(values(twoFactors, { lastStep: p.step })),
   ),
-  remove: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('two_factors').where('user_id', p('userId')).delete()),
+  remove: db.prepare({ userId: twoFactors.userId }, (k, p) => k('two_factors').where('user_id', p.userId).delete()),
 })
 
 const recoveryStatements = (db: SqlDatabase) => ({
-  removeAll: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('recovery_codes').where('user_id', p('userId')).delete(),
+  removeAll: db.prepare({ userId: recoveryCodes.userId }, (k, p) =>
+    k('recovery_codes').where('user_id', p.userId).delete(),
   ),
-  insert: insertRows(db, 'recovery_codes', (p: Params<'userId' | 'hash' | 'at'>) => ({
-    user_id: p('userId'),
-    code_hash: p('hash'),
-    created_at: p('at'),
-  })),
-  use: db.prepare((k, p: (n: 'userId' | 'hash' | 'at') => Knex.Value) =>
+  insert: insertAllInto(db, recoveryCodes, { omitted: ['usedAt'] }),
+  use: db.prepare({ userId: recoveryCodes.userId, hash: recoveryCodes.codeHash, at: recoveryCodes.usedAt }, (k, p) =>
     k('recovery_codes')
-      .where('user_id', p('userId'))
-      .where('code_hash', p('hash'))
+      .where('user_id', p.userId)
+      .where('code_hash', p.hash)
       .whereNull('used_at')
-      .update({ used_at: p('at') }),
+      .update(values(recoveryCodes, { usedAt: p.at })),
   ),
-  find: db.prepare((k, p: (n: 'userId' | 'hash') => Knex.Value) =>
-    k('recovery_codes')
-      .where('user_id', p('userId'))
-      .where('code_hash', p('hash'))
-      .whereNull('used_at')
-      .select('user_id'),
+  find: db.prepare(
+    { userId: recoveryCodes.userId, hash: recoveryCodes.codeHash },
+    { userId: recoveryCodes.userId },
+    (k, p) => k('recovery_codes').where('user_id', p.userId).where('code_hash', p.hash).whereNull('used_at'),
   ),
-  countUnused: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('recovery_codes').where('user_id', p('userId')).whereNull('used_at').count({ total: '*' }),
+  countUnused: db.prepare({ userId: recoveryCodes.userId }, { total: selectedAs(long()) }, (k, p) =>
+    k('recovery_codes').where('user_id', p.userId).whereNull('used_at').count({ total: '*' }),
   ),
 })
 
@@ -89,11 +81,11 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
   const recovery = recoveryStatements(db)
   return (runner) => ({
     async find(userId) {
-      const row = await runner.first<SecondFactorRow>(seed.find, { userId })
+      const row = await runner.first(seed.find, { userId })
       return row === undefined ? undefined : recordOf(row)
     },
     async offer(userId, sealedSeed, ref, at) {
-      const binds = { userId, seed: sealedSeed, ref, at: at.getTime() }
+      const binds = { userId, seed: sealedSeed, ref, at }
       if ((await runner.run(seed.replaceOffer, binds)).affected > 0) return true
       try {
         await runner.run(seed.insertOffer, binds)
@@ -104,7 +96,7 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
       }
     },
     async enroll(userId, ref, step, at) {
-      return (await runner.run(seed.enroll, { userId, ref, step, at: at.getTime() })).affected > 0
+      return (await runner.run(seed.enroll, { userId, ref, step, at })).affected > 0
     },
     async useStep(userId, ref, step) {
       return (await runner.run(seed.useStep, { userId, ref, step })).affected > 0
@@ -117,18 +109,18 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
       await runner.run(recovery.removeAll, { userId })
       await recovery.insert(
         runner,
-        hashes.map((hash) => ({ userId, hash, at: at.getTime() })),
+        hashes.map((hash) => ({ userId, codeHash: hash, createdAt: at })),
       )
     },
     async useRecoveryCode(userId, hash, at) {
-      return (await runner.run(recovery.use, { userId, hash, at: at.getTime() })).affected > 0
+      return (await runner.run(recovery.use, { userId, hash, at })).affected > 0
     },
     async hasRecoveryCode(userId, hash) {
       return (await runner.first(recovery.find, { userId, hash })) !== undefined
     },
     async countRecoveryCodes(userId) {
-      const row = await runner.first<{ total: number | string }>(recovery.countUnused, { userId })
-      return Number(row?.total ?? 0)
+      const row = await runner.first(recovery.countUnused, { userId })
+      return row?.total ?? 0
     },
   })
 }

@@ -1,121 +1,128 @@
-import type { Knex } from 'knex'
 import type { SessionStore } from '../../../core/identity/ports.ts'
-import type { RememberedLogin, RememberedLoginStore } from '../../../core/identity/sessions/ports.ts'
+import type { RememberedLoginStore } from '../../../core/identity/sessions/ports.ts'
 import type { RememberedId } from '../../../core/identity/types.ts'
 import type { SessionId, UserId } from '../../../core/kernel/ids.ts'
-import { removeEach } from '../kit/fragments.ts'
+import { removeRows } from '../kit/fragments.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { SessionRow } from './rows.ts'
-import { sessionColumns, sessionOf } from './rows.ts'
+import { sessionRow } from './rows.ts'
+import { aliased, int, pick, present } from '../kit/columns.ts'
+import { newRow, values } from '../kit/values.ts'
+import { rememberedLogins, sessions } from '../tables/identity.ts'
 
 const maxListed = 100
 const maxPurged = 1_000
 /** An id that no row has. */
-const noRow = 0
-
-interface OwnedRow {
-  readonly id: number | string
-  readonly user_id: number | string
-}
-type InsertBind = 'userId' | 'hash' | 'remember' | 'rememberedId' | 'sourceIp' | 'userAgent' | 'at' | 'idle' | 'expires'
+const noRow = 0 as RememberedId & SessionId
 
 const statements = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: (n: 'userId' | 'now') => Knex.Value) =>
+  list: db.prepare({ userId: sessions.userId, now: sessions.expiresAt }, sessionRow, (k, p) =>
     k('sessions as s')
       .leftJoin('remembered_logins as r', 'r.id', 's.remembered_id')
-      .where('s.user_id', p('userId'))
+      .where('s.user_id', p.userId)
       .where((living) =>
         living
-          .where((alive) => alive.where('s.expires_at', '>', p('now')).where('s.idle_expires_at', '>', p('now')))
-          .orWhere('r.expires_at', '>', p('now')),
+          .where((alive) => alive.where('s.expires_at', '>', p.now).where('s.idle_expires_at', '>', p.now))
+          .orWhere('r.expires_at', '>', p.now),
       )
-      .select(...sessionColumns.filter((column) => column !== 'expires_at').map((column) => `s.${column}`))
-      .select(k.raw('coalesce(r.expires_at, s.expires_at) as expires_at'))
       .orderBy('s.id', 'desc')
       .limit(maxListed),
   ),
-  insert: db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
-    k('sessions').insert({
-      user_id: p('userId'),
-      session_hash: p('hash'),
-      remember: p('remember'),
-      remembered_id: p('rememberedId'),
-      source_ip: p('sourceIp'),
-      user_agent: p('userAgent'),
-      created_at: p('at'),
-      last_seen_at: p('at'),
-      idle_expires_at: p('idle'),
-      expires_at: p('expires'),
-    }),
+  insert: db.prepare(
+    {
+      ...pick(sessions, 'userId', 'remember', 'rememberedId', 'sourceIp', 'userAgent'),
+      hash: sessions.sessionHash,
+      at: sessions.createdAt,
+      idle: sessions.idleExpiresAt,
+      expires: sessions.expiresAt,
+    },
+    (k, p) =>
+      k('sessions').insert(
+        newRow(sessions, {
+          userId: p.userId,
+          sessionHash: p.hash,
+          remember: p.remember,
+          rememberedId: p.rememberedId,
+          sourceIp: p.sourceIp,
+          userAgent: p.userAgent,
+          createdAt: p.at,
+          lastSeenAt: p.at,
+          idleExpiresAt: p.idle,
+          expiresAt: p.expires,
+        }),
+      ),
   ),
-  remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('sessions').where('user_id', p('userId')).where('id', p('id')).delete(),
+  remove: db.prepare(pick(sessions, 'userId', 'id'), (k, p) =>
+    k('sessions').where('user_id', p.userId).where('id', p.id).delete(),
   ),
-  allBut: db.prepare((k, p: (n: 'userId' | 'keep') => Knex.Value) =>
-    k('sessions').where('user_id', p('userId')).whereNot('id', p('keep')).select('id'),
+  allBut: db.prepare({ userId: sessions.userId, keep: sessions.id }, { id: sessions.id }, (k, p) =>
+    k('sessions').where('user_id', p.userId).whereNot('id', p.keep),
   ),
-  rememberedIdOf: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('sessions').where('user_id', p('userId')).where('id', p('id')).select('remembered_id'),
+  rememberedIdOf: db.prepare(pick(sessions, 'userId', 'id'), { rememberedId: sessions.rememberedId }, (k, p) =>
+    k('sessions').where('user_id', p.userId).where('id', p.id),
   ),
-  detach: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('sessions').where('user_id', p('userId')).where('id', p('id')).update({ remembered_id: null, remember: 0 }),
+  detach: db.prepare(pick(sessions, 'userId', 'id'), (k, p) =>
+    k('sessions')
+      .where('user_id', p.userId)
+      .where('id', p.id)
+      .update(values(sessions, { rememberedId: null, remember: false })),
   ),
   // The foreign key deletes their sessions.
-  removeLogin: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
-    k('remembered_logins').where('user_id', p('userId')).where('id', p('id')).delete(),
+  removeLogin: db.prepare(pick(rememberedLogins, 'userId', 'id'), (k, p) =>
+    k('remembered_logins').where('user_id', p.userId).where('id', p.id).delete(),
   ),
-  loginsBut: db.prepare((k, p: (n: 'userId' | 'keep') => Knex.Value) =>
-    k('remembered_logins').where('user_id', p('userId')).whereNot('id', p('keep')).select('id'),
+  loginsBut: db.prepare(
+    { userId: rememberedLogins.userId, keep: rememberedLogins.id },
+    { id: rememberedLogins.id },
+    (k, p) => k('remembered_logins').where('user_id', p.userId).whereNot('id', p.keep),
   ),
-  loginsOver: db.prepare((k, p: (n: 'userId' | 'now') => Knex.Value) =>
-    k('remembered_logins').where('user_id', p('userId')).where('expires_at', '<=', p('now')).select('id'),
+  loginsOver: db.prepare(
+    { userId: rememberedLogins.userId, now: rememberedLogins.expiresAt },
+    { id: rememberedLogins.id },
+    (k, p) => k('remembered_logins').where('user_id', p.userId).where('expires_at', '<=', p.now),
   ),
-  loginsWithout: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+  loginsWithout: db.prepare({ userId: rememberedLogins.userId }, { id: rememberedLogins.id }, (k, p) =>
     k('remembered_logins')
-      .where('user_id', p('userId'))
-      .whereNotExists(k('sessions').select(k.raw('1')).whereRaw('sessions.remembered_id = remembered_logins.id'))
-      .select('id'),
+      .where('user_id', p.userId)
+      .whereNotExists(k('sessions').select(k.raw('1')).whereRaw('sessions.remembered_id = remembered_logins.id')),
   ),
-  over: db.prepare((k, p: (n: 'userId' | 'rememberedId' | 'now') => Knex.Value) =>
-    k('sessions')
-      .where('user_id', p('userId'))
-      .where('remembered_id', p('rememberedId'))
-      .where((over) => over.where('expires_at', '<=', p('now')).orWhere('idle_expires_at', '<=', p('now')))
-      .select('id'),
+  over: db.prepare(
+    { userId: sessions.userId, rememberedId: present(sessions.rememberedId), now: sessions.expiresAt },
+    { id: sessions.id },
+    (k, p) =>
+      k('sessions')
+        .where('user_id', p.userId)
+        .where('remembered_id', p.rememberedId)
+        .where((over) => over.where('expires_at', '<=', p.now).orWhere('idle_expires_at', '<=', p.now)),
   ),
-  expired: db.prepare((k, p: (n: 'userId' | 'now') => Knex.Value) =>
+  expired: db.prepare({ userId: sessions.userId, now: sessions.expiresAt }, { id: sessions.id }, (k, p) =>
     k('sessions')
-      .where('user_id', p('userId'))
+      .where('user_id', p.userId)
       .whereNull('remembered_id')
-      .where((over) => over.where('expires_at', '<=', p('now')).orWhere('idle_expires_at', '<=', p('now')))
-      .select('id'),
+      .where((over) => over.where('expires_at', '<=', p.now).orWhere('idle_expires_at', '<=', p.now)),
   ),
-  oldestKept: db.prepare((k, p: (n: 'userId' | 'offset') => Knex.Value & number) =>
-    k('sessions').where('user_id', p('userId')).select('id').orderBy('id', 'desc').limit(1).offset(p('offset')),
+  oldestKept: db.prepare({ userId: sessions.userId, offset: int() }, { id: sessions.id }, (k, p) =>
+    k('sessions').where('user_id', p.userId).orderBy('id', 'desc').limit(1).offset(p.offset),
   ),
-  older: db.prepare((k, p: (n: 'userId' | 'than') => Knex.Value) =>
-    k('sessions').where('user_id', p('userId')).where('id', '<', p('than')).select('id'),
+  older: db.prepare({ userId: sessions.userId, than: sessions.id }, { id: sessions.id }, (k, p) =>
+    k('sessions').where('user_id', p.userId).where('id', '<', p.than),
   ),
-  loginsEnded: db.prepare((k, p: (n: 'at' | 'sessionsAt') => Knex.Value) =>
-    k('remembered_logins as r')
-      .where('r.expires_at', '<', p('at'))
-      .whereNotExists(
-        k('sessions')
-          .whereRaw('sessions.remembered_id = r.id')
-          .where('sessions.expires_at', '>=', p('sessionsAt'))
-          .select(k.raw('1')),
-      )
-      .select('r.id', 'r.user_id')
-      .orderBy('r.expires_at')
-      .limit(maxPurged),
+  loginsEnded: db.prepare(
+    { at: rememberedLogins.expiresAt, sessionsAt: sessions.expiresAt },
+    pick(aliased(rememberedLogins, 'r'), 'id', 'userId'),
+    (k, p) =>
+      k('remembered_logins as r')
+        .where('r.expires_at', '<', p.at)
+        .whereNotExists(
+          k('sessions')
+            .whereRaw('sessions.remembered_id = r.id')
+            .where('sessions.expires_at', '>=', p.sessionsAt)
+            .select(k.raw('1')),
+        )
+        .orderBy('r.expires_at')
+        .limit(maxPurged),
   ),
-  ended: db.prepare((k, p: (n: 'at') => Knex.Value) =>
-    k('sessions')
-      .where('expires_at', '<', p('at'))
-      .whereNull('remembered_id')
-      .select('id', 'user_id')
-      .orderBy('expires_at')
-      .limit(maxPurged),
+  ended: db.prepare({ at: sessions.expiresAt }, pick(sessions, 'id', 'userId'), (k, p) =>
+    k('sessions').where('expires_at', '<', p.at).whereNull('remembered_id').orderBy('expires_at').limit(maxPurged),
   ),
 })
 
@@ -123,26 +130,23 @@ const statements = (db: SqlDatabase) => ({
 export const makeSqlSessionStore = (db: SqlDatabase): ((runner: SqlRunner) => SessionStore) => {
   const s = statements(db)
   return (runner) => {
-    const rememberedIdOf = async (userId: UserId, id: SessionId): Promise<number> =>
-      Number(
-        (await runner.first<{ remembered_id: number | string | null }>(s.rememberedIdOf, { userId, id }))
-          ?.remembered_id ?? noRow,
-      )
+    const rememberedIdOf = async (userId: UserId, id: SessionId): Promise<RememberedId> =>
+      (await runner.first(s.rememberedIdOf, { userId, id }))?.rememberedId ?? noRow
     return {
       async list(userId, now) {
-        return (await runner.all<SessionRow>(s.list, { userId, now: now.getTime() })).map(sessionOf)
+        return runner.all(s.list, { userId, now })
       },
       async insert(session) {
         const inserted = await runner.run(s.insert, {
           userId: session.userId,
           hash: session.hash,
           remember: session.rememberedId !== undefined,
-          rememberedId: session.rememberedId ?? null,
+          rememberedId: session.rememberedId,
           sourceIp: session.sourceIp,
           userAgent: session.userAgent,
-          at: session.createdAt.getTime(),
-          idle: session.idleExpiresAt.getTime(),
-          expires: session.expiresAt.getTime(),
+          at: session.createdAt,
+          idle: session.idleExpiresAt,
+          expires: session.expiresAt,
         })
         return inserted.insertId as SessionId
       },
@@ -153,96 +157,98 @@ export const makeSqlSessionStore = (db: SqlDatabase): ((runner: SqlRunner) => Se
         return removed.affected > 0 || login !== noRow
       },
       async removeAll(userId, keep) {
-        const removed = await removeEach(runner, s.allBut, s.remove, { userId, keep: keep ?? noRow })
+        const removed = await removeRows(runner, s.allBut, s.remove, { userId, keep: keep ?? noRow })
         if (keep !== undefined) await runner.run(s.detach, { userId, id: keep })
-        await removeEach(runner, s.loginsBut, s.removeLogin, { userId, keep: noRow })
+        await removeRows(runner, s.loginsBut, s.removeLogin, { userId, keep: noRow })
         return removed
       },
       async removeOthers(userId, keep) {
-        const removed = await removeEach(runner, s.allBut, s.remove, { userId, keep })
-        await removeEach(runner, s.loginsBut, s.removeLogin, { userId, keep: await rememberedIdOf(userId, keep) })
+        const removed = await removeRows(runner, s.allBut, s.remove, { userId, keep })
+        await removeRows(runner, s.loginsBut, s.removeLogin, { userId, keep: await rememberedIdOf(userId, keep) })
         return removed
       },
       async trim(userId, count, now) {
-        await removeEach(runner, s.loginsOver, s.removeLogin, { userId, now: now.getTime() })
-        await removeEach(runner, s.expired, s.remove, { userId, now: now.getTime() })
-        const oldest = await runner.first<{ id: number | string }>(s.oldestKept, { userId, offset: count - 1 })
+        await removeRows(runner, s.loginsOver, s.removeLogin, { userId, now })
+        await removeRows(runner, s.expired, s.remove, { userId, now })
+        const oldest = await runner.first(s.oldestKept, { userId, offset: count - 1 })
         if (oldest === undefined) return
-        const removed = await removeEach(runner, s.older, s.remove, { userId, than: Number(oldest.id) })
-        if (removed > 0) await removeEach(runner, s.loginsWithout, s.removeLogin, { userId })
+        const removed = await removeRows(runner, s.older, s.remove, { userId, than: oldest.id })
+        if (removed > 0) await removeRows(runner, s.loginsWithout, s.removeLogin, { userId })
       },
       async removeOver(userId, rememberedId, now) {
-        await removeEach(runner, s.over, s.remove, { userId, rememberedId, now: now.getTime() })
+        await removeRows(runner, s.over, s.remove, { userId, rememberedId, now })
       },
       async purge(at) {
-        const logins = await runner.all<OwnedRow>(s.loginsEnded, { at: at.getTime(), sessionsAt: at.getTime() })
-        for (const row of logins) await runner.run(s.removeLogin, { userId: Number(row.user_id), id: Number(row.id) })
-        const sessions = await runner.all<OwnedRow>(s.ended, { at: at.getTime() })
-        for (const row of sessions) await runner.run(s.remove, { userId: Number(row.user_id), id: Number(row.id) })
+        const logins = await runner.all(s.loginsEnded, { at, sessionsAt: at })
+        for (const row of logins) await runner.run(s.removeLogin, { userId: row.userId, id: row.id })
+        const sessions = await runner.all(s.ended, { at })
+        for (const row of sessions) await runner.run(s.remove, { userId: row.userId, id: row.id })
         return logins.length + sessions.length
       },
     }
   }
 }
 
-interface RememberedRow {
-  readonly id: number | string
-  readonly user_id: number | string
-  readonly secret_hash: Uint8Array
-  readonly previous_hash: Uint8Array | null
-  readonly rotated_at: number | string | null
-  readonly created_at: number | string
-  readonly expires_at: number | string
-}
-const columns = ['id', 'user_id', 'secret_hash', 'previous_hash', 'rotated_at', 'created_at', 'expires_at'] as const
-
-const rememberedOf = (row: RememberedRow): RememberedLogin => ({
-  id: Number(row.id) as RememberedId,
-  userId: Number(row.user_id) as UserId,
-  secretHash: row.secret_hash,
-  previousHash: row.previous_hash ?? undefined,
-  rotatedAt: row.rotated_at === null ? undefined : new Date(Number(row.rotated_at)),
-  createdAt: new Date(Number(row.created_at)),
-  expiresAt: new Date(Number(row.expires_at)),
-})
-
-type RememberedBind = 'userId' | 'series' | 'secret' | 'sourceIp' | 'userAgent' | 'at' | 'expires'
+const rememberedRow = pick(
+  rememberedLogins,
+  'id',
+  'userId',
+  'secretHash',
+  'previousHash',
+  'rotatedAt',
+  'createdAt',
+  'expiresAt',
+)
 
 const rememberedStatements = (db: SqlDatabase) => ({
-  bySeries: db.prepare((k, p: (n: 'series') => Knex.Value) =>
-    k('remembered_logins')
-      .where('series_hash', p('series'))
-      .select(...columns),
+  bySeries: db.prepare({ series: rememberedLogins.seriesHash }, rememberedRow, (k, p) =>
+    k('remembered_logins').where('series_hash', p.series),
   ),
-  lock: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('remembered_logins')
-      .where('id', p('id'))
-      .select(...columns)
-      .forUpdate(),
+  lock: db.prepare({ id: rememberedLogins.id }, rememberedRow, (k, p) =>
+    k('remembered_logins').where('id', p.id).forUpdate(),
   ),
-  insert: db.prepare((k, p: (n: RememberedBind) => Knex.Value) =>
-    k('remembered_logins').insert({
-      user_id: p('userId'),
-      series_hash: p('series'),
-      secret_hash: p('secret'),
-      source_ip: p('sourceIp'),
-      user_agent: p('userAgent'),
-      created_at: p('at'),
-      last_used_at: p('at'),
-      expires_at: p('expires'),
-    }),
+  insert: db.prepare(
+    {
+      ...pick(rememberedLogins, 'userId', 'sourceIp', 'userAgent'),
+      series: rememberedLogins.seriesHash,
+      secret: rememberedLogins.secretHash,
+      at: rememberedLogins.createdAt,
+      expires: rememberedLogins.expiresAt,
+    },
+    (k, p) =>
+      k('remembered_logins').insert(
+        newRow(rememberedLogins, {
+          userId: p.userId,
+          seriesHash: p.series,
+          secretHash: p.secret,
+          sourceIp: p.sourceIp,
+          userAgent: p.userAgent,
+          createdAt: p.at,
+          lastUsedAt: p.at,
+          expiresAt: p.expires,
+        }),
+      ),
   ),
   // MySQL assigns from left to right, so the old secret is passed as a bind instead of read from the row.
-  rotate: db.prepare((k, p: (n: 'id' | 'expected' | 'next' | 'at') => Knex.Value) =>
-    k('remembered_logins')
-      .where('id', p('id'))
-      .where('secret_hash', p('expected'))
-      .update({ secret_hash: p('next'), previous_hash: p('expected'), rotated_at: p('at') }),
+  rotate: db.prepare(
+    {
+      id: rememberedLogins.id,
+      expected: rememberedLogins.secretHash,
+      next: rememberedLogins.secretHash,
+      at: rememberedLogins.rotatedAt,
+    },
+    (k, p) =>
+      k('remembered_logins')
+        .where('id', p.id)
+        .where('secret_hash', p.expected)
+        .update(values(rememberedLogins, { secretHash: p.next, previousHash: p.expected, rotatedAt: p.at })),
   ),
-  markUsed: db.prepare((k, p: (n: 'id' | 'at' | 'sourceIp' | 'userAgent') => Knex.Value) =>
-    k('remembered_logins')
-      .where('id', p('id'))
-      .update({ last_used_at: p('at'), source_ip: p('sourceIp'), user_agent: p('userAgent') }),
+  markUsed: db.prepare(
+    { ...pick(rememberedLogins, 'id', 'sourceIp', 'userAgent'), at: rememberedLogins.lastUsedAt },
+    (k, p) =>
+      k('remembered_logins')
+        .where('id', p.id)
+        .update(values(rememberedLogins, { lastUsedAt: p.at, sourceIp: p.sourceIp, userAgent: p.userAgent })),
   ),
 })
 
@@ -251,12 +257,10 @@ export const makeSqlRememberedLoginStore = (db: SqlDatabase): ((runner: SqlRunne
   const s = rememberedStatements(db)
   return (runner) => ({
     async bySeries(hash) {
-      const row = await runner.first<RememberedRow>(s.bySeries, { series: hash })
-      return row === undefined ? undefined : rememberedOf(row)
+      return runner.first(s.bySeries, { series: hash })
     },
     async lock(id) {
-      const row = await runner.first<RememberedRow>(s.lock, { id })
-      return row === undefined ? undefined : rememberedOf(row)
+      return runner.first(s.lock, { id })
     },
     async insert(login) {
       const inserted = await runner.run(s.insert, {
@@ -265,16 +269,16 @@ export const makeSqlRememberedLoginStore = (db: SqlDatabase): ((runner: SqlRunne
         secret: login.secretHash,
         sourceIp: login.sourceIp,
         userAgent: login.userAgent,
-        at: login.createdAt.getTime(),
-        expires: login.expiresAt.getTime(),
+        at: login.createdAt,
+        expires: login.expiresAt,
       })
       return inserted.insertId as RememberedId
     },
     async rotate(id, expected, next, at) {
-      return (await runner.run(s.rotate, { id, expected, next, at: at.getTime() })).affected > 0
+      return (await runner.run(s.rotate, { id, expected, next, at })).affected > 0
     },
     async markUsed(id, at, sourceIp, userAgent) {
-      await runner.run(s.markUsed, { id, at: at.getTime(), sourceIp, userAgent })
+      await runner.run(s.markUsed, { id, at, sourceIp, userAgent })
     },
   })
 }

@@ -1,44 +1,26 @@
-import type { Knex } from 'knex'
 import type { PageSizeStore, SiteRulesStore } from '../../../core/identity/accounts/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-
-type Bind = 'userId' | 'product' | 'console' | 'platform'
-interface PageSizeRow {
-  readonly product_ui: number | string
-  readonly console_ui: number | string
-  readonly platform_ui: number | string
-}
+import { pick } from '../kit/columns.ts'
+import { insertInto, newRow, values } from '../kit/values.ts'
+import { pageSizes } from '../tables/identity.ts'
+import { allowedDomains, siteSettings } from '../tables/platform.ts'
 
 /** Page sizes on SQL: one row for each user who chose any. */
 export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => PageSizeStore) => {
   const s = {
-    find: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-      k('page_sizes').where('user_id', p('userId')).select('product_ui', 'console_ui', 'platform_ui'),
+    find: db.prepare({ userId: pageSizes.userId }, pick(pageSizes, 'productUi', 'consoleUi', 'platformUi'), (k, p) =>
+      k('page_sizes').where('user_id', p.userId),
     ),
-    put: db.prepare((k, p: (n: Bind) => Knex.Value) =>
-      k('page_sizes')
-        .insert({
-          user_id: p('userId'),
-          product_ui: p('product'),
-          console_ui: p('console'),
-          platform_ui: p('platform'),
-        })
-        .onConflict('user_id')
-        .merge(['product_ui', 'console_ui', 'platform_ui']),
+    put: insertInto(db, pageSizes, {}, (insert) =>
+      insert.onConflict('user_id').merge(['product_ui', 'console_ui', 'platform_ui']),
     ),
   }
   return (runner) => ({
     async find(userId) {
-      const row = await runner.first<PageSizeRow>(s.find, { userId })
-      if (row === undefined) return undefined
-      return {
-        productUi: Number(row.product_ui),
-        consoleUi: Number(row.console_ui),
-        platformUi: Number(row.platform_ui),
-      }
+      return runner.first(s.find, { userId })
     },
     async put(userId, { productUi, consoleUi, platformUi }) {
-      await runner.run(s.put, { userId, product: productUi, console: consoleUi, platform: platformUi })
+      await runner.run(s.put, { userId, productUi, consoleUi, platformUi })
     },
   })
 }
@@ -46,22 +28,24 @@ export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => P
 const registration = 'registration_open'
 
 const statements = (db: SqlDatabase) => ({
-  setting: db.prepare((k, p: (n: 'name') => Knex.Value) => k('site_settings').where('name', p('name')).select('value')),
-  set: db.prepare((k, p: (n: 'name' | 'value') => Knex.Value) =>
-    k('site_settings')
-      .insert({ name: p('name'), value: p('value') })
-      .onConflict('name')
-      .merge({ value: p('value') }),
+  setting: db.prepare({ name: siteSettings.name }, { value: siteSettings.value }, (k, p) =>
+    k('site_settings').where('name', p.name),
   ),
-  domains: db.prepare((k) => k('allowed_domains').select('domain').orderBy('domain')),
-  addDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) =>
+  set: db.prepare(pick(siteSettings, 'name', 'value'), (k, p) =>
+    k('site_settings')
+      .insert(newRow(siteSettings, { name: p.name, value: p.value }))
+      .onConflict('name')
+      .merge(values(siteSettings, { value: p.value })),
+  ),
+  domains: db.prepare({}, { domain: allowedDomains.domain }, (k) => k('allowed_domains').orderBy('domain')),
+  addDomain: db.prepare({ domain: allowedDomains.domain }, (k, p) =>
     k('allowed_domains')
-      .insert({ domain: p('domain') })
+      .insert(newRow(allowedDomains, { domain: p.domain }))
       .onConflict('domain')
       .ignore(),
   ),
-  removeDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) =>
-    k('allowed_domains').where('domain', p('domain')).delete(),
+  removeDomain: db.prepare({ domain: allowedDomains.domain }, (k, p) =>
+    k('allowed_domains').where('domain', p.domain).delete(),
   ),
 })
 
@@ -70,8 +54,8 @@ export const makeSqlSiteRulesStore = (db: SqlDatabase): ((runner: SqlRunner) => 
   const s = statements(db)
   return (runner) => ({
     async read() {
-      const setting = await runner.first<{ value: string }>(s.setting, { name: registration })
-      const domains = await runner.all<{ domain: string }>(s.domains, {})
+      const setting = await runner.first(s.setting, { name: registration })
+      const domains = await runner.all(s.domains, {})
       return { isRegistrationOpen: setting?.value === 'true', allowedDomains: domains.map((row) => row.domain) }
     },
     async setRegistrationOpen(isOpen) {

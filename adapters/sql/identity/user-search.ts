@@ -2,7 +2,12 @@ import type { Knex } from 'knex'
 import type { Viewer } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { countCap } from '../kit/page-query.ts'
-import type { Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import type { Prepared, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Binds, Row } from '../kit/columns.ts'
+import { int, selectedAs } from '../kit/columns.ts'
+import { values } from '../kit/values.ts'
+import { emails, userSearchTerms, users } from '../tables/identity.ts'
+import type { viewerParams } from './rows.ts'
 
 /** Returns the numbers from 1 to 299 as a derived table, in SQL that both kinds of database support. */
 const digits = (name: string, last: number): string =>
@@ -37,8 +42,10 @@ export interface SearchTerms {
  */
 export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => SearchTerms) => {
   const length = db.dialect === 'mysql' ? 'char_length' : 'length'
-  const forgetUser = db.prepare((k, p: Params<'id'>) => k('user_search_terms').where('user_id', p('id')).delete())
-  const learnUser = db.prepare((k, p: Params<'id'>) =>
+  const forgetUser = db.prepare({ id: userSearchTerms.userId }, (k, p) =>
+    k('user_search_terms').where('user_id', p.id).delete(),
+  )
+  const learnUser = db.prepare({ id: users.id }, (k, p) =>
     k.raw(
       `insert into user_search_terms (user_id, audience, place, term)
       select u.id, ${audience}, case when n.i = 1 then 0 else 1 end, substr(u.search_name, n.i)
@@ -46,21 +53,23 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
       where u.id = ? and n.i between 1 and ${length}(u.search_name)
         and (n.i <= ${length}(a.lower_name)
           or (substr(u.search_name, n.i - 1, 1) in ${separators} and substr(u.search_name, n.i, 1) not in ${separators}))`,
-      [p('id')],
+      [p.id],
     ),
   )
-  const showUser = db.prepare((k, p: Params<'id'>) =>
+  const showUser = db.prepare({ id: userSearchTerms.userId }, (k, p) =>
     k('user_search_terms')
-      .where('user_id', p('id'))
-      .update({ audience: k.raw(`(select ${audience} from users as u where u.id = ?)`, [p('id')]) }),
+      .where('user_id', p.id)
+      .update(
+        values(userSearchTerms, { audience: k.raw(`(select ${audience} from users as u where u.id = ?)`, [p.id]) }),
+      ),
   )
-  const learnEmail = db.prepare((k, p: Params<'key'>) =>
+  const learnEmail = db.prepare({ key: emails.lowerEmail }, (k, p) =>
     k.raw(
       `insert into email_search_terms (email_id, place, term)
       select e.id, case when n.i = 1 then 0 else 1 end, substr(e.lower_email, n.i)
       from emails as e cross join ${numbers}
       where e.lower_email = ? and n.i between 1 and ${length}(e.lower_email)`,
-      [p('key')],
+      [p.key],
     ),
   )
   return (runner) => ({
@@ -83,8 +92,12 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
  */
 export const searchCountCap = 1_000
 
-type Range = 'from' | 'to'
-type SearchParameter = (name: Range | 'limit' | 'viewerId') => Knex.Value & number
+/** The range of terms that start with a search text. */
+export const rangeParams = { from: userSearchTerms.term, to: userSearchTerms.term }
+type Range = Slots<typeof rangeParams>
+
+const searchParams = { ...rangeParams, limit: int(), viewerId: int() }
+type SearchSlots = Slots<typeof searchParams>
 
 /** The position of the match in a text. Texts that start with the search text come first. */
 const places = { wholeName: 0, insideName: 1, wholeAddress: 2, insideAddress: 3 } as const
@@ -99,29 +112,29 @@ export const prefixRange = (prefix: string): { readonly from: string; readonly t
 })
 
 /** Narrows to the terms that start with the search text. */
-const inRange = (query: Knex.QueryBuilder, p: (name: Range) => Knex.Value): Knex.QueryBuilder =>
-  query.where('term', '>=', p('from')).where('term', '<', p('to'))
+const inRange = (query: Knex.QueryBuilder, p: Range): Knex.QueryBuilder =>
+  query.where('term', '>=', p.from).where('term', '<', p.to)
 
 /** Selects what one audience finds at one place: the first terms of a range of the index, regardless of its size. */
-const slice = (k: Knex, p: SearchParameter, audience: number, place: number): Knex.QueryBuilder =>
+const slice = (k: Knex, p: SearchSlots, audience: number, place: number): Knex.QueryBuilder =>
   k
     .select('*')
     .from(
       inRange(k('user_search_terms').where({ audience, place }), p)
         .select('user_id', 'place', 'term')
         .orderBy('term')
-        .limit(p('limit'))
+        .limit(p.limit)
         .as('s'),
     )
 
-const addressSlice = (k: Knex, p: SearchParameter, place: 0 | 1): Knex.QueryBuilder =>
+const addressSlice = (k: Knex, p: SearchSlots, place: 0 | 1): Knex.QueryBuilder =>
   k
     .select('e.user_id', k.raw('? as place', [place === 0 ? places.wholeAddress : places.insideAddress]), 's.term')
     .from(
       inRange(k('email_search_terms').where({ place }), p)
         .select('email_id', 'term')
         .orderBy('term')
-        .limit(p('limit'))
+        .limit(p.limit)
         .as('s'),
     )
     .join('emails as e', 'e.id', 's.email_id')
@@ -134,9 +147,19 @@ const joined = ([first, ...others]: readonly Knex.QueryBuilder[]): Knex.QueryBui
   return others.length === 0 ? first : first.unionAll([...others])
 }
 
+/** A matching user, with one of the terms; the query selects them. */
+const matchRow = {
+  userId: selectedAs(userSearchTerms.userId),
+  place: selectedAs(userSearchTerms.place),
+  term: selectedAs(userSearchTerms.term),
+}
+export type MatchRow = Row<typeof matchRow>
+/** Finds the matches of a search. */
+export type Search = Prepared<Binds<typeof searchParams>, MatchRow>
+
 /** Selects the matches that a viewer may find. Without a search text all users match, so only whole names are read. */
-const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Statement =>
-  db.prepare((k, p: SearchParameter) =>
+const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Search =>
+  db.prepare(searchParams, matchRow, (k, p) =>
     joined([
       ...(hasText ? [places.wholeName, places.insideName] : [places.wholeName]).flatMap((place) =>
         audiences[kind].map((audience) => slice(k, p, audience, place)),
@@ -144,32 +167,24 @@ const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Statement =>
       ...(hasText && kind === 'siteAdmin' ? [addressSlice(k, p, 0), addressSlice(k, p, 1)] : []),
       // A private user can find their own account.
       ...(kind === 'signedIn'
-        ? [inRange(k('user_search_terms').where('user_id', p('viewerId')), p).select('user_id', 'place', 'term')]
+        ? [inRange(k('user_search_terms').where('user_id', p.viewerId), p).select('user_id', 'place', 'term')]
         : []),
     ]),
   )
 
-/** A matching user, with one of the terms. */
-export interface MatchRow {
-  readonly user_id: Num
-  readonly place: Num
-  readonly term: string
-}
-
 const byPlaceThenTerm = (a: MatchRow, b: MatchRow): number =>
-  Number(a.place) - Number(b.place) ||
-  (a.term < b.term ? -1 : a.term > b.term ? 1 : Number(a.user_id) - Number(b.user_id))
+  a.place - b.place || (a.term < b.term ? -1 : a.term > b.term ? 1 : a.userId - b.userId)
 
 /** Returns the users of the matches, each once: those who start with the search text first. */
 export const usersOfMatches = (rows: readonly MatchRow[]): readonly UserId[] => [
-  ...new Set([...rows].sort(byPlaceThenTerm).map((row) => Number(row.user_id) as UserId)),
+  ...new Set([...rows].sort(byPlaceThenTerm).map((row) => row.userId)),
 ]
 
 /** Returns the statement that finds what a viewer may find. It is limited in rows for each place and audience. */
-export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: string) => Statement) => {
+export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: string) => Search) => {
   const kinds = ['anyone', 'signedIn', 'siteAdmin'] as const
   const of = (hasText: boolean) =>
-    Object.fromEntries(kinds.map((kind) => [kind, matches(db, kind, hasText)])) as Readonly<Record<Kind, Statement>>
+    Object.fromEntries(kinds.map((kind) => [kind, matches(db, kind, hasText)])) as Readonly<Record<Kind, Search>>
   const [withText, withoutText] = [of(true), of(false)]
   return (viewer, text) => {
     const kind = viewer.isSiteAdmin ? 'siteAdmin' : viewer.userId === undefined ? 'anyone' : 'signedIn'
@@ -179,7 +194,7 @@ export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: strin
 
 /** Reports whether the user `u` has a term in the range. */
 export const isFound =
-  (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
+  (k: Knex, p: Range & Slots<Pick<typeof viewerParams, 'seesAll'>>) =>
   (query: Knex.QueryBuilder): void => {
     query.where((any) =>
       any
@@ -189,7 +204,7 @@ export const isFound =
             k('emails as o')
               .join('email_search_terms as et', 'et.email_id', 'o.id')
               .whereRaw('o.user_id = u.id')
-              .whereRaw('? = 1', [p('seesAll')]),
+              .whereRaw('? = 1', [p.seesAll]),
             p,
           ).select(k.raw('1')),
         ),
@@ -200,7 +215,7 @@ export const isFound =
  * Selects the matching users, with the place of their best match, for lists of all users. It stops where such lists
  * stop counting.
  */
-export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
+export const matchedUsers = (k: Knex, p: Range): Knex.QueryBuilder => {
   const named = (place: number): Knex.QueryBuilder =>
     k.select('*').from(
       inRange(k('user_search_terms').whereIn('audience', [0, 1, 2]).where({ place }), p)
@@ -225,7 +240,7 @@ export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.Quer
 }
 
 /** Selects the matching addresses, with the place of their best match. */
-export const matchedEmails = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
+export const matchedEmails = (k: Knex, p: Range): Knex.QueryBuilder => {
   const at = (place: number): Knex.QueryBuilder =>
     k.select('*').from(
       inRange(k('email_search_terms').where({ place }), p)

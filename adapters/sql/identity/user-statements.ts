@@ -1,59 +1,23 @@
 import type { Knex } from 'knex'
-import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
+import type { User, UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
-import type { PageQuery, Shown } from '../kit/page-query.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Bind, Params, SqlDatabase } from '../kit/statement.ts'
-import type { ViewerBind } from './rows.ts'
-import { selectUsers, visibleTo, withUserColumns } from './rows.ts'
-import { isFound, matchedUsers } from './user-search.ts'
-
-type RowBind =
-  | 'id'
-  | 'fullName'
-  | 'searchName'
-  | 'isAdmin'
-  | 'isActive'
-  | 'prohibitLogin'
-  | 'restricted'
-  | 'mustChangePassword'
-  | 'allowCreateOrganization'
-  | 'hideEmail'
-  | 'visibility'
-  | 'language'
-  | 'theme'
-  | 'diffViewStyle'
-  | 'hideActivity'
-  | 'website'
-  | 'location'
-  | 'description'
-const changeable = (p: Params<RowBind>): Record<string, Knex.Value> => ({
-  full_name: p('fullName'),
-  search_name: p('searchName'),
-  is_admin: p('isAdmin'),
-  is_active: p('isActive'),
-  prohibit_login: p('prohibitLogin'),
-  restricted: p('restricted'),
-  must_change_password: p('mustChangePassword'),
-  allow_create_organization: p('allowCreateOrganization'),
-  hide_email: p('hideEmail'),
-  visibility: p('visibility'),
-  language: p('language'),
-  theme: p('theme'),
-  diff_view_style: p('diffViewStyle'),
-  hide_activity: p('hideActivity'),
-  website: p('website'),
-  location: p('location'),
-  description: p('description'),
-})
+import type { Shown, TypedPage } from '../kit/page-query.ts'
+import type { Slots, SqlDatabase } from '../kit/statement.ts'
+import { changeableOfUser, fromUsers, joinPrimaryEmail, userRow, viewerParams, visibleTo } from './rows.ts'
+import { isFound, matchedUsers, rangeParams } from './user-search.ts'
+import type { Binds } from '../kit/columns.ts'
+import { flag, nullableColumns, pick } from '../kit/columns.ts'
+import { idList } from '../kit/id-list.ts'
+import { typedPage } from '../kit/page-query.ts'
+import { assigned, newRow, values } from '../kit/values.ts'
+import { accountRedirects, accounts, users } from '../tables/identity.ts'
 
 /** Activating an account ends its deactivation and its wait for confirmation, so that no job removes it. */
-const endsWaiting = (k: Knex, p: Params<'isActive'>): Record<string, Knex.Raw> =>
+const endsWaiting = (k: Knex, p: Slots<Pick<typeof changeableOfUser, 'isActive'>>): Record<string, Knex.Raw> =>
   Object.fromEntries(
     ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [
       column,
-      k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column]),
+      k.raw('case when ? = 1 then null else ?? end', [p.isActive, column]),
     ]),
   )
 
@@ -66,85 +30,110 @@ const people = (k: Knex): Knex.QueryBuilder => k('users as u').whereNull('u.robo
  * `search_name` is the order of logins.
  */
 const alphabetically: Shown = (k, rows, cut) =>
-  selectUsers(k)
+  fromUsers(k)
     .join(cut(rows.select('u.id').orderBy('u.search_name')).as('found'), 'found.id', 'u.id')
     .orderBy('u.search_name')
 
 const reads = (db: SqlDatabase) => ({
-  byId: db.prepare((k, p: Params<'id'>) => selectUsers(k).where('u.id', p('id'))),
-  byIds: paddedList((length) =>
-    db.prepare((k, p: Params<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length))),
+  byId: db.prepare({ id: users.id }, userRow, (k, p) => fromUsers(k).where('u.id', p.id)),
+  byIds: idList(db, users.id, {}, userRow, (k, _, ids) => fromUsers(k).whereIn('u.id', ids)),
+  byLogin: db.prepare({ key: accounts.lowerName }, userRow, (k, p) =>
+    fromUsers(k).where('a.lower_name', p.key).whereNull('u.robot_org_id'),
   ),
-  byLogin: db.prepare((k, p: Params<'key'>) =>
-    selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id'),
+  byFormerLogin: db.prepare({ key: accountRedirects.lowerName }, userRow, (k, p) =>
+    fromUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p.key),
   ),
-  byFormerLogin: db.prepare((k, p: Params<'key'>) =>
-    selectUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p('key')),
+  kindOfName: db.prepare({ key: accounts.lowerName }, { kind: accounts.kind }, (k, p) =>
+    k('accounts').where('lower_name', p.key),
   ),
-  kindOfName: db.prepare((k, p: Params<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
-  searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'id' | ViewerBind) => Knex.Value & number) =>
-    selectUsers(k).where('u.id', p('id')).modify(isFound(k, p)).modify(visibleTo(k, p)),
+  searchOne: db.prepare({ id: users.id, ...rangeParams, ...viewerParams }, userRow, (k, p) =>
+    fromUsers(k).where('u.id', p.id).modify(isFound(k, p)).modify(visibleTo(k, p)),
   ),
-  list: pageQuery(db, people, alphabetically),
-  passwordPhc: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('password_hash')),
-  anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
-  lock: db.prepare((k, p: Params<'id'>) =>
-    k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate(),
+  list: typedPage(db, {}, userRow, people, alphabetically),
+  passwordPhc: db.prepare({ id: users.id }, { passwordHash: users.passwordHash }, (k, p) =>
+    k('users').where('id', p.id),
   ),
-  lockActiveAdmins: db.prepare((k) =>
-    k('users').where({ is_admin: 1, is_active: 1, prohibit_login: 0 }).select('id').orderBy('id').forUpdate(),
+  anyAdmin: db.prepare({}, { id: users.id }, (k) => k('users').where('is_admin', 1).limit(1)),
+  lock: db.prepare({ id: users.id }, { id: users.id }, (k, p) =>
+    k('users').where('id', p.id).whereNull('robot_org_id').forUpdate(),
+  ),
+  lockActiveAdmins: db.prepare({}, { id: users.id }, (k) =>
+    k('users')
+      .where(values(users, { isAdmin: true, isActive: true, prohibitLogin: false }))
+      .orderBy('id')
+      .forUpdate(),
   ),
 })
 
+const chosenOfNewUser = [
+  'id',
+  'passwordHash',
+  'createdAt',
+  'fullName',
+  'searchName',
+  'isAdmin',
+  'isActive',
+  'restricted',
+  'mustChangePassword',
+  'hideEmail',
+  'visibility',
+  'language',
+] as const
+
 const writes = (db: SqlDatabase) => ({
-  insertAccount: db.prepare((k, p: Params<'name' | 'key' | 'at'>) =>
-    k('accounts').insert({ kind: 'user', name: p('name'), lower_name: p('key'), created_at: p('at') }),
+  insertAccount: db.prepare({ name: accounts.name, key: accounts.lowerName, at: accounts.createdAt }, (k, p) =>
+    k('accounts').insert(newRow(accounts, { kind: 'user', name: p.name, lowerName: p.key, createdAt: p.at })),
   ),
-  dropRedirect: db.prepare((k, p: Params<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
-  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) =>
-    k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') }),
+  dropRedirect: db.prepare({ key: accountRedirects.lowerName }, (k, p) =>
+    k('account_redirects').where('lower_name', p.key).delete(),
   ),
-  renameAccount: db.prepare((k, p: Params<'id' | 'name' | 'key'>) =>
+  insertRedirect: db.prepare({ key: accountRedirects.lowerName, id: accountRedirects.accountId }, (k, p) =>
+    k('account_redirects').insert(newRow(accountRedirects, { lowerName: p.key, accountId: p.id })),
+  ),
+  renameAccount: db.prepare({ ...pick(accounts, 'id', 'name'), key: accounts.lowerName }, (k, p) =>
     k('accounts')
-      .where('id', p('id'))
-      .update({ name: p('name'), lower_name: p('key') }),
+      .where('id', p.id)
+      .update(values(accounts, { name: p.name, lowerName: p.key })),
   ),
-  renameUser: db.prepare((k, p: Params<'id' | 'searchName'>) =>
+  renameUser: db.prepare(pick(users, 'id', 'searchName'), (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .update({ search_name: p('searchName'), version: k.raw('version + 1') }),
+      .where('id', p.id)
+      .update(values(users, { searchName: p.searchName, version: k.raw('version + 1') })),
   ),
-  insertUser: db.prepare((k, p: Params<RowBind | 'phc' | 'at'>) =>
-    k('users').insert({ id: p('id'), password_hash: p('phc'), created_at: p('at'), ...changeable(p) }),
-  ),
-  update: db.prepare((k, p: Params<RowBind>) =>
+  // What a new user does not choose has the default of the schema.
+  insertUser: db.prepare(pick(users, ...chosenOfNewUser), (k, p) => k('users').insert(newRow(users, p))),
+  update: db.prepare({ id: users.id, ...changeableOfUser }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .update({ ...changeable(p), ...endsWaiting(k, p), version: k.raw('version + 1') }),
+      .where('id', p.id)
+      .update({ ...assigned(changeableOfUser, p), ...endsWaiting(k, p), version: k.raw('version + 1') }),
   ),
-  setPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange'>) =>
+  setPassword: db.prepare({ id: users.id, phc: users.passwordHash, mustChange: users.mustChangePassword }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
+      .where('id', p.id)
+      .update(values(users, { passwordHash: p.phc, mustChangePassword: p.mustChange, version: k.raw('version + 1') })),
   ),
-  swapPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange' | 'expected'>) =>
+  swapPassword: db.prepare(
+    { id: users.id, phc: users.passwordHash, mustChange: users.mustChangePassword, expected: users.passwordHash },
+    (k, p) =>
+      k('users')
+        .where('id', p.id)
+        .where('password_hash', p.expected)
+        .update(
+          values(users, { passwordHash: p.phc, mustChangePassword: p.mustChange, version: k.raw('version + 1') }),
+        ),
+  ),
+  rehashPassword: db.prepare({ id: users.id, phc: users.passwordHash, expected: users.passwordHash }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .where('password_hash', p('expected'))
-      .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
+      .where('id', p.id)
+      .where('password_hash', p.expected)
+      .update(values(users, { passwordHash: p.phc })),
   ),
-  rehashPassword: db.prepare((k, p: Params<'id' | 'phc' | 'expected'>) =>
+  markLoggedIn: db.prepare({ id: users.id, at: users.lastLoginAt }, (k, p) =>
     k('users')
-      .where('id', p('id'))
-      .where('password_hash', p('expected'))
-      .update({ password_hash: p('phc') }),
+      .where('id', p.id)
+      .update(values(users, { lastLoginAt: p.at })),
   ),
-  markLoggedIn: db.prepare((k, p: Params<'id' | 'at'>) =>
-    k('users')
-      .where('id', p('id'))
-      .update({ last_login_at: p('at') }),
-  ),
-  remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).delete()),
+  remove: db.prepare({ id: accounts.id }, (k, p) => k('accounts').where('id', p.id).delete()),
 })
 
 export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
@@ -152,19 +141,25 @@ export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & Retu
   ...writes(db),
 })
 
-type FilterBind = 'login' | 'isActive' | 'isAdmin' | 'restricted' | 'prohibitLogin' | 'hasSecondFactor' | 'visibility'
-type ListBind = FilterBind | 'from' | 'to'
-type ListParameter = Params<ListBind>
+const filterParams = {
+  ...pick(users, 'isActive', 'isAdmin', 'restricted', 'prohibitLogin', 'visibility'),
+  login: accounts.lowerName,
+  hasSecondFactor: flag(),
+}
+const narrowing = nullableColumns(filterParams)
+const listParams = { ...narrowing, ...rangeParams }
+type ListSlots = Slots<typeof listParams>
+type Filter = keyof typeof filterParams
 
 /** A bind that is null does not narrow the list. */
-const same = (k: Knex, p: ListParameter, column: string, bind: FilterBind): Knex.Raw =>
-  k.raw('?? = coalesce(?, ??)', [column, p(bind), column])
+const same = (k: Knex, p: ListSlots, column: string, bind: Filter): Knex.Raw =>
+  k.raw('?? = coalesce(?, ??)', [column, p[bind], column])
 
 const hasSecondFactor =
   'case when exists (select 1 from two_factors sf where sf.user_id = u.id and sf.enrolled_at is not null) ' +
   'then 1 else 0 end'
 
-const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder =>
+const narrowed = (k: Knex, p: ListSlots, query: Knex.QueryBuilder): Knex.QueryBuilder =>
   query
     // Robot accounts are excluded.
     .whereNull('u.robot_org_id')
@@ -174,10 +169,10 @@ const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.Que
     .whereRaw(same(k, p, 'u.restricted', 'restricted'))
     .whereRaw(same(k, p, 'u.prohibit_login', 'prohibitLogin'))
     .whereRaw(same(k, p, 'u.visibility', 'visibility'))
-    .whereRaw(k.raw(`(? is null or ${hasSecondFactor} = ?)`, [p('hasSecondFactor'), p('hasSecondFactor')]))
+    .whereRaw(k.raw(`(? is null or ${hasSecondFactor} = ?)`, [p.hasSecondFactor, p.hasSecondFactor]))
 
 /** Narrows the query to the users who match a search text. */
-const matching = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder =>
+const matching = (k: Knex, p: ListSlots, query: Knex.QueryBuilder): Knex.QueryBuilder =>
   narrowed(k, p, query).join(matchedUsers(k, p).as('found'), 'found.user_id', 'u.id')
 
 const orders: Readonly<Record<UserOrder, readonly [string, 'asc' | 'desc']>> = {
@@ -190,18 +185,20 @@ const orders: Readonly<Record<UserOrder, readonly [string, 'asc' | 'desc']>> = {
 }
 
 /** A list in each order. */
-export type UserLists = Readonly<Record<UserOrder, PageQuery<ListBind>>>
+export type UserLists = Readonly<Record<UserOrder, TypedPage<Binds<typeof listParams>, User>>>
 
 const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly string[]): UserLists =>
   Object.fromEntries(
     Object.entries(orders).map(([order, [column, direction]]) => [
       order,
-      pageQuery(
+      typedPage(
         db,
-        (k, p: ListParameter) => chosen(k, p, k('users as u').join('accounts as a', 'a.id', 'u.id')),
+        listParams,
+        userRow,
+        (k, p) => chosen(k, p, k('users as u').join('accounts as a', 'a.id', 'u.id')),
         (k, rows, cut) =>
           cut(
-            withUserColumns(k, rows).orderBy([
+            joinPrimaryEmail(k, rows).orderBy([
               ...(order === 'alphabetically' ? first.map((each) => ({ column: each })) : []),
               { column, order: direction },
               { column: 'u.id' },
@@ -222,12 +219,12 @@ export const userListStatements = (
   matching: listsOf(db, matching, ['found.place']),
 })
 
-export const listingBinds = (listing: UserListing = {}): Readonly<Record<FilterBind, Bind>> => ({
-  login: listing.login === undefined ? null : accountNameKey(listing.login),
-  isActive: listing.isActive ?? null,
-  isAdmin: listing.isAdmin ?? null,
-  restricted: listing.restricted ?? null,
-  prohibitLogin: listing.prohibitLogin ?? null,
-  hasSecondFactor: listing.hasSecondFactor ?? null,
-  visibility: listing.visibility ?? null,
+export const listingBinds = (listing: UserListing = {}): Binds<typeof narrowing> => ({
+  login: listing.login === undefined ? undefined : accountNameKey(listing.login),
+  isActive: listing.isActive,
+  isAdmin: listing.isAdmin,
+  restricted: listing.restricted,
+  prohibitLogin: listing.prohibitLogin,
+  hasSecondFactor: listing.hasSecondFactor,
+  visibility: listing.visibility,
 })

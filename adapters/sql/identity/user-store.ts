@@ -1,19 +1,20 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { mapPage, pageOffset } from '../../../core/kernel/page.ts'
-import { rowsFor } from '../kit/fragments.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import { rowsOfIds } from '../kit/id-list.ts'
 import { maySee } from '../../../core/identity/types.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'
 import { UserNameTaken } from '../../../core/identity/ports.ts'
 import type { NewUser, User } from '../../../core/identity/types.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { UserRow } from './rows.ts'
-import { userOf, viewerBinds } from './rows.ts'
-import type { MatchRow, SearchTerms } from './user-search.ts'
+import type { changeableOfUser } from './rows.ts'
+import { viewerBinds } from './rows.ts'
+import type { SearchTerms } from './user-search.ts'
 import { prefixRange, searchCountCap, searchStatements, usersOfMatches, makeSearchTerms } from './user-search.ts'
 import { listingBinds, userListStatements, userStatements } from './user-statements.ts'
+import type { Binds } from '../kit/columns.ts'
 
 const maxSearchName = 160
 
@@ -21,56 +22,20 @@ const maxSearchName = 160
 const searchNameOf = (login: string, fullName: string): string =>
   [...`${accountNameKey(login)} ${fullName.normalize('NFC').toLowerCase()}`].slice(0, maxSearchName).join('')
 
-const columnsOf = (
-  user: Omit<
-    User,
-    | 'id'
-    | 'primaryEmail'
-    | 'avatarDigest'
-    | 'followersCount'
-    | 'followingCount'
-    | 'createdAt'
-    | 'lastLoginAt'
-    | 'version'
-  >,
-) => ({
-  fullName: user.fullName,
-  searchName: searchNameOf(user.login, user.fullName),
-  isAdmin: user.isAdmin,
-  isActive: user.isActive,
-  prohibitLogin: user.prohibitLogin,
-  restricted: user.restricted,
-  mustChangePassword: user.mustChangePassword,
-  allowCreateOrganization: user.allowCreateOrganization,
-  hideEmail: user.hideEmail,
-  visibility: user.visibility,
-  language: user.language,
-  theme: user.theme,
-  diffViewStyle: user.diffViewStyle,
-  hideActivity: user.hideActivity,
-  website: user.website,
-  location: user.location,
-  description: user.description,
-})
+const changeableBinds = (
+  user: Omit<Binds<typeof changeableOfUser>, 'searchName'> & Pick<User, 'login'>,
+): Binds<typeof changeableOfUser> => ({ ...user, searchName: searchNameOf(user.login, user.fullName) })
 
 /** What a new user begins with, where the deployment decides. */
 export type FreshUser = Pick<User, 'hideEmail' | 'language'>
 
 const ordinary: FreshUser = { hideEmail: true, language: 'en-US' }
 
-const freshUser = (user: NewUser, fresh: FreshUser) =>
-  columnsOf({
-    ...user,
-    ...fresh,
-    prohibitLogin: false,
-    allowCreateOrganization: true,
-    theme: '',
-    diffViewStyle: '',
-    hideActivity: false,
-    website: '',
-    location: '',
-    description: '',
-  })
+const freshUser = (user: NewUser, fresh: FreshUser) => ({
+  ...user,
+  ...fresh,
+  searchName: searchNameOf(user.login, user.fullName),
+})
 
 type Statements = ReturnType<typeof userStatements>
 type ListStatements = ReturnType<typeof userListStatements>
@@ -79,34 +44,31 @@ type Finding = 'byId' | 'byIds' | 'byLogin' | 'byFormerLogin' | 'kindOfName' | '
 
 const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<UserStore, Finding> => ({
   async byId(id) {
-    const row = await runner.first<UserRow>(s.byId, { id })
-    return row === undefined ? undefined : userOf(row)
+    return runner.first(s.byId, { id })
   },
   async byIds(ids) {
     if (ids.length === 0) return []
-    const rows = await rowsFor<UserRow>(runner, s.byIds, ids)
-    const found = new Map(rows.map((row) => [Number(row.id), userOf(row)]))
+    const users = await rowsOfIds(runner, s.byIds, ids, {})
+    const found = new Map(users.map((user) => [user.id, user]))
     return ids.flatMap((id) => found.get(id) ?? [])
   },
   async byLogin(login) {
-    const row = await runner.first<UserRow>(s.byLogin, { key: accountNameKey(login) })
-    return row === undefined ? undefined : userOf(row)
+    return runner.first(s.byLogin, { key: accountNameKey(login) })
   },
   async kindOfName(name) {
-    const row = await runner.first<{ kind: string }>(s.kindOfName, { key: accountNameKey(name) })
+    const row = await runner.first(s.kindOfName, { key: accountNameKey(name) })
     if (row === undefined) return undefined
     return row.kind === 'user' ? 'user' : 'organization'
   },
   async list(text, page, listing) {
     const isPlain = text === '' && (listing === undefined || Object.keys(listing).length === 0)
-    if (isPlain) return mapPage(await s.list<UserRow>(runner, {}, page), userOf)
+    if (isPlain) return s.list(runner, {}, page)
     const chosen = text === '' ? lists.narrowed : lists.matching
     const binds = { ...prefixRange(text), ...listingBinds(listing) }
-    return mapPage(await chosen[listing?.order ?? 'alphabetically']<UserRow>(runner, binds, page), userOf)
+    return chosen[listing?.order ?? 'alphabetically'](runner, binds, page)
   },
   async byFormerLogin(login) {
-    const row = await runner.first<UserRow>(s.byFormerLogin, { key: accountNameKey(login) })
-    return row === undefined ? undefined : userOf(row)
+    return runner.first(s.byFormerLogin, { key: accountNameKey(login) })
   },
 })
 
@@ -119,11 +81,11 @@ const searching = (
   async search(viewer, text, id, page) {
     const range = prefixRange(text)
     if (id !== undefined) {
-      const row =
-        page.page === 1 ? await runner.first<UserRow>(s.searchOne, { ...range, ...viewerBinds(viewer), id }) : undefined
-      return row === undefined ? { items: [], total: 0 } : { items: [userOf(row)], total: 1 }
+      const user =
+        page.page === 1 ? await runner.first(s.searchOne, { ...range, ...viewerBinds(viewer), id }) : undefined
+      return user === undefined ? { items: [], total: 0 } : { items: [user], total: 1 }
     }
-    const rows = await runner.all<MatchRow>(matchesFor(viewer, text), {
+    const rows = await runner.all(matchesFor(viewer, text), {
       ...range,
       viewerId: viewer.userId ?? 0,
       limit: searchCountCap + 1,
@@ -151,7 +113,7 @@ const naming = (
   const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {
     const key = accountNameKey(user.login)
     try {
-      const inserted = await runner.run(s.insertAccount, { name: user.login, key, at: user.createdAt.getTime() })
+      const inserted = await runner.run(s.insertAccount, { name: user.login, key, at: user.createdAt })
       await runner.run(s.dropRedirect, { key })
       return inserted.insertId as UserId
     } catch (error) {
@@ -179,8 +141,7 @@ const naming = (
       if (id === undefined) return nameTaken()
       await runner.run(s.insertUser, {
         id,
-        phc: user.passwordPhc,
-        at: user.createdAt.getTime(),
+        passwordHash: user.passwordPhc,
         ...freshUser(user, fresh),
       })
       await terms.learnUser(id)
@@ -210,12 +171,12 @@ export const makeSqlUserStore = (db: SqlDatabase, fresh: FreshUser = ordinary): 
         const user = await byId(id)
         if (user === undefined) return
         const after = { ...user, ...changes }
-        await runner.run(s.update, { id, ...columnsOf(after) })
+        await runner.run(s.update, { id, ...changeableBinds(after) })
         if (after.fullName !== user.fullName) await terms.learnUser(id)
         else if (after.visibility !== user.visibility || after.isActive !== user.isActive) await terms.showUser(id)
       },
       async passwordPhc(id) {
-        return (await runner.first<{ password_hash: string }>(s.passwordPhc, { id }))?.password_hash
+        return (await runner.first(s.passwordPhc, { id }))?.passwordHash
       },
       async replacePassword(id, phc, expected, mustChange) {
         const changed =
@@ -228,11 +189,11 @@ export const makeSqlUserStore = (db: SqlDatabase, fresh: FreshUser = ordinary): 
         await runner.run(s.rehashPassword, { id, phc, expected })
       },
       async markLoggedIn(id, at) {
-        await runner.run(s.markLoggedIn, { id, at: at.getTime() })
+        await runner.run(s.markLoggedIn, { id, at })
       },
       async lockActiveAdmins() {
-        const rows = await runner.all<{ id: number | string }>(s.lockActiveAdmins, {})
-        return rows.map((row) => Number(row.id) as UserId)
+        const rows = await runner.all(s.lockActiveAdmins, {})
+        return rows.map((row) => row.id)
       },
       async hasAdmin() {
         return (await runner.first(s.anyAdmin, {})) !== undefined

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Bind, SqlRunner, Statement } from './statement.ts'
+import type { Bind, Prepared, SqlRunner, Statement } from './statement.ts'
 
 /** Returns the database's clock in milliseconds since the epoch, as SQL for use inside statements. */
 export const databaseNow = (dialect: 'sqlite' | 'mysql'): string =>
@@ -10,8 +10,8 @@ export const databaseNow = (dialect: 'sqlite' | 'mysql'): string =>
 /**
  * The lengths for which statements with a list are composed. A shorter list is padded, so that few statements exist.
  */
-const listLengths = [1, 10, 100, 500] as const
-const longestList = 500
+export const listLengths = [1, 10, 100, 500] as const
+export const longestList = 500
 
 /** Returns the placeholders for a list of the given length. */
 export const listSlots = (p: (name: string) => Knex.Value, length: number): Knex.Value[] =>
@@ -52,6 +52,24 @@ export const rowsFor = async <Row>(
     for (const row of await runner.all<Row>(statement, { ...listed, ...binds })) rows.push(row)
   }
   return rows
+}
+
+/**
+ * Deletes the rows whose ids `ids` selects, one by one, by `remove`, whose parameters are those of `ids` and `id`.
+ * Returns the number of deleted rows. A delete by another column may scan a table that is still small and then wait for
+ * rows of others: two users who sign in at the same time would deadlock. The caller must hold a lock that prevents new
+ * rows.
+ */
+export const removeRows = async <B extends object, R extends object>(
+  runner: SqlRunner,
+  ids: Prepared<B, { readonly id: number }>,
+  remove: Prepared<R, unknown>,
+  binds: NoInfer<B & Omit<R, 'id'>>,
+): Promise<number> => {
+  let removed = 0
+  for (const { id } of await runner.all(ids, binds))
+    removed += (await runner.run(remove, { ...binds, id } as unknown as R)).affected
+  return removed
 }
 
 /**

@@ -86,6 +86,8 @@ export type InsertRows<Names extends string> = (
   rows: readonly Readonly<Record<Names, Bind>>[],
 ) => Promise<void>
 
+/** How the values of a row are converted, by the names of its binds. Others are bound as they are. */
+export type Encoders = Readonly<Record<string, (value: never) => Bind>>
 type Row = (p: Params<string>, k: Knex) => Readonly<Record<string, Knex.Value>>
 type OnConflict = (insert: Knex.QueryBuilder) => Knex.QueryBuilder
 type Composer = Pick<SqlDatabase, 'prepare' | 'dialect'>
@@ -100,7 +102,9 @@ export const insertRows = <Names extends string>(
   table: string,
   row: (p: Params<Names>, k: Knex) => Readonly<Record<string, Knex.Value>>,
   onConflict: OnConflict = (insert) => insert,
-): InsertRows<Names> => (db.dialect === 'sqlite' ? insertPrepared : insertTexts)(db, table, row as Row, onConflict)
+  encoders: Encoders = {},
+): InsertRows<Names> =>
+  (db.dialect === 'sqlite' ? insertPrepared : insertTexts)(db, table, row as Row, onConflict, encoders)
 
 /** The most rows of one prepared statement. */
 const mostPrepared = 256
@@ -111,7 +115,13 @@ const widest = 64
  * For SQLite, which takes at most 500 rows: a statement for 1, 2, 4, and so on up to 256 rows, composed when it is
  * first needed.
  */
-const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
+const insertPrepared = (
+  db: Composer,
+  table: string,
+  row: Row,
+  onConflict: OnConflict,
+  encoders: Encoders,
+): InsertRows<string> => {
   const statements = new Map<number, Statement>()
   const slots = new Map<string, number>()
   /** Binds are named by small integers, which a large object finds faster than other names. */
@@ -134,7 +144,7 @@ const insertPrepared = (db: Composer, table: string, row: Row, onConflict: OnCon
     const binds: Record<number, Bind> = {}
     for (const [index, each] of rows.entries()) {
       for (const name in each) {
-        const bind = each[name]
+        const bind = encodedWith(encoders[name], each[name])
         if (bind !== undefined) binds[index * widest + slotOf(name)] = bind
       }
     }
@@ -156,7 +166,13 @@ const longestText = 2 ** 22
  * For MySQL: the values are written into the text of the statement. Sending thousands of values to a prepared statement
  * costs this process several times as much, and a statement of its own for each number of rows.
  */
-const insertTexts = (db: Composer, table: string, row: Row, onConflict: OnConflict): InsertRows<string> => {
+const insertTexts = (
+  db: Composer,
+  table: string,
+  row: Row,
+  onConflict: OnConflict,
+  encoders: Encoders,
+): InsertRows<string> => {
   const compose = (length: number): Statement =>
     db.prepare((k, p: Params<string>) => onConflict(k(table).insert(Array.from({ length }, () => row(p, k)))))
   let parts: InsertParts | undefined
@@ -173,7 +189,7 @@ const insertTexts = (db: Composer, table: string, row: Row, onConflict: OnConfli
       text.sql(text.length() === 0 ? head : separator)
       for (let index = 0; index < order.length; index += 1) {
         text.sql(pieces[index] ?? '')
-        text.value(valueOf(each, order[index]))
+        text.value(valueOf(each, order[index], encoders))
       }
       text.sql(pieces[order.length] ?? '')
     }
@@ -181,8 +197,16 @@ const insertTexts = (db: Composer, table: string, row: Row, onConflict: OnConfli
   }
 }
 
-const valueOf = (row: Readonly<Record<string, Bind>>, slot: string | Constant | undefined): Bind => {
-  const value = typeof slot === 'object' ? slot.constant : slot === undefined ? undefined : row[slot]
+const encodedWith = (encode: ((value: never) => Bind) | undefined, value: Bind | undefined): Bind | undefined =>
+  encode === undefined ? value : encode(value as never)
+
+const valueOf = (
+  row: Readonly<Record<string, Bind>>,
+  slot: string | Constant | undefined,
+  encoders: Encoders,
+): Bind => {
+  const value =
+    typeof slot === 'object' ? slot.constant : slot === undefined ? undefined : encodedWith(encoders[slot], row[slot])
   if (value === undefined) throw new TypeError(`The value ${String(slot)} of a row is missing.`)
   return value
 }

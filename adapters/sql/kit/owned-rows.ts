@@ -1,130 +1,149 @@
 import type { Knex } from 'knex'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
+import type { Binds, Columns, Row, Table } from './columns.ts'
+import { columnsOf, instant, long, longText, selectedAs, tableName } from './columns.ts'
 import { isUniqueViolation } from './driver-errors.ts'
-import type { CountRow, Shown } from './page-query.ts'
-import { filteredPage, pageQuery } from './page-query.ts'
-import type { Bind, Num, Params, SqlDatabase, SqlRunner } from './statement.ts'
+import type { Shown } from './page-query.ts'
+import { filteredRows, typedPage } from './page-query.ts'
+import type { Slots, SqlDatabase, SqlRunner } from './statement.ts'
+import { assigned } from './values.ts'
 
 /**
  * A table whose rows belong to one account each, with a name that is unique within the account. Besides the columns
  * named here it has `id`, `created_at` and `updated_at`.
  */
-export interface OwnedTable<Content extends string> {
-  readonly table: string
-  /** The column of the owner's id, and the table whose row is locked for changes that depend on the number of rows. */
-  readonly owner: { readonly column: string; readonly table: 'accounts' | 'users' }
-  readonly name: string
+export interface OwnedTable<C extends Columns, R extends Columns, W extends Columns> {
+  readonly table: Table<C>
+  /** The field of the owner's id, and the table whose row is locked for changes that depend on the number of rows. */
+  readonly owner: { readonly field: keyof C & string; readonly table: 'accounts' | 'users' }
+  readonly name: keyof C & string
   /** The columns that are read. */
-  readonly shown: readonly string[]
+  readonly shown: R
   /** The columns that are written besides the owner and the name. */
-  readonly content: readonly Content[]
+  readonly content: W
 }
 
 /** Every statement names the owner, so that no id and no name reaches another account's row. */
-export interface OwnedRows<Row, Content extends string> {
+export interface OwnedRows<R extends Columns, W extends Columns> {
   /** Returns a page, by name. `narrowed` adds further conditions. */
-  list(ownerId: number, page: PageRequest, narrowed?: (rows: Knex.QueryBuilder) => void): Promise<Page<Row>>
-  find(ownerId: number, name: string): Promise<Row | undefined>
+  list(ownerId: number, page: PageRequest, narrowed?: (rows: Knex.QueryBuilder) => void): Promise<Page<Row<R>>>
+  find(ownerId: number, name: string): Promise<Row<R> | undefined>
   /** Locks the owner until the transaction ends, so that the number of rows that is returned stays. */
   lockCount(ownerId: number): Promise<number>
   /** Returns the id; undefined if the owner has a row of that name. The first version is 1. */
-  insert(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<number | undefined>
+  insert(ownerId: number, name: string, content: Binds<W>, at: Date): Promise<number | undefined>
   /** Returns false if the row does not exist or has another version. Only for tables with the column `version`. */
-  replace(
-    ownerId: number,
-    id: number,
-    version: number,
-    content: Readonly<Record<Content, Bind>>,
-    at: Date,
-  ): Promise<boolean>
+  replace(ownerId: number, id: number, version: number, content: Binds<W>, at: Date): Promise<boolean>
   /** Inserts the row, or replaces its content. Only for tables without the column `version`. */
-  put(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<void>
+  put(ownerId: number, name: string, content: Binds<W>, at: Date): Promise<void>
   /** Returns the id of the removed row; undefined if there was none. */
   remove(ownerId: number, name: string): Promise<number | undefined>
 }
 
-const statementsOf = <Content extends string>(
+const replaceParams = { id: long(), version: long() }
+const ownerParams = { ownerId: long() }
+const namedParams = { ...ownerParams, name: longText() }
+const idRow = { id: selectedAs(long()) }
+
+const statementsOf = <C extends Columns, R extends Columns, W extends Columns>(
   db: SqlDatabase,
-  { table, owner, name, shown, content }: OwnedTable<Content>,
+  { table, owner, name, shown, content }: OwnedTable<C, R, W>,
 ) => {
-  const named = (k: Knex, p: Params<'ownerId' | 'name'>): Knex.QueryBuilder =>
-    k(table).where(owner.column, p('ownerId')).where(name, p('name'))
-  const written = (p: Params<Content>): Record<string, Knex.Value> =>
-    Object.fromEntries(content.map((column) => [column, p(column)]))
-  const inserted = (p: Params<Content | 'ownerId' | 'name' | 'at'>): Record<string, Knex.Value> => ({
-    [owner.column]: p('ownerId'),
-    [name]: p('name'),
-    ...written(p),
-    created_at: p('at'),
-    updated_at: p('at'),
+  const from = tableName(table)
+  const columnOf = (field: keyof C & string): string => columnsOf(table)[field]?.name ?? field
+  const [ownerColumn, nameColumn] = [columnOf(owner.field), columnOf(name)]
+  const named = (k: Knex, p: Slots<typeof namedParams>): Knex.QueryBuilder =>
+    k(from).where(ownerColumn, p.ownerId).where(nameColumn, p.name)
+  const written = { ...namedParams, ...content, at: instant() }
+  type Written = Slots<typeof namedParams> & Slots<W> & Slots<{ readonly at: ReturnType<typeof instant> }>
+  const inserted = (p: Written): Record<string, Knex.Value> => ({
+    ...({ [ownerColumn]: p.ownerId, [nameColumn]: p.name } as unknown as Record<string, Knex.Value>),
+    ...assigned(content, p),
+    ...({ created_at: p.at, updated_at: p.at } as unknown as Record<string, Knex.Value>),
+  })
+  const replaced = (p: Written): Record<string, Knex.Value> => ({
+    ...assigned(content, p),
+    updated_at: p.at as unknown as Knex.Value,
   })
   return {
-    find: db.prepare((k, p: Params<'ownerId' | 'name'>) => named(k, p).select(...shown)),
-    idOf: db.prepare((k, p: Params<'ownerId' | 'name'>) => named(k, p).select('id').forUpdate()),
-    lockOwner: db.prepare((k, p: Params<'ownerId'>) =>
-      k(owner.table).where('id', p('ownerId')).select('id').forUpdate(),
+    nameColumn,
+    find: db.prepare(namedParams, shown, (k, p) => named(k, p)),
+    idOf: db.prepare(namedParams, idRow, (k, p) => named(k, p).select('id').forUpdate()),
+    lockOwner: db.prepare(ownerParams, (k, p) => k(owner.table).where('id', p.ownerId).select('id').forUpdate()),
+    count: db.prepare(ownerParams, { total: selectedAs(long()) }, (k, p) =>
+      k(from).where(ownerColumn, p.ownerId).count('* as total'),
     ),
-    count: db.prepare((k, p: Params<'ownerId'>) => k(table).where(owner.column, p('ownerId')).count('* as total')),
-    insert: db.prepare((k, p: Params<Content | 'ownerId' | 'name' | 'at'>) =>
-      k(table).insert({ ...inserted(p), version: 1 }),
+    insert: db.prepare(written, (k, p) => k(from).insert({ ...inserted(p as Written), version: 1 })),
+    put: db.prepare(written, (k, p) =>
+      k(from)
+        .insert(inserted(p as Written))
+        .onConflict([ownerColumn, nameColumn])
+        .merge(replaced(p as Written)),
     ),
-    put: db.prepare((k, p: Params<Content | 'ownerId' | 'name' | 'at'>) =>
-      k(table)
-        .insert(inserted(p))
-        .onConflict([owner.column, name])
-        .merge({ ...written(p), updated_at: p('at') }),
+    replace: db.prepare({ ...content, ...ownerParams, ...replaceParams, at: instant() }, (k, p) =>
+      k(from)
+        .where(ownerColumn, (p as unknown as Written).ownerId)
+        .where('id', (p as unknown as Slots<typeof replaceParams>).id)
+        .where('version', (p as unknown as Slots<typeof replaceParams>).version)
+        .update({ ...replaced(p as unknown as Written), version: k.raw('?? + 1', ['version']) }),
     ),
-    replace: db.prepare((k, p: Params<Content | 'ownerId' | 'id' | 'version' | 'at'>) =>
-      k(table)
-        .where(owner.column, p('ownerId'))
-        .where('id', p('id'))
-        .where('version', p('version'))
-        .update({ ...written(p), updated_at: p('at'), version: k.raw('?? + 1', ['version']) }),
+    remove: db.prepare({ ...ownerParams, id: long() }, (k, p) =>
+      k(from).where(ownerColumn, p.ownerId).where('id', p.id).del(),
     ),
-    remove: db.prepare((k, p: Params<'ownerId' | 'id'>) =>
-      k(table).where(owner.column, p('ownerId')).where('id', p('id')).del(),
-    ),
+    list: typedPage(db, ownerParams, shown, (k, p) => k(from).where(ownerColumn, p.ownerId), byName(nameColumn)),
+    listOf: (k: Knex, ownerId: number) => k(from).where(ownerColumn, ownerId),
   }
 }
 
+const byName =
+  (nameColumn: string): Shown =>
+  (_, rows, cut) =>
+    cut(rows.orderBy(nameColumn))
+
 /** The rows of an owned table. Statements are composed once, then bound to a runner. */
-export const ownedRows = <Row, Content extends string>(
+export const ownedRows = <C extends Columns, R extends Columns, W extends Columns>(
   db: SqlDatabase,
-  described: OwnedTable<Content>,
-): ((runner: SqlRunner) => OwnedRows<Row, Content>) => {
+  described: OwnedTable<C, R, W>,
+): ((runner: SqlRunner) => OwnedRows<R, W>) => {
   const s = statementsOf(db, described)
-  const { table, owner, name: nameColumn, shown } = described
-  const byName: Shown = (_, rows, cut) => cut(rows.select(...shown).orderBy(nameColumn))
-  const all = pageQuery(db, (k, p: Params<'ownerId'>) => k(table).where(owner.column, p('ownerId')), byName)
+  type Content = Parameters<typeof s.insert.binds>[0]
+  type Replaced = Parameters<typeof s.replace.binds>[0]
   return (runner) => ({
     list: (ownerId, page, narrowed) =>
       narrowed === undefined
-        ? all<Row>(runner, { ownerId }, page)
-        : filteredPage<Row>(runner, (k) => k(table).where(owner.column, ownerId).modify(narrowed), byName, page),
-    find: (ownerId, name) => runner.first<Row>(s.find, { ownerId, name }),
+        ? s.list(runner, { ownerId }, page)
+        : filteredRows(
+            runner,
+            described.shown,
+            (k) => s.listOf(k, ownerId).modify(narrowed),
+            byName(s.nameColumn),
+            page,
+          ),
+    find: (ownerId, name) => runner.first(s.find, { ownerId, name }),
     async lockCount(ownerId) {
       await runner.first(s.lockOwner, { ownerId })
-      return Number((await runner.first<CountRow>(s.count, { ownerId }))?.total ?? 0)
+      return (await runner.first(s.count, { ownerId }))?.total ?? 0
     },
     async insert(ownerId, name, content, at) {
       try {
-        return (await runner.run(s.insert, { ...content, ownerId, name, at: at.getTime() })).insertId
+        return (await runner.run(s.insert, { ...content, ownerId, name, at } as unknown as Content)).insertId
       } catch (error) {
-        if (!isUniqueViolation(error, nameColumn)) throw error
+        if (!isUniqueViolation(error, s.nameColumn)) throw error
         return undefined
       }
     },
     async replace(ownerId, id, version, content, at) {
-      return (await runner.run(s.replace, { ...content, ownerId, id, version, at: at.getTime() })).affected > 0
+      const binds = { ...content, ownerId, id, version, at } as unknown as Replaced
+      return (await runner.run(s.replace, binds)).affected > 0
     },
     async put(ownerId, name, content, at) {
-      await runner.run(s.put, { ...content, ownerId, name, at: at.getTime() })
+      await runner.run(s.put, { ...content, ownerId, name, at } as unknown as Content)
     },
     async remove(ownerId, name) {
-      const row = await runner.first<{ readonly id: Num }>(s.idOf, { ownerId, name })
+      const row = await runner.first(s.idOf, { ownerId, name })
       if (row === undefined) return undefined
-      await runner.run(s.remove, { ownerId, id: Number(row.id) })
-      return Number(row.id)
+      await runner.run(s.remove, { ownerId, id: row.id })
+      return row.id
     },
   })
 }

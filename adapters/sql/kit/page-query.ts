@@ -1,7 +1,12 @@
 import type { Knex } from 'knex'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { maxListRows, pageOffset } from '../../../core/kernel/page.ts'
-import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
+import type { Binds, Columns, Row } from './columns.ts'
+import { int, long, selectedAs } from './columns.ts'
+import type { DriverRow } from './row-reader.ts'
+import { rowReader } from './row-reader.ts'
+import { selected } from './selected.ts'
+import type { Bind, Num, Params, Slots, SqlDatabase, SqlRunner, Statement } from './statement.ts'
 
 /** Counting stops here: an exact number of more rows is of no use and costs a scan. */
 export const countCap = maxListRows
@@ -72,6 +77,66 @@ export const pageQuery = <Names extends string = never>(
       page,
       () => runner.first(count, binds),
     )
+}
+
+/** Returns a page of rows and the number of all of them, up to the cap. */
+export type TypedPage<B, R> = (runner: SqlRunner, binds: B, page: PageRequest) => Promise<Page<R>>
+
+const paging = { limit: int(), offset: int() }
+
+/**
+ * Composes the list of the rows that `matching` selects, without columns: `rows` are selected. A page takes one
+ * statement, and a second one if it is after the last row.
+ */
+export const typedPage = <P extends Columns, R extends Columns>(
+  db: Pick<SqlDatabase, 'prepare'>,
+  params: P,
+  rows: R,
+  matching: (k: Knex, p: Slots<P>) => Knex.QueryBuilder,
+  shown: Shown = (_, query, cut) => cut(query),
+): TypedPage<Binds<P>, Row<R>> => {
+  const list = db.prepare({ ...params, ...paging }, (k, p) => {
+    const slots = p as unknown as Slots<P> & Slots<typeof paging>
+    const cut: Cut = (query) => query.limit(slots.limit).offset(slots.offset)
+    return selected(
+      k,
+      withTotal(k, () => matching(k, slots), shown, cut),
+      rows,
+    )
+  })
+  const count = db.prepare(params, { total: selectedAs(long()) }, (k, p) => counted(k, matching(k, p)))
+  return async (runner, binds, page) => {
+    const paged = { ...binds, limit: page.limit, offset: pageOffset(page) } as unknown as Parameters<
+      typeof list.binds
+    >[0]
+    const found = (await runner.all(list, paged)) as WithTotal<DriverRow>[]
+    const { items, ...counts } = await pageFrom(found, page, () => runner.first(count, binds))
+    return { ...counts, items: items.map(rowReader(rows)) }
+  }
+}
+
+/** Like `typedPage`, for filters that are known only at run time. */
+export const filteredRows = async <R extends Columns>(
+  runner: SqlRunner,
+  rows: R,
+  matching: (k: Knex) => Knex.QueryBuilder,
+  shown: Shown,
+  page: PageRequest,
+): Promise<Page<Row<R>>> => {
+  const cut: Cut = (query) => query.limit(page.limit).offset(pageOffset(page))
+  const found = await runner.query<WithTotal<DriverRow>>((k) =>
+    selected(
+      k,
+      withTotal(k, () => matching(k), shown, cut),
+      rows,
+    ),
+  )
+  const { items, ...counts } = await pageFrom(
+    found,
+    page,
+    async () => (await runner.query<CountRow>((k) => counted(k, matching(k))))[0],
+  )
+  return { ...counts, items: items.map(rowReader(rows)) }
 }
 
 /** Like `pageQuery`, for filters that are known only at run time. */

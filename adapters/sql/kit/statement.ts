@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
+import type { Bind, Binds, Columns, Family, FamilyOf, Row } from './columns.ts'
+import type { DriverRow } from './row-reader.ts'
 
-/** A named value in a statement, set on each run. Numbers are finite; text columns take strings. */
-export type Bind = string | number | bigint | boolean | null | Uint8Array
+export type { Bind }
 
 /** The type of a BIGINT or a boolean as a driver returns it. */
 export type Num = number | string
@@ -11,29 +12,72 @@ export interface Constant {
   readonly constant: Bind
 }
 
-/** The compiled text of a statement and the order of its binds for the driver: a name, or a fixed value. */
-export interface Statement<Names extends string = string> {
+/** A named value, converted as its column says. */
+export interface Parameter {
+  readonly name: string
+  readonly encode: (value: never) => Bind
+}
+
+/** The compiled text of a statement and the order of its binds for the driver. */
+export interface StatementText {
   readonly sql: string
-  readonly order: readonly (Names | Constant)[]
+  readonly order: readonly (string | Parameter | Constant)[]
   /** Every integer of the rows is a bigint. Without it an integer beyond 2^53 throws instead of being rounded. */
   readonly int64: boolean
   /**
    * Set if the values are part of the text, which is then run once and not prepared: what messages show instead of it.
    */
   readonly shown?: string
+  /** Converts a row of the driver. Without it, rows are returned as they are. */
+  readonly read?: ((row: DriverRow) => unknown) | undefined
 }
+
+/** A statement with the types of its binds and its rows. */
+export interface Prepared<B, R> extends StatementText {
+  /** Only for the type checker. */
+  readonly binds: (binds: B) => R
+}
+
+/** A statement whose binds and rows have no declared types. */
+export interface Statement<Names extends string = string> extends StatementText {
+  readonly order: readonly (Names | Constant)[]
+  readonly binds?: never
+}
+
+declare const slotFamily: unique symbol
+/**
+ * The place of a parameter in a statement. knex takes it only where a value of the family belongs:
+ * `tables/bound-columns.ts` says where.
+ */
+export interface Slot<F extends Family = Family> {
+  readonly [slotFamily]: F
+}
+
+/** The places of the parameters of a statement. */
+export type Slots<P extends Columns> = { readonly [K in keyof P]: Slot<FamilyOf<P[K]>> }
 
 /** The binds that a statement names: `p('name')` is a placeholder in it. */
 export type Params<Names extends string> = (name: Names) => Knex.Value & number
 
+type Built = Knex.QueryBuilder | Knex.Raw
+
 /**
- * Composes a statement once, with knex, in the database's dialect. `p('name')` marks the position of a bind, also in
- * `limit` and `offset`.
+ * Composes a statement once, with knex, in the database's dialect. `params` says for each parameter which column it is
+ * a value of; `p.name` marks its place, also in `limit` and `offset`. `rows` are the columns that are selected: they
+ * are added to the query, and each row is converted as they say.
  */
-export type Prepare = <Names extends string>(
-  build: (k: Knex, p: Params<Names>) => Knex.QueryBuilder | Knex.Raw,
-  options?: { readonly int64?: boolean },
-) => Statement<Names>
+export interface Prepare {
+  <P extends Columns, R extends Columns>(
+    params: P,
+    rows: R,
+    build: (k: Knex, p: Slots<P>) => Built,
+  ): Prepared<Binds<P>, Row<R>>
+  <P extends Columns>(params: P, build: (k: Knex, p: Slots<P>) => Built): Prepared<Binds<P>, unknown>
+  <Names extends string>(
+    build: (k: Knex, p: Params<Names>) => Built,
+    options?: { readonly int64?: boolean },
+  ): Statement<Names>
+}
 
 /** The result of a change. `insertId` is 0 if no row was inserted. */
 export interface RunResult {
@@ -49,9 +93,12 @@ export interface RunResult {
  */
 export interface SqlRunner {
   readonly dialect: 'sqlite' | 'mysql'
+  all<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R[]>
   all<Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]>
   /** Returns the first row. The statement itself must limit to one. */
+  first<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R | undefined>
   first<Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row | undefined>
+  run<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<RunResult>
   run(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<RunResult>
   /** For filters that are known only at run time. User text must be passed only in bindings. */
   query<Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Promise<Row[]>

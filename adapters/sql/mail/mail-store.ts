@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import type { Knex } from 'knex'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { Mail, MailOutbox } from '../../../core/kernel/mail.ts'
@@ -10,6 +9,10 @@ import { secret } from '../../../core/kernel/secret.ts'
 import type { ClaimedMail, MailQueue } from '../../../core/mail/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
+import { int, pick, without } from '../kit/columns.ts'
+import { newRow, values } from '../kit/values.ts'
+import { mailOutbox } from '../tables/mail.ts'
+import type { Row } from '../kit/columns.ts'
 
 const SealedMail = t.intersection([
   t.type({ to: t.string, subject: t.string, paragraphs: t.readonlyArray(t.string) }),
@@ -48,88 +51,79 @@ const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => (
   rowRef: ref,
 })
 
-type InsertBind = 'ref' | 'accountId' | 'sealed' | 'at'
-
 /** Adds mail in the transaction of `runner`. The whole mail is sealed: a link in it may be a credential. */
 export const makeSqlMailOutbox = (
   db: SqlDatabase,
   deps: { readonly secretBox: SecretBox; readonly clock: Clock },
 ): ((runner: SqlRunner) => MailOutbox) => {
-  const insert = db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
-    k('mail_outbox').insert({
-      ref: p('ref'),
-      account_id: p('accountId'),
-      sealed: p('sealed'),
-      not_before: p('at'),
-      created_at: p('at'),
-    }),
+  const insert = db.prepare({ ...pick(mailOutbox, 'ref', 'accountId', 'sealed'), at: mailOutbox.notBefore }, (k, p) =>
+    k('mail_outbox').insert(
+      newRow(mailOutbox, { ref: p.ref, accountId: p.accountId, sealed: p.sealed, notBefore: p.at, createdAt: p.at }),
+    ),
   )
   return (runner) => ({
     async post(mail) {
       const ref = randomUUID()
       const sealed = await deps.secretBox.seal(mailToText(mail), mailPlace(ref, mail.accountId))
-      await runner.run(insert, { ref, accountId: mail.accountId ?? null, sealed, at: deps.clock.now().getTime() })
+      await runner.run(insert, { ref, accountId: mail.accountId, sealed, at: deps.clock.now() })
     },
   })
 }
 
-interface MailRow {
-  readonly id: number | string
-  readonly ref: string
-  readonly account_id: number | string | null
-  readonly sealed: Uint8Array
-  readonly attempts: number | string
-  readonly not_before: number | string
-  readonly created_at: number | string
-}
+const mailRow = without(mailOutbox, 'lastError')
 
 const statements = (db: SqlDatabase) => ({
-  due: db.prepare((k, p: (n: 'now' | 'limit') => Knex.Value & number) =>
-    k('mail_outbox')
-      .where('not_before', '<=', p('now'))
-      .select('id', 'ref', 'account_id', 'sealed', 'attempts', 'not_before', 'created_at')
-      .orderBy(['not_before', 'id'])
-      .limit(p('limit')),
+  due: db.prepare({ now: mailOutbox.notBefore, limit: int() }, mailRow, (k, p) =>
+    k('mail_outbox').where('not_before', '<=', p.now).orderBy(['not_before', 'id']).limit(p.limit),
   ),
   // Of several instances that read the row as due, one changes it.
-  take: db.prepare((k, p: (n: 'id' | 'seenAttempts' | 'seenNotBefore' | 'attempts' | 'until') => Knex.Value) =>
-    k('mail_outbox')
-      .where({ id: p('id'), attempts: p('seenAttempts'), not_before: p('seenNotBefore') })
-      .update({ attempts: p('attempts'), not_before: p('until') }),
+  take: db.prepare(
+    {
+      ...pick(mailOutbox, 'id', 'attempts'),
+      seenAttempts: mailOutbox.attempts,
+      seenNotBefore: mailOutbox.notBefore,
+      until: mailOutbox.notBefore,
+    },
+    (k, p) =>
+      k('mail_outbox')
+        .where(values(mailOutbox, { id: p.id, attempts: p.seenAttempts, notBefore: p.seenNotBefore }))
+        .update(values(mailOutbox, { attempts: p.attempts, notBefore: p.until })),
   ),
-  remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('mail_outbox').where('id', p('id')).delete()),
-  postpone: db.prepare((k, p: (n: 'id' | 'attempts' | 'at' | 'error') => Knex.Value) =>
-    k('mail_outbox')
-      .where({ id: p('id'), attempts: p('attempts') })
-      .update({ not_before: p('at'), last_error: p('error') }),
+  remove: db.prepare({ id: mailOutbox.id }, (k, p) => k('mail_outbox').where('id', p.id).delete()),
+  postpone: db.prepare(
+    { ...pick(mailOutbox, 'id', 'attempts'), at: mailOutbox.notBefore, error: mailOutbox.lastError },
+    (k, p) =>
+      k('mail_outbox')
+        .where(values(mailOutbox, { id: p.id, attempts: p.attempts }))
+        .update(values(mailOutbox, { notBefore: p.at, lastError: p.error })),
   ),
 })
 
 /** The queue on SQL. A claim moves the row's due time and counts the attempt in one conditional update. */
 export const makeSqlMailQueue = (db: SqlDatabase, secretBox: SecretBox): MailQueue => {
   const s = statements(db)
-  const claimed = (row: MailRow): ClaimedMail => {
-    const accountId = row.account_id === null ? undefined : (Number(row.account_id) as AccountId)
+  const claimed = (row: Row<typeof mailRow>): ClaimedMail => {
+    const { accountId } = row
     return {
-      id: Number(row.id),
+      id: row.id,
       ref: row.ref,
       accountId,
-      attempts: Number(row.attempts) + 1,
-      createdAt: new Date(Number(row.created_at)),
+      attempts: row.attempts + 1,
+      createdAt: row.createdAt,
       open: async () => mailOfText(await secretBox.open(row.sealed, mailPlace(row.ref, accountId)), accountId),
     }
   }
   return {
     async claim(limit, now, leasedUntil) {
       const mine: ClaimedMail[] = []
-      for (const row of await db.all<MailRow>(s.due, { now: now.getTime(), limit })) {
+      for (const row of await db.all(s.due, { now, limit })) {
         const mail = claimed(row)
         const taken = await db.run(s.take, {
           id: mail.id,
-          seenAttempts: Number(row.attempts),
-          seenNotBefore: Number(row.not_before),
+          seenAttempts: row.attempts,
+          seenNotBefore: row.notBefore,
           attempts: mail.attempts,
-          until: leasedUntil.getTime(),
+          until: leasedUntil,
         })
         if (taken.affected === 1) mine.push(mail)
       }
@@ -139,7 +133,7 @@ export const makeSqlMailQueue = (db: SqlDatabase, secretBox: SecretBox): MailQue
       await db.run(s.remove, { id })
     },
     async postpone({ id, attempts }, notBefore, errorClass) {
-      await db.run(s.postpone, { id, attempts, at: notBefore.getTime(), error: errorClass.slice(0, 64) })
+      await db.run(s.postpone, { id, attempts, at: notBefore, error: errorClass.slice(0, 64) })
     },
   }
 }

@@ -1,122 +1,96 @@
 import type { Knex } from 'knex'
-import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
+import type { TeamId } from '../../../core/kernel/ids.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
-import type { MembershipRole } from '../../../core/organizations/types.ts'
-import { listSlots, paddedList, rowsFor } from '../kit/fragments.ts'
-import { insertRows } from '../kit/insert-rows.ts'
-import type { CountRow } from '../kit/page-query.ts'
-import { countOf, pageQuery } from '../kit/page-query.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { countOf, typedPage } from '../kit/page-query.ts'
+import type { Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, int, long, pick, selectedAs } from '../kit/columns.ts'
+import { insertAllInto, insertInto } from '../kit/values.ts'
+import { accounts, emails, users } from '../tables/identity.ts'
+import { orgInvitationTeams, orgInvitations, orgMembers } from '../tables/organizations.ts'
 
-const withInviter = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .join('accounts as a', 'a.id', 'i.inviter_id')
-    .select(
-      'i.id',
-      'i.org_id',
-      'i.email',
-      'i.lower_email',
-      'i.role',
-      'i.inviter_id',
-      'a.name as inviter_login',
-      'i.created_at',
-      'i.expires_at',
-    )
+const i = aliased(orgInvitations, 'i')
+/** An invitation `i` with the account `a` of who invites. */
+const invitationRow = {
+  ...pick(i, 'id', 'orgId', 'email', 'lowerEmail', 'role', 'inviterId', 'createdAt', 'expiresAt'),
+  inviterLogin: aliased(accounts, 'a').name,
+}
+type InvitationRow = Row<typeof invitationRow>
+
+const withInviter = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'i.inviter_id')
 
 const invitations = (k: Knex): Knex.QueryBuilder => withInviter(k('org_invitations as i'))
 
-const pending = (k: Knex, p: Params<'orgId' | 'now'>): Knex.QueryBuilder =>
-  k('org_invitations as i').where('i.org_id', p('orgId')).where('i.expires_at', '>', p('now'))
+const pendingParams = { orgId: orgInvitations.orgId, now: orgInvitations.expiresAt }
+
+const pending = (k: Knex, p: Slots<typeof pendingParams>): Knex.QueryBuilder =>
+  k('org_invitations as i').where('i.org_id', p.orgId).where('i.expires_at', '>', p.now)
 
 const reads = (db: SqlDatabase) => ({
-  list: pageQuery(db, pending, (_, rows, cut) => cut(withInviter(rows).orderBy('i.id', 'desc'))),
-  countPending: db.prepare((k, p: Params<'orgId' | 'now' | 'key'>) =>
-    countOf(k, pending(k, p).select('i.id').whereNot('i.lower_email', p('key'))),
+  list: typedPage(db, pendingParams, invitationRow, pending, (_, rows, cut) =>
+    cut(withInviter(rows).orderBy('i.id', 'desc')),
   ),
-  byId: db.prepare((k, p: Params<'orgId' | 'id'>) =>
-    invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id')),
+  countPending: db.prepare(
+    { ...pendingParams, key: orgInvitations.lowerEmail },
+    { total: selectedAs(long()) },
+    (k, p) => countOf(k, pending(k, p).select('i.id').whereNot('i.lower_email', p.key)),
   ),
-  byHash: db.prepare((k, p: Params<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
-  teams: paddedList((length) =>
-    db.prepare((k, p: Params<string>) =>
-      k('org_invitation_teams')
-        .whereIn('invitation_id', listSlots(p, length))
-        .select('invitation_id', 'team_id')
-        .orderBy('team_id'),
-    ),
+  byId: db.prepare(pick(orgInvitations, 'orgId', 'id'), invitationRow, (k, p) =>
+    invitations(k).where('i.org_id', p.orgId).where('i.id', p.id),
   ),
-  expired: db.prepare((k, p: Params<'now' | 'limit'>) =>
-    k('org_invitations').where('expires_at', '<=', p('now')).orderBy('expires_at').select('id').limit(p('limit')),
+  byHash: db.prepare({ hash: orgInvitations.tokenHash }, invitationRow, (k, p) =>
+    invitations(k).where('i.token_hash', p.hash),
   ),
-  memberWithAddress: db.prepare((k, p: Params<'orgId' | 'key'>) =>
-    k('emails as e')
-      .join('org_members as m', 'm.user_id', 'e.user_id')
-      .join('users as u', 'u.id', 'e.user_id')
-      .where('e.lower_email', p('key'))
-      .where('e.verified', 1)
-      .where('m.org_id', p('orgId'))
-      .select('u.id', 'u.hide_email', 'e.is_primary'),
+  teams: idList(db, orgInvitations.id, {}, pick(orgInvitationTeams, 'invitationId', 'teamId'), (k, _, ids) =>
+    k('org_invitation_teams').whereIn('invitation_id', ids).orderBy('team_id'),
   ),
-  holdsAddress: db.prepare((k, p: Params<'userId' | 'key'>) =>
-    k('emails').where('lower_email', p('key')).where('user_id', p('userId')).where('verified', 1).select('id'),
+  expired: db.prepare({ now: orgInvitations.expiresAt, limit: int() }, { id: orgInvitations.id }, (k, p) =>
+    k('org_invitations').where('expires_at', '<=', p.now).orderBy('expires_at').limit(p.limit),
+  ),
+  memberWithAddress: db.prepare(
+    { orgId: orgMembers.orgId, key: emails.lowerEmail },
+    { id: aliased(users, 'u').id, hideEmail: aliased(users, 'u').hideEmail, isPrimary: aliased(emails, 'e').isPrimary },
+    (k, p) =>
+      k('emails as e')
+        .join('org_members as m', 'm.user_id', 'e.user_id')
+        .join('users as u', 'u.id', 'e.user_id')
+        .where('e.lower_email', p.key)
+        .where('e.verified', 1)
+        .where('m.org_id', p.orgId),
+  ),
+  holdsAddress: db.prepare({ userId: emails.userId, key: emails.lowerEmail }, { id: emails.id }, (k, p) =>
+    k('emails').where('lower_email', p.key).where('user_id', p.userId).where('verified', 1),
   ),
 })
-
-type InsertBind = 'orgId' | 'email' | 'key' | 'role' | 'inviterId' | 'hash' | 'createdAt' | 'expiresAt'
 
 const writes = (db: SqlDatabase) => ({
-  removeByAddress: db.prepare((k, p: Params<'orgId' | 'key'>) =>
-    k('org_invitations').where('org_id', p('orgId')).where('lower_email', p('key')).delete(),
+  removeByAddress: db.prepare({ orgId: orgInvitations.orgId, key: orgInvitations.lowerEmail }, (k, p) =>
+    k('org_invitations').where('org_id', p.orgId).where('lower_email', p.key).delete(),
   ),
-  insert: db.prepare((k, p: Params<InsertBind>) =>
-    k('org_invitations').insert({
-      org_id: p('orgId'),
-      email: p('email'),
-      lower_email: p('key'),
-      role: p('role'),
-      inviter_id: p('inviterId'),
-      token_hash: p('hash'),
-      created_at: p('createdAt'),
-      expires_at: p('expiresAt'),
-    }),
+  insert: insertInto(db, orgInvitations, { omitted: ['id'] }),
+  addTeams: insertAllInto(db, orgInvitationTeams),
+  remove: db.prepare(pick(orgInvitations, 'orgId', 'id'), (k, p) =>
+    k('org_invitations').where('org_id', p.orgId).where('id', p.id).delete(),
   ),
-  addTeams: insertRows(db, 'org_invitation_teams', (p: Params<'id' | 'teamId'>) => ({
-    invitation_id: p('id'),
-    team_id: p('teamId'),
-  })),
-  remove: db.prepare((k, p: Params<'orgId' | 'id'>) =>
-    k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete(),
+  take: db.prepare({ hash: orgInvitations.tokenHash, now: orgInvitations.expiresAt }, (k, p) =>
+    k('org_invitations').where('token_hash', p.hash).where('expires_at', '>', p.now).delete(),
   ),
-  take: db.prepare((k, p: Params<'hash' | 'now'>) =>
-    k('org_invitations').where('token_hash', p('hash')).where('expires_at', '>', p('now')).delete(),
-  ),
-  removeExpired: db.prepare((k, p: Params<'id' | 'now'>) =>
-    k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete(),
+  removeExpired: db.prepare({ id: orgInvitations.id, now: orgInvitations.expiresAt }, (k, p) =>
+    k('org_invitations').where('id', p.id).where('expires_at', '<=', p.now).delete(),
   ),
 })
 
-interface InvitationRow {
-  readonly id: Num
-  readonly org_id: Num
-  readonly email: string
-  readonly lower_email: string
-  readonly role: string
-  readonly inviter_id: Num
-  readonly inviter_login: string
-  readonly created_at: Num
-  readonly expires_at: Num
-}
-
 const invitationOf = (row: InvitationRow, teamIds: readonly TeamId[]): Invitation => ({
-  id: Number(row.id) as InvitationId,
-  orgId: Number(row.org_id) as OrgId,
-  address: { text: row.email, key: row.lower_email },
-  role: row.role as MembershipRole,
+  id: row.id,
+  orgId: row.orgId,
+  address: { text: row.email, key: row.lowerEmail },
+  role: row.role,
   teamIds,
-  inviterId: Number(row.inviter_id) as UserId,
-  inviterLogin: row.inviter_login,
-  createdAt: new Date(Number(row.created_at)),
-  expiresAt: new Date(Number(row.expires_at)),
+  inviterId: row.inviterId,
+  inviterLogin: row.inviterLogin,
+  createdAt: row.createdAt,
+  expiresAt: row.expiresAt,
 })
 
 /** Invitations on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
@@ -124,50 +98,49 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, rows: readonly InvitationRow[]): Promise<readonly Invitation[]> => {
     if (rows.length === 0) return []
-    const teams = await rowsFor<{ invitation_id: Num; team_id: Num }>(
+    const teams = await rowsOfIds(
       runner,
       r.teams,
-      rows.map((row) => Number(row.id)),
+      rows.map((row) => row.id),
+      {},
     )
-    const ofInvitation = Map.groupBy(teams, ({ invitation_id }) => Number(invitation_id))
+    const ofInvitation = Map.groupBy(teams, ({ invitationId }) => invitationId)
     return rows.map((row) =>
       invitationOf(
         row,
-        (ofInvitation.get(Number(row.id)) ?? []).map((team) => Number(team.team_id) as TeamId),
+        (ofInvitation.get(row.id) ?? []).map((team) => team.teamId),
       ),
     )
   }
   return (runner) => ({
     async list(orgId, now, page) {
-      const found = await r.list<InvitationRow>(runner, { orgId, now: now.getTime() }, page)
+      const found = await r.list(runner, { orgId, now }, page)
       return { ...found, items: await withTeams(runner, found.items) }
     },
     async find(orgId, id) {
-      return (await withTeams(runner, await runner.all<InvitationRow>(r.byId, { orgId, id })))[0]
+      return (await withTeams(runner, await runner.all(r.byId, { orgId, id })))[0]
     },
     async findByHash(hash) {
-      return (await withTeams(runner, await runner.all<InvitationRow>(r.byHash, { hash })))[0]
+      return (await withTeams(runner, await runner.all(r.byHash, { hash })))[0]
     },
     async countPending(orgId, exceptKey, now) {
-      return Number(
-        (await runner.first<CountRow>(r.countPending, { orgId, key: exceptKey, now: now.getTime() }))?.total ?? 0,
-      )
+      return (await runner.first(r.countPending, { orgId, key: exceptKey, now }))?.total ?? 0
     },
     async put({ orgId, address, role, teamIds, inviterId, hash, createdAt, expiresAt }) {
       await runner.run(w.removeByAddress, { orgId, key: address.key })
-      const instants = { createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
       const { insertId } = await runner.run(w.insert, {
         orgId,
         email: address.text,
-        key: address.key,
+        lowerEmail: address.key,
         role,
         inviterId,
-        hash,
-        ...instants,
+        tokenHash: hash,
+        createdAt,
+        expiresAt,
       })
       await w.addTeams(
         runner,
-        teamIds.map((teamId) => ({ id: insertId, teamId })),
+        teamIds.map((teamId) => ({ invitationId: insertId as InvitationId, teamId })),
       )
       return insertId as InvitationId
     },
@@ -175,21 +148,21 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       return (await runner.run(w.remove, { orgId, id })).affected > 0
     },
     async take(hash, now) {
-      return (await runner.run(w.take, { hash, now: now.getTime() })).affected > 0
+      return (await runner.run(w.take, { hash, now })).affected > 0
     },
     async removeExpired(now, limit) {
       let removed = 0
-      for (const { id } of await runner.all<{ id: Num }>(r.expired, { now: now.getTime(), limit })) {
-        removed += (await runner.run(w.removeExpired, { id: Number(id), now: now.getTime() })).affected
+      for (const { id } of await runner.all(r.expired, { now, limit })) {
+        removed += (await runner.run(w.removeExpired, { id, now })).affected
       }
       return removed
     },
     async memberWithAddress(orgId, key) {
-      const row = await runner.first<{ id: Num; hide_email: Num; is_primary: Num }>(r.memberWithAddress, { orgId, key })
+      const row = await runner.first(r.memberWithAddress, { orgId, key })
       if (row === undefined) return undefined
       return {
-        userId: Number(row.id) as UserId,
-        showsAddress: Number(row.hide_email) === 0 && Number(row.is_primary) === 1,
+        userId: row.id,
+        showsAddress: !row.hideEmail && row.isPrimary,
       }
     },
     async holdsAddress(userId, key) {

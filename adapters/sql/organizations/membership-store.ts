@@ -1,125 +1,113 @@
 import type { Knex } from 'knex'
-import type { UserVisibility } from '../../../core/identity/types.ts'
-import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { MembershipStore, OrganizationTokenStore } from '../../../core/organizations/ports.ts'
 import type { AccountSummary, MemberRights } from '../../../core/organizations/types.ts'
-import type { EntryRow } from '../authz/access-context.ts'
-import { entryColumns, entryRulesOf, joinEntry, makeSqlAccessContext } from '../authz/access-context.ts'
-import type { TokenRow } from '../identity/rows.ts'
-import { tokenColumns, tokenOf } from '../identity/rows.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { entryRow, entryRulesOf, joinEntry, makeSqlAccessContext } from '../authz/access-context.ts'
+import { tokenOf, tokenRow } from '../identity/rows.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { typedPage } from '../kit/page-query.ts'
+import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, int, long, nullableColumns, pick } from '../kit/columns.ts'
+import { newRow, values } from '../kit/values.ts'
+import { objectGrants } from '../tables/authz.ts'
+import { accessTokens, accounts, users } from '../tables/identity.ts'
+import { organizations, orgMembers, teamMembers } from '../tables/organizations.ts'
 
-type Place = 'orgId' | 'userId'
+/** An account `a` with what is known of its user `u`, if it has one. */
+const accountRow = {
+  ...pick(aliased(accounts, 'a'), 'id', 'kind', 'name'),
+  ...nullableColumns(pick(aliased(users, 'u'), 'isActive', 'prohibitLogin', 'visibility')),
+}
 
-const accounts = (k: Knex): Knex.QueryBuilder =>
-  k('accounts as a')
-    .leftJoin('users as u', 'u.id', 'a.id')
-    .whereNull('u.robot_org_id')
-    .select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
+const accountsOf = (k: Knex): Knex.QueryBuilder =>
+  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').whereNull('u.robot_org_id')
+
+const listParams = { orgId: orgMembers.orgId, onlyPublic: int() }
 
 /** Selects every person or, with `onlyPublic` 1, those with a public membership. */
-const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
+const listed = (k: Knex, p: Slots<typeof listParams>): Knex.QueryBuilder =>
   k('org_members as m')
     .join('users as u', 'u.id', 'm.user_id')
-    .where('m.org_id', p('orgId'))
+    .where('m.org_id', p.orgId)
     .whereNull('u.robot_org_id')
-    .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
+    .where((any) => any.whereRaw('? = 0', [p.onlyPublic]).orWhere('m.is_public', 1))
 
 /** Narrows to the people without a team. Robot accounts may have none and are excluded. */
 const teamless =
-  (k: Knex, p: Params<'orgId'>, m: string) =>
+  (k: Knex, p: { readonly orgId: Slot<'integer'> }, m: 'm' | 'org_members') =>
   (query: Knex.QueryBuilder): void => {
     query
       .whereNotExists(
-        k('team_members as tm')
-          .select('tm.user_id')
-          .whereRaw(`tm.user_id = ${m}.user_id`)
-          .where('tm.org_id', p('orgId')),
+        k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p.orgId),
       )
       .whereNotExists(k('robot_accounts as rb').select('rb.id').whereRaw(`rb.id = ${m}.user_id`))
   }
 
 const statements = (db: SqlDatabase) => ({
-  byName: db.prepare((k, p: Params<'key'>) => accounts(k).where('a.lower_name', p('key'))),
-  byId: db.prepare((k, p: Params<'id'>) => accounts(k).where('a.id', p('id'))),
-  find: db.prepare((k, p: Params<Place>) =>
-    joinEntry(k('org_members as m').join('organizations as o', 'o.id', 'm.org_id'))
-      .where('m.org_id', p('orgId'))
-      .where('m.user_id', p('userId'))
-      .select('m.is_public', ...entryColumns),
+  byName: db.prepare({ key: accounts.lowerName }, accountRow, (k, p) => accountsOf(k).where('a.lower_name', p.key)),
+  byId: db.prepare({ id: long() }, accountRow, (k, p) => accountsOf(k).where('a.id', p.id)),
+  find: db.prepare(
+    pick(orgMembers, 'orgId', 'userId'),
+    { isPublic: aliased(orgMembers, 'm').isPublic, ...entryRow },
+    (k, p) =>
+      joinEntry(k('org_members as m').join('organizations as o', 'o.id', 'm.org_id'))
+        .where('m.org_id', p.orgId)
+        .where('m.user_id', p.userId),
   ),
-  list: pageQuery(db, listed, (_, rows, cut) =>
-    cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name')),
+  list: typedPage(db, listParams, { userId: aliased(orgMembers, 'm').userId }, listed, (_, rows, cut) =>
+    cut(rows.join('accounts as a', 'a.id', 'm.user_id').orderBy('a.lower_name')),
   ),
-  among: paddedList((length) =>
-    db.prepare((k, p: Params<string>) =>
-      k('org_members').where('org_id', p('orgId')).whereIn('user_id', listSlots(p, length)).select('user_id'),
-    ),
+  among: idList(db, orgMembers.userId, { orgId: orgMembers.orgId }, { userId: orgMembers.userId }, (k, p, ids) =>
+    k('org_members').where('org_id', p.orgId).whereIn('user_id', ids),
   ),
-  add: db.prepare((k, p: Params<Place | 'at'>) =>
-    k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
+  add: db.prepare({ ...pick(orgMembers, 'orgId', 'userId'), at: orgMembers.createdAt }, (k, p) =>
+    k('org_members').insert(newRow(orgMembers, { orgId: p.orgId, userId: p.userId, isPublic: false, createdAt: p.at })),
   ),
-  setPublic: db.prepare((k, p: Params<Place | 'isPublic'>) =>
+  setPublic: db.prepare(pick(orgMembers, 'isPublic', 'orgId', 'userId'), (k, p) =>
     k('org_members')
-      .where('org_id', p('orgId'))
-      .where('user_id', p('userId'))
-      .update({ is_public: p('isPublic') }),
+      .where('org_id', p.orgId)
+      .where('user_id', p.userId)
+      .update(values(orgMembers, { isPublic: p.isPublic })),
   ),
-  removeFromTeams: db.prepare((k, p: Params<Place>) =>
-    k('team_members').where('user_id', p('userId')).where('org_id', p('orgId')).delete(),
+  removeFromTeams: db.prepare(pick(teamMembers, 'orgId', 'userId'), (k, p) =>
+    k('team_members').where('user_id', p.userId).where('org_id', p.orgId).delete(),
   ),
-  removeGrants: db.prepare((k, p: Params<Place>) =>
+  removeGrants: db.prepare({ orgId: objectGrants.orgId, userId: objectGrants.subjectId }, (k, p) =>
+    k('object_grants').where('subject_type', 'user').where('subject_id', p.userId).where('org_id', p.orgId).delete(),
+  ),
+  remove: db.prepare(pick(orgMembers, 'orgId', 'userId'), (k, p) =>
+    k('org_members').where('org_id', p.orgId).where('user_id', p.userId).delete(),
+  ),
+  removeTeamlessGrants: db.prepare({ orgId: objectGrants.orgId }, (k, p) =>
     k('object_grants')
       .where('subject_type', 'user')
-      .where('subject_id', p('userId'))
-      .where('org_id', p('orgId'))
-      .delete(),
-  ),
-  remove: db.prepare((k, p: Params<Place>) =>
-    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete(),
-  ),
-  removeTeamlessGrants: db.prepare((k, p: Params<'orgId'>) =>
-    k('object_grants')
-      .where('subject_type', 'user')
-      .where('org_id', p('orgId'))
+      .where('org_id', p.orgId)
       .whereIn(
         'subject_id',
         k('org_members as m')
-          .where('m.org_id', p('orgId'))
-          .modify(teamless(k, p, 'm'))
-          .select('m.user_id'),
+          .select('m.user_id')
+          .where('m.org_id', p.orgId)
+          .modify(teamless(k, p, 'm')),
       )
       .delete(),
   ),
-  removeTeamless: db.prepare((k, p: Params<'orgId'>) =>
+  removeTeamless: db.prepare({ orgId: orgMembers.orgId }, (k, p) =>
     k('org_members')
-      .where('org_id', p('orgId'))
+      .where('org_id', p.orgId)
       .modify(teamless(k, p, 'org_members'))
       .delete(),
   ),
 })
 
-interface AccountRow {
-  readonly id: Num
-  readonly kind: string
-  readonly name: string
-  readonly is_active: Num | null
-  readonly prohibit_login: Num | null
-  readonly visibility: string | null
-}
-const summaryOf = (row: AccountRow): AccountSummary => ({
-  id: Number(row.id),
+const summaryOf = (row: Row<typeof accountRow>): AccountSummary => ({
+  id: row.id,
   kind: row.kind === 'user' ? 'user' : 'organization',
   name: row.name,
-  isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0,
-  ...(row.visibility === null
-    ? {}
-    : { seenAs: { visibility: row.visibility as UserVisibility, isActive: Number(row.is_active) === 1 } }),
+  isActive: row.isActive === true && row.prohibitLogin === false,
+  ...(row.visibility === undefined ? {} : { seenAs: { visibility: row.visibility, isActive: row.isActive === true } }),
 })
 
 const none: MemberRights = { isMember: false, level: 'none', permissions: new Set() }
@@ -130,18 +118,18 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   const contextOf = makeSqlAccessContext(db)
   return (runner) => ({
     async findAccount(name) {
-      const row = await runner.first<AccountRow>(s.byName, { key: accountNameKey(name) })
+      const row = await runner.first(s.byName, { key: accountNameKey(name) })
       return row === undefined ? undefined : summaryOf(row)
     },
     async findAccountById(id) {
-      const row = await runner.first<AccountRow>(s.byId, { id })
+      const row = await runner.first(s.byId, { id })
       return row === undefined ? undefined : summaryOf(row)
     },
     async find(orgId, userId) {
-      const row = await runner.first<EntryRow & { readonly is_public: Num }>(s.find, { orgId, userId })
+      const row = await runner.first(s.find, { orgId, userId })
       if (row === undefined) return undefined
       const entry = entryRulesOf(row)
-      return { userId, isPublic: Number(row.is_public) === 1, ...definedFields({ entry }) }
+      return { userId, isPublic: row.isPublic, ...definedFields({ entry }) }
     },
     async rights(orgId, userId) {
       const context = await contextOf(runner, orgId, userId)
@@ -151,20 +139,17 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async list(orgId, only, page) {
       const binds = { orgId, onlyPublic: only === 'public' ? 1 : 0 }
-      return mapPage(await s.list<{ user_id: Num }>(runner, binds, page), (row) => Number(row.user_id) as UserId)
+      return mapPage(await s.list(runner, binds, page), (row) => row.userId)
     },
     async among(orgId, userIds) {
       if (userIds.length === 0) return []
-      const { statement, binds } = s.among(userIds)
-      return (await runner.all<{ readonly user_id: Num }>(statement, { ...binds, orgId })).map(
-        (row) => Number(row.user_id) as UserId,
-      )
+      return (await rowsOfIds(runner, s.among, userIds, { orgId })).map((row) => row.userId)
     },
     async add(orgId, userId, at) {
-      await runner.run(s.add, { orgId, userId, at: at.getTime() })
+      await runner.run(s.add, { orgId, userId, at })
     },
     async setPublic(orgId, userId, isPublic) {
-      await runner.run(s.setPublic, { orgId, userId, isPublic: isPublic ? 1 : 0 })
+      await runner.run(s.setPublic, { orgId, userId, isPublic })
     },
     async remove(orgId, userId) {
       await runner.run(s.removeFromTeams, { orgId, userId })
@@ -178,23 +163,24 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   })
 }
 
-const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_tokens').where('only_org_id', p('orgId'))
+const confined = (k: Knex, p: { readonly orgId: Slot<'integer'> }): Knex.QueryBuilder =>
+  k('access_tokens').where('only_org_id', p.orgId)
 
 /** Tokens limited to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
-  const list = pageQuery(db, confined, (_, rows, cut) => cut(rows.select(...tokenColumns).orderBy('id')))
-  const find = db.prepare((k, p: Params<'orgId' | 'id'>) =>
-    confined(k, p)
-      .where('id', p('id'))
-      .select(...tokenColumns),
+  const list = typedPage(db, { orgId: organizations.id }, tokenRow, confined, (_, rows, cut) => cut(rows.orderBy('id')))
+  const find = db.prepare({ orgId: organizations.id, id: accessTokens.id }, tokenRow, (k, p) =>
+    confined(k, p).where('id', p.id),
   )
-  const remove = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
+  const remove = db.prepare({ orgId: organizations.id, id: accessTokens.id }, (k, p) =>
+    confined(k, p).where('id', p.id).delete(),
+  )
   return (runner) => ({
     async list(orgId, page) {
-      return mapPage(await list<TokenRow>(runner, { orgId }, page), tokenOf)
+      return mapPage(await list(runner, { orgId }, page), tokenOf)
     },
     async find(orgId, id) {
-      const row = await runner.first<TokenRow>(find, { orgId, id })
+      const row = await runner.first(find, { orgId, id })
       return row === undefined ? undefined : tokenOf(row)
     },
     async remove(orgId, id) {

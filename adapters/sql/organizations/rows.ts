@@ -1,7 +1,10 @@
-import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
-import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
-import type { Num } from '../kit/statement.ts'
+import type { RoleId } from '../../../core/kernel/ids.ts'
+import type { Organization, Team } from '../../../core/organizations/types.ts'
+import type { Columns, Row } from '../kit/columns.ts'
+import { aliased, pick, qualified, without } from '../kit/columns.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
+import { accounts } from '../tables/identity.ts'
+import { organizations, teams } from '../tables/organizations.ts'
 
 /** Where the objects of this part's types are. */
 export const organizationObjectRows: readonly ObjectRows[] = [
@@ -9,109 +12,65 @@ export const organizationObjectRows: readonly ObjectRows[] = [
   { type: 'robot_ac', table: 'robot_accounts', owner: 'org_id', hasLowerNames: true },
 ]
 
-export interface OrganizationRow {
-  readonly id: Num
-  readonly name: string
-  readonly full_name: string
-  readonly email: string
-  readonly description: string
-  readonly website: string
-  readonly location: string
-  readonly visibility: string
-  readonly org_type: Num
-  readonly fleet_endpoint: string
-  readonly avatar_digest: string | null
-  readonly created_at: Num
-  readonly version: Num
-}
-export const organizationColumns = [
-  'o.id',
-  'a.name',
-  'o.full_name',
-  'o.email',
-  'o.description',
-  'o.website',
-  'o.location',
-  'o.visibility',
-  'o.org_type',
-  'o.fleet_endpoint',
-  'a.avatar_digest',
-  'o.created_at',
-  'o.version',
-] as const
+const a = aliased(accounts, 'a')
 
-export const organizationOf = (row: OrganizationRow): Organization => ({
-  id: Number(row.id) as OrgId,
-  name: row.name,
-  fullName: row.full_name,
-  email: row.email,
-  description: row.description,
-  website: row.website,
-  location: row.location,
-  visibility: row.visibility as Visibility,
-  orgType: Number(row.org_type),
-  fleetEndpoint: row.fleet_endpoint,
-  avatarDigest: row.avatar_digest ?? undefined,
-  createdAt: new Date(Number(row.created_at)),
-  version: Number(row.version),
+/** The columns of an organization that its owners change, and its type. A new column belongs to them. */
+export const profileOfOrganization = without(
+  organizations,
+  'id',
+  'orgType',
+  'createdAt',
+  'version',
+  'twoFactorFrom',
+  'twoFactorGraceDays',
+  'maxTokenLifeDays',
+  'policyVersion',
+)
+
+/** An organization `o` with its account `a`. */
+export const organizationRow = {
+  ...pick(aliased(organizations, 'o'), 'id', 'orgType', 'createdAt', 'version'),
+  ...qualified(profileOfOrganization, 'o'),
+  ...pick(a, 'name', 'avatarDigest'),
+}
+
+/** A team `t` without its roles. */
+export const teamRow = qualified(without(teams, 'lowerName'), 't')
+
+type Prefixed<C extends Columns> = { readonly [K in keyof C & string as `org${Capitalize<K>}`]: C[K] }
+
+const prefixed = <C extends Columns>(columns: C): Prefixed<C> =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, column]) => [`org${field.charAt(0).toUpperCase()}${field.slice(1)}`, column]),
+  ) as unknown as Prefixed<C>
+
+/** A team `t` with its organization: the columns of `o` and `a`, each with the prefix `org_`. */
+export const teamInOrganizationRow = { ...prefixed(organizationRow), ...teamRow, orgId: teamRow.orgId }
+
+export const organizationOfTeam = (row: Row<typeof teamInOrganizationRow>): Organization => ({
+  id: row.orgId,
+  name: row.orgName,
+  fullName: row.orgFullName,
+  email: row.orgEmail,
+  description: row.orgDescription,
+  website: row.orgWebsite,
+  location: row.orgLocation,
+  visibility: row.orgVisibility,
+  orgType: row.orgOrgType,
+  fleetEndpoint: row.orgFleetEndpoint,
+  avatarDigest: row.orgAvatarDigest,
+  createdAt: row.orgCreatedAt,
+  version: row.orgVersion,
 })
 
-/** An organization as a part of a team's row: its columns from the tables `o` and `a`, each with the prefix `org_`. */
-export type TeamOrganizationRow = {
-  readonly [Column in keyof OrganizationRow as `org_${Column}`]: OrganizationRow[Column]
-}
-
-/** Without the id, which a team's row has. */
-export const teamOrganizationColumns = organizationColumns
-  .filter((column) => column !== 'o.id')
-  .map((column) => `${column} as org_${column.slice(2)}`)
-
-export const organizationOfTeam = (row: TeamOrganizationRow): Organization =>
-  organizationOf({
-    id: row.org_id,
-    name: row.org_name,
-    full_name: row.org_full_name,
-    email: row.org_email,
-    description: row.org_description,
-    website: row.org_website,
-    location: row.org_location,
-    visibility: row.org_visibility,
-    org_type: row.org_org_type,
-    fleet_endpoint: row.org_fleet_endpoint,
-    avatar_digest: row.org_avatar_digest,
-    created_at: row.org_created_at,
-    version: row.org_version,
-  })
-
-export interface TeamRow {
-  readonly id: Num
-  readonly org_id: Num
-  readonly name: string
-  readonly description: string
-  readonly permission: string
-  readonly type: string
-  readonly created_at: Num
-  readonly version: Num
-}
-export const teamColumns = [
-  't.id',
-  't.org_id',
-  't.name',
-  't.description',
-  't.permission',
-  't.type',
-  't.created_at',
-  't.version',
-] as const
-
-export const teamOf = (row: TeamRow, roleIds: readonly RoleId[]): Team => ({
-  id: Number(row.id) as TeamId,
-  orgId: Number(row.org_id) as OrgId,
+export const teamOf = (row: Row<typeof teamRow>, roleIds: readonly RoleId[]): Team => ({
+  id: row.id,
+  orgId: row.orgId,
   name: row.name,
   description: row.description,
-  permission: row.permission as TeamPermission,
+  permission: row.permission,
   type: row.type,
   roleIds,
-  createdAt: new Date(Number(row.created_at)),
-  version: Number(row.version),
+  createdAt: row.createdAt,
+  version: row.version,
 })

@@ -1,60 +1,33 @@
 import type { Knex } from 'knex'
 import type { BrandingStore, SiteCounts, SiteFacts } from '../../../core/platform/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { branding } from '../tables/platform.ts'
+import { long, longText, selectedAs, without } from '../kit/columns.ts'
+import { assigned } from '../kit/values.ts'
 
-type Column = 'logo' | 'favicon' | 'primaryColor' | 'showAppTag' | 'appName'
-
-const columns = (p: (n: Column) => Knex.Value): Record<string, Knex.Value> => ({
-  logo: p('logo'),
-  favicon: p('favicon'),
-  primary_color: p('primaryColor'),
-  show_app_tag: p('showAppTag'),
-  app_name: p('appName'),
-})
+/** A new column of `branding` belongs to what is shown. */
+const shown = without(branding, 'id')
 
 const onlyRow = 1
 
 const statements = (db: SqlDatabase) => ({
   // Locked until the transaction ends, so that no concurrent change is lost.
-  read: db.prepare((k) =>
+  read: db.prepare({}, shown, (k) => k('branding').where('id', onlyRow).forUpdate()),
+  put: db.prepare(shown, (k, p) =>
     k('branding')
-      .where('id', onlyRow)
-      .select('logo', 'favicon', 'primary_color', 'show_app_tag', 'app_name')
-      .forUpdate(),
-  ),
-  put: db.prepare((k, p: (n: Column) => Knex.Value) =>
-    k('branding')
-      .insert({ id: onlyRow, ...columns(p) })
+      .insert({ id: onlyRow, ...assigned(shown, p) })
       .onConflict('id')
-      .merge(columns(p)),
+      .merge(assigned(shown, p)),
   ),
 })
-
-interface BrandingRow {
-  readonly logo: string
-  readonly favicon: string
-  readonly primary_color: string
-  readonly show_app_tag: number | string
-  readonly app_name: string
-}
 
 /** The branding of the installation on SQL: one row, or none. */
 export const makeSqlBrandingStore = (db: SqlDatabase): ((runner: SqlRunner) => BrandingStore) => {
   const s = statements(db)
   return (runner) => ({
-    async read() {
-      const row = await runner.first<BrandingRow>(s.read, {})
-      if (row === undefined) return undefined
-      return {
-        logo: row.logo,
-        favicon: row.favicon,
-        primaryColor: row.primary_color,
-        showAppTag: Number(row.show_app_tag) === 1,
-        appName: row.app_name,
-      }
-    },
+    read: () => runner.first(s.read, {}),
     async put(branding) {
-      await runner.run(s.put, { ...branding })
+      await runner.run(s.put, branding)
     },
   })
 }
@@ -77,20 +50,23 @@ const tables: Readonly<Record<Counted, (k: Knex) => Knex.QueryBuilder>> = {
 /** Counts rows and reads the version of the server. */
 export const makeSqlSiteCounts = (db: SqlDatabase): Pick<SiteFacts, 'counts' | 'database'> => {
   const names = Object.keys(tables) as Counted[]
-  const counting = names.map((name) => ({ name, statement: db.prepare((k) => tables[name](k).count({ total: '*' })) }))
-  const version = db.prepare((k) =>
+  const counting = names.map((name) => ({
+    name,
+    statement: db.prepare({}, { total: selectedAs(long()) }, (k) => tables[name](k).count({ total: '*' })),
+  }))
+  const version = db.prepare({}, { version: selectedAs(longText()) }, (k) =>
     k.raw(db.dialect === 'sqlite' ? 'select sqlite_version() as version' : 'select version() as version'),
   )
   return {
     async counts() {
       const counts: Partial<Record<Counted, number>> = {}
       for (const { name, statement } of counting) {
-        counts[name] = Number((await db.first<{ total: number | string }>(statement, {}))?.total ?? 0)
+        counts[name] = (await db.first(statement, {}))?.total ?? 0
       }
       return counts as SiteCounts
     },
     async database() {
-      return { kind: db.dialect, version: (await db.first<{ version: string }>(version, {}))?.version ?? '' }
+      return { kind: db.dialect, version: (await db.first(version, {}))?.version ?? '' }
     },
   }
 }

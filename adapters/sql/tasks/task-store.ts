@@ -8,7 +8,7 @@ import { mapPage } from '../../../core/kernel/page.ts'
 import type { NewTask, TaskChanges, TaskEnd, TaskFilter, TaskRetention, TaskStore } from '../../../core/tasks/ports.ts'
 import { LockHeld } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
-import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
+import { entryBinds, entryParams, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { filteredPage } from '../kit/page-query.ts'
@@ -16,6 +16,7 @@ import type { Bind, Num, Params, SqlDatabase, SqlRunner } from '../kit/statement
 import type { EventRow, TaskRow } from './rows.ts'
 import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
 import { makeAppendEvents } from './task-outbox.ts'
+import { fixedSlots } from '../kit/values.ts'
 
 /** @internal */
 export const endedStatements = (db: SqlDatabase) => {
@@ -148,12 +149,12 @@ export const makeEndTask = (db: SqlDatabase) => {
 const whereBelonging =
   (k: Knex, actorId: UserId, entry: EntryContext) =>
   (rows: Knex.QueryBuilder): void => {
-    const binds = entryBinds(entry)
+    const binds = fixedSlots(entryParams, entryBinds(entry))
     const membership = k('org_members as m')
       .join('organizations as o', 'o.id', 'm.org_id')
       .whereRaw('m.org_id = tasks.tenant_id')
       .where('m.user_id', actorId)
-      .modify(whereEntryAllowed(k, (name) => binds[name]))
+      .modify(whereEntryAllowed(k, binds))
       .select('m.org_id')
     rows.where((any) => any.where('tenant_id', actorId).orWhereExists(membership))
   }

@@ -1,98 +1,98 @@
 import type { Knex } from 'knex'
 import { getOrMake } from '../../../core/kernel/cache.ts'
+import type { UsageObjectId } from '../../../core/usage/types.ts'
 import type { DatabaseInventory, ReportedCluster, ReportedDatabase } from '../../../core/usage/views/ports.ts'
-import type { UsageClusterId, UsageObjectId } from '../../../core/usage/types.ts'
-import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
 import { activeAt, inForce, joinInForce } from '../contracts/terms-in-force.ts'
-import { listSlots, paddedList } from '../kit/fragments.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { KindRow, NamespaceRow, ObjectRow } from './rows.ts'
-import { kindColumns, kindOf, namespaceColumns, namespaceOf, objectColumns, objectOf } from './rows.ts'
+import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, instant, int, nullable, orElse, pick, present } from '../kit/columns.ts'
+import { idList, rowsOfIds } from '../kit/id-list.ts'
+import type { Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { clusters } from '../tables/clusters.ts'
+import { contractClusters, contracts } from '../tables/contracts.ts'
+import { usageClusters, usageNamespaces, usageObjects } from '../tables/usage.ts'
 import { makeSqlUsageChangeStore } from './object-store.ts'
+import { kindRow, namespaceRow, objectRow } from './rows.ts'
 
 /** How many databases one statement reads. */
 const databasesAtOnce = 256
 /** How many ids of databases one statement reads. */
 const idsAtOnce = 2000
 
-interface ClusterRow {
-  readonly id: Num
-  readonly cluster_uid: string
-  readonly display_name: string | null
-  readonly kubernetes_version: string | null
-  readonly provider: string | null
-  readonly node_count: number | null
-}
+const ofOwner = { ...pick(contracts, 'ownerId'), now: instant() }
 
-const enabling = (k: Knex, p: Params<'owner' | 'now'>): Knex.QueryBuilder =>
-  activeAt(joinInForce(k('contracts as c'), p('now')), p('now'))
-    .where('c.owner_id', p('owner'))
-    .whereRaw(`${inForce('enables_client_billing')} = 1`)
+const enabling = (k: Knex, p: Slots<typeof ofOwner>): Knex.QueryBuilder =>
+  activeAt(joinInForce(k('contracts as c'), p.now), p.now)
+    .where('c.owner_id', p.ownerId)
+    .whereRaw(`${inForce('enablesClientBilling')} = 1`)
 
-type DatabaseRow = ObjectRow & KindRow
-const databaseColumns = [...objectColumns, ...kindColumns] as const
+/** An object `o` with its kind `k`: a UsageObject. */
+const databaseRow = { ...objectRow, ...kindRow }
+type DatabaseRow = Row<typeof databaseRow>
 
 const objects = (k: Knex): Knex.QueryBuilder => k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')
 
-const shownObjects = (k: Knex, p: Params<'cluster' | 'since' | 'after' | 'limit'>): Knex.QueryBuilder =>
-  objects(k)
-    .where({ 'o.cluster_id': p('cluster'), 'k.product': 'dbProduct' })
-    .where('o.object_uid', '>', p('after'))
-    .where((shown) => shown.whereNull('o.deleted_at').orWhere('o.deleted_at', '>=', p('since')))
-    .orderBy('o.object_uid')
-    .limit(p('limit'))
-
-const statementsOf = (db: SqlDatabase) => {
-  const namespaces = (k: Knex, p: Params<'cluster'>): Knex.QueryBuilder =>
-    k('usage_namespaces')
-      .where('cluster_id', p('cluster'))
-      .orderBy(['created_at', 'namespace_uid'])
-      .select(...namespaceColumns)
-  return {
-    isEnabled: db.prepare((k, p: Params<'owner' | 'now'>) => enabling(k, p).select('c.id').limit(1)),
-    enabled: db.prepare((k, p: Params<'owner' | 'now'>) =>
-      enabling(k, p)
-        .join('contract_clusters as b', 'b.contract_id', 'c.id')
-        .orderBy('b.id')
-        .select('b.cluster_uid', 'b.display_name'),
-    ),
-    // An owner may have several records of a cluster; the last one in the list replaces the others.
-    clusters: db.prepare((k, p: Params<'owner'>) =>
-      k('usage_clusters as u')
-        .leftJoin('clusters as r', (on) => on.on('r.owner_id', 'u.owner_id').on('r.uid', 'u.cluster_uid'))
-        .where('u.owner_id', p('owner'))
-        .orderBy(['u.cluster_uid', 'r.id'])
-        .select('u.id', 'u.cluster_uid', 'r.display_name', 'r.kubernetes_version', 'r.provider', 'r.node_count'),
-    ),
-    ids: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit'>) =>
-      shownObjects(k, p).select('o.id', 'o.object_uid', 'o.namespace'),
-    ),
-    objects: paddedList((length) =>
-      db.prepare((k, p: Params<string>) =>
-        objects(k)
-          .whereIn('o.id', listSlots(p, length))
-          .select(...databaseColumns),
-      ),
-    ),
-    objectsIn: db.prepare((k, p: Params<'cluster' | 'since' | 'after' | 'limit' | 'namespace'>) =>
-      shownObjects(k, p)
-        .where('o.namespace', p('namespace'))
-        .select(...databaseColumns),
-    ),
-    namespaces: db.prepare((k, p: Params<'cluster'>) => namespaces(k, p)),
-    namespacesNamed: db.prepare((k, p: Params<'cluster' | 'name'>) => namespaces(k, p).where('namespace', p('name'))),
-  }
+const shown = {
+  ...pick(usageObjects, 'clusterId'),
+  since: present(usageObjects.deletedAt),
+  after: usageObjects.uid,
+  limit: int(),
 }
 
+const shownObjects = (k: Knex, p: Slots<typeof shown>): Knex.QueryBuilder =>
+  objects(k)
+    .where('o.cluster_id', p.clusterId)
+    .where('k.product', 'dbProduct')
+    .where('o.object_uid', '>', p.after)
+    .where((each) => each.whereNull('o.deleted_at').orWhere('o.deleted_at', '>=', p.since))
+    .orderBy('o.object_uid')
+    .limit(p.limit)
+
+const ofCluster = pick(usageNamespaces, 'clusterId')
+const namespaces = (k: Knex, p: Slots<typeof ofCluster>): Knex.QueryBuilder =>
+  k('usage_namespaces').where('cluster_id', p.clusterId).orderBy(['created_at', 'namespace_uid'])
+
+const u = aliased(usageClusters, 'u')
+const r = aliased(clusters, 'r')
+
+/** A cluster `u` that reports usage with its record `r`, if it has one. */
+const clusterRow = {
+  id: u.id,
+  uid: u.clusterUid,
+  name: nullable(r.displayName),
+  kubernetesVersion: orElse(r.kubernetesVersion, ''),
+  provider: orElse(r.provider, ''),
+  nodeCount: orElse(r.nodeCount, 0),
+}
+
+const statementsOf = (db: SqlDatabase) => ({
+  isEnabled: db.prepare(ofOwner, pick(aliased(contracts, 'c'), 'id'), (k, p) => enabling(k, p).limit(1)),
+  enabled: db.prepare(ofOwner, pick(aliased(contractClusters, 'b'), 'clusterUid', 'displayName'), (k, p) =>
+    enabling(k, p).join('contract_clusters as b', 'b.contract_id', 'c.id').orderBy('b.id'),
+  ),
+  // An owner may have several records of a cluster; the last one in the list replaces the others.
+  clusters: db.prepare(pick(usageClusters, 'ownerId'), clusterRow, (k, p) =>
+    k('usage_clusters as u')
+      .leftJoin('clusters as r', (on) => on.on('r.owner_id', 'u.owner_id').on('r.uid', 'u.cluster_uid'))
+      .where('u.owner_id', p.ownerId)
+      .orderBy(['u.cluster_uid', 'r.id']),
+  ),
+  ids: db.prepare(shown, pick(objectRow, 'id', 'uid', 'namespace'), shownObjects),
+  objects: idList(db, usageObjects.id, {}, databaseRow, (k, _, ids) => objects(k).whereIn('o.id', ids)),
+  objectsIn: db.prepare({ ...shown, ...pick(usageObjects, 'namespace') }, databaseRow, (k, p) =>
+    shownObjects(k, p).where('o.namespace', p.namespace),
+  ),
+  namespaces: db.prepare(ofCluster, namespaceRow, namespaces),
+  namespacesNamed: db.prepare({ ...ofCluster, ...pick(usageNamespaces, 'name') }, namespaceRow, (k, p) =>
+    namespaces(k, p).where('namespace', p.name),
+  ),
+})
+
 /** `enabled` has the names that clusters have in contracts. */
-const clusterOf = (row: ClusterRow, enabled: ReadonlyMap<string, string>): ReportedCluster => ({
-  id: Number(row.id) as UsageClusterId,
-  uid: row.cluster_uid,
-  name: row.display_name ?? enabled.get(row.cluster_uid) ?? row.cluster_uid,
-  kubernetesVersion: row.kubernetes_version ?? '',
-  provider: row.provider ?? '',
-  nodeCount: row.node_count ?? 0,
-  isEnabled: enabled.has(row.cluster_uid),
+const clusterOf = (row: Row<typeof clusterRow>, enabled: ReadonlyMap<string, string>): ReportedCluster => ({
+  ...row,
+  name: row.name ?? enabled.get(row.uid) ?? row.uid,
+  isEnabled: enabled.has(row.uid),
 })
 
 /**
@@ -102,46 +102,34 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
   const s = statementsOf(db)
   const changesOn = makeSqlUsageChangeStore(db)
   const withChanges = async (runner: SqlRunner, rows: readonly DatabaseRow[]): Promise<readonly ReportedDatabase[]> => {
-    const changes = Map.groupBy(
-      await changesOn(runner).listOf(rows.map(({ id }) => Number(id) as UsageObjectId)),
-      ({ objectId }) => Number(objectId),
-    )
-    return rows.map((row) => ({ ...objectOf(row, kindOf(row)), changes: changes.get(Number(row.id)) ?? [] }))
+    const changes = Map.groupBy(await changesOn(runner).listOf(rows.map(({ id }) => id)), ({ objectId }) => objectId)
+    return rows.map((row) => ({ ...row, changes: changes.get(row.id) ?? [] }))
   }
   return (runner) => ({
     async isEnabled(ownerId, now) {
-      return (await runner.first(s.isEnabled, { owner: ownerId, now: now.getTime() })) !== undefined
+      return (await runner.first(s.isEnabled, { ownerId, now })) !== undefined
     },
     async clustersOf(ownerId, now) {
-      const bound = await runner.all<{ readonly cluster_uid: string; readonly display_name: string }>(s.enabled, {
-        owner: ownerId,
-        now: now.getTime(),
-      })
-      const enabled = new Map(bound.map((row) => [row.cluster_uid, row.display_name]))
-      const rows = await runner.all<ClusterRow>(s.clusters, { owner: ownerId })
-      return [...new Map(rows.map((row) => [row.cluster_uid, clusterOf(row, enabled)])).values()]
+      const bound = await runner.all(s.enabled, { ownerId, now })
+      const enabled = new Map(bound.map((row) => [row.clusterUid, row.displayName]))
+      const rows = await runner.all(s.clusters, { ownerId })
+      return [...new Map(rows.map((row) => [row.uid, clusterOf(row, enabled)])).values()]
     },
     async databaseIdsOf(clusterId, since) {
       const ids = new Map<string, UsageObjectId[]>()
       for (let after = ''; ;) {
-        const rows = await runner.all<Pick<ObjectRow, 'id' | 'object_uid' | 'namespace'>>(s.ids, {
-          cluster: clusterId,
-          since,
-          after,
-          limit: idsAtOnce,
-        })
-        for (const { id, namespace } of rows) getOrMake(ids, namespace, () => []).push(Number(id) as UsageObjectId)
+        const rows = await runner.all(s.ids, { clusterId, since, after, limit: idsAtOnce })
+        for (const { id, namespace } of rows) getOrMake(ids, namespace, () => []).push(id)
         const last = rows.at(-1)
         if (last === undefined || rows.length < idsAtOnce) return ids
-        after = last.object_uid
+        after = last.uid
         await pauseInLongTurn()
       }
     },
     async *databases(ids) {
       for (let from = 0; from < ids.length; from += databasesAtOnce) {
         const batch = ids.slice(from, from + databasesAtOnce)
-        const { statement, binds } = s.objects(batch)
-        const rows = new Map((await runner.all<DatabaseRow>(statement, binds)).map((row) => [Number(row.id), row]))
+        const rows = new Map((await rowsOfIds(runner, s.objects, batch, {})).map((row) => [row.id, row]))
         yield await withChanges(
           runner,
           batch.flatMap((id) => rows.get(id) ?? []),
@@ -151,26 +139,15 @@ export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) 
     },
     async *databasesIn(clusterId, namespace, since) {
       for (let after = ''; ;) {
-        const rows = await runner.all<DatabaseRow>(s.objectsIn, {
-          cluster: clusterId,
-          namespace,
-          since,
-          after,
-          limit: databasesAtOnce,
-        })
+        const rows = await runner.all(s.objectsIn, { clusterId, namespace, since, after, limit: databasesAtOnce })
         yield await withChanges(runner, rows)
         const last = rows.at(-1)
         if (last === undefined || rows.length < databasesAtOnce) return
-        after = last.object_uid
+        after = last.uid
         await pauseInLongTurn()
       }
     },
-    async namespacesOf(clusterId, name) {
-      const rows =
-        name === undefined
-          ? await runner.all<NamespaceRow>(s.namespaces, { cluster: clusterId })
-          : await runner.all<NamespaceRow>(s.namespacesNamed, { cluster: clusterId, name })
-      return rows.map(namespaceOf)
-    },
+    namespacesOf: (clusterId, name) =>
+      name === undefined ? runner.all(s.namespaces, { clusterId }) : runner.all(s.namespacesNamed, { clusterId, name }),
   })
 }

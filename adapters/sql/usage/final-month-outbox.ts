@@ -1,49 +1,24 @@
-import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { FinalMonthOutbox } from '../../../core/usage/final-months/ports.ts'
-import type { MonthKey } from '../../../core/usage/types.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { aliased, int, orElse, pick } from '../kit/columns.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { insertInto } from '../kit/values.ts'
+import { accounts } from '../tables/identity.ts'
+import { usageFinalMonths } from '../tables/usage.ts'
 
-interface EventRow {
-  readonly id: Num
-  readonly owner_id: Num
-  readonly account_name: string | null
-  readonly month: Num
-  readonly revision: Num
-  readonly generated_at: Num
-}
+const eventRow = { ...aliased(usageFinalMonths, 'f'), accountName: orElse(aliased(accounts, 'a').name, '') }
 
 /** FinalMonthOutbox over `usage_final_months`. */
 export const makeSqlFinalMonthOutbox = (db: SqlDatabase): ((runner: SqlRunner) => FinalMonthOutbox) => {
-  const insert = db.prepare((k, p: Params<'ownerId' | 'month' | 'revision' | 'generatedAt'>) =>
-    k('usage_final_months').insert({
-      owner_id: p('ownerId'),
-      month: p('month'),
-      revision: p('revision'),
-      generated_at: p('generatedAt'),
-    }),
+  const insert = insertInto(db, usageFinalMonths, { omitted: ['id'] })
+  const oldest = db.prepare({ limit: int() }, eventRow, (k, p) =>
+    k('usage_final_months as f').leftJoin('accounts as a', 'a.id', 'f.owner_id').orderBy('f.id').limit(p.limit),
   )
-  const oldest = db.prepare((k, p: Params<'limit'>) =>
-    k('usage_final_months as f')
-      .leftJoin('accounts as a', 'a.id', 'f.owner_id')
-      .select('f.id', 'f.owner_id', 'a.name as account_name', 'f.month', 'f.revision', 'f.generated_at')
-      .orderBy('f.id')
-      .limit(p('limit')),
-  )
-  const remove = db.prepare((k, p: Params<'id'>) => k('usage_final_months').where('id', p('id')).delete())
+  const remove = db.prepare(pick(usageFinalMonths, 'id'), (k, p) => k('usage_final_months').where('id', p.id).delete())
   return (runner) => ({
-    async add({ ownerId, month, revision, generatedAt }) {
-      await runner.run(insert, { ownerId, month, revision, generatedAt: generatedAt.getTime() })
+    async add(month) {
+      await runner.run(insert, month)
     },
-    async oldest(limit) {
-      return (await runner.all<EventRow>(oldest, { limit })).map((row) => ({
-        id: Number(row.id),
-        ownerId: Number(row.owner_id) as AccountId,
-        accountName: row.account_name ?? '',
-        month: Number(row.month) as MonthKey,
-        revision: Number(row.revision),
-        generatedAt: new Date(Number(row.generated_at)),
-      }))
-    },
+    oldest: (limit) => runner.all(oldest, { limit }),
     async remove(id) {
       await runner.run(remove, { id })
     },

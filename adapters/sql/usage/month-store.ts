@@ -1,26 +1,23 @@
-import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { ConsumptionStore, MonthStore } from '../../../core/usage/months/ports.ts'
-import type { ClusterMode, UnixSeconds, UsageMonthId, UsageProduct } from '../../../core/usage/types.ts'
+import type { UsageMonthId } from '../../../core/usage/types.ts'
 import { withOwner } from '../contracts/contract-store.ts'
-import type { ContractRow } from '../contracts/rows.ts'
-import { contractOf } from '../contracts/rows.ts'
+import { contractOf, contractRow } from '../contracts/rows.ts'
 import { inForce } from '../contracts/terms-in-force.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
-import { insertRows } from '../kit/insert-rows.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { MonthRow } from './rows.ts'
-import { monthColumns, monthOf } from './rows.ts'
-
-interface VersionedRow extends MonthRow {
-  readonly code_version: number
-}
-interface SegmentRow {
-  readonly from_at: Num
-  readonly to_at: Num
-  readonly mode: ClusterMode
-  readonly contract_id: Num
-  readonly terms_number: number
-}
+import { aliased, computed, instant, int, nullable, pick, without } from '../kit/columns.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { insertAllInto, insertInto, values } from '../kit/values.ts'
+import {
+  usageAlerts,
+  usageClusters,
+  usageContractMonths,
+  usageMonths,
+  usageReports,
+  usageSegments,
+  usageViewPieces,
+  usageViews,
+} from '../tables/usage.ts'
+import { monthRow } from './rows.ts'
 
 /** Pieces that are deleted at once: about a megabyte, since other requests wait for it on SQLite. */
 const deletedPieces = 25
@@ -29,273 +26,181 @@ const deletedPieces = 25
 const removed = 'removed'
 
 const reads = (db: SqlDatabase) => ({
-  newest: db.prepare((k, p: Params<'ownerId' | 'month'>) =>
-    k('usage_months as m')
-      .where({ owner_id: p('ownerId'), month: p('month'), is_published: true })
-      .select(...monthColumns, 'm.code_version')
-      .orderBy('revision', 'desc')
-      .limit(1)
-      .forUpdate(),
+  newest: db.prepare(
+    pick(usageMonths, 'ownerId', 'month'),
+    { ...monthRow, codeVersion: aliased(usageMonths, 'm').codeVersion },
+    (k, p) =>
+      k('usage_months as m')
+        .where(values(usageMonths, { ownerId: p.ownerId, month: p.month, isPublished: true }))
+        .orderBy('revision', 'desc')
+        .limit(1)
+        .forUpdate(),
   ),
-  listSince: db.prepare((k, p: Params<'first'>) =>
+  listSince: db.prepare({ first: usageMonths.month }, monthRow, (k, p) =>
     k('usage_months as m')
-      .where('month', '>=', p('first'))
+      .where('month', '>=', p.first)
       .where('is_published', true)
-      .select(...monthColumns)
       .orderBy(['owner_id', 'month', 'revision']),
   ),
-  owners: db.prepare((k) =>
-    k('usage_clusters').select('owner_id').min('first_heard as first_heard').groupBy('owner_id').orderBy('owner_id'),
+  owners: db.prepare(
+    {},
+    { ownerId: usageClusters.ownerId, firstHeard: computed(usageClusters.firstHeard, 'min(first_heard)') },
+    (k) => k('usage_clusters').groupBy('owner_id').orderBy('owner_id'),
   ),
-  segments: db.prepare((k, p: Params<'monthId' | 'clusterId' | 'product'>) =>
-    k('usage_segments')
-      .where({ month_id: p('monthId'), cluster_id: p('clusterId'), product: p('product') })
-      .select('from_at', 'to_at', 'mode', 'contract_id', 'terms_number')
-      .orderBy('from_at'),
+  segments: db.prepare(
+    pick(usageSegments, 'monthId', 'clusterId', 'product'),
+    without(usageSegments, 'monthId'),
+    (k, p) =>
+      k('usage_segments')
+        .where(values(usageSegments, { monthId: p.monthId, clusterId: p.clusterId, product: p.product }))
+        .orderBy('from_at'),
   ),
-  abandoned: db.prepare((k, p: Params<'ownerId' | 'month'>) =>
+  abandoned: db.prepare(pick(usageMonths, 'ownerId', 'month'), pick(usageMonths, 'id'), (k, p) =>
     k('usage_months')
-      .where({ owner_id: p('ownerId'), month: p('month') })
+      .where(values(usageMonths, { ownerId: p.ownerId, month: p.month }))
       .whereNull('is_published')
-      .select('id')
       .orderBy('id'),
   ),
 })
 
+const { id } = usageMonths
+
 const writes = (db: SqlDatabase) => ({
-  begin: db.prepare(
-    (
-      k,
-      p: Params<
-        'ownerId' | 'month' | 'revision' | 'status' | 'watermark' | 'inputHash' | 'codeVersion' | 'generatedAt'
-      >,
-    ) =>
-      k('usage_months').insert({
-        owner_id: p('ownerId'),
-        month: p('month'),
-        revision: p('revision'),
-        status: p('status'),
-        watermark: p('watermark'),
-        input_hash: p('inputHash'),
-        code_version: p('codeVersion'),
-        generated_at: p('generatedAt'),
-        is_published: null,
-      }),
-  ),
-  addSegments: insertRows(
-    db,
-    'usage_segments',
-    (p: Params<'monthId' | 'clusterId' | 'product' | 'from' | 'to' | 'mode' | 'contractId' | 'termsNumber'>) => ({
-      month_id: p('monthId'),
-      cluster_id: p('clusterId'),
-      product: p('product'),
-      from_at: p('from'),
-      to_at: p('to'),
-      mode: p('mode'),
-      contract_id: p('contractId'),
-      terms_number: p('termsNumber'),
-    }),
-  ),
-  withdraw: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).update({ is_published: null })),
-  publish: db.prepare((k, p: Params<'id'>) =>
+  begin: insertInto(db, usageMonths, { omitted: ['id'] }),
+  addSegments: insertAllInto(db, usageSegments),
+  withdraw: db.prepare({ id }, (k, p) =>
     k('usage_months')
-      .where('id', p('id'))
+      .where('id', p.id)
+      .update(values(usageMonths, { isPublished: null })),
+  ),
+  publish: db.prepare({ id }, (k, p) =>
+    k('usage_months')
+      .where('id', p.id)
       .whereNull('is_published')
       .whereNot('status', removed)
-      .update({ is_published: true }),
+      .update(values(usageMonths, { isPublished: true })),
   ),
-  markRemoved: db.prepare((k, p: Params<'id'>) =>
-    k('usage_months').where('id', p('id')).whereNull('is_published').update({ status: removed }),
+  markRemoved: db.prepare({ id }, (k, p) =>
+    k('usage_months').where('id', p.id).whereNull('is_published').update({ status: removed }),
   ),
-  findRemoved: db.prepare((k, p: Params<'id'>) =>
-    k('usage_months')
-      .where({ id: p('id'), status: removed })
-      .select('id')
-      .limit(1),
+  findRemoved: db.prepare({ id }, { id }, (k, p) =>
+    k('usage_months').where('id', p.id).where('status', removed).limit(1),
   ),
-  viewPieces: db.prepare((k, p: Params<'id'>) =>
-    k('usage_views as v')
-      .leftJoin('usage_view_pieces as e', 'e.view_id', 'v.id')
-      .where('v.month_id', p('id'))
-      .groupBy('v.id')
-      .select('v.id')
-      .max('e.piece as last'),
+  remove: db.prepare({ id }, (k, p) => k('usage_months').where('id', p.id).whereNull('is_published').delete()),
+})
+
+const pieces = { from: int(), to: int() }
+
+const removals = (db: SqlDatabase) => ({
+  viewPieces: db.prepare(
+    { id },
+    { id: aliased(usageViews, 'v').id, last: computed(nullable(usageViewPieces.piece), 'max(e.piece)') },
+    (k, p) =>
+      k('usage_views as v')
+        .leftJoin('usage_view_pieces as e', 'e.view_id', 'v.id')
+        .where('v.month_id', p.id)
+        .groupBy('v.id'),
   ),
-  reportPieces: db.prepare((k, p: Params<'id'>) => k('usage_reports').where('month_id', p('id')).max('piece as last')),
-  removeViewPieces: db.prepare((k, p: Params<'id' | 'from' | 'to'>) =>
-    k('usage_view_pieces')
-      .where('view_id', p('id'))
-      .where('piece', '>=', p('from'))
-      .where('piece', '<', p('to'))
-      .delete(),
+  reportPieces: db.prepare({ id }, { last: computed(nullable(usageReports.piece), 'max(piece)') }, (k, p) =>
+    k('usage_reports').where('month_id', p.id),
   ),
-  removeReportPieces: db.prepare((k, p: Params<'id' | 'from' | 'to'>) =>
-    k('usage_reports').where('month_id', p('id')).where('piece', '>=', p('from')).where('piece', '<', p('to')).delete(),
+  removeViewPieces: db.prepare({ id: usageViews.id, ...pieces }, (k, p) =>
+    k('usage_view_pieces').where('view_id', p.id).where('piece', '>=', p.from).where('piece', '<', p.to).delete(),
   ),
-  removeViews: db.prepare((k, p: Params<'id'>) => k('usage_views').where('month_id', p('id')).delete()),
-  removeSegments: db.prepare((k, p: Params<'id'>) => k('usage_segments').where('month_id', p('id')).delete()),
-  remove: db.prepare((k, p: Params<'id'>) => k('usage_months').where('id', p('id')).whereNull('is_published').delete()),
+  removeReportPieces: db.prepare({ id, ...pieces }, (k, p) =>
+    k('usage_reports').where('month_id', p.id).where('piece', '>=', p.from).where('piece', '<', p.to).delete(),
+  ),
+  removeViews: db.prepare({ id }, (k, p) => k('usage_views').where('month_id', p.id).delete()),
+  removeSegments: db.prepare({ id }, (k, p) => k('usage_segments').where('month_id', p.id).delete()),
 })
 
 /**
  * MonthStore over usage_months and what belongs to its revisions. Statements are composed once, then bound to a runner.
  */
 export const makeSqlMonthStore = (db: SqlDatabase): ((runner: SqlRunner) => MonthStore) => {
-  const s = { ...reads(db), ...writes(db) }
+  const s = { ...reads(db), ...writes(db), ...removals(db) }
   return (runner) => ({
-    async newest(ownerId, month) {
-      const row = await runner.first<VersionedRow>(s.newest, { ownerId, month })
-      return row === undefined ? undefined : { ...monthOf(row), codeVersion: row.code_version }
-    },
+    newest: (ownerId, month) => runner.first(s.newest, { ownerId, month }),
     async listSince(first) {
-      const rows = await runner.all<MonthRow>(s.listSince, { first })
       // Revisions ascend, so the last one of a month replaces the others.
-      return [...new Map(rows.map((row) => [`${row.owner_id} ${row.month}`, monthOf(row)])).values()]
+      const rows = await runner.all(s.listSince, { first })
+      return [...new Map(rows.map((row) => [`${row.ownerId} ${row.month}`, row])).values()]
     },
-    async owners() {
-      const rows = await runner.all<{ readonly owner_id: Num; readonly first_heard: Num }>(s.owners, {})
-      return rows.map((row) => ({
-        ownerId: Number(row.owner_id) as AccountId,
-        firstHeard: Number(row.first_heard) as UnixSeconds,
-      }))
-    },
-    async begin({ watermark, generatedAt, ...revision }) {
-      const { insertId } = await runner.run(s.begin, {
-        ...revision,
-        watermark: watermark.getTime(),
-        generatedAt: generatedAt.getTime(),
-      })
-      return insertId as UsageMonthId
+    owners: () => runner.all(s.owners, {}),
+    async begin(revision) {
+      return (await runner.run(s.begin, { ...revision, isPublished: undefined })).insertId as UsageMonthId
     },
     async addSegments(monthId, segments) {
-      const rows = segments.map(({ clusterId, product, from, to, mode, contractId, termsNumber }) => ({
-        monthId,
-        clusterId,
-        product,
-        from,
-        to,
-        mode,
-        contractId,
-        termsNumber,
-      }))
+      const rows = segments.map((segment) => ({ ...segment, monthId }))
       for (let at = 0; at < rows.length; at += 1024) await s.addSegments(runner, rows.slice(at, at + 1024))
     },
-    async segmentsOf(monthId, clusterId, product) {
-      const rows = await runner.all<SegmentRow>(s.segments, { monthId, clusterId, product })
-      return rows.map((row) => segmentOf(row, clusterId, product))
-    },
+    segmentsOf: (monthId, clusterId, product) => runner.all(s.segments, { monthId, clusterId, product }),
     async abandoned(ownerId, month) {
-      return (await runner.all<{ readonly id: Num }>(s.abandoned, { ownerId, month })).map(
-        ({ id }) => Number(id) as UsageMonthId,
-      )
+      return (await runner.all(s.abandoned, { ownerId, month })).map((row) => row.id)
     },
-    async withdraw(id) {
-      await runner.run(s.withdraw, { id })
+    async withdraw(monthId) {
+      await runner.run(s.withdraw, { id: monthId })
     },
-    async publish(id) {
-      return (await runner.run(s.publish, { id })).affected === 1
+    async publish(monthId) {
+      return (await runner.run(s.publish, { id: monthId })).affected === 1
     },
-    async remove(id) {
-      await runner.run(s.markRemoved, { id })
-      if ((await runner.first(s.findRemoved, { id })) === undefined) return
-      for (const view of await runner.all<{ readonly id: Num; readonly last: number | null }>(s.viewPieces, { id })) {
+    async remove(monthId) {
+      await runner.run(s.markRemoved, { id: monthId })
+      if ((await runner.first(s.findRemoved, { id: monthId })) === undefined) return
+      for (const view of await runner.all(s.viewPieces, { id: monthId })) {
         for (let from = 0; from <= (view.last ?? -1); from += deletedPieces) {
-          await runner.run(s.removeViewPieces, { id: Number(view.id), from, to: from + deletedPieces })
+          await runner.run(s.removeViewPieces, { id: view.id, from, to: from + deletedPieces })
           await pauseInLongTurn(0)
         }
       }
-      const report = await runner.first<{ readonly last: number | null }>(s.reportPieces, { id })
+      const report = await runner.first(s.reportPieces, { id: monthId })
       for (let from = 0; from <= (report?.last ?? -1); from += deletedPieces) {
-        await runner.run(s.removeReportPieces, { id, from, to: from + deletedPieces })
+        await runner.run(s.removeReportPieces, { id: monthId, from, to: from + deletedPieces })
         await pauseInLongTurn(0)
       }
-      await runner.run(s.removeViews, { id })
-      await runner.run(s.removeSegments, { id })
-      await runner.run(s.remove, { id })
+      await runner.run(s.removeViews, { id: monthId })
+      await runner.run(s.removeSegments, { id: monthId })
+      await runner.run(s.remove, { id: monthId })
     },
   })
 }
 
-const segmentOf = (row: SegmentRow, clusterId: Parameters<MonthStore['segmentsOf']>[1], product: UsageProduct) => ({
-  clusterId,
-  product,
-  from: Number(row.from_at) as UnixSeconds,
-  to: Number(row.to_at) as UnixSeconds,
-  mode: row.mode,
-  contractId: Number(row.contract_id),
-  termsNumber: row.terms_number,
-})
-
-interface UsedRow {
-  readonly milli_cpu_seconds: string
-  readonly mebibyte_seconds: string
-}
-
-const compose = (db: SqlDatabase) => ({
+const consumptionStatements = (db: SqlDatabase) => ({
   // The quota is JSON, in which no statement searches: the contracts in force are few, and their terms are read as a
   // whole.
-  inForce: db.prepare((k, p: Params<'from' | 'to' | 'now'>) =>
-    withOwner(k, k('contracts as c'), p('now'))
-      .whereRaw(`${inForce('starts_at')} < ?`, [p('to')])
-      .whereRaw(`${inForce('ends_at')} > ?`, [p('from')])
+  inForce: db.prepare({ from: instant(), to: instant(), now: instant() }, contractRow, (k, p) =>
+    withOwner(k('contracts as c'), p.now)
+      .whereRaw(`${inForce('startsAt')} < ?`, [p.to])
+      .whereRaw(`${inForce('endsAt')} > ?`, [p.from])
       .orderBy(['c.owner_id', 'c.id']),
   ),
-  find: db.prepare((k, p: Params<'contractId' | 'month'>) =>
-    k('usage_contract_months')
-      .where({ contract_id: p('contractId'), month: p('month') })
-      .select('milli_cpu_seconds', 'mebibyte_seconds'),
+  find: db.prepare(
+    pick(usageContractMonths, 'contractId', 'month'),
+    pick(usageContractMonths, 'milliCpuSeconds', 'mebibyteSeconds'),
+    (k, p) =>
+      k('usage_contract_months').where(values(usageContractMonths, { contractId: p.contractId, month: p.month })),
   ),
-  set: db.prepare((k, p: Params<'contractId' | 'month' | 'cpu' | 'memory' | 'at'>) =>
-    k('usage_contract_months')
-      .insert({
-        contract_id: p('contractId'),
-        month: p('month'),
-        milli_cpu_seconds: p('cpu'),
-        mebibyte_seconds: p('memory'),
-        computed_at: p('at'),
-      })
-      .onConflict(['contract_id', 'month'])
-      .merge(['milli_cpu_seconds', 'mebibyte_seconds', 'computed_at']),
+  set: insertInto(db, usageContractMonths, {}, (insert) =>
+    insert.onConflict(['contract_id', 'month']).merge(['milli_cpu_seconds', 'mebibyte_seconds', 'computed_at']),
   ),
-  alert: db.prepare((k, p: Params<'contractId' | 'month' | 'threshold' | 'at'>) =>
-    k('usage_alerts')
-      .insert({ contract_id: p('contractId'), month: p('month'), threshold: p('threshold'), sent_at: p('at') })
-      .onConflict(['contract_id', 'month', 'threshold'])
-      .ignore(),
-  ),
+  alert: insertInto(db, usageAlerts, {}, (insert) => insert.onConflict(['contract_id', 'month', 'threshold']).ignore()),
 })
 
 /**
  * ConsumptionStore over usage_contract_months and usage_alerts. Statements are composed once, then bound to a runner.
  */
 export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) => ConsumptionStore) => {
-  const s = compose(db)
+  const s = consumptionStatements(db)
   return (runner) => ({
     async listInForce(from, to, now) {
-      const rows = await runner.all<ContractRow>(s.inForce, {
-        from: from.getTime(),
-        to: to.getTime(),
-        now: now.getTime(),
-      })
-      return rows.map(contractOf)
+      return (await runner.all(s.inForce, { from, to, now })).map(contractOf)
     },
-    async find(contractId, month) {
-      const row = await runner.first<UsedRow>(s.find, { contractId, month })
-      return row === undefined
-        ? undefined
-        : { milliCpuSeconds: BigInt(row.milli_cpu_seconds), mebibyteSeconds: BigInt(row.mebibyte_seconds) }
-    },
+    find: (contractId, month) => runner.first(s.find, { contractId, month }),
     async set(contractId, month, { milliCpuSeconds, mebibyteSeconds }, at) {
-      await runner.run(s.set, {
-        contractId,
-        month,
-        cpu: milliCpuSeconds.toString(),
-        memory: mebibyteSeconds.toString(),
-        at: at.getTime(),
-      })
+      await runner.run(s.set, { contractId, month, milliCpuSeconds, mebibyteSeconds, computedAt: at })
     },
     async markAlerted(contractId, month, threshold, at) {
-      return (await runner.run(s.alert, { contractId, month, threshold, at: at.getTime() })).affected === 1
+      return (await runner.run(s.alert, { contractId, month, threshold, sentAt: at })).affected === 1
     },
   })
 }

@@ -1,85 +1,50 @@
-import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { Outage, OutageId, OutageStore } from '../../../core/usage/outages/ports.ts'
-import type { UnixSeconds } from '../../../core/usage/types.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, id, orElse, pick } from '../kit/columns.ts'
+import { queryRows } from '../kit/selected.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { insertInto } from '../kit/values.ts'
+import { accounts } from '../tables/identity.ts'
+import { usageOutages } from '../tables/usage.ts'
 
-interface OutageRow {
-  readonly id: number
-  readonly owner_id: number | null
-  readonly account_name: string | null
-  readonly cluster_uid: string
-  readonly from_at: Num
-  readonly to_at: Num
-  readonly tags: string
-  readonly comments: string
-  readonly created_at: Num
-}
+/** An outage `o` with its owner `a`, if it has one. */
+const outageRow = { ...aliased(usageOutages, 'o'), accountName: orElse(aliased(accounts, 'a').name, '') }
 
-const outageOf = (row: OutageRow): Outage => ({
-  id: row.id as OutageId,
-  owner: row.owner_id === null ? undefined : { id: row.owner_id as AccountId, name: row.account_name ?? '' },
-  clusterUid: row.cluster_uid,
-  from: Number(row.from_at) as UnixSeconds,
-  to: Number(row.to_at) as UnixSeconds,
-  tags: JSON.parse(row.tags) as string[],
-  comments: row.comments,
-  createdAt: new Date(Number(row.created_at)),
+const outageOf = ({ ownerId, accountName, ...outage }: Row<typeof outageRow>): Outage => ({
+  ...outage,
+  owner: ownerId === undefined ? undefined : { id: ownerId, name: accountName },
 })
 
 const mostRows = 10_000
 
 /** OutageStore over the table usage_outages. */
 export const makeSqlOutageStore = (db: SqlDatabase): ((runner: SqlRunner) => OutageStore) => {
-  const account = db.prepare((k, p: Params<'name'>) =>
-    k('accounts').where('lower_name', p('name')).select('id', 'name').limit(1),
+  const account = db.prepare(pick(accounts, 'lowerName'), pick(accounts, 'id', 'name'), (k, p) =>
+    k('accounts').where('lower_name', p.lowerName).limit(1),
   )
-  const same = db.prepare((k, p: Params<'ownerId' | 'uid' | 'from' | 'to'>) =>
-    k('usage_outages')
-      .where('to_at', p('to'))
-      .where('from_at', p('from'))
-      .where('cluster_uid', p('uid'))
-      .whereRaw('coalesce(owner_id, 0) = ?', [p('ownerId')])
-      .select('id')
-      .limit(1),
+  const same = db.prepare(
+    { ...pick(usageOutages, 'clusterUid', 'from', 'to'), ownerId: id() },
+    pick(usageOutages, 'id'),
+    (k, p) =>
+      k('usage_outages')
+        .where('to_at', p.to)
+        .where('from_at', p.from)
+        .where('cluster_uid', p.clusterUid)
+        .whereRaw('coalesce(owner_id, 0) = ?', [p.ownerId])
+        .limit(1),
   )
-  const insert = db.prepare((k, p: Params<'ownerId' | 'uid' | 'from' | 'to' | 'tags' | 'comments' | 'createdAt'>) =>
-    k('usage_outages').insert({
-      owner_id: p('ownerId'),
-      cluster_uid: p('uid'),
-      from_at: p('from'),
-      to_at: p('to'),
-      tags: p('tags'),
-      comments: p('comments'),
-      created_at: p('createdAt'),
-    }),
-  )
+  const insert = insertInto(db, usageOutages, { omitted: ['id'] })
   return (runner) => ({
-    async findAccount(name) {
-      const row = await runner.first<{ readonly id: number; readonly name: string }>(account, {
-        name: name.toLowerCase(),
-      })
-      return row === undefined ? undefined : { id: row.id as AccountId, name: row.name }
-    },
-    async insert({ owner, clusterUid: uid, from, to, tags, comments, createdAt }) {
-      if ((await runner.first(same, { ownerId: owner?.id ?? 0, uid, from, to })) !== undefined) return undefined
-      const row = {
-        ownerId: owner?.id ?? null,
-        uid,
-        from,
-        to,
-        tags: toWireJson(tags),
-        comments,
-        createdAt: createdAt.getTime(),
-      }
-      return (await runner.run(insert, row)).insertId as OutageId
+    findAccount: (name) => runner.first(account, { lowerName: name.toLowerCase() }),
+    async insert({ owner, ...outage }) {
+      if ((await runner.first(same, { ...outage, ownerId: owner?.id ?? 0 })) !== undefined) return undefined
+      return (await runner.run(insert, { ...outage, ownerId: owner?.id })).insertId as OutageId
     },
     async list({ endsAfter, ownerId, clusterUid }) {
-      const rows = await runner.query<OutageRow>((k) => {
+      const rows = await queryRows(runner, outageRow, (k) => {
         const query = k('usage_outages as o')
           .leftJoin('accounts as a', 'a.id', 'o.owner_id')
           .where('o.to_at', '>', endsAfter)
-          .select('o.*', 'a.name as account_name')
         if (ownerId !== undefined) query.where('o.owner_id', ownerId)
         if (clusterUid !== undefined) query.where('o.cluster_uid', clusterUid)
         return query

@@ -11,6 +11,7 @@ import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engi
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
+import { isOpen } from '../../../core/kernel/deployment.ts'
 import { showAddress } from '../../config/setting-type.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
 import { bindProblem } from '../../boot.ts'
@@ -34,12 +35,17 @@ export const checkNode = (version = process.versions.node): Finding =>
  * Checks that the listeners can be bound: that this machine has their addresses. Their ports may be taken by the
  * running service.
  */
-export const checkListeners = async ({
-  listen,
-  opsListen,
-}: Pick<FrameSettings, 'listen' | 'opsListen'>): Promise<readonly Finding[]> => {
+export const checkListeners = async (
+  settings: Pick<
+    FrameSettings,
+    'listen' | 'opsListen' | 'marketplaceListen' | 'deploymentType' | 'billingEnabled' | 'runMode'
+  >,
+): Promise<readonly Finding[]> => {
+  const { listen, opsListen, marketplaceListen, deploymentType: type, billingEnabled, runMode } = settings
+  const isMarketplace = isOpen('any-marketplace', { type, billingEnabled, runMode })
   const addresses = [
     { name: 'MOORAGE_LISTEN', address: listen },
+    ...(isMarketplace ? [{ name: 'MOORAGE_MARKETPLACE_LISTEN', address: marketplaceListen }] : []),
     { name: 'MOORAGE_OPS_LISTEN', address: opsListen },
   ]
   const found = await Promise.all(

@@ -5,7 +5,7 @@ import type { PackedText } from '../../../core/kernel/exchange.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Streamed, Versioned } from '../../../plugins/kit/reply.ts'
-import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
+import { EmptyAnswer, JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import { shapeOf } from '../../../plugins/kit/unknown-fields.ts'
 import type { BinderDeps } from '../binder-deps.ts'
@@ -97,12 +97,14 @@ type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names'>
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
 export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
   const answer = makeDeclaredReply(route, deps)
-  const { redirects, isYamlToo, isJsonTextToo, isEmptyToo } = route.ok
-  if (redirects === undefined && isYamlToo !== true && isJsonTextToo !== true && isEmptyToo !== true) return answer
+  const { redirects, isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo } = route.ok
+  const hasOthers = [isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo].includes(true)
+  if (redirects === undefined && !hasOthers) return answer
   return (result, context, request) => {
     if (result instanceof Redirect) return redirected(route, context, result)
     if (result instanceof JsonText) return tagged(route, result, undefined, {})
     if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
+    if (result instanceof EmptyAnswer) return { status: route.ok.status, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
   }
 }

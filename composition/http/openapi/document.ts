@@ -161,7 +161,7 @@ const jsonOperation = (route: Route, gate: Gate, components: Components): Operat
     summary: route.summary,
     ...(description === '' ? {} : { description }),
     tags: [route.tag],
-    security: securityOf(route.access),
+    security: route.dialect === 'marketplace' ? [{}] : securityOf(route.access),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined || isInQuery ? {} : { requestBody: requestBodyOf(body, registry) }),
     responses: responsesOf(route, components),
@@ -187,18 +187,22 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
 })
 
-/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. @internal */
-export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
+/**
+ * Returns the path of a route in the form of the document: a trailing wildcard becomes the parameter `path`. It is below
+ * the root of the API; a route of another listener has its root in the path, since the API may have the same path. @internal
+ */
+export const documentPath = ({ listener, bound, fullPath }: AssembledRoute): string =>
+  (listener === 'api' ? bound.route.path : fullPath).replace(/\*$/, '{path}')
 
 type Paths = Record<string, Record<string, Operation | readonly object[]>>
 
 const pathItem = (
   paths: Paths,
-  { listener, bound }: AssembledRoute,
+  route: AssembledRoute,
   facts: DocumentFacts,
 ): Record<string, Operation | readonly object[]> => {
-  const servers = [{ url: facts.baseUrl + listenerRoots.marketplace, description: 'The marketplace webhook listener' }]
-  return (paths[documentPath(bound.route.path)] ??= listener === 'marketplace' ? { servers } : {})
+  const servers = [{ url: facts.baseUrl === '' ? '/' : facts.baseUrl, description: 'The marketplace webhook listener' }]
+  return (paths[documentPath(route)] ??= route.listener === 'marketplace' ? { servers } : {})
 }
 
 const info = (deployment: Deployment): OpenApiDocument['info'] => ({

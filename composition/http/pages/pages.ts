@@ -88,6 +88,9 @@ const startPage = (ownUrl: string): Answer =>
  */
 const noPage = /\.|^\/(?:etc|proc|sys|var|usr|root|cgi-bin)(?:\/|$)/
 
+/** On other deployments, the specification has the frontend answer here, to any client. */
+const marketplaceRoot = '/marketplace/api/v1'
+
 /** A path of the API without its root, or without a part of it. */
 const likeApi = /^\/(?:v1|api)(?:\/|$)/
 
@@ -97,6 +100,7 @@ const likeApi = /^\/(?:v1|api)(?:\/|$)/
  */
 const expectsApi = (path: string, accept: string | undefined): boolean =>
   path !== '/' &&
+  !path.startsWith(`${marketplaceRoot}/`) &&
   qualityOf(accept, 'text/html') === 0 &&
   (qualityOf(accept, 'application/json') > 0 || likeApi.test(path))
 

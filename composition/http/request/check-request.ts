@@ -7,9 +7,9 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import type { Principal } from '../../../core/kernel/principal.ts'
 import type { Access, GrantedAccess, KeyRef, ObjectRef, ParamRef } from '../../../plugins/kit/access.ts'
 import { paramsOf } from '../../../plugins/kit/access.ts'
-import type { Route, RouteInput } from '../../../plugins/kit/route.ts'
+import type { Admission, Route, RouteInput } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../failure-response.ts'
-import { refusal } from '../failure-response.ts'
+import { noSuchPath, refusal, refusalOf } from '../failure-response.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { makeAuthenticate } from './authenticate.ts'
 import type { BodyResult } from './body.ts'
@@ -51,8 +51,8 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
  * Runs every check before the handler, in this order: authenticate, decode path and query, authorize,
  * decode the body. Before authorization, nothing is looked up that could reveal whether an object exists.
  */
-export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
-  const { authenticate, spendCode } = makeAuthenticate(deps)
+export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Admission) => {
+  const { authenticate, spendCode } = deps.readsCredentials === false ? withoutCredentials : makeAuthenticate(deps)
   const authenticated = {
     access: route.access,
     scope: route.scope,
@@ -74,6 +74,8 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
     const rate = spendRate(deps.rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
+    const admitted = admit(route, admission, context)
+    if (isLeft(admitted)) return admitted
     const params = decodeParams(route, pathValuesOf(req))
     if (isLeft(params)) return params
     const query = decodeQuery(route, context.params)
@@ -84,9 +86,14 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
     const read = await readRouteBody(req, route)
-    if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
+    if (!read.ok) {
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, left(noSuchPath))
+      return left(unproven ?? refusal(read.refusal.status, read.refusal.code, read.refusal.message))
+    }
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params, deps.names)
+    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, body)
+    if (stillRefused !== undefined) return left(stillRefused)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
     const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant
@@ -107,6 +114,31 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
       rateHeaders: rate.headers,
     })
   }
+}
+
+/** On a listener that reads no credentials, no caller is known. */
+const withoutCredentials: Pick<ReturnType<typeof makeAuthenticate>, 'authenticate' | 'spendCode'> = {
+  authenticate: async () => right(undefined),
+  spendCode: async () => undefined,
+}
+
+/** Returns whether the sender is admitted before the body is known. */
+const admit = (
+  route: Route,
+  admission: Admission | undefined,
+  context: Pick<RequestContext, 'sourceIp' | 'params'>,
+): Either<Refusal, boolean> => {
+  const decided = admission?.bySender(context, (name) => context.params.getAll(name)) ?? right(true)
+  return isLeft(decided) ? left(refusalOf(decided.left, route)) : decided
+}
+
+const refusedByBody = (
+  route: Route,
+  admission: Admission | undefined,
+  body: ReturnType<typeof decodeBody>,
+): Refusal | undefined => {
+  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value)
+  return decided !== undefined && isLeft(decided) ? refusalOf(decided.left, route) : undefined
 }
 
 /** Reads the body of the request, if the route accepts one. A body can be read only once. */

@@ -19,7 +19,7 @@ import { parseEmailAddress } from '../emails/email-address.ts'
 import { movePrimaryEmail, replacePrimaryEmail } from '../emails/own-emails.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
-import type { EmailAddress, User, UserChanges } from '../types.ts'
+import type { AdminChanges, EmailAddress, User, UserChanges } from '../types.ts'
 import { UserNameRefused, ProfileInvalid, readProfile } from './users.ts'
 import { userMissing } from '../failures.ts'
 
@@ -235,18 +235,7 @@ export const makeUnlockUser =
   }
 
 /** An absent field and an empty address are unchanged; another empty text clears its field. */
-export interface OwnProfileInput extends Pick<
-  UserChanges,
-  | 'fullName'
-  | 'website'
-  | 'location'
-  | 'language'
-  | 'theme'
-  | 'diffViewStyle'
-  | 'hideActivity'
-  | 'description'
-  | 'hideEmail'
-> {
+export interface OwnProfileInput extends Omit<UserChanges, keyof AdminChanges> {
   /** Must be the user's current name: this operation does not rename. */
   readonly name?: string
   /** A verified address of the user, which becomes the primary one, or empty. */

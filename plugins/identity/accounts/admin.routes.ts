@@ -6,7 +6,7 @@ import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authent
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
-import { described, freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
+import { described, freeText, naming, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list, paged } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { Email, emailExample, fullUserExample, Profile, profileExample, User, UserPath } from '../codecs.ts'
@@ -132,7 +132,7 @@ export const adminSearchEmails = route({
   query: request(
     {
       q: described(
-        optional(freeText(320)),
+        optional(naming(freeText(320), 'account', 'name')),
         'A part of the address, without regard to case; all addresses if absent or empty.',
       ),
     },

@@ -1,3 +1,4 @@
+import type { User } from '../../../core/identity/types.ts'
 import * as t from 'io-ts'
 import {
   answer,
@@ -64,6 +65,30 @@ export const UserSettings = answer(
   },
   'UserSettings',
 )
+export const settingsExample = {
+  full_name: 'Ada Lovelace',
+  website: '',
+  description: '',
+  location: 'London',
+  language: 'en-US',
+  theme: 'dark',
+  diff_view_style: 'split',
+  hide_email: true,
+  hide_activity: false,
+}
+
+export const settingsWire = (user: User) => ({
+  full_name: user.fullName,
+  website: user.website,
+  description: user.description,
+  location: user.location,
+  language: user.language,
+  theme: user.theme,
+  diff_view_style: user.diffViewStyle,
+  hide_email: user.hideEmail,
+  hide_activity: user.hideActivity,
+})
+
 export const UserSettingsOptions = request(
   {
     ...profileFields,

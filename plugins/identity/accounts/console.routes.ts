@@ -9,7 +9,7 @@ import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identi
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { siteAdmin } from '../../kit/access.ts'
-import { answer, described, freeText, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
+import { answer, described, freeText, naming, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { UsersQuery, usersQueryText } from './user-wire.ts'
@@ -142,7 +142,7 @@ export const AdminEditUserPayload = request(
 
 const UserIdPath = request(
   {
-    userid: described(pathId<UserId>(), 'The id of the user, from 1.'),
+    userid: described(pathId<UserId>('user'), 'The id of the user, from 1.'),
   },
   'UserIdPath',
 )
@@ -236,7 +236,7 @@ export const consoleReactivate = route({
   description: 'Restores everything except access tokens and sessions.',
   params: request(
     {
-      id: described(pathId<UserId>(), 'The id of the deactivated user, from 1.'),
+      id: described(pathId<UserId>('user'), 'The id of the deactivated user, from 1.'),
     },
     'DeletedAccountPath',
   ),
@@ -276,7 +276,7 @@ export const consoleTestMail = route({
     'The mail is queued like every other mail: it is sent within seconds if mail is configured, and waits otherwise.',
   query: request(
     {
-      email: described(freeText(320), 'The address that gets the test mail.'),
+      email: described(naming(freeText(320), 'user', 'email'), 'The address that gets the test mail.'),
     },
     'TestMailQuery',
   ),

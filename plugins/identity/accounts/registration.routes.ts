@@ -12,7 +12,7 @@ import { PasswordTooWeak } from '../../../core/identity/authentication/password-
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { anyone, read, signedIn, siteAdmin } from '../../kit/access.ts'
-import { answer, described, freeText, optional, request } from '../../kit/codecs.ts'
+import { answer, described, freeText, naming, optional, request } from '../../kit/codecs.ts'
 import { empty, json } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import { Validation } from './codecs.ts'
@@ -158,7 +158,10 @@ export const validateUsername = checkRoute({
   description: 'Changes nothing and reserves nothing: the name may be taken by the time that it is used.',
   query: request(
     {
-      user_name: described(Words, 'The user name to check; absent is empty, which is not valid.'),
+      user_name: described(
+        naming(Words, 'user', 'name'),
+        'The user name to check; absent is empty, which is not valid.',
+      ),
     },
     'ValidateUsernameQuery',
   ),
@@ -173,8 +176,14 @@ export const validateOrgname = checkRoute({
   description: '`org` is the present name if an organization is renamed; the new name may differ from it in case only.',
   query: request(
     {
-      org: described(Words, 'The present name of an organization that is renamed; absent for a new one.'),
-      user_name: described(Words, 'The organization name to check; absent is empty, which is not valid.'),
+      org: described(
+        naming(Words, 'organization', 'name'),
+        'The present name of an organization that is renamed; absent for a new one.',
+      ),
+      user_name: described(
+        naming(Words, 'user', 'name'),
+        'The organization name to check; absent is empty, which is not valid.',
+      ),
     },
     'ValidateOrgnameQuery',
   ),
@@ -189,7 +198,7 @@ export const validateEmail = checkRoute({
   description: 'At most 30 addresses per hour for a user, and 120 for a network.',
   query: request(
     {
-      email: described(Words, 'The address to check; absent is empty, which is not valid.'),
+      email: described(naming(Words, 'user', 'email'), 'The address to check; absent is empty, which is not valid.'),
     },
     'ValidateEmailQuery',
   ),

@@ -14,7 +14,6 @@ import {
   PasswordHasherToken,
 } from '../../../core/identity/ports.ts'
 import { UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
-import type { User } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { secret } from '../../../core/kernel/secret.ts'
@@ -32,19 +31,8 @@ import {
   getProfile,
   getUserSettings,
 } from './settings.routes.ts'
+import { settingsWire } from './codecs.ts'
 import { profileWire } from './user-wire.ts'
-
-const settingsWire = (user: User) => ({
-  full_name: user.fullName,
-  website: user.website,
-  description: user.description,
-  location: user.location,
-  language: user.language,
-  theme: user.theme,
-  diff_view_style: user.diffViewStyle,
-  hide_email: user.hideEmail,
-  hide_activity: user.hideActivity,
-})
 
 export const settingsGroup = defineGroup({
   needs: {

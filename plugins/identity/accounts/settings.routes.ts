@@ -16,21 +16,10 @@ import {
   UpdatePasswordParams,
   UserSettings,
   UserSettingsOptions,
+  settingsExample,
 } from './codecs.ts'
 
 const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
-
-const settingsExample = {
-  full_name: 'Ada Lovelace',
-  website: '',
-  description: '',
-  location: 'London',
-  language: 'en-US',
-  theme: 'dark',
-  diff_view_style: 'split',
-  hide_email: true,
-  hide_activity: false,
-}
 
 export const getUserSettings = route({
   id: 'identity.getUserSettings',

@@ -5,7 +5,7 @@ import { userOrders } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { Call, Principal } from '../../../core/kernel/principal.ts'
-import { described, freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
+import { described, freeText, naming, optional, plainValue, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import type { UserBody } from '../codecs.ts'
 import { UserVisibilityWord } from '../codecs.ts'
 
@@ -114,16 +114,16 @@ export const emailWire = (email: EmailRecord, login: string) => ({
 export const UsersQuery = request(
   {
     q: described(
-      optional(freeText(255)),
+      optional(naming(freeText(255), 'account', 'name')),
       'A part of the name or of an address, or a start of a word of the full name, without regard to case; all ' +
         'users if absent or empty.',
     ),
     login_name: described(
-      optional(freeText(255)),
+      optional(naming(freeText(255), 'user', 'name')),
       'The only name to list, without regard to case; all names if absent or empty.',
     ),
     source_id: described(
-      optional(QueryId),
+      optional(plainValue(QueryId)),
       'The source of the accounts, which is 0 for every user: any other number selects none.',
     ),
     is_active: described(optional(QueryBoolean), 'Whether the listed accounts are active; both if absent.'),
@@ -136,7 +136,7 @@ export const UsersQuery = request(
     is_2fa_enabled: described(optional(QueryBoolean), 'Whether the listed users have a second factor; both if absent.'),
     visibility: described(optional(UserVisibilityWord), 'The visibility of the listed users; all if absent.'),
     sort: described(
-      optional(freeText(64)),
+      optional(plainValue(freeText(64))),
       'The order: alphabetically (the default, and for an unknown word), reversealphabetically, newest, oldest, ' +
         'recentlogin or leastrecentlogin.',
     ),

@@ -11,8 +11,9 @@ import {
   FreeObjectCodec,
   freeText,
   listOf,
+  naming,
   optional,
-  PathName,
+  pathName,
   patternText,
   queryId,
   request,
@@ -36,7 +37,7 @@ export const getCaller = route({
   query: request(
     {
       check_client_org: described(
-        optional(t.string),
+        optional(naming(t.string, 'organization', 'name')),
         'With `true` the answer says in `clientOrgUser` whether the caller is a member of a client organization; ' +
           'other values have no effect.',
       ),
@@ -60,11 +61,11 @@ export const searchUsers = defineRoute({
   query: request(
     {
       q: described(
-        optional(freeText(255)),
+        optional(naming(freeText(255), 'account', 'name')),
         'A part of the name or a start of a word of the full name, without regard to case; all users if absent ' +
           'or empty.',
       ),
-      uid: described(optional(queryId<UserId>()), 'The id of the only user to find; all users if absent.'),
+      uid: described(optional(queryId<UserId>('user')), 'The id of the only user to find; all users if absent.'),
     },
     'UserSearchQuery',
   ),
@@ -226,7 +227,7 @@ export const showAvatar = defineRoute({
   params: request(
     {
       digest: described(
-        patternText(/^[\w-]{43}$/, 43, 'the digest of a picture'),
+        naming(patternText(/^[\w-]{43}$/, 43, 'the digest of a picture'), 'picture', 'digest'),
         'The digest of the picture, 43 characters in base64url, as in `avatar_url`.',
       ),
     },
@@ -249,7 +250,7 @@ export const showDrawnAvatar = defineRoute({
   params: request(
     {
       name: described(
-        patternText(/^[\w.+-]{1,63}$/, 63, 'a name'),
+        naming(patternText(/^[\w.+-]{1,63}$/, 63, 'a name'), 'drawn picture', 'name'),
         'The name of a user or an organization, which need not exist.',
       ),
     },
@@ -261,7 +262,19 @@ export const showDrawnAvatar = defineRoute({
 
 const common = { tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' } as const
 const followRoute = routesOf(common)
-const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
+const otherUserRoute = routesOf({
+  ...common,
+  params: request(
+    {
+      username: described(
+        pathName('other user'),
+        'The name of the user, without regard to case; digits may be an id where the route says so.',
+      ),
+    },
+    'OtherUserPath',
+  ),
+  failures: [UserMissing],
+})
 const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
 
 const ok = paged(list(User, userExample))
@@ -293,8 +306,8 @@ export const checkFollowing = followRoute({
   servesConfined: true,
   params: request(
     {
-      username: described(PathName, 'The name of the user who follows.'),
-      target: described(PathName, 'The name of the user who is followed.'),
+      username: described(pathName('user'), 'The name of the user who follows.'),
+      target: described(pathName('other user'), 'The name of the user who is followed.'),
     },
     'UserTargetPath',
   ),
@@ -320,7 +333,7 @@ export const listOwnFollowing = followRoute({
   ok,
 })
 
-export const checkOwnFollowing = userRoute({
+export const checkOwnFollowing = otherUserRoute({
   id: 'identity.checkOwnFollowing',
   method: 'GET',
   path: '/user/following/{username}',
@@ -330,7 +343,7 @@ export const checkOwnFollowing = userRoute({
   failures: [NotFollowing],
 })
 
-export const followUser = userRoute({
+export const followUser = otherUserRoute({
   id: 'identity.followUser',
   method: 'PUT',
   path: '/user/following/{username}',
@@ -340,7 +353,7 @@ export const followUser = userRoute({
   failures: [FollowRefused],
 })
 
-export const unfollowUser = userRoute({
+export const unfollowUser = otherUserRoute({
   id: 'identity.unfollowUser',
   method: 'DELETE',
   path: '/user/following/{username}',

@@ -11,7 +11,7 @@ import {
 } from '../../../core/identity/emails/own-emails.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
 import { signedIn } from '../../kit/access.ts'
-import { described, oneOf, optional, QueryId, request } from '../../kit/codecs.ts'
+import { described, oneOf, optional, queryId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { AccountEmail, AddEmailParams, CreateEmailOption, DeleteEmailOption, Email, emailExample } from '../codecs.ts'
@@ -84,7 +84,7 @@ export const changeAccountEmail = route({
         '`PRIMARY` makes the address `id` the primary one, `SENDACTIVATION` sends its confirmation again; if ' +
           'absent, the address of the body is added.',
       ),
-      id: described(optional(QueryId), 'The id of an address of the caller; needed with `_method`.'),
+      id: described(optional(queryId('email')), 'The id of an address of the caller; needed with `_method`.'),
     },
     'AccountEmailQuery',
   ),
@@ -111,7 +111,7 @@ export const removeAccountEmail = route({
   refusesSudo: true,
   query: request(
     {
-      id: described(QueryId, 'The id of the address to remove.'),
+      id: described(queryId('email'), 'The id of the address to remove.'),
     },
     'RemoveAccountEmailQuery',
   ),

@@ -43,7 +43,7 @@ export const revokeSession = route({
   refusesSudo: true,
   params: request(
     {
-      sid: described(pathId<SessionId>(), 'The id of a session of the caller.'),
+      sid: described(pathId<SessionId>('session'), 'The id of a session of the caller.'),
     },
     'SessionPath',
   ),

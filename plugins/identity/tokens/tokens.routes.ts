@@ -11,7 +11,7 @@ import { CustomTokensOff } from '../../../core/identity/tokens/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../../core/identity/tokens/scopes.ts'
 import type { TokenId } from '../../../core/kernel/ids.ts'
 import { signedIn, withPassword, write } from '../../kit/access.ts'
-import { described, freeText, pathId, PathName, request } from '../../kit/codecs.ts'
+import { described, freeText, naming, pathId, pathName, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import { UserPath } from '../codecs.ts'
@@ -104,8 +104,8 @@ export const deleteToken = defineRoute({
   refusesSudo: true,
   params: request(
     {
-      username: described(PathName, 'The name of the caller: tokens of other users cannot be reached.'),
-      id: described(freeText(255, 1), 'The id or the name of the token, 1 to 255 characters.'),
+      username: described(pathName('user'), 'The name of the caller: tokens of other users cannot be reached.'),
+      id: described(naming(freeText(255, 1), 'token', 'id'), 'The id or the name of the token, 1 to 255 characters.'),
     },
     'UserTokenPath',
   ),
@@ -177,7 +177,7 @@ export const rotateSettingsToken = route({
   refusesSudo: true,
   params: request(
     {
-      id: described(pathId<TokenId>(), 'The id of the token to rotate, from 1.'),
+      id: described(pathId<TokenId>('token'), 'The id of the token to rotate, from 1.'),
     },
     'RotatedTokenPath',
   ),
@@ -199,7 +199,7 @@ export const deleteSettingsToken = route({
   refusesSudo: true,
   params: request(
     {
-      id: described(pathId<TokenId>(), 'The id of the token to delete, from 1.'),
+      id: described(pathId<TokenId>('token'), 'The id of the token to delete, from 1.'),
     },
     'SettingsTokenPath',
   ),

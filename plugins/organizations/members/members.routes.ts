@@ -11,7 +11,7 @@ import {
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../../identity/codecs.ts'
 import { anyone, evenWhenBarred, memberOf, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
-import { described, QueryId, request } from '../../kit/codecs.ts'
+import { described, queryId, request } from '../../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
@@ -97,7 +97,7 @@ export const actOnMember = memberRoute({
   params: OrgActionPath,
   query: request(
     {
-      uid: described(QueryId, 'The id of the member; for `leave` that of the caller.'),
+      uid: described(queryId('member'), 'The id of the member; for `leave` that of the caller.'),
     },
     'MemberActionQuery',
   ),

@@ -402,7 +402,7 @@ export const consoleDeleteOrphaned = adminRoute({
   description: 'Returns 409 if it has an owner, or while clusters or other objects belong to it (named in `errors`).',
   params: request(
     {
-      id: described(pathId<OrgId>(), 'The id of the organization to delete, from 1.'),
+      id: described(pathId<OrgId>('organization'), 'The id of the organization to delete, from 1.'),
     },
     'OrphanedOrganizationPath',
   ),

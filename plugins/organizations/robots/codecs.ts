@@ -11,7 +11,7 @@ import {
   optional,
   OrgPathName,
   pathId,
-  PathName,
+  pathName,
   request,
   SafeInteger,
   textLines,
@@ -67,13 +67,13 @@ export const EditRobotOption = request(
   },
   'EditRobotOption',
 )
-const RobotPathName = described(PathName, 'The name of the robot account within the organization.')
+const RobotPathName = described(pathName('robot_ac'), 'The name of the robot account within the organization.')
 export const RobotPath = request({ orgname: OrgPathName, robot: RobotPathName }, 'RobotPath')
 export const RobotTokenPath = request(
   {
     orgname: OrgPathName,
     robot: RobotPathName,
-    id: described(pathId<TokenId>(), 'The id of the token of the robot account, from 1.'),
+    id: described(pathId<TokenId>('token of a robot_ac'), 'The id of the token of the robot account, from 1.'),
   },
   'RobotTokenPath',
 )

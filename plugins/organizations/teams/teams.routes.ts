@@ -22,10 +22,11 @@ import {
   FreeObjectCodec,
   freeText,
   listOf,
+  naming,
   optional,
-  PathName,
+  pathName,
   QueryBoolean,
-  QueryId,
+  queryId,
   request,
 } from '../../kit/codecs.ts'
 import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
@@ -97,7 +98,7 @@ export const searchTeams = organizationRoute({
   query: request(
     {
       q: described(
-        optional(freeText(255)),
+        optional(naming(freeText(255), 'account', 'name')),
         'A part of the name of the team, without regard to case; all teams if absent or empty.',
       ),
       include_desc: described(optional(QueryBoolean), 'Whether descriptions are searched too; false by default.'),
@@ -119,9 +120,9 @@ export const actOnTeam = route({
   params: OrgTeamActionPath,
   query: request(
     {
-      uid: described(QueryId, 'The id of the user; for `join` and `leave` that of the caller.'),
+      uid: described(queryId('member'), 'The id of the user; for `join` and `leave` that of the caller.'),
       uname: described(
-        optional(PathName),
+        optional(pathName('member')),
         'For `add`, the name of the user, which takes precedence over `uid`; not used otherwise.',
       ),
     },

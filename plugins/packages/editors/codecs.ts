@@ -13,6 +13,7 @@ import {
   listOf,
   noted,
   optional,
+  plainValue,
   QueryBoolean,
   request,
   ResponseId,
@@ -58,7 +59,7 @@ export const EditorApplication = t.intersection(
 export const FormatQuery = request(
   {
     format: described(
-      optional(Format),
+      optional(plainValue(Format)),
       'The format of the answer: `json` or `yaml`; any other value selects the default of the route.',
     ),
   },
@@ -67,7 +68,7 @@ export const FormatQuery = request(
 export const ResourcesQuery = request(
   {
     format: described(
-      optional(Format),
+      optional(plainValue(Format)),
       'The format of each file: `json` or `yaml` (the default); any other value selects the default.',
     ),
     skipCRDs: described(

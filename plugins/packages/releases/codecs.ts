@@ -11,6 +11,7 @@ import {
   listOf,
   noted,
   optional,
+  plainValue,
   QueryBoolean,
   QueryInt,
   request,
@@ -385,7 +386,7 @@ export const HistoryQuery = request(
       'The highest number of revisions to return; 256 by default, and if it is less than 1.',
     ),
     namespace: described(
-      optional(Namespace),
+      optional(plainValue(Namespace)),
       'The namespace of the release; all namespaces are searched if it is absent or empty.',
     ),
     full: described(optional(QueryBoolean), 'Whether rows are whole releases; false by default.'),
@@ -396,7 +397,7 @@ export const RevisionQuery = request(
   {
     version: described(optional(QueryInt), 'The number of the revision; the newest if it is absent or less than 1.'),
     namespace: described(
-      optional(Namespace),
+      optional(plainValue(Namespace)),
       'The namespace of the release; all namespaces are searched if it is absent or empty.',
     ),
   },

@@ -8,9 +8,11 @@ import {
   FreeObjectCodec,
   freeText,
   listOf,
+  naming,
   optional,
   PathTail,
   patternText,
+  plainValue,
   request,
   textLines,
 } from '../../kit/codecs.ts'
@@ -20,14 +22,17 @@ import { chartSourceProps, Format, inCluster, Namespace, ReleaseName } from '../
 export const ChartFilePath = request(
   {
     ...inCluster,
-    path: described(PathTail, 'The path of the file in the chart, with its slashes, at most 1,024 characters.'),
+    path: described(
+      naming(PathTail, 'chart file', 'path'),
+      'The path of the file in the chart, with its slashes, at most 1,024 characters.',
+    ),
   },
   'ChartFilePath',
 )
 export const FormatQuery = request(
   {
     format: described(
-      optional(Format),
+      optional(plainValue(Format)),
       'The format of the answer: `json` or `yaml`; any other value selects the default of the route.',
     ),
   },

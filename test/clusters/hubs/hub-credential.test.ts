@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { readFileSync } from 'node:fs'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { kubernetes } from '../../support/components/available.ts'

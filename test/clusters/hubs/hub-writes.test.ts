@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomBytes } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubEdit, HubKind } from '../../../core/clusters/hubs/ports.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { ClusterStoreToken } from '../../../core/clusters/ports.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { execFile } from 'node:child_process'
 import test from 'ava'
 import fc from 'fast-check'

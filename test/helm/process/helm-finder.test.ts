@@ -1,3 +1,4 @@
+// process: own - runs programs
 import { createHash } from 'node:crypto'
 import {
   chmodSync,

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { helm, kubernetes } from '../../support/components/available.ts'
 import { untilAllowed } from '../../support/components/control-plane-access.ts'
 import { needing } from '../../support/components/needing.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'

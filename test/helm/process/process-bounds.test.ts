@@ -1,3 +1,4 @@
+// process: own - ends processes or changes its own
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { amendInfo } from '../../../adapters/helm/records/record-members.ts'
@@ -42,7 +43,7 @@ const chart = async (): Promise<Buffer> =>
     }),
   )
 
-const openWorld = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
+const openFixture = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
   const commands = await helm()
   if (commands === undefined) throw new Error('helm is switched off')
   const fake = await startFakeApi()
@@ -85,7 +86,7 @@ const openWorld = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
     },
   }
 }
-type World = Awaited<ReturnType<typeof openWorld>>
+type World = Awaited<ReturnType<typeof openFixture>>
 
 interface CliRow {
   readonly name: string
@@ -121,7 +122,7 @@ const liveThrough = async ({ cli }: World): Promise<void> => {
 for (const major of ['helm3', 'helm4'] as const) {
   for (const driver of storageDrivers) {
     test(`${major}, ${driver}: lists, histories and contents are those of the command`, async (t) => {
-      const world = await openWorld(major, driver)
+      const world = await openFixture(major, driver)
       t.teardown(() => world.close())
       await liveThrough(world)
       const listed = await world.list({ all: true })
@@ -173,7 +174,7 @@ for (const major of ['helm3', 'helm4'] as const) {
     })
 
     test(`${major}, ${driver}: a record is written again byte for byte, and amended so that the command reads it`, async (t) => {
-      const world = await openWorld(major, driver)
+      const world = await openFixture(major, driver)
       t.teardown(() => world.close())
       await liveThrough(world)
       const texts = world.texts()
@@ -211,7 +212,7 @@ for (const major of ['helm3', 'helm4'] as const) {
   }
 
   test(`${major}: records that are written here are read by the command, and lists agree in every option`, async (t) => {
-    const world = await openWorld(major, 'Secret')
+    const world = await openFixture(major, 'Secret')
     t.teardown(() => world.close())
     await fc.assert(
       fc.asyncProperty(someRecords, someListing, async (records, listing) => {
@@ -251,7 +252,7 @@ for (const major of ['helm3', 'helm4'] as const) {
   })
 
   test(`${major}: a value of any kind survives the way through a record to the command`, async (t) => {
-    const world = await openWorld(major, 'ConfigMap')
+    const world = await openFixture(major, 'ConfigMap')
     t.teardown(() => world.close())
     await fc.assert(
       fc.asyncProperty(

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
 import type { ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
 import { storageDrivers } from '../../../core/packages/types.ts'

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import test from 'ava'
 import fc from 'fast-check'
 import { amendInfo } from '../../../adapters/helm/records/record-members.ts'
@@ -17,7 +18,7 @@ const signal = new AbortController().signal
 
 const at = new Date('2026-11-21T08:00:00.123Z')
 
-const openWorld = async () => {
+const openFixture = async () => {
   const fake = await startFakeApi({ progresses: false })
   const member = memberOf(fake)
   const store = makeHelmReleaseStore({ clock: { now: () => at } })
@@ -38,8 +39,8 @@ const openWorld = async () => {
     },
   }
 }
-type World = Awaited<ReturnType<typeof openWorld>>
-const onWorld = casesOf('HelmReleaseStore', openWorld)
+type World = Awaited<ReturnType<typeof openFixture>>
+const onWorld = casesOf('HelmReleaseStore', openFixture)
 
 const gets = ({ fake }: World): number => fake.calls.filter(({ verb }) => verb === 'get').length
 const lists = ({ fake }: World): readonly string[] =>
@@ -473,7 +474,7 @@ onWorld('a cluster that answers anything else is out of reach', async (t, world)
 })
 
 test('whatever records there are, the index tells them and the headers agree with what is read', async (t) => {
-  const world = await openWorld()
+  const world = await openFixture()
   try {
     await fc.assert(
       fc.asyncProperty(someRecords, fc.constantFrom(...storageDrivers), async (records, driver) => {

@@ -14,16 +14,16 @@ import type { SessionId } from '../../../core/kernel/ids.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
-import { callBy, makeIdentityWorld, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 import { codeAt } from '../one-time-code-of.ts'
 import { isMember, ownedOrganization } from '../owned-organization.ts'
 
 const day = 24 * 3600
-const deactivate = (world: IdentityWorld, user: User, by = user) =>
+const deactivate = (world: IdentityFixture, user: User, by = user) =>
   makeDeactivateAccount(world.deps)(callBy(by), user.id)
-const signsIn = async (world: IdentityWorld, login: string): Promise<boolean> =>
+const signsIn = async (world: IdentityFixture, login: string): Promise<boolean> =>
   isRight(
     await world.authenticator.authenticate(
       { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
@@ -120,7 +120,7 @@ onEachDatabase('of two owners who deactivate themselves at once one stays', asyn
       `org${round}`,
       users.map(({ id }) => id),
     )
-    const outcomes = await Promise.all(users.map((user) => deactivate(makeIdentityWorld(db), user)))
+    const outcomes = await Promise.all(users.map((user) => deactivate(makeIdentityFixture(db), user)))
     t.deepEqual(outcomes.map(tagOf).sort(), ['AccountInUse', 'done'])
   }
 })
@@ -133,9 +133,9 @@ onEachDatabase('of two admins of whom each removes the other in another way one 
     ]
     const first =
       round % 2 === 0
-        ? makeEditUser(makeIdentityWorld(db).deps)(callBy(a), { login: b.login, isAdmin: false })
-        : makeDeleteUser(makeIdentityWorld(db).deps)(callBy(a), { login: b.login })
-    const outcomes = await Promise.all([first, deactivate(makeIdentityWorld(db), a)])
+        ? makeEditUser(makeIdentityFixture(db).deps)(callBy(a), { login: b.login, isAdmin: false })
+        : makeDeleteUser(makeIdentityFixture(db).deps)(callBy(a), { login: b.login })
+    const outcomes = await Promise.all([first, deactivate(makeIdentityFixture(db), a)])
     t.is(outcomes.map(tagOf).filter((tag) => tag === 'done').length, 1)
     const acting = await world.deps.stores.users.lockActiveAdmins()
     t.is(acting.length, 1)
@@ -195,7 +195,7 @@ onEachDatabase('an account that comes back while it is purged is whole or gone',
     world.passSeconds(31 * day)
     const [purged, back] = await Promise.all([
       makePurgeAccounts(world.deps)(callOf()),
-      makeReactivateAccount(makeIdentityWorld(db).deps)(callBy(user), user.id),
+      makeReactivateAccount(makeIdentityFixture(db).deps)(callBy(user), user.id),
     ])
     const after = await world.deps.stores.users.byId(user.id)
     t.deepEqual(
@@ -242,7 +242,7 @@ onEachDatabase('a user who is renamed is notified once', async (t, world) => {
   )
 })
 
-const sessionOf = async ({ deps }: IdentityWorld, user: User, fill: number): Promise<SessionId> => {
+const sessionOf = async ({ deps }: IdentityFixture, user: User, fill: number): Promise<SessionId> => {
   const now = deps.clock.now()
   const later = new Date(now.getTime() + 3_600_000)
   const hash = new Uint8Array(32).fill(fill)
@@ -256,7 +256,7 @@ const sessionOf = async ({ deps }: IdentityWorld, user: User, fill: number): Pro
     expiresAt: later,
   })
 }
-const isActive = async ({ deps }: IdentityWorld, user: User) => (await deps.stores.users.byId(user.id))?.isActive
+const isActive = async ({ deps }: IdentityFixture, user: User) => (await deps.stores.users.byId(user.id))?.isActive
 const given = (text: string, passCode?: string) => ({ password: secret(text), passCode })
 
 onEachDatabase(

@@ -11,19 +11,19 @@ import { makeCreateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
-import { callBy, makeIdentityWorld, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const newPassword = 'another long phrase'
-const signIn = (world: IdentityWorld, login: string, text = password) =>
+const signIn = (world: IdentityFixture, login: string, text = password) =>
   makeSignIn(world.deps)(callOf(), { login, password: secret(text), remember: false })
-const alive = async (world: IdentityWorld, key: string): Promise<boolean> =>
+const alive = async (world: IdentityFixture, key: string): Promise<boolean> =>
   isRight(await world.authenticator.authenticate({ kind: 'session', sessionKey: secret(key) }, undefined, '192.0.2.7'))
 
 onEachDatabase('of several instances that start together one makes the first admin', async (t, world, db) => {
   const input = { login: 'admin', email: 'admin@localhost', password: secret('harbour lantern tide') }
-  const starts = Array.from({ length: 4 }, () => makeCreateFirstAdmin(makeIdentityWorld(db).deps)(callOf(), input))
+  const starts = Array.from({ length: 4 }, () => makeCreateFirstAdmin(makeIdentityFixture(db).deps)(callOf(), input))
   const made = (await Promise.all(starts)).map(unwrap)
   t.is(made.filter(Boolean).length, 1)
   t.is((await world.deps.stores.users.list('', { page: 1, limit: 10 })).total, 1)
@@ -43,14 +43,14 @@ onEachDatabase('one address for two users at once: one gets it, whatever its cas
   const users = [await world.user('ada'), await world.user('bob'), await world.user('cyd')]
   const results = await Promise.all(
     users.map((user, i) =>
-      makeAddOwnEmails(makeIdentityWorld(db).deps)(callBy(user), [i === 1 ? 'Same@x.org' : 'same@x.org']),
+      makeAddOwnEmails(makeIdentityFixture(db).deps)(callBy(user), [i === 1 ? 'Same@x.org' : 'same@x.org']),
     ),
   )
   t.is(results.filter(isRight).length, 1)
   for (const result of results.filter(isLeft)) t.is(result.left.tag, 'EmailTaken')
   const created = await Promise.all(
     ['newcomer1', 'newcomer2', 'newcomer3'].map((login) =>
-      makeIdentityWorld(db)
+      makeIdentityFixture(db)
         .user(login, { email: 'New@x.org' })
         .then(
           () => true,
@@ -69,7 +69,7 @@ onEachDatabase('one address for two users at once: one gets it, whatever its cas
 onEachDatabase('of the last two admins who depose each other at once one stays', async (t, world, db) => {
   const [a, b] = [await world.user('aa', { isAdmin: true }), await world.user('bb', { isAdmin: true })]
   const edit = (login: string, by: typeof a) =>
-    makeEditUser(makeIdentityWorld(db).deps)(callBy(by), { login, isAdmin: false })
+    makeEditUser(makeIdentityFixture(db).deps)(callBy(by), { login, isAdmin: false })
   const results = await Promise.all([edit('aa', b), edit('bb', a)])
   t.is(results.filter(isRight).length, 1)
   t.like(results.find(isLeft), { left: { tag: 'LastAdmin', kind: 'Conflict' } })
@@ -176,7 +176,7 @@ onEachDatabase(
     const wanted = ['first long phrase here', 'second long phrase here']
     const results = await Promise.all(
       wanted.map((text) =>
-        makeChangeOwnPassword(makeIdentityWorld(db).deps)(callBy(ada), {
+        makeChangeOwnPassword(makeIdentityFixture(db).deps)(callBy(ada), {
           oldPassword: secret(password),
           password: secret(text),
           revokesTokens: false,

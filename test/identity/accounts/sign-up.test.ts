@@ -14,8 +14,8 @@ import { TooManyAttempts } from '../../../core/identity/ports.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
-import { callBy, makeIdentityWorld, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const unlimited = { take: () => Promise.resolve(undefined) }
@@ -26,12 +26,12 @@ const input = (login: string, more: Partial<SignUpInput> = {}): SignUpInput => (
   fullName: '',
   ...more,
 })
-const signUpIn = (world: IdentityWorld) => makeSignUp({ ...world.deps, allowances: unlimited })
-const opened = async (world: IdentityWorld) => {
+const signUpIn = (world: IdentityFixture) => makeSignUp({ ...world.deps, allowances: unlimited })
+const opened = async (world: IdentityFixture) => {
   await world.deps.stores.siteRules.setRegistrationOpen(true)
   return signUpIn(world)
 }
-const signsIn = async (world: IdentityWorld, login: string): Promise<boolean> =>
+const signsIn = async (world: IdentityFixture, login: string): Promise<boolean> =>
   isRight(
     await world.authenticator.authenticate(
       { kind: 'password', login, password: secret(password), oneTimeCode: undefined },
@@ -39,8 +39,8 @@ const signsIn = async (world: IdentityWorld, login: string): Promise<boolean> =>
       '192.0.2.7',
     ),
   )
-const mailsTo = (world: IdentityWorld, address: string) => world.posted.filter(({ to }) => to === address)
-const codeIn = (world: IdentityWorld, address: string): string =>
+const mailsTo = (world: IdentityFixture, address: string) => world.posted.filter(({ to }) => to === address)
+const codeIn = (world: IdentityFixture, address: string): string =>
   /The code is: (\S+)/.exec(
     mailsTo(world, address)
       .flatMap(({ paragraphs }) => paragraphs)
@@ -216,14 +216,14 @@ onEachDatabase('of sign-ups with one name and one address at once one gets both'
     const names = Array.from({ length: 4 }, (_, i) => (i % 2 === 0 ? `same${round}` : `SAME${round}`))
     const outcomes = await Promise.all(
       names.map((login) =>
-        signUpIn(makeIdentityWorld(db))(callOf(), input(login, { email: `same${round}@example.org` })),
+        signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: `same${round}@example.org` })),
       ),
     )
     t.deepEqual(outcomes.map(tagOf).sort(), ['UserNameTaken', 'UserNameTaken', 'UserNameTaken', 'done'])
   }
   t.deepEqual([await count(db, 'users'), await count(db, 'emails'), await count(db, 'accounts')], [4, 4, 4])
   const others = ['one', 'two', 'three'].map((login) =>
-    signUpIn(makeIdentityWorld(db))(callOf(), input(login, { email: 'shared@example.org' })),
+    signUpIn(makeIdentityFixture(db))(callOf(), input(login, { email: 'shared@example.org' })),
   )
   t.deepEqual(await Promise.all(others), [right(undefined), right(undefined), right(undefined)])
   t.is(await count(db, 'emails'), 5, 'the address is one account’s')

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, Statement } from '../../../adapters/sql/kit/statement.ts'
 import { pathNames } from '../../../composition/http/openapi/parameters.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
@@ -11,16 +11,16 @@ import { declaredRoutes } from '../../support/declared-routes.ts'
 import { shown, tagOf } from '../../support/outcome.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService } from '../../support/service.ts'
-import { makeLockingWorld } from '../locking-world.ts'
+import { makeLockingFixture } from '../locking-world.ts'
 
 /** Counts every statement and transaction. */
 const counted = (db: SqlDatabase) => {
   let count = 0
   const counting: SqlDatabase = {
     ...db,
-    all: (...given) => (count++, db.all(...given)),
-    first: (...given) => (count++, db.first(...given)),
-    run: (...given) => (count++, db.run(...given)),
+    all: ((statement: Statement, binds: never) => (count++, db.all(statement, binds))) as SqlDatabase['all'],
+    first: ((statement: Statement, binds: never) => (count++, db.first(statement, binds))) as SqlDatabase['first'],
+    run: ((statement: Statement, binds: never) => (count++, db.run(statement, binds))) as SqlDatabase['run'],
     query: (...given) => (count++, db.query(...given)),
     transaction: (work) => (count++, db.transaction(work)),
   }
@@ -31,7 +31,7 @@ for (const database of eachDatabase()) {
   test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
     const db = await database.open()
     const { counting, count } = counted(db)
-    const world = makeLockingWorld(counting)
+    const world = makeLockingFixture(counting)
     // What goes on in the background needs the database.
     t.teardown(() => world.settled().finally(() => db.close()))
     await world.user('ada')

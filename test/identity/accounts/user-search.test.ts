@@ -4,7 +4,7 @@ import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
 import { prefixRange, searchStatements } from '../../../adapters/sql/identity/user-search.ts'
 import { makeSqlUserStore } from '../../../adapters/sql/identity/user-store.ts'
-import type { Bind, SqlDatabase, SqlRunner, Statement } from '../../../adapters/sql/kit/statement.ts'
+import type { Bind, SqlDatabase, SqlRunner, StatementText } from '../../../adapters/sql/kit/statement.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { IdentityStores, UserStore } from '../../../core/identity/ports.ts'
 import type { Viewer } from '../../../core/identity/types.ts'
@@ -14,6 +14,7 @@ import { eachDatabase, emptyMysqlUrl } from '../../support/databases.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { fillWithUsers } from '../../support/searched-users.ts'
 import { heldObjects } from '../../support/object-rows.ts'
+import { bindsOf } from '../../sql/binds-of.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const people = 10_000
@@ -24,15 +25,12 @@ const viewers = {
   siteAdmin: { userId: 1001 as UserId, isSiteAdmin: true },
 } satisfies Record<string, Viewer>
 
-const bindsOf = (statement: Statement, binds: Readonly<Record<string, Bind>>) =>
-  statement.order.map((name) => (typeof name === 'string' ? (binds[name] ?? null) : name.constant))
-
 /**
  * How the database says it will find the rows of each table: the index, and what it does beside reading a part of it.
  */
 const plan = async (
   db: SqlDatabase,
-  statement: Statement,
+  statement: StatementText,
   binds: Readonly<Record<string, Bind>>,
 ): Promise<readonly string[]> => {
   const values = bindsOf(statement, binds) as never

@@ -5,17 +5,17 @@ import { callOf } from '../../sql/call.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 import { callBy, password } from '../identity-world.ts'
-import type { LockingWorld } from '../locking-world.ts'
-import { makeLockingWorld } from '../locking-world.ts'
+import type { LockingFixture } from '../locking-world.ts'
+import { makeLockingFixture } from '../locking-world.ts'
 
 const onEach = (
   title: string,
-  body: (t: ExecutionContext, world: LockingWorld, db: SqlDatabase) => Promise<void>,
+  body: (t: ExecutionContext, world: LockingFixture, db: SqlDatabase) => Promise<void>,
 ): void => {
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
-      const world = makeLockingWorld(db)
+      const world = makeLockingFixture(db)
       // What goes on in the background needs the database.
       t.teardown(() => world.settled().finally(() => db.close()))
       await body(t, world, db)

@@ -7,8 +7,8 @@ import { secret } from '../../../core/kernel/secret.ts'
 import { countingRunner } from '../../authz/counting-runner.ts'
 import { callOf } from '../../sql/call.ts'
 import { shown, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
-import { callBy, makeIdentityWorld, password } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
+import { callBy, makeIdentityFixture, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const basic = (login: string, text: string): Credential => ({
@@ -21,7 +21,7 @@ const bearer = (text: string): Credential => ({ kind: 'token', token: secret(tex
 const cookie = (text: string): Credential => ({ kind: 'session', sessionKey: secret(text) })
 
 const tokenOf = async (
-  world: IdentityWorld,
+  world: IdentityFixture,
   user: User,
   scopes?: readonly string[],
   expiresAt?: Date,
@@ -32,10 +32,10 @@ const tokenOf = async (
     await create(callBy(user), { owner: { userId: user.id, login: user.login }, name, scopes, expiresAt }),
   ).value.reveal()
 }
-const sessionOf = async (world: IdentityWorld, login: string, remember = false): Promise<string> =>
+const sessionOf = async (world: IdentityFixture, login: string, remember = false): Promise<string> =>
   unwrap(await makeSignIn(world.deps)(callOf(), { login, password: secret(password), remember })).sessionKey.reveal()
 
-const proven = (world: IdentityWorld, credential: Credential, sudo?: string) =>
+const proven = (world: IdentityFixture, credential: Credential, sudo?: string) =>
   world.authenticator.authenticate(credential, sudo, '192.0.2.7')
 const refused = { _tag: 'Left', left: { tag: 'NotAuthenticated' } }
 
@@ -191,7 +191,7 @@ onEachDatabase('a token and a session cost one query each', async (t, world, db)
   const token = await tokenOf(world, ada)
   const session = await sessionOf(world, 'ada')
   const counted = countingRunner(db)
-  const counting = makeIdentityWorld({
+  const counting = makeIdentityFixture({
     ...db,
     all: counted.all,
     first: counted.first,

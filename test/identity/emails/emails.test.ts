@@ -13,14 +13,14 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
-const addVerified = async (world: IdentityWorld, user: User, text: string): Promise<void> =>
+const addVerified = async (world: IdentityFixture, user: User, text: string): Promise<void> =>
   unwrap(await world.deps.stores.emails.insert(user.id, { text, key: text }, true, false, world.deps.clock.now()))
 const allowances = { take: () => Promise.resolve(undefined) }
-const resetCode = async (world: IdentityWorld, address: string): Promise<string> => {
+const resetCode = async (world: IdentityFixture, address: string): Promise<string> => {
   unwrap(await makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address))
   await world.settled()
   return /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''

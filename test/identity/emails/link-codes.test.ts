@@ -7,24 +7,24 @@ import { makeAddOwnEmails } from '../../../core/identity/emails/own-emails.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
 const newPassword = secret('another long phrase')
 const linkCodesAllowances = { take: () => Promise.resolve(undefined) }
 
-const codeOf = (world: IdentityWorld): string =>
+const codeOf = (world: IdentityFixture): string =>
   /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
-const askFor = async (world: IdentityWorld, address: string): Promise<string> => {
+const askFor = async (world: IdentityFixture, address: string): Promise<string> => {
   const before = world.posted.length
   unwrap(await makeAskPasswordReset({ ...world.deps, allowances: linkCodesAllowances })(callOf(), address))
   await world.settled()
   return world.posted.length === before ? '' : codeOf(world)
 }
-const resetBy = (world: IdentityWorld, code: string) =>
+const resetBy = (world: IdentityFixture, code: string) =>
   makeResetPassword(world.deps)(callOf(), { code, password: newPassword })
-const confirmBy = (world: IdentityWorld, code: string) => makeConfirmEmail(world.deps)(callOf(), code)
+const confirmBy = (world: IdentityFixture, code: string) => makeConfirmEmail(world.deps)(callOf(), code)
 
 test('so many mails an hour, counted over a window that slides', (t) => {
   const at = (minute: number) => new Date(minute * 60_000)

@@ -12,15 +12,15 @@ import { secret } from '../../../core/kernel/secret.ts'
 import type { UnitOfWork } from '../../../core/kernel/unit-of-work.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 import { codeAt } from '../one-time-code-of.ts'
 
-const now = (world: IdentityWorld): Date => world.deps.clock.now()
+const now = (world: IdentityFixture): Date => world.deps.clock.now()
 
 /** Enrolls, and answers the seed and the recovery codes; the next code is one that was not used. */
-const enroll = async (world: IdentityWorld, user: User) => {
+const enroll = async (world: IdentityFixture, user: User) => {
   const seed = unwrap(await makeOfferSecondFactor(world.deps)(callBy(user))).seed.reveal()
   const codes: readonly Secret[] = unwrap(
     await makeEnrollSecondFactor(world.deps)(callBy(user), codeAt(seed, now(world))),
@@ -29,16 +29,16 @@ const enroll = async (world: IdentityWorld, user: User) => {
   return { seed, recovery: codes.map((code) => code.reveal()) }
 }
 const signIn = (
-  world: IdentityWorld,
+  world: IdentityFixture,
   code: string | undefined,
   text = password,
   login = 'ada',
   deps: Parameters<typeof makeSignInWithCode>[0] = world.deps,
 ) => makeSignInWithCode(deps)(callOf(), { login, password: secret(text), code, remember: false })
-const plainSignIn = (world: IdentityWorld, text = password, deps: Parameters<typeof makeSignIn>[0] = world.deps) =>
+const plainSignIn = (world: IdentityFixture, text = password, deps: Parameters<typeof makeSignIn>[0] = world.deps) =>
   makeSignIn(deps)(callOf(), { login: 'ada', password: secret(text), remember: true })
 /** Something that happens once, after what was checked and before the transaction. */
-const meanwhile = (world: IdentityWorld, happens: () => Promise<unknown>): UnitOfWork<IdentityChanges> => {
+const meanwhile = (world: IdentityFixture, happens: () => Promise<unknown>): UnitOfWork<IdentityChanges> => {
   let isDone = false
   return {
     async run(call, work) {

@@ -14,7 +14,7 @@ import type { SessionId } from '../../../core/kernel/ids.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 import { codeAt } from '../one-time-code-of.ts'
@@ -23,7 +23,7 @@ const noProof = { password: undefined, passCode: undefined }
 const session = { method: 'session' } as const
 
 /** The use cases of one world, and an authenticator app for each user. */
-const appOf = (world: IdentityWorld) => {
+const appOf = (world: IdentityFixture) => {
   const { deps } = world
   const offer = makeOfferSecondFactor(deps)
   const enroll = makeEnrollSecondFactor(deps)
@@ -56,7 +56,7 @@ const appOf = (world: IdentityWorld) => {
   }
 }
 
-const sessionsOf = async ({ deps }: IdentityWorld, user: User, count: number): Promise<readonly SessionId[]> => {
+const sessionsOf = async ({ deps }: IdentityFixture, user: User, count: number): Promise<readonly SessionId[]> => {
   const now = deps.clock.now()
   const later = new Date(now.getTime() + 3_600_000)
   const insert = (fill: number) =>
@@ -73,10 +73,10 @@ const sessionsOf = async ({ deps }: IdentityWorld, user: User, count: number): P
   for (let n = 1; n <= count; n++) ids.push(await insert(n))
   return ids
 }
-const liveSessions = async ({ deps }: IdentityWorld, user: User) =>
+const liveSessions = async ({ deps }: IdentityFixture, user: User) =>
   (await deps.stores.sessions.list(user.id, deps.clock.now())).map(({ id }) => id)
 
-const actions = async (world: IdentityWorld) =>
+const actions = async (world: IdentityFixture) =>
   (await world.auditRows()).map(({ action }) => action).filter((action) => action.startsWith('second_factor'))
 
 onEachDatabase(
@@ -207,7 +207,7 @@ onEachDatabase('new recovery codes void the old ones', async (t, world) => {
 })
 
 /** Each way to prove oneself anew, for what asks for it. */
-const proofCases = async (t: ExecutionContext, world: IdentityWorld, title: 'disable' | 'replaceCodes') => {
+const proofCases = async (t: ExecutionContext, world: IdentityFixture, title: 'disable' | 'replaceCodes') => {
   const app = appOf(world)
   const act = app[title]
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]

@@ -18,7 +18,7 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 
@@ -26,20 +26,20 @@ const hour = 3600
 const day = 24 * hour
 const refused = { left: { tag: 'NotAuthenticated', kind: 'Unauthenticated' } }
 
-const signIn = async (world: IdentityWorld, login = 'ada', remember = true): Promise<SignedIn> =>
+const signIn = async (world: IdentityFixture, login = 'ada', remember = true): Promise<SignedIn> =>
   unwrap(await makeSignIn(world.deps)(callOf(), { login, password: secret(password), remember }))
 /** The cookie of a sign-in that is to be remembered. */
-const remembered = async (world: IdentityWorld, login = 'ada'): Promise<Secret> => valueOf(await signIn(world, login))
+const remembered = async (world: IdentityFixture, login = 'ada'): Promise<Secret> => valueOf(await signIn(world, login))
 const valueOf = ({ remembered: cookie }: Pick<SignedIn | ResumedSession, 'remembered'>): Secret => {
   if (cookie === undefined) throw new Error('nothing was remembered')
   return cookie.value
 }
-const resume = (world: IdentityWorld, value: Secret, sourceIp = '192.0.2.9') =>
+const resume = (world: IdentityFixture, value: Secret, sourceIp = '192.0.2.9') =>
   world.resumption.resume(callOf({ sourceIp, userAgent: 'browser' }), value)
 const credentialOf = (sessionKey: Secret): Credential => ({ kind: 'session', sessionKey })
-const lives = async (world: IdentityWorld, sessionKey: Secret): Promise<boolean> =>
+const lives = async (world: IdentityFixture, sessionKey: Secret): Promise<boolean> =>
   tagOf(await world.authenticator.authenticate(credentialOf(sessionKey), undefined, '192.0.2.7')) === 'done'
-const sessionsOf = (world: IdentityWorld, { id }: User) => world.deps.stores.sessions.list(id, world.deps.clock.now())
+const sessionsOf = (world: IdentityFixture, { id }: User) => world.deps.stores.sessions.list(id, world.deps.clock.now())
 const bySession = (user: User, sessionId: SessionId | undefined) =>
   callBy(user, { method: 'session', ...(sessionId === undefined ? {} : { sessionId }) })
 
@@ -214,7 +214,7 @@ onEachDatabase('what is no remember cookie of ours ends nothing', async (t, worl
 
 const endings: readonly (readonly [
   string,
-  (world: IdentityWorld, ada: User, sessionId: SessionId) => Promise<unknown>,
+  (world: IdentityFixture, ada: User, sessionId: SessionId) => Promise<unknown>,
 ])[] = [
   ['signing out', (world, ada, sessionId) => makeSignOut(world.deps)(bySession(ada, sessionId))],
   ['revoking its session', (world, ada, sessionId) => makeRevokeSession(world.deps)(callBy(ada), sessionId)],
@@ -338,8 +338,8 @@ const hash = (): Uint8Array => {
   return new Uint8Array(32).fill(used % 256).fill(used >> 8, 0, 1)
 }
 
-const at = ({ deps }: IdentityWorld, seconds: number): Date => new Date(deps.clock.now().getTime() + seconds * 1000)
-const sessionOf = (world: IdentityWorld, user: User, lifeSeconds: number, rememberedId?: RememberedId) =>
+const at = ({ deps }: IdentityFixture, seconds: number): Date => new Date(deps.clock.now().getTime() + seconds * 1000)
+const sessionOf = (world: IdentityFixture, user: User, lifeSeconds: number, rememberedId?: RememberedId) =>
   world.deps.stores.sessions.insert({
     userId: user.id,
     hash: hash(),
@@ -350,7 +350,7 @@ const sessionOf = (world: IdentityWorld, user: User, lifeSeconds: number, rememb
     expiresAt: at(world, lifeSeconds),
     ...(rememberedId === undefined ? {} : { rememberedId }),
   })
-const rememberedOf = (world: IdentityWorld, user: User, lifeSeconds: number) =>
+const rememberedOf = (world: IdentityFixture, user: User, lifeSeconds: number) =>
   world.deps.stores.rememberedLogins.insert({
     userId: user.id,
     seriesHash: hash(),

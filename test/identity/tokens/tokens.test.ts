@@ -13,13 +13,13 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { callOf } from '../../sql/call.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
-import type { IdentityWorld } from '../identity-world.ts'
+import type { IdentityFixture } from '../identity-world.ts'
 import { callBy, password } from '../identity-world.ts'
 import { onEachDatabase } from '../on-each-database.ts'
 import { ownedOrganization } from '../owned-organization.ts'
 
 const day = 86_400
-const make = (world: IdentityWorld, call: SignedInCall, input: Partial<CreateTokenInput> = {}) =>
+const make = (world: IdentityFixture, call: SignedInCall, input: Partial<CreateTokenInput> = {}) =>
   makeCreateToken(world.deps)(call, {
     owner: call.principal,
     name: 'first',
@@ -27,16 +27,16 @@ const make = (world: IdentityWorld, call: SignedInCall, input: Partial<CreateTok
     expiresAt: undefined,
     ...input,
   })
-const made = async (world: IdentityWorld, user: User, input: Partial<CreateTokenInput> = {}) =>
+const made = async (world: IdentityFixture, user: User, input: Partial<CreateTokenInput> = {}) =>
   unwrap(await make(world, callBy(user), input))
-const prove = (world: IdentityWorld, token: Secret) =>
+const prove = (world: IdentityFixture, token: Secret) =>
   world.authenticator.authenticate({ kind: 'token', token }, undefined, '198.51.100.7')
-const callWith = async (world: IdentityWorld, token: Secret): Promise<SignedInCall> => {
+const callWith = async (world: IdentityFixture, token: Secret): Promise<SignedInCall> => {
   const principal: Principal = unwrap(await prove(world, token))
   return { ...callOf(), principal }
 }
-const rotate = (world: IdentityWorld, call: SignedInCall, id: TokenId) => makeRotateToken(world.deps)(call, id)
-const inDays = (world: IdentityWorld, days: number): Date =>
+const rotate = (world: IdentityFixture, call: SignedInCall, id: TokenId) => makeRotateToken(world.deps)(call, id)
+const inDays = (world: IdentityFixture, days: number): Date =>
   new Date(world.deps.clock.now().getTime() + days * day * 1000)
 
 onEachDatabase(
@@ -174,7 +174,7 @@ onEachDatabase(
 
 const newPassword = 'another long phrase'
 
-const proofs = async (world: IdentityWorld): Promise<{ byPassword: SignedInCall; byToken: SignedInCall }> => {
+const proofs = async (world: IdentityFixture): Promise<{ byPassword: SignedInCall; byToken: SignedInCall }> => {
   const proven = async (credential: Parameters<typeof world.authenticator.authenticate>[0]): Promise<SignedInCall> => {
     const principal: Principal = unwrap(await world.authenticator.authenticate(credential, undefined, '198.51.100.7'))
     return { ...callOf(), principal }
@@ -196,13 +196,13 @@ const proofs = async (world: IdentityWorld): Promise<{ byPassword: SignedInCall;
   return { byPassword, byToken: await proven({ kind: 'token', token: made.value }) }
 }
 
-const change = (world: IdentityWorld, call: SignedInCall) =>
+const change = (world: IdentityFixture, call: SignedInCall) =>
   makeChangeOwnPassword(world.deps)(call, {
     oldPassword: secret(password),
     password: secret(newPassword),
     revokesTokens: true,
   })
-const create = (world: IdentityWorld, call: SignedInCall, name: string) =>
+const create = (world: IdentityFixture, call: SignedInCall, name: string) =>
   makeCreateToken(world.deps)(call, { owner: call.principal, name, scopes: undefined, expiresAt: undefined })
 const tokenNames = async (db: SqlDatabase): Promise<readonly string[]> =>
   (await db.query<{ name: string }>((k) => k('access_tokens').select('name').orderBy('name'))).map(({ name }) => name)
@@ -237,9 +237,13 @@ onEachDatabase(
 )
 
 const cluster = { id: 7 as ClusterId, name: 'prod', ownerId: 3 as AccountId, ownerName: 'acme', maxTokenLifeDays: 0 }
-const issue = (world: IdentityWorld, call: SignedInCall, changes: Partial<typeof cluster> = {}, lifeSeconds?: number) =>
-  makeClusterTokens({ ...world.deps, lifeSeconds: 7 * day }).issue(call, { ...cluster, ...changes }, lifeSeconds)
-const clusterTokensOf = async (world: IdentityWorld, userId: UserId) =>
+const issue = (
+  world: IdentityFixture,
+  call: SignedInCall,
+  changes: Partial<typeof cluster> = {},
+  lifeSeconds?: number,
+) => makeClusterTokens({ ...world.deps, lifeSeconds: 7 * day }).issue(call, { ...cluster, ...changes }, lifeSeconds)
+const clusterTokensOf = async (world: IdentityFixture, userId: UserId) =>
   (await world.deps.stores.tokens.list(userId, { page: 1, limit: 50 })).items.filter(
     ({ onlyClusterId }) => onlyClusterId !== undefined,
   )
@@ -365,7 +369,7 @@ const expiringTokensDay = 24 * hour
 const never = new AbortController().signal
 
 const tokenFor = async (
-  world: IdentityWorld,
+  world: IdentityFixture,
   user: User,
   name: string,
   lifeSeconds: number | undefined,
@@ -382,7 +386,7 @@ const tokenFor = async (
   )
 }
 /** Runs the job hourly for so long; which token was warned of after how many hours, and for how many days. */
-const runFor = async (world: IdentityWorld, hours: number): Promise<readonly string[]> => {
+const runFor = async (world: IdentityFixture, hours: number): Promise<readonly string[]> => {
   const warn = makeWarnOfExpiringTokens(world.deps)
   const told: string[] = []
   for (let passed = 0; passed <= hours; passed++) {

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { isLeft } from 'fp-ts/lib/Either.js'
 import fc from 'fast-check'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'

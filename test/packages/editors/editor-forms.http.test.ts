@@ -1,11 +1,12 @@
+// process: waiting - uses components
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { chartFrom, chartOf } from '../chart-archive.ts'
-import type { EditorWorld } from './editor-world.ts'
+import type { EditorFixture } from './editor-world.ts'
 import {
   about,
   configMaps,
   deployments,
-  openEditorWorld,
+  openEditorFixture,
   putEditorDefinitions,
   putResourceEditor,
   userOf,
@@ -14,7 +15,7 @@ import { needing } from '../../support/components/needing.ts'
 
 const test = needing('helm')
 
-let world: EditorWorld
+let world: EditorFixture
 
 const chartYaml = (name: string, annotations: object = {}): string =>
   JSON.stringify({ apiVersion: 'v2', name, version: '1.0.0', annotations })
@@ -61,7 +62,7 @@ const featureEditor = {
 const featureSets = { group: 'ui.k8s.appscode.com', version: 'v1alpha1', name: 'featuresets' }
 
 test.before(async () => {
-  world = await openEditorWorld()
+  world = await openEditorFixture()
   for (const files of [formEditor, formOptions, featureEditor]) world.charts.add(await chartFrom(files))
   world.charts.add(await chartOf('berth-editor'))
   putEditorDefinitions(world.api)

@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startRealBench } from '../life-cycle-bench.ts'

@@ -55,7 +55,7 @@ export const putResourceEditor = (
  * An organization with a cluster, its owner, a member who may connect, one who may only look, and an outsider with an
  * organization of the own.
  */
-export const openEditorWorld = async () => {
+export const openEditorFixture = async () => {
   const [api, { charts, settings }] = await Promise.all([
     startFakeApi(),
     startCharts(await chartOf('berth-options'), await chartOf('berth-editor'), await chartOf('minimal')),
@@ -99,7 +99,7 @@ export const openEditorWorld = async () => {
     },
   }
 }
-export type EditorWorld = Awaited<ReturnType<typeof openEditorWorld>>
+export type EditorFixture = Awaited<ReturnType<typeof openEditorFixture>>
 
 /** What the cluster is told that a person is. */
 export const userOf = ({ login }: Person): string => `moorage:${login}`

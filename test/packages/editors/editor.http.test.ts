@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
@@ -18,13 +19,13 @@ import { packageClient } from '../package-world.ts'
 import { recordObject } from '../../helm/records/records.ts'
 import { chartTexts } from '../texts.ts'
 import { chartOf } from './charts.ts'
-import type { EditorWorld } from './editor-world.ts'
-import { about, configMaps, deployments, openEditorWorld, userOf } from './editor-world.ts'
+import type { EditorFixture } from './editor-world.ts'
+import { about, configMaps, deployments, openEditorFixture, userOf } from './editor-world.ts'
 
 const withHelm = needing('helm')
-let world: EditorWorld
+let world: EditorFixture
 withHelm.before(async () => {
-  world = await openEditorWorld()
+  world = await openEditorFixture()
 })
 withHelm.after.always(() => world.stop())
 
@@ -434,7 +435,7 @@ test('a model that the editor of this moment does not take is not applied', asyn
 })
 
 /** A service that may use no helm, and a release that an editor made before. */
-const openWorld = async (t: { teardown(end: () => Promise<void>): void }) => {
+const openFixture = async (t: { teardown(end: () => Promise<void>): void }) => {
   const [api, service] = await Promise.all([startFakeApi(), startService({ settings: { MOORAGE_HELM: 'off' } })])
   t.teardown(async () => {
     await service.stop()
@@ -454,7 +455,7 @@ const openWorld = async (t: { teardown(end: () => Promise<void>): void }) => {
 }
 
 test('without helm what is installed is shown, and the rest says what is missing', async (t) => {
-  const client = await openWorld(t)
+  const client = await openFixture(t)
   const { json } = await expectStatus(client.send('PUT', '/editor/model', about(configMaps, 'tides')), 200)
   t.deepEqual(json.resources.configMap.data, { high: '4.1' })
   await expectStatus(client.send('PUT', '/editor/manifest', about(configMaps, 'tides')), 200)

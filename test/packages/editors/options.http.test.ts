@@ -1,10 +1,11 @@
+// process: waiting - uses components
 import { expectStatus } from '../../clusters/cluster-world.ts'
-import type { EditorWorld } from './editor-world.ts'
+import type { EditorFixture } from './editor-world.ts'
 import {
   about,
   configMaps,
   deployments,
-  openEditorWorld,
+  openEditorFixture,
   putEditorDefinitions,
   putResourceEditor,
 } from './editor-world.ts'
@@ -12,9 +13,9 @@ import { needing } from '../../support/components/needing.ts'
 
 const test = needing('helm')
 
-let world: EditorWorld
+let world: EditorFixture
 test.before(async () => {
-  world = await openEditorWorld()
+  world = await openEditorFixture()
 })
 test.after.always(() => world.stop())
 

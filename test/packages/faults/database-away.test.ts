@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import type { ExecutionContext } from 'ava'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
 import { inTime } from '../../faults/linked-service.ts'
 import { chartSource } from '../chart-source.ts'
@@ -6,16 +7,16 @@ import {
   closeSharedHostileWorld,
   offered,
   sharedHostileWorld,
-  startHostileWorld,
+  startHostileFixture,
   startTrap,
-  type HostileWorld,
+  type HostileFixture,
 } from './hostile-world.ts'
 
 const test = needing('helm')
 
 test.after.always(() => closeSharedHostileWorld())
 
-const query = (world: HostileWorld): string => new URLSearchParams(chartSource(world.charts, 'hostile')).toString()
+const query = (world: HostileFixture): string => new URLSearchParams(chartSource(world.charts, 'hostile')).toString()
 
 test('archives that are no charts are refused by views and by installs, and nothing is changed', async (t) => {
   const world = await sharedHostileWorld(t)
@@ -36,7 +37,7 @@ const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.
 
 test('templates that compute for ever or take all memory are ended, while others are served', async (t) => {
   // The limit ends them, whatever it is: each second of it is a second of a whole core.
-  const world = await startHostileWorld(t, { renderSeconds: 3 })
+  const world = await startHostileFixture(t, { renderSeconds: 3 })
   const templates = {
     'a loop': `${object}  value: {{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}x\n`,
     'text that doubles': `${object}  value: {{ $text := "0123456789abcdef" }}{{ range until 40 }}{{ $text = cat $text $text }}{{ end }}{{ len $text }}\n`,

@@ -13,7 +13,7 @@ import type { ChartServer } from '../chart-server.ts'
 import { chartSource } from '../chart-source.ts'
 import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
 
-export interface HostileWorld {
+export interface HostileFixture {
   readonly service: TestService
   readonly api: FakeApi
   readonly charts: ChartServer
@@ -73,7 +73,7 @@ const worldOn = async (
   service: TestService,
   charts: ChartServer,
   owner: string,
-): Promise<HostileWorld> => {
+): Promise<HostileFixture> => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
   const client = packageClient(
@@ -105,10 +105,10 @@ const worldOn = async (
 }
 
 /** A service that may reach one chart repository, `alsoOpen` and nothing else; it ends with the test. */
-export const startHostileWorld = async (
+export const startHostileFixture = async (
   t: Pick<ExecutionContext, 'teardown'>,
   options: HostileOptions = {},
-): Promise<HostileWorld> => {
+): Promise<HostileFixture> => {
   const {
     service,
     repositories: [charts],
@@ -126,7 +126,7 @@ let given = 0
  * One service for tests of a file, which may reach the repositories of these tests and nothing else. Each test has a
  * repository, a cluster and an organization of its own.
  */
-export const sharedHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>): Promise<HostileWorld> => {
+export const sharedHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>): Promise<HostileFixture> => {
   const { service, repositories } = await (shared ??= openService(sharedRepositories))
   const charts = repositories[given++]
   if (charts === undefined) throw new Error(`more than ${sharedRepositories} tests share a service`)

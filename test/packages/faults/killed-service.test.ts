@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
 import { chartSource } from '../chart-source.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
@@ -8,7 +9,7 @@ import {
   killedTogether,
   namespace,
   sharedPackageHouse,
-  startPackageHouse,
+  startPackageFixture,
   type PackageHouse,
 } from './package-house.ts'
 
@@ -35,7 +36,7 @@ const installed = async (house: PackageHouse, ...values: readonly string[]): Pro
 }
 
 test.serial('killed while a task waits: it is done after the restart, once', async (t) => {
-  const house = await startPackageHouse(t, { MOORAGE_TASK_WORKERS: '1' })
+  const house = await startPackageFixture(t, { MOORAGE_TASK_WORKERS: '1' })
   const busy = await house.client.accepted('POST', '/v3/releases/', {
     ...source(house),
     releaseName: 'other',

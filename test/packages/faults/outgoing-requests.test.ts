@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import test, { type ExecutionContext } from 'ava'
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { inTime } from '../../faults/linked-service.ts'
@@ -10,8 +11,14 @@ import { chartSource } from '../chart-source.ts'
 import { importedAs, packageClient, startCharts } from '../package-world.ts'
 import { recordObject } from '../../helm/records/records.ts'
 import { hostileChart } from './hostile-archives.ts'
-import type { HostileWorld, Trap } from './hostile-world.ts'
-import { closeSharedHostileWorld, offered, sharedHostileWorld, startHostileWorld, startTrap } from './hostile-world.ts'
+import type { HostileFixture, Trap } from './hostile-world.ts'
+import {
+  closeSharedHostileWorld,
+  offered,
+  sharedHostileWorld,
+  startHostileFixture,
+  startTrap,
+} from './hostile-world.ts'
 
 const withHelm = needing('helm')
 
@@ -30,7 +37,7 @@ const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): 
 /** Views answer 4xx or 5xx, installs are refused or fail, and nobody connects. */
 const isRefused = async (
   t: ExecutionContext,
-  world: HostileWorld,
+  world: HostileFixture,
   trap: Trap,
   source: Readonly<Record<string, string>>,
 ): Promise<void> => {
@@ -205,9 +212,9 @@ withHelm('an index that never ends is given up', async (t) => {
 const password = 'tide-table-9317'
 
 /** A repository by name, that asks for a password, and another server that the service may reach too. */
-const startNamed = async (t: Parameters<typeof startHostileWorld>[0]) => {
+const startNamed = async (t: Parameters<typeof startHostileFixture>[0]) => {
   const elsewhere = await startChartServer(await chartOf('minimal'))
-  const world = await startHostileWorld(t, { alsoOpen: [elsewhere.url] })
+  const world = await startHostileFixture(t, { alsoOpen: [elsewhere.url] })
   t.teardown(() => elsewhere.stop())
   world.charts.add(await chartOf('minimal'))
   const token = world.service.adminToken

@@ -164,7 +164,7 @@ const withCluster = async (
 }
 
 /** Starts it all; it ends with the test. */
-export const startPackageHouse = async (
+export const startPackageFixture = async (
   t: ExecutionContext,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PackageHouse> => {

@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { needing } from '../../support/components/needing.ts'
 import { untilObject } from '../life-cycle.fixture.ts'
 import { chartSource } from '../chart-source.ts'

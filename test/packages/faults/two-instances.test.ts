@@ -1,3 +1,4 @@
+// process: own - breaks what a service needs
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import {
@@ -5,8 +6,8 @@ import {
   connectWith,
   credentialsFrom,
   listen,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
 } from '../../bus/bus-world.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
@@ -23,7 +24,7 @@ const test = needing('helm', 'mariadb', 'nats')
 
 let api: FakeApi
 let charts: ChartServer
-let world: BusWorld
+let world: BusFixture
 let other: ServiceProcess
 let database: SqlDatabase
 let here: PackageClient
@@ -37,7 +38,7 @@ test.before(async () => {
   const slow = await chartOf('harbour', { version: '2.0.0', files: { 'templates/slow.yaml': slowHook } })
   const repository = await startCharts(harbour, slow)
   charts = repository.charts
-  world = await startBusWorld('mysql', {
+  world = await startBusFixture('mysql', {
     ...repository.settings,
     MOORAGE_HELM: (await helm())!.helm4,
     MOORAGE_TASK_WORKERS: '3',

@@ -7,7 +7,7 @@ import type { ServiceAnswer } from '../../support/send-json.ts'
  * A service with an organization that has a cluster, a member who may connect, one who may only look, and an outsider
  * with an organization of the own.
  */
-export const openReadsWorld = async () => {
+export const openReadsFixture = async () => {
   const [fake, service] = await Promise.all([startFakeApi({ progresses: false }), startService()])
   const people = makePeople(service)
   const owner = await people.person('owner')
@@ -43,4 +43,4 @@ export const openReadsWorld = async () => {
     },
   }
 }
-export type ReadsWorld = Awaited<ReturnType<typeof openReadsWorld>>
+export type ReadsFixture = Awaited<ReturnType<typeof openReadsFixture>>

@@ -1,16 +1,17 @@
+// process: waiting - uses components
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { needing } from '../../support/components/needing.ts'
 import { chartOf } from '../chart-archive.ts'
 import type { FollowedTask, PackageClient } from '../package-world.ts'
-import { echo, openTasksWorld, releases, type TasksWorld } from './tasks-world.ts'
+import { echo, openTasksFixture, releases, type TasksFixture } from './tasks-world.ts'
 
 /** What each option of the four operations does, with a real helm. */
 const test = needing('helm')
 
-let world: TasksWorld
+let world: TasksFixture
 let client: PackageClient
 test.before(async () => {
-  world = await openTasksWorld()
+  world = await openTasksFixture()
   client = world.as(world.owner)
   world.charts.add(await echo('1.1.0', { 'values-small.yaml': 'password: fromFile\nsmall: true\n' }))
   world.charts.add(await echo('2.0.0-rc.1'))

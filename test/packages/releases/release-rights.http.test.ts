@@ -2,14 +2,14 @@ import test from 'ava'
 import type { Person } from '../../clusters/cluster-world.ts'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
-import type { ReadsWorld } from './reads-world.ts'
-import { openReadsWorld } from './reads-world.ts'
+import type { ReadsFixture } from './reads-world.ts'
+import { openReadsFixture } from './reads-world.ts'
 import { recordObject } from '../../helm/records/records.ts'
 
 /** Whose rights count: those in the organization, those of the token, and those that the cluster gives the person. */
-let world: ReadsWorld
+let world: ReadsFixture
 test.before(async () => {
-  world = await openReadsWorld()
+  world = await openReadsFixture()
   world.fake.put(await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1 }))
 })
 test.after.always(() => world.stop())

@@ -1,10 +1,11 @@
+// process: waiting - uses components
 import { randomUUID } from 'node:crypto'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { until } from '../../support/until.ts'
-import type { TasksWorld } from './tasks-world.ts'
-import { echo, openTasksWorld, releases } from './tasks-world.ts'
+import type { TasksFixture } from './tasks-world.ts'
+import { echo, openTasksFixture, releases } from './tasks-world.ts'
 
 /**
  * Install, upgrade, rollback and uninstall over HTTP: whose rights count and when, what is refused early, and what
@@ -12,13 +13,13 @@ import { echo, openTasksWorld, releases } from './tasks-world.ts'
  */
 const test = needing('helm')
 
-let world: TasksWorld
+let world: TasksFixture
 test.before(async () => {
-  world = await openTasksWorld()
+  world = await openTasksFixture()
 })
 test.after.always(() => world?.stop())
 
-const changing = (calls: TasksWorld['fake']['calls']) =>
+const changing = (calls: TasksFixture['fake']['calls']) =>
   calls.filter(
     ({ verb, group }) =>
       ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && group !== 'authorization.k8s.io',
@@ -368,9 +369,9 @@ test.serial('no value is written or told anywhere: not in the database, events, 
   }
 })
 
-let cancelWorld: TasksWorld
+let cancelWorld: TasksFixture
 test.before(async () => {
-  cancelWorld = await openTasksWorld()
+  cancelWorld = await openTasksFixture()
 })
 test.after.always(() => cancelWorld?.stop())
 

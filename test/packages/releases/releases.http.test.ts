@@ -1,8 +1,8 @@
 import test from 'ava'
 import type { StorageDriver } from '../../../core/packages/types.ts'
 import { expectStatus } from '../../clusters/cluster-world.ts'
-import type { ReadsWorld } from './reads-world.ts'
-import { openReadsWorld } from './reads-world.ts'
+import type { ReadsFixture } from './reads-world.ts'
+import { openReadsFixture } from './reads-world.ts'
 import type { RecordOf } from '../../helm/records/records.ts'
 import { recordObject, releaseJson } from '../../helm/records/records.ts'
 
@@ -10,9 +10,9 @@ import { recordObject, releaseJson } from '../../helm/records/records.ts'
  * Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of
  * its own.
  */
-let world: ReadsWorld
+let world: ReadsFixture
 test.before(async () => {
-  world = await openReadsWorld()
+  world = await openReadsFixture()
 })
 test.after.always(() => world.stop())
 
@@ -210,7 +210,7 @@ test('an answer that the client holds already is not sent again', async (t) => {
 })
 
 /** Two thousand records: 400 releases in 20 namespaces with five revisions each. */
-let bigListWorld: ReadsWorld
+let bigListWorld: ReadsFixture
 const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => {
   const release = Math.floor(index / 5)
   const version = (index % 5) + 1
@@ -227,7 +227,7 @@ const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => 
 const newest = records.filter(({ version }) => version === 5)
 
 test.before(async () => {
-  bigListWorld = await openReadsWorld()
+  bigListWorld = await openReadsFixture()
   for (const record of records) bigListWorld.fake.put(await recordObject('Secret', record))
 })
 test.after.always(() => bigListWorld.stop())

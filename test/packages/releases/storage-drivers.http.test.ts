@@ -1,13 +1,13 @@
 import test from 'ava'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
-import type { ReadsWorld } from './reads-world.ts'
-import { openReadsWorld } from './reads-world.ts'
+import type { ReadsFixture } from './reads-world.ts'
+import { openReadsFixture } from './reads-world.ts'
 import { recordObject } from '../../helm/records/records.ts'
 
 /** The driver of a cluster: its default, its setting, and what reads make of it. */
-let world: ReadsWorld
+let world: ReadsFixture
 test.before(async () => {
-  world = await openReadsWorld()
+  world = await openReadsFixture()
 })
 test.after.always(() => world.stop())
 

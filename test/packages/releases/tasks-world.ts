@@ -33,7 +33,7 @@ export const echo = (version: string, files: Readonly<Record<string, string>> = 
  * A service with a real helm over a cluster in this process, an organization with an owner, a member who may connect
  * and one who may only look, and an outsider with an organization and the same cluster's twin.
  */
-export const openTasksWorld = async () => {
+export const openTasksFixture = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-tasks-'))
   const { charts, settings } = await startCharts(
     await chartOf('minimal'),
@@ -102,4 +102,4 @@ export const openTasksWorld = async () => {
     },
   }
 }
-export type TasksWorld = Awaited<ReturnType<typeof openTasksWorld>>
+export type TasksFixture = Awaited<ReturnType<typeof openTasksFixture>>

@@ -1,14 +1,15 @@
+// process: waiting - uses components
 import test from 'ava'
 import { needing } from '../../support/components/needing.ts'
 import { helm } from '../../support/components/available.ts'
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { chartFiles, chartOf } from '../chart-archive.ts'
-import { startViewsWorld, type ViewsWorld } from './views-world.ts'
+import { startViewsFixture, type ViewsFixture } from './views-world.ts'
 
 /** Bundle views and orders through the whole service, with charts of a repository on loopback. */
-let world: ViewsWorld
+let world: ViewsFixture
 test.before(async () => {
-  world = await startViewsWorld()
+  world = await startViewsFixture()
 })
 test.after.always(() => world?.stop())
 
@@ -240,7 +241,7 @@ test('a bundle that cannot be read is refused with its place; one that wants a h
 
 needing('helm')('a bundle that is a template is rendered with the capabilities of the cluster', async (t) => {
   const { helm4 } = (await helm())!
-  const rendering = await startViewsWorld({ MOORAGE_HELM: helm4 })
+  const rendering = await startViewsFixture({ MOORAGE_HELM: helm4 })
   t.teardown(() => rendering.stop())
   const here = (content: unknown): string =>
     String(content).replaceAll('https://charts.example.com', rendering.charts.url)

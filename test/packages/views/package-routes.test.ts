@@ -2,13 +2,13 @@ import test from 'ava'
 import { parse } from 'yaml'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { ferryFiles } from './view-charts-served.ts'
-import type { ViewsWorld } from './views-world.ts'
-import { startViewsWorld } from './views-world.ts'
+import type { ViewsFixture } from './views-world.ts'
+import { startViewsFixture } from './views-world.ts'
 
 /** Package views through the whole service, with charts of a repository on loopback. */
-let world: ViewsWorld
+let world: ViewsFixture
 test.before(async () => {
-  world = await startViewsWorld()
+  world = await startViewsFixture()
 })
 test.after.always(() => world?.stop())
 
@@ -325,10 +325,10 @@ test('a token that only reads looks, and orders nothing', async (t) => {
 })
 
 /** Charts of named repositories: whose credentials fetch them, and who never sees them. */
-let namedRepositoriesWorld: ViewsWorld
+let namedRepositoriesWorld: ViewsFixture
 let org: string
 test.before(async () => {
-  namedRepositoriesWorld = await startViewsWorld()
+  namedRepositoriesWorld = await startViewsFixture()
   org = namedRepositoriesWorld.helm.split('/')[4] ?? ''
   const repository = {
     name: 'private',

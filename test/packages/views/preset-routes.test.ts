@@ -1,13 +1,13 @@
 import test from 'ava'
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
-import type { ViewsWorld } from './views-world.ts'
-import { startViewsWorld } from './views-world.ts'
+import type { ViewsFixture } from './views-world.ts'
+import { startViewsFixture } from './views-world.ts'
 
 /** Values with the presets of a variant, and charts of a Flux repository: what a cluster holds, read as the caller. */
-let world: ViewsWorld
+let world: ViewsFixture
 test.before(async () => {
-  world = await startViewsWorld()
+  world = await startViewsFixture()
   for (const [group, version, plural, kind, scope] of definitions) {
     world.api.put({
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -143,7 +143,7 @@ for (const [what, changes, status, code] of refused) {
 }
 
 test('presets that the caller may not read are reported, and not ignored', async (t) => {
-  const other = await startViewsWorld()
+  const other = await startViewsFixture()
   t.teardown(() => other.stop())
   for (const object of world.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
   for (const object of objects()) other.api.put(object as unknown as KubeObject)

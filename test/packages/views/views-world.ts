@@ -7,7 +7,7 @@ import { chartOf } from '../chart-archive.ts'
 import { bundlesOf, ferry, olderFerry } from './view-charts-served.ts'
 
 /** A service with one cluster that a person may connect to, a stranger who may not, and charts on loopback. */
-export interface ViewsWorld {
+export interface ViewsFixture {
   readonly service: TestService
   readonly api: FakeApi
   readonly charts: ChartServer
@@ -32,7 +32,7 @@ export interface ViewsWorld {
   stop(): Promise<void>
 }
 
-export const startViewsWorld = async (settings: Readonly<Record<string, string>> = {}): Promise<ViewsWorld> => {
+export const startViewsFixture = async (settings: Readonly<Record<string, string>> = {}): Promise<ViewsFixture> => {
   const charts = await startChartServer(
     await ferry(),
     await olderFerry(),

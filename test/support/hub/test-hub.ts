@@ -104,7 +104,7 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   const onProblem = (problem: string): void => void problems.splice(0, problems.push(problem) - keptProblems)
   const reconcilers: Reconciler[] = []
   const agents: SpokeAgent[] = []
-  const world = makeWorld(client, prefix, ending.signal, onProblem, reconcilers)
+  const world = makeFixture(client, prefix, ending.signal, onProblem, reconcilers)
   runControllers(world, server, options)
   const bootstrapToken = (): Promise<string> => requestBootstrapToken(client)
   const uid = (await spoke.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
@@ -192,7 +192,7 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
 const defaultSetOf = (prefix: string, given: boolean | string): string | undefined =>
   typeof given === 'string' ? `${prefix}${given}` : given ? 'default' : undefined
 
-const makeWorld = (
+const makeFixture = (
   client: KubeClient,
   prefix: string,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import type { ReportedEvent } from '../../../core/usage/events/types.ts'
 import { callOf } from '../../sql/call.ts'
 import { migratedSqlitePath } from '../../support/databases.ts'
 import { clusterHeard, clusterUid, newObject, recorderOn, setClock, tablesOf } from './event-world.ts'
-import { end, makeMonthsWorld, month, owner, start } from '../months-world.ts'
+import { end, makeMonthsFixture, month, owner, start } from '../months-world.ts'
 
 /**
  * Clusters whose clocks are a day ahead or behind. A figure is then off by the seconds of the skew at most, and never
@@ -25,7 +25,7 @@ const text = (seconds: number): string => new Date(seconds * 1000).toISOString()
 const reportMonth = async (skew: (at: number) => number) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   try {
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     await db.query((k) =>
       k('clusters').insert({
         owner_id: owner,

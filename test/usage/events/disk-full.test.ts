@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -17,7 +18,7 @@ import { cleanEnvironment, mainFile, startServiceProcess, type ServiceProcess } 
 import { adminLogin, adminPassword, testEnvironment } from '../../support/service.ts'
 import { startSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
 import { newObject } from './event-world.ts'
-import { fillMonth, makeMonthsWorld, month, owner } from '../months-world.ts'
+import { fillMonth, makeMonthsFixture, month, owner } from '../months-world.ts'
 
 /** A disk that is really full: a small one, which the test fills and frees while the service runs on it. */
 
@@ -188,7 +189,7 @@ test('a month that is closed on a full disk has no revision, and is closed once 
 test('a month for whose spools there is no space has no revision, and is closed once there is some', async (t) => {
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => db.close())
-  const world = await makeMonthsWorld(db)
+  const world = await makeMonthsFixture(db)
   await fillMonth(world)
   const closeMonth = world.closeWith({
     gather: world.gatherWith({ spools: makeSpools(join((disk as SmallDisk).outside, 'spools')) }),

@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -13,8 +14,8 @@ import {
   closeClients,
   connectWith,
   publishRefusal,
-  startBusWorld,
-  type BusWorld,
+  startBusFixture,
+  type BusFixture,
   type GivenCredentials,
 } from '../../bus/bus-world.ts'
 import { makePeople, type Person } from '../../clusters/cluster-world.ts'
@@ -31,7 +32,7 @@ const test = needing('nats')
 
 const uid = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11'
 const strange = '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0cff'
-let world: BusWorld
+let world: BusFixture
 let db: SqlDatabase
 let owner: Person
 let org: string
@@ -96,7 +97,7 @@ const counted = (objectUid: string, count: number) =>
   until(`${count} changes`, async () => ((await changesOf(objectUid)) === count ? true : undefined))
 
 test.before(async () => {
-  world = await startBusWorld('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
+  world = await startBusFixture('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
   db = await openDatabase(world.settings['MOORAGE_DATABASE_URL'] ?? '')
   const people = makePeople(world.service)
   owner = await people.person('owner')

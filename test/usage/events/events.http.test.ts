@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import test from 'ava'
+import { sample as organizations } from '../../organizations/sample.ts'
 import type { PopulatedService } from '../../support/populated-service.ts'
 import { populatedClusterUid, startPopulatedService } from '../../support/populated-service.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
@@ -108,13 +109,13 @@ test.serial(
       body: {
         name: 'meter',
         permissions: [{ namespace: 'usage_mgmt', action: 'report usage' }],
-        teamIDs: [service.world.teamIds.Viewers],
+        teamIDs: [service.of(organizations).teamId],
       },
     })
     t.is(role.status, 201, role.text)
     const robots = await service.send('GET', '/api/v1/orgs/harbour/robots', { token: alice })
     t.is(robots.status, 200)
-    const made = await service.send('POST', '/api/v1/orgs/harbour/robots/lifter/tokens', {
+    const made = await service.send('POST', `/api/v1/orgs/harbour/robots/${service.world.key('robot_ac')}/tokens`, {
       token: alice,
       body: { name: 'meter' },
     })

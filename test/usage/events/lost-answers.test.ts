@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
 import { clusterHeard, newObject } from './event-world.ts'
-import { fillMonth, makeMonthsWorld, month, owner, type MonthsWorld } from '../months-world.ts'
+import { fillMonth, makeMonthsFixture, month, owner, type MonthsFixture } from '../months-world.ts'
 
 /** The database has done what it was asked for, and its answer is lost: with the process, or with the connection. */
 
@@ -136,7 +137,7 @@ test('a report during whose commit the database is cut off is 503, and counts on
 })
 
 /** The content of a published month, whole. */
-const wholeMonth = async (world: MonthsWorld) => ({
+const wholeMonth = async (world: MonthsFixture) => ({
   objects: await world.shown('objects-usage-view'),
   clusters: await world.shown('clusters-usage-view'),
   segments: await world.count('usage_segments'),
@@ -151,9 +152,9 @@ for (const [title, isPublished, first, marker] of [
     const { link, url, direct } = await startLink(t)
     const db = await openDatabase(url, { mysql: patient })
     t.teardown(() => db.close())
-    await fillMonth(await makeMonthsWorld(direct))
-    const seen = await makeMonthsWorld(direct, false)
-    const { close } = await makeMonthsWorld(db, false)
+    await fillMonth(await makeMonthsFixture(direct))
+    const seen = await makeMonthsFixture(direct, false)
+    const { close } = await makeMonthsFixture(db, false)
     const cut = link.loseAnswerAfter(first, marker)
     const closing = await close(callOf(), { ownerId: owner, month }).catch((error: unknown) => error)
     await cut

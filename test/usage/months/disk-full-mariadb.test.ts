@@ -1,3 +1,4 @@
+// process: own - fills a small disk
 import { randomUUID } from 'node:crypto'
 import anyTest from 'ava'
 import { isRight } from 'fp-ts/lib/Either.js'

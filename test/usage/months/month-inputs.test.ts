@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, Statement } from '../../../adapters/sql/kit/statement.ts'
 import { makeSqlUsageClusterStore } from '../../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { readWindow } from '../../../core/usage/months/cluster-time.ts'
@@ -6,7 +6,7 @@ import type { ReportedObject, UsageInputs } from '../../../core/usage/months/por
 import type { UsageClusterId } from '../../../core/usage/types.ts'
 import { casesOf } from '../../support/cases-of.ts'
 import { eachDatabase } from '../../support/databases.ts'
-import { fillMonth, makeMonthsWorld, month, owner } from '../months-world.ts'
+import { fillMonth, makeMonthsFixture, month, owner } from '../months-world.ts'
 
 /** A database some of whose methods are others. */
 const changed = (db: SqlDatabase, methods: Partial<SqlDatabase>): SqlDatabase =>
@@ -21,7 +21,7 @@ const objectsOf = async (inputs: UsageInputs, cluster: UsageClusterId): Promise<
 for (const database of eachDatabase()) {
   const onMonth = casesOf(`${database.name}: inputs of a month`, async () => {
     const db = await database.open()
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     return { db, cluster: (await fillMonth(world)).a.id as UsageClusterId, close: () => db.close() }
   })
 
@@ -30,12 +30,12 @@ for (const database of eachDatabase()) {
       k('usage_kinds').insert(['A', 'B', 'C'].map((kind) => ({ product: 'dbProduct', api_group: 'of.others', kind }))),
     )
     const groups: unknown[] = []
-    const all: SqlDatabase['all'] = async (statement, binds) => {
+    const all = (async (statement: Statement, binds: never) => {
       const rows = await db.all<never>(statement, binds)
-      for (const { api_group: group } of rows as readonly { readonly api_group?: string }[])
+      for (const { group } of rows as readonly { readonly group?: string }[])
         if (group !== undefined) groups.push(group)
       return rows
-    }
+    }) as SqlDatabase['all']
     const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all })), cluster)
     t.true(objects.length > 1)
     t.deepEqual(groups, [objects[0]?.object.group])
@@ -76,10 +76,10 @@ for (const database of eachDatabase()) {
     const objects = await objectsOf(makeSqlUsageInputs(db), cluster)
     for (const failing of [1, 2]) {
       let asked = 0
-      const first: SqlDatabase['first'] = async (statement, binds) => {
+      const first = (async (statement: Statement, binds: never) => {
         if ((asked += 1) === failing) throw new Error('away')
         return db.first(statement, binds)
-      }
+      }) as SqlDatabase['first']
       const inputs = makeSqlUsageInputs(changed(db, { first }))
       // The second one reads how long texts may be, which SQLite does not limit.
       if (failing === 1 || db.dialect === 'mysql') await t.throwsAsync(objectsOf(inputs, cluster), { message: 'away' })

@@ -1,3 +1,4 @@
+// process: own - ends processes
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
 import { migratedMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
 import { until } from '../../support/until.ts'
-import { fillMonth, makeMonthsWorld, month, owner, start, end, type MonthsWorld } from '../months-world.ts'
+import { fillMonth, makeMonthsFixture, month, owner, start, end, type MonthsFixture } from '../months-world.ts'
 
 /** Months that are closed in a process of their own, on threads, as the service does it. */
 
@@ -29,7 +30,7 @@ const processOn = (databaseUrl: string, idleAfter?: number) =>
 
 const onDatabase = (
   title: string,
-  run: (t: ExecutionContext, world: MonthsWorld, url: string) => Promise<void>,
+  run: (t: ExecutionContext, world: MonthsFixture, url: string) => Promise<void>,
 ): void => {
   const urls = [
     async () => `sqlite:${await migratedSqlitePath()}`,
@@ -40,7 +41,7 @@ const onDatabase = (
       const url = await makeUrl()
       const db = await openDatabase(url)
       try {
-        await run(t, await makeMonthsWorld(db), url)
+        await run(t, await makeMonthsFixture(db), url)
       } finally {
         await db.close()
       }
@@ -49,7 +50,7 @@ const onDatabase = (
 }
 
 /** All views of a revision as they are stored. */
-const textsOf = async ({ views }: MonthsWorld, id: UsageMonthId) => {
+const textsOf = async ({ views }: MonthsFixture, id: UsageMonthId) => {
   const texts = new Map<string, string>()
   for (const view of await views.listOf(id)) {
     const items: string[] = []
@@ -107,7 +108,7 @@ test('writing leaves a core to requests, but for a large month on a database ser
 })
 
 /** The pieces of the report of a revision. */
-const piecesOf = async ({ db }: MonthsWorld, id: UsageMonthId) =>
+const piecesOf = async ({ db }: MonthsFixture, id: UsageMonthId) =>
   (
     await db.query<{ readonly body: Uint8Array }>((k) =>
       k('usage_reports').where({ month_id: id }).orderBy('piece').select('body'),
@@ -188,7 +189,7 @@ test.serial('what fails in the process fails the close, and publishes nothing', 
   const db = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   const closing = processOn(`sqlite:${join(folder, 'without-tables.sqlite')}`)
   try {
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     await fillMonth(world)
     await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
       message: /no such table/,
@@ -207,7 +208,7 @@ test.serial('a database that does not answer the process is unavailable to the c
   // Nothing listens on port 1.
   const closing = processOn('mysql://nobody@127.0.0.1:1/nothing')
   try {
-    const world = await makeMonthsWorld(db)
+    const world = await makeMonthsFixture(db)
     await fillMonth(world)
     await t.throwsAsync(world.closeWith({ gather: closing.gather })(callOf(), { ownerId: owner, month }), {
       instanceOf: Unavailable,
@@ -224,7 +225,7 @@ test.serial('a database that does not answer the process is unavailable to the c
  */
 const onProcess = (
   title: string,
-  run: (t: ExecutionContext, world: MonthsWorld, close: CloseMonth) => Promise<void>,
+  run: (t: ExecutionContext, world: MonthsFixture, close: CloseMonth) => Promise<void>,
   idleAfter?: number,
 ): void =>
   test.serial(title, async (t) => {
@@ -233,7 +234,7 @@ const onProcess = (
     const db = await openDatabase(url)
     const closing = processOn(url, idleAfter)
     try {
-      const world = await makeMonthsWorld(db)
+      const world = await makeMonthsFixture(db)
       await fillMonth(world)
       await run(t, world, world.closeWith(closing))
     } finally {

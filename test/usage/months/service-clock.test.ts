@@ -7,7 +7,7 @@ import { listDueMonths, makeCloseDueMonths } from '../../../core/usage/months/cl
 import { callOf } from '../../sql/call.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { addOwners, clusterHeard, newObject, recorderOn, setClock, tablesOf } from '../events/event-world.ts'
-import { end, fillMonth, makeMonthsWorld, month, owner, start, type MonthsWorld } from '../months-world.ts'
+import { end, fillMonth, makeMonthsFixture, month, owner, start, type MonthsFixture } from '../months-world.ts'
 
 /** The clock of the service and of its database, as they start with it, is ahead for a while and is then set right. */
 
@@ -23,8 +23,8 @@ for (const database of eachDatabase()) {
         await db.close()
       }
     })
-  const onMonths = (title: string, run: (t: ExecutionContext, world: MonthsWorld) => Promise<void>): void =>
-    onDatabase(title, async (t, db) => run(t, await makeMonthsWorld(db)))
+  const onMonths = (title: string, run: (t: ExecutionContext, world: MonthsFixture) => Promise<void>): void =>
+    onDatabase(title, async (t, db) => run(t, await makeMonthsFixture(db)))
 
   onDatabase(
     'intervals that were continued into later months follow what is reported after the clock was set right',

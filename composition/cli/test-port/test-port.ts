@@ -1,18 +1,19 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { CommandContext, ExitCode } from '../cli/command-context.ts'
-import { printJson } from '../cli/command-context.ts'
-import { migrationsFor } from '../migrations.ts'
-import { loadParts } from '../parts.ts'
-import type { Bench, ContractSuite } from './contract-suite.ts'
-import type { FoundSuite } from './find-suites.ts'
-import { factoryOf, findSuites, suitesIn, suitesNamed } from './find-suites.ts'
-import type { CaseResult } from './run-suite.ts'
-import { runSuite } from './run-suite.ts'
+import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
+import { openSqliteDatabase } from '../../../adapters/sql/engine/sqlite-database.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import { migrationsFor } from '../../migrations.ts'
+import { loadParts } from '../../parts.ts'
+import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
+import type { FoundSuite } from '../../port-tests/find-suites.ts'
+import { factoryOf, findSuites, suitesIn, suitesNamed } from '../../port-tests/find-suites.ts'
+import type { CaseResult } from '../../port-tests/run-suite.ts'
+import { runSuite } from '../../port-tests/run-suite.ts'
 
 export interface TestPortOptions {
   readonly list?: boolean
@@ -67,7 +68,7 @@ const isPath = (place: string): boolean => place.startsWith('.') || isAbsolute(p
 
 /** Returns the suites of a stranger's own ports, or why the file has none. */
 const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | string> => {
-  const { shareOurModules } = await import('../outside-parts.ts')
+  const { shareOurModules } = await import('../../outside-parts.ts')
   shareOurModules()
   try {
     const suites = await suitesIn(moduleUrl(place))
@@ -151,7 +152,7 @@ type Factory = (context: PortTestContext) => unknown
 
 /** Returns the function of the module, or what is wrong with the module. */
 const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<Factory | string> => {
-  const { shareOurModules } = await import('../outside-parts.ts')
+  const { shareOurModules } = await import('../../outside-parts.ts')
   shareOurModules()
   let loaded: Readonly<Record<string, unknown>>
   try {
@@ -213,7 +214,7 @@ const report = async (
   const results = await runSuite(suite, benches.open, {
     limitMilliseconds,
     only,
-    ...(onResult === undefined ? {} : { onResult }),
+    ...definedFields({ onResult }),
   })
   await benches.close()
   const kept = results.filter(({ isKept }) => isKept).length

@@ -1,0 +1,58 @@
+import * as audit from './audit.ts'
+import * as authz from './authz.ts'
+import * as bus from './bus.ts'
+import * as chartRepositories from './chart-repositories.ts'
+import * as clouds from './clouds.ts'
+import * as clusters from './clusters.ts'
+import * as contracts from './contracts.ts'
+import * as identity from './identity.ts'
+import * as kernel from './kernel.ts'
+import * as mail from './mail.ts'
+import * as organizations from './organizations.ts'
+import * as packages from './packages.ts'
+import * as platform from './platform.ts'
+import * as tasks from './tasks.ts'
+import * as usage from './usage.ts'
+import type { Table } from '../kit/columns.ts'
+import { columnsOf, tableName } from '../kit/columns.ts'
+
+/** The tables of each part. A test compares them with the schema after all migrations. */
+export const tablesByPart = {
+  audit,
+  authz,
+  bus,
+  chartRepositories,
+  clouds,
+  clusters,
+  contracts,
+  identity,
+  kernel,
+  mail,
+  organizations,
+  packages,
+  platform,
+  tasks,
+  usage,
+}
+
+/** Every declared table. */
+export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))
+
+/** A column of sealed bytes. */
+export interface SealedColumn {
+  readonly table: Table
+  /** The name of the table in the database. */
+  readonly tableName: string
+  /** The field of the column in the declaration. */
+  readonly field: string
+  /** The name of the column in the database. */
+  readonly column: string
+}
+
+/** Returns every column with bytes that are sealed with a key of the key ring. */
+export const sealedColumns = (): readonly SealedColumn[] =>
+  allTables.flatMap((table) =>
+    Object.entries(columnsOf(table)).flatMap(([field, { isSealed, name }]) =>
+      isSealed ? [{ table, tableName: tableName(table), field, column: name }] : [],
+    ),
+  )

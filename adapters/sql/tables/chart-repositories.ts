@@ -1,0 +1,19 @@
+import type { ChartRepositoryId } from '../../../core/chart-repositories/types.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
+import { flag, id, instant, long, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
+
+export const chartRepositories = table('chart_repositories', {
+  id: rowId<ChartRepositoryId>(),
+  accountId: id<AccountId>(),
+  name: text(63),
+  url: text(512),
+  plainHttp: withDefault(flag()),
+  description: withDefault(text(1000)),
+  username: withDefault(text(255)),
+  holds: withDefault(text(64)),
+  ref: text(36),
+  sealedCredentials: nullable(sealed()),
+  createdAt: instant(),
+  updatedAt: instant(),
+  version: withDefault(long()),
+})

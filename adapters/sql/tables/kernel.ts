@@ -1,0 +1,25 @@
+import { fixedBytes, instant, int, long, longBytes, longText, nullable, rowId, table, text } from '../kit/columns.ts'
+
+export const idempotencyRecords = table('idempotency_records', {
+  id: rowId(),
+  keyHash: fixedBytes(32),
+  requestHash: fixedBytes(32),
+  state: text(16),
+  status: nullable(int()),
+  headers: nullable(longText()),
+  body: nullable(longBytes()),
+  createdAt: instant(),
+  instanceId: nullable(text(36)),
+})
+
+export const leases = table('leases', {
+  name: text(64),
+  holder: text(64),
+  fence: long(),
+  until: instant(),
+})
+
+export const instances = table('instances', {
+  id: text(36),
+  beatAt: instant(),
+})

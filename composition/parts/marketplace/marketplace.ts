@@ -1,0 +1,210 @@
+import { readFileSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { CreateInstallerToken } from '../../../core/marketplace/installers/installers.ts'
+import {
+  InstallerArchiveToken,
+  InstallerStoreToken,
+  MarketplaceSettingsToken,
+  MarketplaceUnitOfWorkToken,
+  SubscriptionStoreToken,
+} from '../../../core/marketplace/ports.ts'
+import {
+  makeRevokeSubscription,
+  makeSubscriptionHistory,
+} from '../../../core/marketplace/subscriptions/subscriptions.ts'
+import type { Installer, InstallerProduct, Marketplace, Subscription } from '../../../core/marketplace/types.ts'
+import { isOpen } from '../../../core/kernel/deployment.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { Page, PageRequest } from '../../../core/kernel/page.ts'
+import { maxListRows } from '../../../core/kernel/page.ts'
+import { operatorCall } from '../../service/operator.ts'
+import { StartRefused } from '../../boot.ts'
+import type { CommonOptions, ExitCode, PartContext, Ports } from '../../cli/command-context.ts'
+import { printable, printJson } from '../../cli/command-context.ts'
+
+export interface InstallerCreateOptions extends CommonOptions {
+  readonly account?: string
+  readonly product?: readonly string[]
+  readonly days: string
+  readonly validDays: string
+  readonly contact?: string
+  readonly chart?: string
+  readonly chartVersion?: string
+  readonly values?: string
+}
+
+/** Runs a command on the store of a marketplace deployment. */
+const onMarketplace = (
+  context: PartContext,
+  options: CommonOptions,
+  work: (ports: Ports, marketplace: Marketplace) => Promise<ExitCode>,
+): Promise<ExitCode> =>
+  context.onStore<ExitCode>(options, async (composition) => {
+    const isMarketplace = isOpen('any-marketplace', composition.boot.deployment)
+    const marketplace = isMarketplace ? composition.container.resolve(MarketplaceSettingsToken).marketplace : undefined
+    if (marketplace !== undefined) return work(composition, marketplace)
+    context.say('This deployment is of no marketplace: see MOORAGE_DEPLOYMENT_TYPE.')
+    return 2
+  })
+
+/** Parses `NAME=FEATURE,FEATURE`. */
+const productOf = (text: string): InstallerProduct => {
+  const [product = '', features = ''] = text.split('=', 2)
+  return { product, features: features.split(',').filter((feature) => feature !== '') }
+}
+
+const textOf = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new StartRefused([`The file ${file} cannot be read: ${(error as Error).message}`])
+  }
+}
+
+/** Creates an installer, and builds its archive. */
+export const installersCreate = (context: PartContext, options: InstallerCreateOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, async ({ container: { resolve } }) => {
+    const created = await resolve(CreateInstallerToken)(operatorCall('marketplace.createInstaller'), {
+      account: options.account,
+      products: (options.product ?? []).map(productOf),
+      contractDays: Number(options.days),
+      validDays: Number(options.validDays),
+      contact: options.contact ?? '',
+      chart: options.chart ?? '',
+      chartVersion: options.chartVersion ?? '',
+      values: options.values === undefined ? '' : textOf(options.values),
+    })
+    if (isLeft(created)) {
+      context.say(printable(created.left.message))
+      return 1
+    }
+    const { ref, claimRef, marketplace, expiresAt, notificationUrl } = created.right
+    const shown = {
+      installerId: ref,
+      claimID: claimRef,
+      marketplace,
+      expiresAt: expiresAt.toISOString(),
+      notificationUrl,
+    }
+    if (options.json === true) printJson(context, shown)
+    else {
+      context.print(`installer     ${ref}`)
+      context.print(`claim         ${claimRef}`)
+      context.print(`marketplace   ${marketplace}`)
+      context.print(`bind before   ${expiresAt.toISOString()}`)
+      context.print(`bind at       ${notificationUrl}`)
+    }
+    return 0
+  })
+
+/** Prints a list as JSON, or one line for each item. */
+const printList = async <A>(
+  context: PartContext,
+  options: CommonOptions,
+  read: (page: PageRequest) => Promise<Page<A>>,
+  shown: { readonly json: (item: A) => object; readonly line: (item: A) => string; readonly none: string },
+): Promise<ExitCode> => {
+  const { items, total } = await read({ page: 1, limit: maxListRows })
+  if (options.json === true) printJson(context, items.map(shown.json))
+  else if (items.length === 0) context.say(shown.none)
+  else for (const item of items) context.print(printable(shown.line(item)))
+  if (total > items.length) context.say(`${items.length} of ${total} are shown.`)
+  return 0
+}
+
+const installerJson = (installer: Installer): object => ({
+  installerId: installer.ref,
+  marketplace: installer.marketplace,
+  state: installer.binding === undefined ? 'Pending' : 'Bound',
+  clusterId: installer.binding?.clusterId ?? '',
+  adminUsername: installer.adminUsername,
+  createdAt: installer.createdAt.toISOString(),
+  expiresAt: installer.expiresAt.toISOString(),
+})
+
+const installerLine = ({ ref, binding, expiresAt }: Installer): string =>
+  binding === undefined
+    ? `${ref}  Pending  bind before ${expiresAt.toISOString()}`
+    : `${ref}  Bound    ${binding.clusterId}`
+
+/** Lists the installers, the newest first. */
+export const installersList = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, ({ container: { resolve } }) =>
+    printList(context, options, (page) => resolve(InstallerStoreToken).list(page), {
+      json: installerJson,
+      line: installerLine,
+      none: 'There are no installers.',
+    }),
+  )
+
+const subscriptionJson = (subscription: Subscription): object => ({
+  subscriptionId: subscription.ref,
+  marketplace: subscription.marketplace,
+  state: subscription.state,
+  applicationId: subscription.applicationId,
+  installerId: subscription.installerRef ?? '',
+  clusterId: subscription.clusterId,
+  contractIDs: subscription.contractIds,
+  createdAt: subscription.createdAt.toISOString(),
+  lastUpdatedAt: subscription.updatedAt.toISOString(),
+})
+
+/** Lists the subscriptions, the newest first. */
+export const subscriptionsList = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, ({ container: { resolve } }) =>
+    printList(context, options, (page) => resolve(SubscriptionStoreToken).list(page), {
+      json: subscriptionJson,
+      line: ({ ref, state, updatedAt, clusterId }) =>
+        `${ref}  ${state.padEnd(14)}  ${updatedAt.toISOString()}  ${clusterId}`,
+      none: 'There are no subscriptions.',
+    }),
+  )
+
+/** Shows a subscription with its history. */
+export const subscriptionsShow = (context: PartContext, options: CommonOptions, ref: string): Promise<ExitCode> =>
+  onMarketplace(context, options, async ({ container: { resolve } }, marketplace) => {
+    const history = makeSubscriptionHistory({ subscriptions: resolve(SubscriptionStoreToken) })
+    const found = await history(operatorCall('marketplace.showSubscription'), { marketplace, ref })
+    if (isLeft(found)) {
+      context.say(printable(found.left.message))
+      return 1
+    }
+    const { subscription, events } = found.right
+    const shown = events.map(({ id: _, at, ...event }) => ({ at: at.toISOString(), ...event }))
+    if (options.json === true) printJson(context, { ...subscriptionJson(subscription), history: shown })
+    else {
+      for (const [name, value] of Object.entries(subscriptionJson(subscription)))
+        context.print(printable(`${name.padEnd(14)}  ${String(value)}`))
+      for (const { at, outcome, operation, state, description } of shown)
+        context.print(
+          printable(`${at}  ${outcome.padEnd(9)}  ${operation.padEnd(20)}  ${state}  ${description}`.trimEnd()),
+        )
+    }
+    return 0
+  })
+
+/** Revokes a subscription, with its contracts and licenses. */
+export const subscriptionsRevoke = (context: PartContext, options: CommonOptions, ref: string): Promise<ExitCode> =>
+  onMarketplace(context, options, async ({ container: { resolve } }, marketplace) => {
+    const revoke = makeRevokeSubscription({
+      clock: resolve(ClockToken),
+      unitOfWork: resolve(MarketplaceUnitOfWorkToken),
+    })
+    const revoked = await revoke(operatorCall('marketplace.revokeSubscription'), { marketplace, ref })
+    if (isLeft(revoked)) {
+      context.say(printable(revoked.left.message))
+      return 1
+    }
+    if (options.json === true) printJson(context, { subscriptionId: ref, revoked: true })
+    else context.print(`The subscription ${printable(ref)} and its contracts are revoked.`)
+    return 0
+  })
+
+/** Prints the key that verifies archives of installers. */
+export const marketplaceSigningKey = (context: PartContext, options: CommonOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, async ({ container: { resolve } }) => {
+    const publicKey = await resolve(InstallerArchiveToken).publicKey()
+    if (options.json === true) printJson(context, { publicKey })
+    else context.print(publicKey.trimEnd())
+    return 0
+  })

@@ -1,0 +1,306 @@
+import { hkdfSync } from 'node:crypto'
+import { join } from 'node:path'
+import { makeArchiveLinks } from '../../../adapters/marketplace/archive-links.ts'
+import { makeClaimAllowance } from '../../../adapters/marketplace/claim-allowance.ts'
+import { makeInstallerArchive } from '../../../adapters/marketplace/installer-archive.ts'
+import { makeNotificationSenders, notificationDigest } from '../../../adapters/marketplace/notification-senders.ts'
+import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
+import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
+import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
+import { makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
+import { makeSqlContractEvents, makeSqlContractStore } from '../../../adapters/sql/contracts/contract-store.ts'
+import { makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
+import { marketplaceMigrations } from '../../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
+import { makeSqlClaimStore } from '../../../adapters/sql/marketplace/claim-store.ts'
+import { makeSqlInstallerStore } from '../../../adapters/sql/marketplace/installer-store.ts'
+import {
+  makeSqlNotificationInbox,
+  makeSqlSigningKeyStore,
+} from '../../../adapters/sql/marketplace/notification-inbox.ts'
+import { makeSqlSubscriptionStore } from '../../../adapters/sql/marketplace/subscription-store.ts'
+import { writeWhole } from '../../../adapters/system/whole-files.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { makeContractLifecycle } from '../../../core/contracts/lifecycle.ts'
+import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
+import type { Clock } from '../../../core/kernel/clock.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
+import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
+import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
+import { CreateInstallerToken, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
+import {
+  ArchiveLinksToken,
+  ClaimAllowanceToken,
+  ClaimRulesToken,
+  ClaimStoreToken,
+  InstallerArchiveToken,
+  InstallerStoreToken,
+  MarketplaceFaultsToken,
+  MarketplaceSettingsToken,
+  MarketplaceUnitOfWorkToken,
+  NotificationDigestToken,
+  NotificationInboxToken,
+  NotificationSendersToken,
+  SubscriptionStoreToken,
+  TopicMessagesToken,
+} from '../../../core/marketplace/ports.ts'
+import type { Marketplace } from '../../../core/marketplace/types.ts'
+import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
+import { token } from '../../../core/kernel/token.ts'
+import { marketplacePlugin } from '../../../plugins/marketplace/plugin.ts'
+import type { Binding } from '../../binding.ts'
+import { bind } from '../../binding.ts'
+import type { Boot } from '../../boot.ts'
+import type { ValuesOf } from '../../config/setting.ts'
+import { absentUnlessSet, withDefault } from '../../config/setting.ts'
+import { listOf, matching, secretWords } from '../../config/setting-type.ts'
+import { definePart } from '../../part.ts'
+import { BindMailOutboxToken } from '../mail/part.ts'
+
+const settings = {
+  marketplaceSecret: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_SECRET',
+    secretWords,
+    'Secret in the query of notifications of clouds B and C. Without one, they are all refused.',
+    { after: 'MOORAGE_EXTIDP_AUDIENCE' },
+  ),
+  marketplacePreviousSecret: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_PREVIOUS_SECRET',
+    secretWords,
+    'The secret before MOORAGE_MARKETPLACE_SECRET, which is accepted too while senders change to the new one.',
+  ),
+  marketplaceAlerts: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_ALERTS',
+    matching(/^[^\s<>@]{1,64}@[^\s<>@]{1,189}$/, 'a mail address'),
+    'Mail address that is notified when the provider cannot delete an application of a subscription.',
+  ),
+  cloudAIpRanges: withDefault(
+    'MOORAGE_CLOUD_A_IP_RANGES',
+    matching(/^(?:off|https?:\/\/[^\s@]+)$/, 'a URL, or off'),
+    'https://ip-ranges.amazonaws.com/ip-ranges.json',
+    'Where the address ranges of cloud A are published, from which its installers send. They are asked for every ' +
+      'hour; off uses those of this release.',
+  ),
+  cloudASnsTopics: withDefault(
+    'MOORAGE_CLOUD_A_SNS_TOPICS',
+    listOf(matching(/^arn:[a-z0-9-]+:sns:[a-z0-9-]+:\d{12}:[\w.-]{1,256}$/, 'the ARN of a topic')),
+    '',
+    'Topics of cloud A whose messages a plugin may verify (the port marketplace.TopicMessages).',
+  ),
+  cloudCTestInstaller: absentUnlessSet(
+    'MOORAGE_CLOUD_C_TEST_INSTALLER',
+    matching(/^[0-9a-fA-F]{32}$/, 'the id of an installer'),
+    'The installer that may send a notification of cloud C without the secret, to test the installation.',
+  ),
+}
+
+type MarketplaceBoot = Boot<ValuesOf<typeof settings>>
+
+/** The ranges of cloud A; of other clouds there are none. */
+interface KnownRanges {
+  readonly ranges: SourceRanges | undefined
+}
+const KnownRangesToken = token<KnownRanges>('marketplace.KnownRanges')
+
+/** Stores that are bound to the database or to a transaction. */
+interface Stores {
+  readonly subscriptions: ReturnType<typeof makeSqlSubscriptionStore>
+  readonly installers: ReturnType<typeof makeSqlInstallerStore>
+  readonly claims: ReturnType<typeof makeSqlClaimStore>
+  readonly inbox: ReturnType<typeof makeSqlNotificationInbox>
+  /** Contracts that begin and end with subscriptions. */
+  readonly contracts: (tx: SqlRunner, audit: AuditTrail) => ContractLifecycle
+}
+const StoresToken = token<Stores>('marketplace.Stores')
+
+const marketplaceOf = ({ deployment }: Pick<Boot, 'deployment'>): Marketplace | undefined => {
+  switch (deployment.type) {
+    case 'CloudAMarketplaceDeployment':
+      return 'CloudA'
+    case 'CloudBMarketplaceDeployment':
+      return 'CloudB'
+    case 'CloudCMarketplaceDeployment':
+      return 'CloudC'
+    default:
+      return undefined
+  }
+}
+
+/** A URL that the operator has configured is intended, at any address. */
+const anywhere = { hasHost: () => true, hasAddress: () => true }
+
+const rangesOf = (boot: MarketplaceBoot): SourceRanges => {
+  const { settings: values, log, resolver, readings } = boot
+  return makeSourceRanges({
+    url: values.cloudAIpRanges === 'off' ? undefined : new URL(values.cloudAIpRanges),
+    fetch: makeGuardedFetch(makeUserUrlPolicy(anywhere, resolver.lookup), readings),
+    folder: join(values.dataDir, 'marketplace'),
+    log,
+    write: writeWhole,
+    chance: Math.random,
+    nowMs: () => boot.clock.now().getTime(),
+  })
+}
+
+/** Older ranges miss new regions of the provider. */
+const oldRangesDays = 30
+
+const faultsOf = (boot: MarketplaceBoot, marketplace: Marketplace | undefined, ranges: SourceRanges | undefined) => {
+  const { marketplaceSecret, marketplacePreviousSecret, marketplaceAlerts, runMode } = boot.settings
+  return (): readonly string[] => {
+    const found: string[] = []
+    if (marketplace === 'CloudB' || marketplace === 'CloudC') {
+      if (marketplaceSecret === undefined)
+        found.push('MOORAGE_MARKETPLACE_SECRET is not set: every notification is refused.')
+      if (marketplacePreviousSecret !== undefined)
+        found.push('MOORAGE_MARKETPLACE_PREVIOUS_SECRET is set: remove it once all senders have the new secret.')
+    }
+    const age = ranges?.ageSeconds()
+    if (ranges !== undefined && age === undefined)
+      found.push('No address ranges of cloud A are known: every notification is refused.')
+    if (age !== undefined && age > oldRangesDays * 86_400)
+      found.push(
+        `The address ranges of cloud A are ${Math.floor(age / 86_400)} days old: see MOORAGE_CLOUD_A_IP_RANGES.`,
+      )
+    if (marketplace === 'CloudA' && runMode === 'development')
+      found.push('MOORAGE_RUN_MODE is development: notifications are accepted from every address.')
+    if (marketplaceAlerts === undefined)
+      found.push('MOORAGE_MARKETPLACE_ALERTS is not set: no mail is sent about a deletion that failed.')
+    return found
+  }
+}
+
+/** Returns what begins and ends contracts in a transaction. */
+const contractsIn = ({ database }: Pick<Boot, 'database'>, clock: Clock): Stores['contracts'] => {
+  const contracts = makeSqlContractStore(database, clock)
+  const bindings = makeSqlBindingStore(database, clock)
+  const events = makeSqlContractEvents(database)
+  const licenses = makeSqlLicenseStore(database)
+  return (tx, audit) =>
+    makeContractLifecycle(
+      { contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), audit },
+      clock,
+    )
+}
+
+/** The senders of notifications, which depend on the cloud. */
+const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
+  const marketplace = marketplaceOf(boot)
+  const { settings: values } = boot
+  return [
+    bind(
+      KnownRangesToken,
+      {},
+      () => ({ ranges: marketplace === 'CloudA' ? rangesOf(boot) : undefined }),
+      ({ ranges }) => ranges?.stop(),
+    ),
+    bind(NotificationSendersToken, { known: KnownRangesToken }, ({ known }) =>
+      makeNotificationSenders({
+        ranges: known.ranges,
+        isDevelopment: boot.deployment.runMode === 'development',
+        secrets: [values.marketplaceSecret, values.marketplacePreviousSecret].filter((each) => each !== undefined),
+        testInstaller: values.cloudCTestInstaller,
+      }),
+    ),
+    bind(MarketplaceFaultsToken, { known: KnownRangesToken }, ({ known }) => ({
+      list: faultsOf(boot, marketplace, known.ranges),
+    })),
+    bind(TopicMessagesToken, { clock: ClockToken }, ({ clock }) =>
+      makeTopicMessages({
+        topics: values.cloudASnsTopics,
+        fetch: makeGuardedFetch(makeUserUrlPolicy(anywhere, boot.resolver.lookup), boot.readings),
+        clock,
+      }),
+    ),
+    bind(NotificationDigestToken, {}, () => notificationDigest),
+  ]
+}
+
+const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonly Binding[] => [
+  bind(StoresToken, { clock: ClockToken, secretBox: SecretBoxToken }, ({ clock, secretBox }) => ({
+    subscriptions: makeSqlSubscriptionStore(database),
+    installers: makeSqlInstallerStore(database, secretBox),
+    claims: makeSqlClaimStore(database),
+    inbox: makeSqlNotificationInbox(database),
+    contracts: contractsIn({ database }, clock),
+  })),
+  bind(SubscriptionStoreToken, { stores: StoresToken }, ({ stores }) => stores.subscriptions(database)),
+  bind(InstallerStoreToken, { stores: StoresToken }, ({ stores }) => stores.installers(database)),
+  bind(ClaimStoreToken, { stores: StoresToken }, ({ stores }) => stores.claims(database)),
+  bind(NotificationInboxToken, { stores: StoresToken }, ({ stores }) => stores.inbox(database)),
+  bind(
+    MarketplaceUnitOfWorkToken,
+    { stores: StoresToken, outbox: BindMailOutboxToken, chain: AuditChainToken, notifier: OutboxNotifierToken },
+    ({ stores, outbox, chain, notifier }) => {
+      const unitOfWork = makeSqlUnitOfWork(
+        database,
+        (tx, audit) => ({
+          subscriptions: stores.subscriptions(tx),
+          installers: stores.installers(tx),
+          claims: stores.claims(tx),
+          inbox: stores.inbox(tx),
+          contracts: stores.contracts(tx, audit),
+          mail: outbox(tx),
+          audit,
+        }),
+        makeSqlAuditTrail(database, chain),
+      )
+      return notifyAfterCommit(unitOfWork, notifier)
+    },
+  ),
+  bind(MarketplaceSettingsToken, {}, () => ({
+    marketplace: marketplaceOf(boot),
+    alertsTo: boot.settings.marketplaceAlerts ?? '',
+    baseUrl: () => boot.baseUrl(),
+  })),
+]
+
+const installerBindings = ({ database, keys, baseUrl }: MarketplaceBoot): readonly Binding[] => [
+  bind(ArchiveLinksToken, {}, () =>
+    makeArchiveLinks({
+      key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to archives', 32))),
+      routeUrl: () => `${baseUrl()}/api/v1/marketplace-archives`,
+    }),
+  ),
+  bind(InstallerArchiveToken, { secretBox: SecretBoxToken }, ({ secretBox }) =>
+    makeInstallerArchive(makeSqlSigningKeyStore(database, secretBox)),
+  ),
+  bind(
+    CreateInstallerToken,
+    {
+      archive: InstallerArchiveToken,
+      clock: ClockToken,
+      entropy: EntropyToken,
+      memberships: MembershipStoreToken,
+      settings: MarketplaceSettingsToken,
+      stores: StoresToken,
+      unitOfWork: MarketplaceUnitOfWorkToken,
+    },
+    ({ stores, ...deps }) =>
+      makeCreateInstaller({ ...deps, contracts: stores.contracts(database, { record: async () => undefined }) }),
+  ),
+  bind(ClaimAllowanceToken, {}, () => makeClaimAllowance()),
+  bind(ClaimRulesToken, { installers: InstallerStoreToken, subscriptions: SubscriptionStoreToken }, makeClaimRules),
+]
+
+/** Subscriptions, installers, claims and notifications of cloud marketplaces. */
+export const part = definePart({
+  plugin: marketplacePlugin,
+  settings,
+  migrations: marketplaceMigrations,
+  tags: [
+    {
+      name: 'Marketplace',
+      description: 'Cloud-marketplace notifications and metered usage.',
+      after: 'Platform Upgrade',
+    },
+  ],
+  provide: (boot) => [...senderBindings(boot), ...storeBindings(boot), ...installerBindings(boot)],
+})

@@ -1,0 +1,230 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { MarketplaceStores, NotificationAnswer, SubscriptionKey } from '../ports.ts'
+import { NotificationInvalid } from '../ports.ts'
+import type { LifecycleEvent, Transition } from '../subscriptions/states.ts'
+import { isEnded, transition } from '../subscriptions/states.ts'
+import { endContracts, subscriptionAudit } from '../subscriptions/subscriptions.ts'
+import type { Lifecycle, Plan, ProviderError, Subscription } from '../types.ts'
+import { applicationKey, parseApplicationId } from './application-id.ts'
+import type { BindFailure } from './bind.ts'
+import { bindNow, linked, mayBind, unknownInstaller } from './bind.ts'
+import type { BindingInfo, ParsedBinding } from './bindings.ts'
+import { parseBinding } from './bindings.ts'
+import { ticksOf } from './event-times.ts'
+import type { EventTime, NotificationDeps, Notified, Work } from './notifications.ts'
+import { makeAnswerOnce, parseEventTime } from './notifications.ts'
+
+/** A notification of cloud B about a managed application. */
+export interface ApplicationNotification {
+  readonly eventType: string | undefined
+  readonly applicationId: string | undefined
+  readonly eventTime: string | undefined
+  readonly provisioningState: string | undefined
+  readonly resourceUsageId: string | undefined
+  /** Fields that were not sent keep what is known. */
+  readonly plan: Readonly<Record<keyof Plan, string | undefined>> | undefined
+  readonly error: ProviderError | undefined
+  readonly bindingInfo: BindingInfo | undefined
+}
+
+type ProviderEvent = LifecycleEvent & { readonly kind: 'put' | 'delete' }
+type Event = { readonly kind: 'bind'; readonly binding: ParsedBinding } | ProviderEvent
+
+const invalid = (message: string): Either<Failure<'NotificationInvalid'>, never> => left(NotificationInvalid(message))
+
+const parseEvent = (
+  { eventType = '', provisioningState: outcome = '', bindingInfo }: ApplicationNotification,
+  ticks: bigint,
+): Either<Failure<'NotificationInvalid'>, Event> => {
+  if (eventType === 'BIND') {
+    const binding = parseBinding(bindingInfo, 'CloudB')
+    return isLeft(binding) ? binding : right({ kind: 'bind', binding: binding.right })
+  }
+  if (eventType === 'PUT')
+    return outcome === 'Accepted' || outcome === 'Succeeded' || outcome === 'Failed'
+      ? right({ kind: 'put', outcome, ticks })
+      : invalid('The event type is unknown: provisioningState of PUT must be Accepted, Succeeded or Failed.')
+  if (eventType === 'DELETE')
+    return outcome === 'Deleting' || outcome === 'Deleted' || outcome === 'Failed'
+      ? right({ kind: 'delete', outcome, ticks })
+      : invalid('The event type is unknown: provisioningState of DELETE must be Deleting, Deleted or Failed.')
+  return invalid('The event type is unknown: it must be PUT, DELETE or BIND.')
+}
+
+const fresh: Lifecycle = {
+  state: 'Pending',
+  installerRef: undefined,
+  isProvisioned: false,
+  lastTicks: undefined,
+  isTombstone: false,
+}
+
+const done: NotificationAnswer = { status: 200, message: '', installerRef: '' }
+const unknownSubscription: NotificationAnswer = {
+  status: 403,
+  message: 'The subscription does not exist.',
+  installerRef: '',
+}
+
+const reasons: Readonly<Record<(Transition & { readonly kind: 'unchanged' })['reason'], string>> = {
+  stale: 'A later event was applied before.',
+  ended: 'The subscription has ended.',
+  repeated: 'Nothing had to be changed.',
+}
+
+const sentPlan = (known: Plan, plan: ApplicationNotification['plan']): Plan => {
+  const cut = (text: string): string => text.slice(0, 255)
+  return {
+    publisher: cut(plan?.publisher ?? known.publisher),
+    product: cut(plan?.product ?? known.product),
+    name: cut(plan?.name ?? known.name),
+    version: cut(plan?.version ?? known.version),
+  }
+}
+
+/** Notifies the vendor that an application was not deleted. */
+const alert = async (
+  { settings }: NotificationDeps,
+  stores: MarketplaceStores,
+  subscription: Subscription,
+  at: Date,
+): Promise<void> => {
+  if (settings.alertsTo !== '')
+    await stores.mail.post({
+      to: settings.alertsTo,
+      subject: 'A marketplace subscription could not be deleted',
+      paragraphs: [
+        `The provider could not delete the application of the subscription ${subscription.ref}.`,
+        'Its contracts are revoked.',
+      ],
+    })
+  await stores.subscriptions.update(subscription.id, { alertedAt: at }, at)
+}
+
+interface Received {
+  readonly notification: ApplicationNotification
+  readonly operation: string
+  readonly at: Date
+}
+
+/** Applies an event of the provider to a locked subscription, and records it. */
+const applyProviderEvent = async (
+  deps: NotificationDeps,
+  stores: MarketplaceStores,
+  subscription: Subscription,
+  event: ProviderEvent,
+  { notification, operation, at }: Received,
+): Promise<NotificationAnswer> => {
+  const change = transition(subscription, event)
+  const record = (outcome: 'Succeeded' | 'Ignored' | 'Refused', description: string, state = subscription.state) =>
+    stores.subscriptions.record(subscription.id, { at, operation, outcome, description, state })
+  if (change.kind === 'unknown') {
+    await stores.subscriptions.update(subscription.id, { lifecycle: change.tombstone }, at)
+    await record('Refused', 'The subscription does not exist.')
+    return unknownSubscription
+  }
+  if (change.kind !== 'applied') {
+    await record('Ignored', change.kind === 'unchanged' ? reasons[change.reason] : '')
+    return done
+  }
+  const { next } = change
+  const lacksUsageId =
+    event.kind === 'put' && event.outcome === 'Succeeded' && notification.resourceUsageId === undefined
+  if (lacksUsageId)
+    deps.log.warn({ subscription: subscription.ref }, 'a provisioned application has no resourceUsageId')
+  await stores.subscriptions.update(
+    subscription.id,
+    {
+      lifecycle: next,
+      plan: sentPlan(subscription.plan, notification.plan),
+      ...(notification.resourceUsageId === undefined
+        ? {}
+        : { resourceUsageId: notification.resourceUsageId.slice(0, 255) }),
+      ...(event.outcome === 'Failed' ? { error: notification.error ?? { code: '', message: '' } } : {}),
+    },
+    at,
+  )
+  if (change.revokesContracts) await endContracts(stores, subscription, `marketplace ${operation}`)
+  if (change.alerts) await alert(deps, stores, subscription, at)
+  if (next.state === 'Running' || isEnded(next.state)) await stores.installers.erasePasswordOf(subscription.id)
+  await record('Succeeded', lacksUsageId ? 'The notification has no resourceUsageId.' : '', next.state)
+  if (next.state !== subscription.state)
+    await stores.audit.record(subscriptionAudit(subscription, 'subscription.changed', { state: next.state }))
+  return done
+}
+
+/** Binds an installer to a locked subscription. */
+const applyBind = async (
+  deps: NotificationDeps,
+  stores: MarketplaceStores,
+  subscription: Subscription,
+  binding: ParsedBinding,
+  { operation, at }: Received,
+): Outcome<BindFailure, NotificationAnswer> => {
+  const installer = await stores.installers.lock(binding.installerRef)
+  if (installer === undefined || installer.marketplace !== 'CloudB') return left(unknownInstaller())
+  const change = transition(subscription, { kind: 'bind', installerRef: installer.ref })
+  if (change.kind === 'refused' || change.kind === 'unknown')
+    return invalid(
+      change.kind === 'refused' && change.reason === 'other-installer'
+        ? 'The binding info is not valid: another installer is bound to the subscription.'
+        : 'The binding info is not valid: the subscription has failed or ended.',
+    )
+  const allowed = mayBind(installer, binding, at)
+  if (isLeft(allowed)) return allowed
+  if (change.kind === 'unchanged') return right(linked(installer.ref))
+  if (allowed.right === 'repeated')
+    return invalid('The binding info is not valid: the installer is bound to another subscription.')
+  await bindNow(stores, deps.links, { installer, subscription, binding, next: change.next, operation, at })
+  return right(linked(installer.ref))
+}
+
+const applicationWork =
+  (deps: NotificationDeps, key: SubscriptionKey, event: Event, notification: ApplicationNotification): Work =>
+  async (stores, inboxKey) => {
+    const at = deps.clock.now()
+    const operation = `${notification.eventType ?? ''} ${notification.provisioningState ?? ''}`.slice(0, 64).trim()
+    const first =
+      event.kind === 'delete'
+        ? { ...fresh, state: 'Deleted' as const, lastTicks: event.ticks, isTombstone: true }
+        : fresh
+    const applicationId = (notification.applicationId ?? '').slice(0, 512)
+    const subscription =
+      (await stores.subscriptions.lock(key)) ??
+      (await stores.subscriptions.obtain({ key, ref: deps.newRef(), applicationId }, first, at))
+    const known = await stores.inbox.find(inboxKey)
+    if (known !== undefined) return right(known)
+    const received: Received = { notification, operation, at }
+    const answer =
+      event.kind === 'bind'
+        ? await applyBind(deps, stores, subscription, event.binding, received)
+        : right(await applyProviderEvent(deps, stores, subscription, event, received))
+    if (isLeft(answer)) return answer
+    await stores.inbox.add(inboxKey, 'CloudB', answer.right, at)
+    return answer
+  }
+
+/** An event without a time counts as if it had just happened. */
+const ticksAt = (time: EventTime, now: Date): bigint => time.ticks ?? ticksOf(now)
+
+/** Receives a notification of cloud B. Returns a link after a bind only. */
+export const makeReceiveApplication = (deps: NotificationDeps) => {
+  const answerOnce = makeAnswerOnce(deps)
+  return async (call: Call<never>, notification: ApplicationNotification): Outcome<BindFailure, Notified> => {
+    const parts = parseApplicationId(notification.applicationId ?? '')
+    if (parts === undefined) return invalid('The subscription ID is not valid: applicationId names no application.')
+    const time = parseEventTime(notification.eventTime)
+    if (isLeft(time)) return time
+    const event = parseEvent(notification, ticksAt(time.right, deps.clock.now()))
+    if (isLeft(event)) return event
+    const key: SubscriptionKey = { marketplace: 'CloudB', text: applicationKey(parts) }
+    const { eventType = '', provisioningState = '' } = notification
+    const bound = event.right.kind === 'bind' ? event.right.binding : undefined
+    const about = bound === undefined ? [] : [bound.installerRef, bound.clusterId, bound.cloudAccountId]
+    const identity = [key.marketplace, key.text, eventType, provisioningState, ...about]
+    return answerOnce(call, identity, time.right, applicationWork(deps, key, event.right, notification))
+  }
+}

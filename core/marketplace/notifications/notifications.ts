@@ -1,0 +1,164 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type {
+  ArchiveLinks,
+  InstallerStore,
+  MarketplaceSettings,
+  MarketplaceStores,
+  MarketplaceUnitOfWork,
+  NotificationAnswer,
+  NotificationDigest,
+  NotificationInbox,
+  NotificationKey,
+} from '../ports.ts'
+import { NotificationInvalid, NotificationRefused } from '../ports.ts'
+import type { Marketplace } from '../types.ts'
+import type { BindFailure } from './bind.ts'
+import { bindNow, linked, linkMilliseconds, mayBind, unknownInstaller } from './bind.ts'
+import type { BindingInfo, ParsedBinding } from './bindings.ts'
+import { parseBinding } from './bindings.ts'
+import { parseTicks } from './event-times.ts'
+
+export interface NotificationDeps {
+  readonly clock: Clock
+  readonly digest: NotificationDigest
+  readonly inbox: Pick<NotificationInbox, 'find'>
+  readonly installers: Pick<InstallerStore, 'find' | 'renewLink'>
+  readonly links: ArchiveLinks
+  readonly log: Log
+  readonly newRef: () => string
+  readonly settings: MarketplaceSettings
+  readonly unitOfWork: MarketplaceUnitOfWork
+}
+
+/** The answer to a notification: the link to the archive of an installer, or undefined for none. */
+export type Notified = string | undefined
+
+/** When the sender says that the event happened. */
+export interface EventTime {
+  /** As sent; empty if it was not sent. */
+  readonly text: string
+  /** In units of 100 ns since the epoch; undefined if it was not sent. */
+  readonly ticks: bigint | undefined
+}
+
+/** Returns the time of an event. Left: the text is no instant. */
+export const parseEventTime = (text: string | undefined): Either<Failure<'NotificationInvalid'>, EventTime> => {
+  if (text === undefined || text === '') return right({ text: '', ticks: undefined })
+  const ticks = parseTicks(text)
+  return ticks === undefined
+    ? left(NotificationInvalid('The notification is not valid: eventTime must be an RFC 3339 date-time.'))
+    : right({ text, ticks })
+}
+
+const wrongDeployment = (marketplace: Marketplace): Failure<'NotificationRefused'> =>
+  NotificationRefused(`This deployment takes no notifications of ${marketplace}.`)
+
+/** Returns the failure of a notification of a marketplace that is not the one of this deployment. */
+export const refusalOfDeployment = (
+  settings: Pick<MarketplaceSettings, 'marketplace'>,
+  marketplace: Marketplace,
+): Failure<'NotificationRefused'> | undefined =>
+  settings.marketplace === marketplace ? undefined : wrongDeployment(marketplace)
+
+/** Returns the link to an archive. A link that has ended is replaced: the sender has proven the same as before. */
+const linkTo = async (
+  { clock, installers, links }: Pick<NotificationDeps, 'clock' | 'installers' | 'links'>,
+  ref: string,
+): Promise<string> => {
+  const installer = await installers.find(ref)
+  if (installer?.linkExpiresAt === undefined) throw new Error('An installer that was bound is not found.')
+  const now = clock.now()
+  if (now.getTime() < installer.linkExpiresAt.getTime()) return links.make(ref, installer.linkExpiresAt)
+  await installers.renewLink(installer.id, installer.linkExpiresAt, new Date(now.getTime() + linkMilliseconds))
+  const renewed = await installers.find(ref)
+  if (renewed?.linkExpiresAt === undefined) throw new Error('An installer that was bound is not found.')
+  return links.make(ref, renewed.linkExpiresAt)
+}
+
+/** What a notification does in its transaction. The answer is stored with it; a Left stores nothing. */
+export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<BindFailure, NotificationAnswer>
+
+/**
+ * Answers a notification once: the answer is stored in the transaction of its work, and is given to each repetition. Of
+ * several at once, one does the work. A notification without a time cannot be told from a later one, so it is always
+ * carried out, which changes nothing the second time.
+ */
+export const makeAnswerOnce =
+  (deps: NotificationDeps) =>
+  async (
+    { keyed: _, ...call }: Call<never>,
+    identity: readonly string[],
+    time: EventTime,
+    work: Work,
+  ): Outcome<BindFailure, Notified> => {
+    const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
+      if (answer.status === 403) return left(NotificationRefused(answer.message))
+      return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
+    }
+    const unique = time.ticks === undefined ? [deps.newRef()] : []
+    const key = deps.digest(...identity, time.text, ...unique)
+    const known = await deps.inbox.find(key)
+    if (known !== undefined) return answered(known)
+    const done = await deps.unitOfWork.run<BindFailure, NotificationAnswer>(call, (stores) => work(stores, key))
+    return isLeft(done) ? done : answered(done.right)
+  }
+
+/** A notification of cloud A or cloud C: an installation is to be bound. The type of the event is not defined. */
+export interface BindNotification {
+  readonly marketplace: 'CloudA' | 'CloudC'
+  readonly eventType: string | undefined
+  readonly eventTime: string | undefined
+  readonly bindingInfo: BindingInfo | undefined
+}
+
+const bindWork =
+  (deps: NotificationDeps, { marketplace, eventType }: BindNotification, binding: ParsedBinding): Work =>
+  async (stores, key) => {
+    const at = deps.clock.now()
+    const installer = await stores.installers.lock(binding.installerRef)
+    if (installer === undefined || installer.marketplace !== marketplace) return left(unknownInstaller())
+    const known = await stores.inbox.find(key)
+    if (known !== undefined) return right(known)
+    const allowed = mayBind(installer, binding, at)
+    if (isLeft(allowed)) return allowed
+    const answer = linked(installer.ref)
+    if (allowed.right === 'fresh') {
+      const next = {
+        state: 'Bounded',
+        installerRef: installer.ref,
+        isProvisioned: false,
+        lastTicks: undefined,
+        isTombstone: false,
+      } as const
+      const subscription = await stores.subscriptions.obtain(
+        { key: { marketplace, text: installer.ref }, ref: deps.newRef(), applicationId: '' },
+        next,
+        at,
+      )
+      const operation = `BIND ${(eventType ?? '').slice(0, 64)}`.trim()
+      await bindNow(stores, deps.links, { installer, subscription, binding, next, operation, at })
+    }
+    await stores.inbox.add(key, marketplace, answer, at)
+    return right(answer)
+  }
+
+/** Receives a notification of cloud A or cloud C. Returns the link to the archive of the installer. */
+export const makeReceiveBind = (deps: NotificationDeps) => {
+  const answerOnce = makeAnswerOnce(deps)
+  return async (call: Call<never>, notification: BindNotification): Outcome<BindFailure, Notified> => {
+    const { marketplace, eventType = '' } = notification
+    const time = parseEventTime(notification.eventTime)
+    if (isLeft(time)) return time
+    const binding = parseBinding(notification.bindingInfo, marketplace)
+    if (isLeft(binding)) return binding
+    const { installerRef, clusterId, cloudAccountId } = binding.right
+    deps.log.info({ marketplace, eventType: eventType.slice(0, 64) }, 'a notification of a marketplace arrived')
+    const identity = [marketplace, installerRef, eventType, clusterId, cloudAccountId]
+    return answerOnce(call, identity, time.right, bindWork(deps, notification, binding.right))
+  }
+}

@@ -1,0 +1,339 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { ContractLifecycle } from '../contracts/ports.ts'
+import type { ContractId } from '../contracts/types.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { token } from '../kernel/token.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  Binding,
+  Claim,
+  Installer,
+  InstallerId,
+  InstallerPlan,
+  Lifecycle,
+  Marketplace,
+  Plan,
+  ProviderError,
+  Subscription,
+  SubscriptionEvent,
+  SubscriptionId,
+} from './types.ts'
+
+/** The notification does not prove that it is from the marketplace, or names a subscription that is not known. */
+export const NotificationRefused = defineFailure(
+  'NotificationRefused',
+  'Forbidden',
+  'The sender is not proven, or the subscription or the installer must not be changed by it.',
+)
+/** The notification does not have the form of one, or contradicts what is known. */
+export const NotificationInvalid = defineFailure(
+  'NotificationInvalid',
+  'Invalid',
+  'The notification is not understood, or contradicts what is known about the installer.',
+)
+/** No subscription of the marketplace has this id. */
+export const SubscriptionMissing = defineFailure(
+  'SubscriptionMissing',
+  'NotFound',
+  'The marketplace has no subscription with this id.',
+)
+/** No installer has this id. */
+export const InstallerMissing = defineFailure('InstallerMissing', 'NotFound', 'No installer has this id.')
+/** The installer is not valid as it is asked for. */
+export const InstallerInvalid = defineFailure(
+  'InstallerInvalid',
+  'Unprocessable',
+  'The account, a product or the archive of the installer is not valid.',
+)
+/** The link to an archive has expired or was changed. */
+export const ArchiveLinkRefused = defineFailure(
+  'ArchiveLinkRefused',
+  'Forbidden',
+  'The link to the archive is not valid, or it has expired.',
+)
+/** There is no claim with this id. */
+export const ClaimMissing = defineFailure('ClaimMissing', 'NotFound', 'There is no claim with this id.')
+/** The claim is taken. */
+export const ClaimTaken = defineFailure('ClaimTaken', 'Conflict', 'The claim is already taken, or not allowed yet.')
+/** The rules were asked a moment ago. */
+export const ClaimCheckTooSoon = defineFailure(
+  'ClaimCheckTooSoon',
+  'Backoff',
+  'The claim was checked a moment ago, or the address asks too often.',
+)
+/** The organization that is to take over a claim does not exist. */
+export const ClaimantMissing = defineFailure(
+  'ClaimantMissing',
+  'Unprocessable',
+  'The organization that the claim is for does not exist.',
+)
+
+/** Proves the senders of notifications. */
+export interface NotificationSenders {
+  /** Reports whether the address is one from which installers of cloud A send. */
+  isInstallerAddress(address: string): boolean
+  /** Reports whether the texts are exactly one, and equal to a secret that is in force. Takes constant time. */
+  isSecret(given: readonly string[]): boolean
+  /** Reports whether the installer is the one that may test notifications of cloud C without the secret. */
+  isTestInstaller(installerRef: string): boolean
+}
+export const NotificationSendersToken = token<NotificationSenders>('marketplace.NotificationSenders')
+
+/** A message of a topic of cloud A whose signature was verified. */
+export interface TopicMessage {
+  readonly type: 'Notification' | 'SubscriptionConfirmation' | 'UnsubscribeConfirmation'
+  /** The same for each repetition. */
+  readonly id: string
+  readonly topic: string
+  readonly text: string
+  /** Of a confirmation: a GET of it confirms; else empty. */
+  readonly confirmUrl: string
+}
+
+/**
+ * Verifies messages of topics of cloud A (SNS). No route of this service takes them; a plugin that does gets them proven
+ * here.
+ */
+export interface TopicMessages {
+  /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
+  verify(message: unknown, signal: AbortSignal): Promise<Either<string, TopicMessage>>
+}
+export const TopicMessagesToken = token<TopicMessages>('marketplace.TopicMessages')
+
+/** What of the settings of this deployment must be corrected, or will soon be. */
+export interface MarketplaceFaults {
+  /** One sentence for each. */
+  list(): readonly string[]
+}
+export const MarketplaceFaultsToken = token<MarketplaceFaults>('marketplace.Faults')
+
+/** The digest of a notification, by which it is known when it is sent again: 32 bytes. */
+export type NotificationKey = Uint8Array
+/** Returns the digest of texts: of other texts, it is another. */
+export type NotificationDigest = (...texts: readonly string[]) => NotificationKey
+export const NotificationDigestToken = token<NotificationDigest>('marketplace.NotificationDigest')
+
+/** The stored answer to a notification. It has no secret: a link is made from the installer. */
+export interface NotificationAnswer {
+  readonly status: 200 | 403
+  readonly message: string
+  /** The installer whose archive the answer links to; empty if it has no link. */
+  readonly installerRef: string
+}
+
+/** The notifications that were answered. */
+export interface NotificationInbox {
+  find(key: NotificationKey): Promise<NotificationAnswer | undefined>
+  /** The caller holds the lock of the installer or subscription, and has not found the key. */
+  add(key: NotificationKey, marketplace: Marketplace, answer: NotificationAnswer, at: Date): Promise<void>
+  /** Removes what was answered before an instant. Returns how many; at most `limit`. */
+  removeBefore(at: Date, limit: number): Promise<number>
+}
+export const NotificationInboxToken = token<NotificationInbox>('marketplace.NotificationInbox')
+
+/** What identifies a subscription for its provider. */
+export interface SubscriptionKey {
+  readonly marketplace: Marketplace
+  /** Cloud B: see `applicationKey`; else the reference of the installer. */
+  readonly text: string
+}
+
+export interface NewSubscription {
+  readonly key: SubscriptionKey
+  readonly ref: string
+  readonly applicationId: string
+}
+
+/** What a notification or a site admin changes. Absent fields stay. */
+export interface SubscriptionChanges {
+  readonly lifecycle?: Lifecycle
+  readonly plan?: Plan
+  readonly resourceUsageId?: string
+  readonly error?: ProviderError | undefined
+  readonly clusterId?: string
+  readonly accountId?: Subscription['accountId']
+  readonly claimedBy?: UserId
+  readonly contractIds?: readonly ContractId[]
+  readonly alertedAt?: Date
+}
+
+/** Subscriptions and their history. */
+export interface SubscriptionStore {
+  /** Returns the subscriptions, the newest first. Tombstones are not among them. */
+  list(page: PageRequest): Promise<Page<Subscription>>
+  find(marketplace: Marketplace, ref: string): Promise<Subscription | undefined>
+  findById(id: SubscriptionId): Promise<Subscription | undefined>
+  /** Locks the subscription until the transaction ends. */
+  lock(key: SubscriptionKey): Promise<Subscription | undefined>
+  lockByRef(marketplace: Marketplace, ref: string): Promise<Subscription | undefined>
+  lockById(id: SubscriptionId): Promise<Subscription | undefined>
+  /**
+   * Inserts the subscription unless there is one with this key, and locks it. Of two transactions at once, one waits
+   * for the other.
+   */
+  obtain(subscription: NewSubscription, lifecycle: Lifecycle, at: Date): Promise<Subscription>
+  /** Changes a locked subscription. */
+  update(id: SubscriptionId, changes: SubscriptionChanges, at: Date): Promise<void>
+  /** Adds to the history. */
+  record(id: SubscriptionId, event: Omit<SubscriptionEvent, 'id'>): Promise<void>
+  /** Returns the history, the oldest first; at most `limit` of the newest events. */
+  history(id: SubscriptionId, limit: number): Promise<readonly SubscriptionEvent[]>
+  /** Removes tombstones that were not changed since an instant. Returns how many; at most `limit`. */
+  removeTombstones(unchangedSince: Date, limit: number): Promise<number>
+}
+export const SubscriptionStoreToken = token<SubscriptionStore>('marketplace.SubscriptionStore')
+
+export interface NewInstaller extends InstallerPlan {
+  readonly ref: string
+  readonly marketplace: Marketplace
+  readonly expiresAt: Date
+  readonly archive: Uint8Array
+}
+
+/** The first account of an installation, as the customer chose it. */
+export interface InstallationAdmin {
+  readonly username: string
+  /** Undefined if none was sent. */
+  readonly password: Secret | undefined
+}
+
+/** Installers, with their archives and the passwords that were sent with binds. */
+export interface InstallerStore {
+  /** Returns the installers, the newest first. */
+  list(page: PageRequest): Promise<Page<Installer>>
+  find(ref: string): Promise<Installer | undefined>
+  findById(id: InstallerId): Promise<Installer | undefined>
+  /** Locks the installer until the transaction ends. */
+  lock(ref: string): Promise<Installer | undefined>
+  insert(installer: NewInstaller, at: Date): Promise<InstallerId>
+  /** Returns the archive; undefined if there is no such installer. */
+  archive(ref: string): Promise<Uint8Array | undefined>
+  /** Binds a locked installer. The password is sealed. */
+  bind(
+    installer: Pick<Installer, 'id' | 'ref'>,
+    subscriptionId: SubscriptionId,
+    binding: Omit<Binding, 'installerRef'>,
+    admin: InstallationAdmin,
+    when: { readonly at: Date; readonly linkUntil: Date },
+  ): Promise<void>
+  /** Moves the end of the link, unless another request has done so: then nothing changes. */
+  renewLink(id: InstallerId, from: Date, to: Date): Promise<void>
+  /** Returns the password that was sent with the bind, until it is erased. */
+  adminPassword(ref: string): Promise<Secret | undefined>
+  /** Erases the password of the installer that is bound to a subscription. */
+  erasePasswordOf(subscriptionId: SubscriptionId): Promise<void>
+  /** Erases the passwords of installers that were bound before an instant. Returns how many. */
+  erasePasswordsBefore(at: Date): Promise<number>
+}
+export const InstallerStoreToken = token<InstallerStore>('marketplace.InstallerStore')
+
+/** Claims. */
+export interface ClaimStore {
+  insert(claim: Pick<Claim, 'ref' | 'installerId'>, at: Date): Promise<void>
+  find(ref: string): Promise<Claim | undefined>
+  /** Locks the claim until the transaction ends. */
+  lock(ref: string): Promise<Claim | undefined>
+  /** Returns the oldest claim that is claimable and not taken. */
+  oldestClaimable(): Promise<Claim | undefined>
+  /**
+   * Counts an attempt and moves the next check. Returns false if another caller has done so since the claim was read:
+   * one evaluates the rules.
+   */
+  reserveCheck(claim: Pick<Claim, 'ref' | 'attempts'>, nextCheckAt: Date): Promise<boolean>
+  setClaimable(ref: string): Promise<void>
+  /** Takes a locked claim. */
+  take(ref: string, by: UserId, orgId: OrgId | undefined, at: Date): Promise<void>
+}
+export const ClaimStoreToken = token<ClaimStore>('marketplace.ClaimStore')
+
+/** Decides which claims may be taken. */
+export interface ClaimRules {
+  /** May ask other systems; throws if they do not answer. It is not called in a transaction. */
+  isClaimable(claim: Claim): Promise<boolean>
+}
+export const ClaimRulesToken = token<ClaimRules>('marketplace.ClaimRules')
+
+/** Bounds how often an address asks whether a claim may be taken. */
+export interface ClaimAllowance {
+  /** Returns the seconds to wait; undefined if the address may ask now. */
+  take(address: string): Promise<number | undefined>
+}
+export const ClaimAllowanceToken = token<ClaimAllowance>('marketplace.ClaimAllowance')
+
+/** What an archive is made from. */
+export interface ArchiveContent {
+  readonly installerRef: string
+  readonly claimRef: string
+  readonly marketplace: Marketplace
+  /** Where the installer sends its bind. */
+  readonly notificationUrl: string
+  readonly claimableUrl: string
+  readonly products: InstallerPlan['products']
+  /** The chart that the scripts install, with its version; each is empty if the customer names it. */
+  readonly chart: string
+  readonly chartVersion: string
+  /** YAML of values for the chart, which go before those of the service. */
+  readonly values: string
+  readonly createdAt: Date
+}
+
+/** Builds the archive of an installer: scripts and values for the customer's cluster, and a signature over them. */
+export interface InstallerArchive {
+  /** Returns why the values are not usable; undefined if they are. */
+  faultOf(content: Pick<ArchiveContent, 'chart' | 'values'>): string | undefined
+  /** Returns a gzipped tar file. */
+  build(content: ArchiveContent): Promise<Uint8Array>
+  /** Returns the key that verifies the signatures, in PEM. */
+  publicKey(): Promise<string>
+}
+export const InstallerArchiveToken = token<InstallerArchive>('marketplace.InstallerArchive')
+
+/** A link to an archive, as a request has it. */
+export interface ArchiveLink {
+  readonly installerRef: string
+  /** From this instant on, in milliseconds since the epoch, the link is refused. */
+  readonly expires: number
+  readonly signature: string
+}
+
+/** Makes and checks links to archives, which need no other credential. */
+export interface ArchiveLinks {
+  /** Of the same installer and instant, the link is the same. */
+  make(installerRef: string, until: Date): string
+  isSigned(link: ArchiveLink): boolean
+}
+export const ArchiveLinksToken = token<ArchiveLinks>('marketplace.ArchiveLinks')
+
+/** The key that signs archives. */
+export interface SigningKeyStore {
+  /** Returns the key, PKCS#8 in PEM; makes it by `make` if there is none. Of several callers at once, all get one key. */
+  obtain(make: () => Promise<Secret>): Promise<Secret>
+}
+
+/** Who is notified of faults, and where clients reach the service. */
+export interface MarketplaceSettings {
+  /** Undefined if this deployment is of no marketplace. */
+  readonly marketplace: Marketplace | undefined
+  /** A mail address; empty if there is none. */
+  readonly alertsTo: string
+  /** `{base_url}`, without a trailing slash. */
+  baseUrl(): string
+}
+export const MarketplaceSettingsToken = token<MarketplaceSettings>('marketplace.Settings')
+
+/** The stores that a change to a subscription needs, in one transaction. */
+export interface MarketplaceStores {
+  readonly inbox: NotificationInbox
+  readonly subscriptions: SubscriptionStore
+  readonly installers: InstallerStore
+  readonly claims: ClaimStore
+  readonly contracts: ContractLifecycle
+  readonly mail: MailOutbox
+  readonly audit: AuditTrail
+}
+export type MarketplaceUnitOfWork = UnitOfWork<MarketplaceStores>
+export const MarketplaceUnitOfWorkToken = token<MarketplaceUnitOfWork>('marketplace.UnitOfWork')

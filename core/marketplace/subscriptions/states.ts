@@ -1,0 +1,122 @@
+import type { Lifecycle, SubscriptionState } from '../types.ts'
+
+/** What happens to a subscription. */
+export type LifecycleEvent =
+  | { readonly kind: 'put'; readonly outcome: 'Accepted' | 'Succeeded' | 'Failed'; readonly ticks: bigint }
+  | { readonly kind: 'delete'; readonly outcome: 'Deleting' | 'Deleted' | 'Failed'; readonly ticks: bigint }
+  | { readonly kind: 'bind'; readonly installerRef: string }
+  | { readonly kind: 'revoke' }
+
+/** What an event changes. */
+export type Transition =
+  | {
+      readonly kind: 'applied'
+      readonly next: Lifecycle
+      readonly revokesContracts: boolean
+      /** The vendor must be notified: what was asked for did not happen. */
+      readonly alerts: boolean
+    }
+  /** The subscription is not known. A tombstone prevents an earlier event from creating it. */
+  | { readonly kind: 'unknown'; readonly tombstone: Lifecycle }
+  | { readonly kind: 'unchanged'; readonly reason: 'stale' | 'ended' | 'repeated' }
+  | { readonly kind: 'refused'; readonly reason: 'other-installer' | 'ended' }
+
+const ended: readonly SubscriptionState[] = ['Deleting', 'DeletionFailed', 'Deleted', 'Revoked']
+
+/** Reports whether the provider still has the application, or may have it. */
+export const isEnded = (state: SubscriptionState): boolean => ended.includes(state)
+
+const later = (a: bigint | undefined, b: bigint): bigint => (a === undefined || a < b ? b : a)
+
+const applied = (
+  next: Lifecycle,
+  effects: { readonly revokes?: boolean; readonly alerts?: boolean } = {},
+): Transition => ({
+  kind: 'applied',
+  next,
+  revokesContracts: effects.revokes === true,
+  alerts: effects.alerts === true,
+})
+
+const fresh: Lifecycle = {
+  state: 'Pending',
+  installerRef: undefined,
+  isProvisioned: false,
+  lastTicks: undefined,
+  isTombstone: false,
+}
+
+/** Before its installer is bound, an application that is provisioned waits. */
+const provisioned = (known: Lifecycle): SubscriptionState => (known.installerRef === undefined ? 'Pending' : 'Running')
+
+const stateAfterPut = (known: Lifecycle, outcome: 'Accepted' | 'Succeeded' | 'Failed'): SubscriptionState => {
+  if (outcome === 'Succeeded') return provisioned(known)
+  const mayFail = outcome === 'Failed' && ['Pending', 'Bounded'].includes(known.state)
+  // An update that fails leaves what is running.
+  return mayFail ? 'Failed' : known.state
+}
+
+const put = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly kind: 'put' }): Transition => {
+  const { outcome, ticks } = event
+  const from = known ?? fresh
+  if (isEnded(from.state)) return { kind: 'unchanged', reason: 'ended' }
+  if (from.lastTicks !== undefined && ticks <= from.lastTicks) return { kind: 'unchanged', reason: 'stale' }
+  return applied({
+    ...from,
+    state: stateAfterPut(from, outcome),
+    isProvisioned: from.isProvisioned || outcome === 'Succeeded',
+    lastTicks: ticks,
+  })
+}
+
+const bind = (known: Lifecycle | undefined, installerRef: string): Transition => {
+  const from = known ?? fresh
+  if (isEnded(from.state) || from.state === 'Failed') return { kind: 'refused', reason: 'ended' }
+  if (from.installerRef !== undefined)
+    return from.installerRef === installerRef
+      ? { kind: 'unchanged', reason: 'repeated' }
+      : { kind: 'refused', reason: 'other-installer' }
+  return applied({ ...from, installerRef, state: from.isProvisioned ? 'Running' : 'Bounded' })
+}
+
+const remove = (known: Lifecycle | undefined, event: LifecycleEvent & { readonly kind: 'delete' }): Transition => {
+  const { outcome, ticks } = event
+  if (known === undefined || known.isTombstone) {
+    const tombstone: Lifecycle = {
+      ...fresh,
+      state: 'Deleted',
+      lastTicks: later(known?.lastTicks, ticks),
+      isTombstone: true,
+    }
+    return { kind: 'unknown', tombstone }
+  }
+  const lastTicks = later(known.lastTicks, ticks)
+  if (known.state === 'Deleted') return { kind: 'unchanged', reason: 'repeated' }
+  // The application is gone, whatever was said before or will be said later.
+  if (outcome === 'Deleted') return applied({ ...known, state: 'Deleted', lastTicks }, { revokes: true })
+  if (known.state === 'Revoked') return { kind: 'unchanged', reason: 'ended' }
+  if (known.lastTicks !== undefined && ticks <= known.lastTicks) return { kind: 'unchanged', reason: 'stale' }
+  return outcome === 'Deleting'
+    ? applied({ ...known, state: 'Deleting', lastTicks }, { revokes: true })
+    : applied({ ...known, state: 'DeletionFailed', lastTicks }, { revokes: true, alerts: true })
+}
+
+/**
+ * Returns what an event changes. Events of the provider count by their own time: those of creation and update, and the
+ * beginning of a deletion, are ignored if a later one was applied. A completed deletion always counts. A bind has no
+ * order: it comes from the installation, whose clock may be wrong.
+ */
+export const transition = (known: Lifecycle | undefined, event: LifecycleEvent): Transition => {
+  switch (event.kind) {
+    case 'put':
+      return put(known, event)
+    case 'delete':
+      return remove(known, event)
+    case 'bind':
+      return bind(known, event.installerRef)
+    case 'revoke':
+      if (known === undefined || known.state === 'Deleted' || known.state === 'Revoked')
+        return { kind: 'unchanged', reason: 'repeated' }
+      return applied({ ...known, state: 'Revoked' }, { revokes: true })
+  }
+}

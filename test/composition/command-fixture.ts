@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExitCode } from '../../composition/cli/command-context.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+
+/** The folder of the data folders; it goes with the process. */
+export const cliFolder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))
+process.once('exit', () => rmSync(cliFolder, { recursive: true, force: true }))
+let folders = 0
+
+interface Ran {
+  readonly code: ExitCode
+  readonly out: string
+  readonly err: string
+}
+
+/** The command line in this process, over a data folder of its own unless one is given. */
+export const run = async (words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> => {
+  const out: string[] = []
+  const err: string[] = []
+  const code = await runCommandLine(words, {
+    environment: { MOORAGE_DATA_DIR: join(cliFolder, `data-${(folders += 1)}`), ...environment },
+    print: (text) => void out.push(text),
+    say: (text) => void err.push(text),
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
