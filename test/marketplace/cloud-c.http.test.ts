@@ -1,3 +1,4 @@
+// process: own - changes its process, or keeps it busy
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, randomUUID, verify } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
