@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reservedPort } from '../../support/components/reserved-port.ts'
 import { bars } from '../bars.ts'
@@ -29,28 +30,31 @@ interface Sent {
   readonly milliseconds: readonly number[]
   /** Answers 503: a busy service has no connection to the database free in time, and the sender sends again. */
   readonly busy: number
+  readonly firstReason: string
 }
 
 /** Sends at a steady rate, whatever the answers do. */
 const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Sent> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const path = `/marketplace/api/v1/marketplaces/cloudB/notification/resource?secret=${secret}`
-  let busy = 0
-  const statusOf = (body: string): Promise<number | undefined> =>
+  let [busy, firstReason] = [0, '']
+  const answerTo = (body: string): Promise<{ readonly status: number | undefined; readonly text: string }> =>
     new Promise((resolve, reject) => {
       const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
       const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (answer) => {
-        answer.resume()
-        answer.once('end', () => resolve(answer.statusCode))
+        text(answer).then((said) => resolve({ status: answer.statusCode, text: said }), reject)
       })
       sent.once('error', reject)
       sent.end(body)
     })
   const send = async (body: string): Promise<number> => {
     const dueAt = performance.now()
-    let status = await statusOf(body)
-    for (; status === 503; status = await statusOf(body)) busy += 1
-    if (status !== 200) throw new Error(`a notification was answered with ${status}`)
+    let answer = await answerTo(body)
+    for (; answer.status === 503; answer = await answerTo(body)) {
+      busy += 1
+      firstReason ||= answer.text
+    }
+    if (answer.status !== 200) throw new Error(`a notification was answered with ${answer.status} ${answer.text}`)
     return performance.now() - dueAt
   }
   const answers: Promise<number>[] = []
@@ -61,7 +65,7 @@ const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Se
       for (const body of bodies.slice(answers.length, due)) answers.push(send(body))
       await sleep(tickMilliseconds)
     }
-    return { milliseconds: (await Promise.all(answers)).sort((a, b) => a - b), busy }
+    return { milliseconds: (await Promise.all(answers)).sort((a, b) => a - b), busy, firstReason }
   } finally {
     await Promise.allSettled(answers)
     agent.destroy()
@@ -87,7 +91,7 @@ export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) 
     bench.progress.measuring('notifications of a marketplace', seconds + 5)
     await sendSteadily(port, notificationsOf(3 * perSecond))
     const [before, cpuBefore, startedAt] = [residentMegabytes(service.pid), cpuSeconds(service.pid), performance.now()]
-    const { milliseconds, busy } = await sendSteadily(port, notificationsOf(seconds * perSecond))
+    const { milliseconds, busy, firstReason } = await sendSteadily(port, notificationsOf(seconds * perSecond))
     const sent = milliseconds.length
     const rate = (sent * 1000) / (performance.now() - startedAt)
     const p99 = milliseconds[Math.floor(sent * 0.99)] ?? Number.NaN
@@ -101,7 +105,7 @@ export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) 
         value: p99,
         unit: ' ms',
         bar: bars.notifications,
-        note: `a third is new, a third changes it, a third is repeated; the process grew by ${Math.round(grown)} MB, ${busy} answers were 503 and sent again`,
+        note: `a third is new, a third changes it, a third is repeated; the process grew by ${Math.round(grown)} MB, ${busy} answers were 503 and sent again ${firstReason}`.trimEnd(),
       },
     ]
   } finally {
