@@ -2,7 +2,7 @@ import type { CommonOptions } from './command-context.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
 import type { ServeOptions } from './serve.ts'
-import { describeTestPort } from '../port-tests/describe-test-port.ts'
+import { describeTestPort } from './test-port/describe-test-port.ts'
 
 const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))

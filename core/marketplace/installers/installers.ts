@@ -1,3 +1,4 @@
+import { definedFields } from '../../kernel/json.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { ContractLifecycle } from '../../contracts/ports.ts'
@@ -34,7 +35,7 @@ const auditOf = defineAudit(
   ({ id, ref, accountId }: Pick<Installer, 'id' | 'ref' | 'accountId'>) => ({
     objectId: id,
     objectName: ref,
-    ...(accountId === undefined ? {} : { tenantId: accountId }),
+    ...definedFields({ tenantId: accountId }),
   }),
 )
 

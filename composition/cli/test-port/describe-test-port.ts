@@ -1,5 +1,5 @@
-import type { Describe } from '../cli/describe.ts'
-import { examples } from '../cli/describe.ts'
+import type { Describe } from '../describe.ts'
+import { examples } from '../describe.ts'
 import type { TestPortOptions } from './test-port.ts'
 
 export const describeTestPort: Describe = (program, run, context) => {

@@ -1,18 +1,19 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { CommandContext, ExitCode } from '../cli/command-context.ts'
-import { printJson } from '../cli/command-context.ts'
-import { migrationsFor } from '../migrations.ts'
-import { loadParts } from '../parts.ts'
-import type { Bench, ContractSuite } from './contract-suite.ts'
-import type { FoundSuite } from './find-suites.ts'
-import { factoryOf, findSuites, suitesNamed } from './find-suites.ts'
-import type { CaseResult } from './run-suite.ts'
-import { runSuite } from './run-suite.ts'
+import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
+import { openSqliteDatabase } from '../../../adapters/sql/engine/sqlite-database.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import { migrationsFor } from '../../migrations.ts'
+import { loadParts } from '../../parts.ts'
+import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
+import type { FoundSuite } from '../../port-tests/find-suites.ts'
+import { factoryOf, findSuites, suitesNamed } from '../../port-tests/find-suites.ts'
+import type { CaseResult } from '../../port-tests/run-suite.ts'
+import { runSuite } from '../../port-tests/run-suite.ts'
 
 export interface TestPortOptions {
   readonly list?: boolean
@@ -124,7 +125,7 @@ type Factory = (context: PortTestContext) => unknown
 
 /** Returns the function of the module, or what is wrong with the module. */
 const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<Factory | string> => {
-  const { shareOurModules } = await import('../outside-parts.ts')
+  const { shareOurModules } = await import('../../outside-parts.ts')
   shareOurModules()
   let loaded: Readonly<Record<string, unknown>>
   try {
@@ -184,7 +185,7 @@ const report = async (
   const results = await runSuite(suite, benches.open, {
     limitMilliseconds,
     only,
-    ...(onResult === undefined ? {} : { onResult }),
+    ...definedFields({ onResult }),
   })
   await benches.close()
   const kept = results.filter(({ isKept }) => isKept).length
