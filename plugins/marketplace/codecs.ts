@@ -139,7 +139,12 @@ const refText = (object: string, by: string, name: string) =>
   naming(patternText(/^[0-9a-f]{32}$/, 32, name), object, by)
 
 export const ClaimPath = request(
-  { claimID: described(refText('claim', 'id', 'the id of a claim'), 'The id of the claim, as the archive of the installer has it.') },
+  {
+    claimID: described(
+      refText('claim', 'id', 'the id of a claim'),
+      'The id of the claim, as the archive of the installer has it.',
+    ),
+  },
   'ClaimPath',
 )
 
@@ -298,7 +303,12 @@ export const MarketplaceInstallerStatus = answer(
 )
 
 export const ArchiveLinkPath = request(
-  { installer: described(refText('installer archive', 'installer', 'the id of an installer'), 'The id of the installer, as the link has it.') },
+  {
+    installer: described(
+      refText('installer archive', 'installer', 'the id of an installer'),
+      'The id of the installer, as the link has it.',
+    ),
+  },
   'InstallerArchivePath',
 )
 export const ArchiveLinkQuery = request(
