@@ -116,7 +116,7 @@ export const makeCreateInstaller = (deps: CreateInstallerDeps) => {
       return invalid(`The account ${input.account} does not exist.`)
     const [ref, claimRef] = [newRef(entropy), newRef(entropy)]
     const at = clock.now()
-    const root = `${settings.baseUrl()}/marketplace/api/v1/marketplaces`
+    const root = `${settings.listenerUrl()}/marketplace/api/v1/marketplaces`
     const notificationUrl = `${root}/${notificationPaths[marketplace]}`
     const { products, contractDays, contact, chart, chartVersion, values } = input
     const claimableUrl = `${root}/standalone-organizations/${claimRef}/claimable`
