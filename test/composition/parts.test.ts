@@ -75,7 +75,9 @@ for (const type of deploymentTypes)
         [
           ...(type === 'VendorHosted' ? [] : ['contracts']),
           ...(billing === 'true' ? [] : ['usage']),
-          ...(type.endsWith('MarketplaceDeployment') ? [] : ['metering', 'marketplace', 'marketplace-hooks', 'platform-version']),
+          ...(type.endsWith('MarketplaceDeployment')
+            ? []
+            : ['metering', 'marketplace', 'marketplace-hooks', 'platform-version']),
           'reference-names',
         ],
       )
