@@ -7,7 +7,6 @@ import test from 'ava'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { frameCommands } from '../../composition/cli/commands.ts'
 import { commandNames } from '../../composition/cli/describe.ts'
-import { describeTestPort } from '../../composition/cli/test-port/describe-test-port.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import { withDefault } from '../../composition/config/setting.ts'
 import { words } from '../../composition/config/setting-type.ts'
@@ -100,7 +99,7 @@ test('every fault of the parts and of the settings is in one message', async (t)
 })
 
 test('the names of the frame that parts must not use are those that it has', async (t) => {
-  t.deepEqual([...frameCommandNames].sort(), [...commandNames([...frameCommands, describeTestPort]), 'help'].sort())
+  t.deepEqual([...frameCommandNames].sort(), [...commandNames(frameCommands), 'help'].sort())
   const metrics = makeMetrics('1')
   metrics.read({ certificateUntil: () => new Date(0) })
   const { text } = await metrics.expose()
