@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { BusIdentityStore, BusUserStore, LiveBusUser } from '../../../core/bus/ports.ts'
 import { BusIdentityTaken } from '../../../core/bus/ports.ts'
 import type { BusIdentity, BusUser, BusUserId } from '../../../core/bus/types.ts'
-import { busIdentityKinds, busPurposes } from '../../../core/bus/types.ts'
+import { busIdentityKinds } from '../../../core/bus/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
@@ -63,7 +63,7 @@ export const userOf = (row: Row<typeof userRow>): BusUser => ({
   id: row.id,
   identityId: row.identityId,
   ownerId: row.ownerId,
-  purpose: wordOf(busPurposes, row.purpose),
+  purpose: row.purpose,
   publicKey: row.publicKey,
   issuedAt: row.issuedAt,
   expiresAt: row.expiresAt,

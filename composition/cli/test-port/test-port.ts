@@ -11,7 +11,7 @@ import { migrationsFor } from '../../migrations.ts'
 import { loadParts } from '../../parts.ts'
 import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
 import type { FoundSuite } from '../../port-tests/find-suites.ts'
-import { factoryOf, findSuites, suitesNamed } from '../../port-tests/find-suites.ts'
+import { factoryOf, findSuites, suitesIn, suitesNamed } from '../../port-tests/find-suites.ts'
 import type { CaseResult } from '../../port-tests/run-suite.ts'
 import { runSuite } from '../../port-tests/run-suite.ts'
 
@@ -39,14 +39,21 @@ export const testPort = async (
   place: string | undefined,
   options: TestPortOptions,
 ): Promise<ExitCode> => {
-  const suites = await findSuites()
+  const isFile = name !== undefined && isPath(name)
+  const suites = isFile ? await suitesOfFile(name) : await findSuites()
+  if (typeof suites === 'string') return refuse(context, suites)
   if (name === undefined || options.list === true) return listSuites(context, suites, options)
-  const [found, ...others] = suitesNamed(suites, name)
+  const [found, ...others] = isFile ? suites : suitesNamed(suites, name)
   if (found === undefined)
     return refuse(context, `There is no port and no suite named ${name}. They are listed by: moorage test-port --list`)
   if (others.length > 0) {
     const names = [found, ...others].map(({ suite }) => suite.name).join(', ')
-    return refuse(context, `Several suites test the port ${name}: name one of ${names}.`)
+    return refuse(
+      context,
+      isFile
+        ? `The file ${name} exports several suites, ${names}: export one from each file.`
+        : `Several suites test the port ${name}: name one of ${names}.`,
+    )
   }
   if (place === undefined) return describeSuite(context, found, options)
   const limit = Number(options.timeout)
@@ -56,6 +63,26 @@ export const testPort = async (
   if (typeof loaded === 'string') return refuse(context, loaded)
   return report(context, found, place, loaded, limit * 1000, options)
 }
+
+const isPath = (place: string): boolean => place.startsWith('.') || isAbsolute(place)
+
+/** Returns the suites of a stranger's own ports, or why the file has none. */
+const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | string> => {
+  const { shareOurModules } = await import('../../outside-parts.ts')
+  shareOurModules()
+  try {
+    const suites = await suitesIn(moduleUrl(place))
+    const path = resolve(place)
+    return suites.length === 0
+      ? `The file ${place} exports no suite that contractSuite has made.`
+      : suites.map((suite) => ({ suite, path, types: path }))
+  } catch (error) {
+    return `The file ${place} cannot be loaded: ${firstLine(error)}.`
+  }
+}
+
+const firstLine = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 
 const refuse = (context: CommandContext, message: string): ExitCode => {
   context.say(`moorage: ${message}`)
@@ -131,7 +158,7 @@ const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<
   try {
     loaded = (await import(moduleUrl(place))) as Readonly<Record<string, unknown>>
   } catch (error) {
-    return `The module ${place} cannot be loaded: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}.`
+    return `The module ${place} cannot be loaded: ${firstLine(error)}.`
   }
   const factory = loaded[factoryOf(suite)]
   if (typeof factory === 'function') return factory as Factory
@@ -140,13 +167,15 @@ const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<
 }
 
 const moduleUrl = (place: string): string =>
-  place.startsWith('.') || isAbsolute(place)
+  isPath(place)
     ? pathToFileURL(resolve(place)).href
     : pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve(place)).href
 
-const ourMigrations = async (database: SqlDatabase) => {
-  const parts = await loadParts()
-  return migrationsFor({ parts, ownParts: parts.length }, database)
+/** Returns our migrations, and those of the part from outside that a suite belongs to. */
+const migrationsOf = async ({ migrations }: ContractSuite<Bench>, database: SqlDatabase) => {
+  const own = await loadParts()
+  const parts = migrations === undefined ? own : [...own, { migrations }]
+  return migrationsFor({ parts, ownParts: own.length }, database)
 }
 
 /** Makes the benches of a run, and closes the databases that they have asked for. */
@@ -155,7 +184,7 @@ const benchesOf = (suite: ContractSuite<Bench>, factory: Factory) => {
   const database = async (): Promise<SqlDatabase> => {
     const made = openSqliteDatabase(':memory:')
     databases.push(made)
-    await migrateUp(made, { migrations: await ourMigrations(made) })
+    await migrateUp(made, { migrations: await migrationsOf(suite, made) })
     await suite.fill?.(made)
     return made
   }
