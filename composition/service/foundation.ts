@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
+import type { KeyringInUse } from '../../adapters/security/keyring-in-use.ts'
+import { fixedKeyring, followKeyringFile } from '../../adapters/security/keyring-in-use.ts'
 import type { Keyring } from '../../adapters/security/keyring.ts'
-import { openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
@@ -79,11 +82,11 @@ const makeDataFolder = (folder: string): void => {
  * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
  * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<KeyringInUse> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
-  return openOrMakeKeyringFile(path)
+  return followKeyringFile(path, openOrMakeKeyringFile(path))
 }
 
 export const keyringLost = (path: string): string =>
@@ -143,7 +146,7 @@ export interface Foundation {
   readonly refusal: () => string | undefined
   /** The clock of the database. */
   readonly clock: SharedClock
-  readonly keyring: Keyring
+  readonly keyring: KeyringInUse
   readonly instanceId: string
   /** Undefined when MOORAGE_TLS is off. */
   readonly tls: TlsIdentity | undefined
@@ -184,7 +187,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
     database,
     refusal: () => undefined,
     clock: await clockOf(database),
-    keyring: openKeyring(newKeyring()),
+    keyring: fixedKeyring(openKeyring(newKeyring())),
     instanceId: randomUUID(),
     tls: undefined,
   }
