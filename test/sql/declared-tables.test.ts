@@ -204,6 +204,8 @@ test('the sealed columns are those of sealed boxes', (t) => {
       'clusters.sealed_credential',
       'license_authorities.sealed_key',
       'mail_outbox.sealed',
+      'marketplace_installers.admin_password',
+      'marketplace_signing_keys.sealed_key',
       'tasks.sealed_input',
       'two_factors.sealed_seed',
     ],

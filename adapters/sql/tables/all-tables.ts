@@ -8,6 +8,7 @@ import * as contracts from './contracts.ts'
 import * as identity from './identity.ts'
 import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
+import * as marketplace from './marketplace.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
 import * as platform from './platform.ts'
@@ -28,6 +29,7 @@ export const tablesByPart = {
   identity,
   kernel,
   mail,
+  marketplace,
   organizations,
   packages,
   platform,
