@@ -5,7 +5,7 @@ import { sealedColumns } from '../../../adapters/sql/tables/all-tables.ts'
 import type { AnyPart } from '../../part.ts'
 
 /** Returns the sealed columns of all tables of this repository, and those that parts of a deployer declare. */
-export const sealedColumnsOf = (parts: readonly AnyPart[]): readonly SealedColumn[] => [
+export const sealedColumnsOf = (parts: readonly Pick<AnyPart, 'sealedColumns'>[]): readonly SealedColumn[] => [
   ...sealedColumns(),
   ...parts.flatMap((part) => part.sealedColumns ?? []),
 ]

@@ -24,8 +24,13 @@ export interface KeyRingStore {
   readonly leases: LeaseStore
   /** Returns the instances that are alive. */
   alive(): Promise<readonly LiveInstance[]>
+  /** How long to wait until instances have a key. Milliseconds. */
+  readonly patienceMs: number
   content(): KeyringContent
 }
+
+/** An instance reads a shared file again within three seconds; one that was killed counts as dead after ten. */
+const patienceMs = 15_000
 
 /** Runs a command on the key ring and the database of this deployment. The service may run at the same time. */
 export const onKeyRing = async <A>(
@@ -43,6 +48,7 @@ export const onKeyRing = async <A>(
         secretBox,
         leases: makeSqlLeaseStore(database),
         alive: () => makeSqlInstanceRegister(database, instanceId).alive(),
+        patienceMs,
         content: () => contentOf(settings.keyring),
       }),
     ),

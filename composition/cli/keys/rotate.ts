@@ -31,18 +31,25 @@ export const addKey = (context: CommandContext, options: CommonOptions): Promise
 
 /** Makes a new key the one that seals new values, and seals every value with it. */
 export const rotateKeys = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
-  onKeyRing<ExitCode>(context, options, async (store) => {
-    const key = await keyToUse(context, store)
-    const lacking = await instancesWithout(store, (each) => each.newestKey === key || each.sealingKey === key)
-    if (lacking.length > 0) throw new StartRefused([lackingKey(key, lacking, store.path)])
-    await changeKeyRing(store, (before) => (before.currentKeyId === key ? before : withCurrentKey(before, key)))
-    const first = await sealAll(context, store, key)
-    const behind = await instancesWithout(store, ({ sealingKey }) => sealingKey === key)
-    // What was sealed with another key during the first pass.
-    const result = joined(first, await sealAll(context, store, key))
-    report(context, options, { key, result, behind, content: store.content() })
-    return result.unopened.length === 0 && behind.length === 0 ? 0 : 1
-  })
+  onKeyRing(context, options, (store) => rotateOn(context, options, store))
+
+/** As `rotateKeys`, on a key ring and a database that are open. */
+export const rotateOn = async (
+  context: CommandContext,
+  options: CommonOptions,
+  store: KeyRingStore,
+): Promise<ExitCode> => {
+  const key = await keyToUse(context, store)
+  const lacking = await instancesWithout(store, (each) => each.newestKey === key || each.sealingKey === key)
+  if (lacking.length > 0) throw new StartRefused([lackingKey(key, lacking, store.path)])
+  await changeKeyRing(store, (before) => (before.currentKeyId === key ? before : withCurrentKey(before, key)))
+  const first = await sealAll(context, store, key)
+  const behind = await instancesWithout(store, ({ sealingKey }) => sealingKey === key)
+  // What was sealed with another key during the first pass.
+  const result = joined(first, await sealAll(context, store, key))
+  report(context, options, { key, result, behind, content: store.content() })
+  return result.unopened.length === 0 && behind.length === 0 ? 0 : 1
+}
 
 /** Returns the key that waits, or the current one if an earlier run did not finish with it, or else a new one. */
 const keyToUse = async (context: CommandContext, store: KeyRingStore): Promise<string> => {
@@ -63,13 +70,11 @@ const keyToUse = async (context: CommandContext, store: KeyRingStore): Promise<s
   return added
 }
 
-/** An instance reads a shared file again within three seconds; one that was killed counts as dead after ten. */
-const patienceMs = 15_000
 const pauseMs = 250
 
 /** Waits until all instances that are alive fit, and returns those that still do not. */
 const instancesWithout = async (
-  { alive }: KeyRingStore,
+  { alive, patienceMs }: KeyRingStore,
   fits: (instance: LiveInstance) => boolean,
 ): Promise<readonly LiveInstance[]> => {
   for (let waited = 0; ; waited += pauseMs) {

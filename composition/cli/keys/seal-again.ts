@@ -56,8 +56,10 @@ export const sealAgain = async (
       const page = await deps.values.others(column, { starts: [startOfSealedBy(keyId)], after, limit: pageSize })
       for (const value of page) {
         const reason = await sealValue(deps, column, value)
-        if (reason === 'sealed') deps.onValue?.(shown, (count += 1))
-        else if (reason !== 'gone') unopened.push({ column: shown, row: value.key, reason: reason.message })
+        if (reason === 'sealed') {
+          count += 1
+          deps.onValue?.(shown, count)
+        } else if (reason !== 'gone') unopened.push({ column: shown, row: value.key, reason: reason.message })
       }
       after = page.at(-1)?.key
       if (page.length < pageSize) break
