@@ -10,6 +10,7 @@ import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
@@ -131,12 +132,23 @@ export const keyringOfAnother = (path: string): string =>
   'All instances of a deployment share one (MOORAGE_KEYRING). If the right one is lost for good, start ' +
   'once with: moorage serve --accept-key-ring'
 
-/** Refuses a key ring with which the database was not used. Throws `StartRefused`. */
+const keyringBehind = (path: string, key: string): string =>
+  `The key ring ${path} does not hold the key ${key}, with which another instance seals: it is an old copy. ` +
+  'Replace it by the key ring of that instance.'
+
+/**
+ * Refuses a key ring with which the database was not used, and an old copy that lacks the key of an instance that is
+ * alive. Throws `StartRefused`. The schema must be up to date.
+ */
 export const refuseOtherKeyring = async (
-  { database, keyring }: Pick<Foundation, 'database' | 'keyring'>,
+  { database, keyring, instanceId }: Pick<Foundation, 'database' | 'keyring' | 'instanceId'>,
   path: string,
 ): Promise<void> => {
   if (!(await isKeyringOf(database, keyring))) throw new StartRefused([keyringOfAnother(path)])
+  for (const { sealingKey } of await makeSqlInstanceRegister(database, instanceId).alive()) {
+    if (sealingKey !== undefined && !keyring.keyIds.includes(sealingKey))
+      throw new StartRefused([keyringBehind(path, sealingKey)])
+  }
 }
 
 /** The basis of every port. */

@@ -9,9 +9,10 @@ import test from 'ava'
 import fc from 'fast-check'
 import { changeKeyringFile, openOrMakeKeyringFile, readKeyringContent } from '../../adapters/security/keyring-file.ts'
 import { followKeyringFile } from '../../adapters/security/keyring-in-use.ts'
-import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { makeSecretBox, newKeyring, openKeyring, waitingKeyOf, withAddedKey, withCurrentKey } from '../../adapters/security/keyring.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
+import type { SealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
 import { makeSqlSealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
 import type { Column, Columns, Table } from '../../adapters/sql/kit/columns.ts'
 import { columnsOf, tableName } from '../../adapters/sql/kit/columns.ts'
@@ -20,6 +21,7 @@ import type { SealedColumn } from '../../adapters/sql/tables/all-tables.ts'
 import { allTables, sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
 import type { CommandContext } from '../../composition/cli/command-context.ts'
 import type { KeyRingStore } from '../../composition/cli/keys/keys.ts'
+import { sealAgain } from '../../composition/cli/keys/seal-again.ts'
 import { rotateOn } from '../../composition/cli/keys/rotate.ts'
 import type { SecretBox, SealedPlace } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -242,6 +244,48 @@ for (const dialect of dialects) {
     t.is(world.current(), key)
   })
 }
+
+for (const dialect of dialects) {
+  test(`${dialect}: a value that is changed between reading and writing keeps the change`, async (t) => {
+    const world = await makeWorld(t, dialect)
+    const { db, box, path } = world
+    await addMail(world, 3)
+    const before = changeKeyringFile(path, withAddedKey)
+    changeKeyringFile(path, (content) => withCurrentKey(content, waitingKeyOf(before) ?? ''))
+    const old = makeSecretBox(openKeyring(before).wrapper)
+    const values = makeSqlSealedValues(db)
+    const changed = new Set<unknown>()
+    const racing: SealedValues = {
+      ...values,
+      find: async (column, row) => {
+        const found = await values.find(column, row)
+        if (changed.has(row)) return found
+        changed.add(row)
+        // Another process changes it here, one that has not seen the new key; row 3 goes.
+        const sealed = await old.seal(secret(`changed ${row}`), placeOf(mail, row))
+        if (row === 3) await db.query((k) => k('mail_outbox').where('id', row).delete())
+        else await db.query((k) => k('mail_outbox').where('id', row).update({ sealed: sealed as never }))
+        return found
+      },
+    }
+    const result = await sealAgain({ values: racing, secretBox: box }, [mail], world.current())
+    t.deepEqual(result, { columns: [{ column: 'mail_outbox.sealed', count: 2 }], unopened: [] })
+    for (const id of [1, 2]) {
+      const value = await read(db, mail, id)
+      t.is(box.keyIdOf(value), world.current())
+      t.is((await box.open(value, placeOf(mail, id))).reveal(), `changed ${id}`)
+    }
+  })
+}
+
+test('an old copy of the key ring is refused while another instance seals with a key that it lacks', async (t) => {
+  const world = await makeWorld(t, 'sqlite')
+  await makeSqlInstanceRegister(world.db, randomUUID()).beat({ sealingKey: 'kek-newer', newestKey: 'kek-newer' })
+  await world.db.query((k) => k('instances').update({ beat_at: Date.now() + 3_600_000 }))
+  const { code, err } = await run(['keys', 'status'], world.environment)
+  t.is(code, 1)
+  t.regex(err, /does not hold the key kek-newer, with which another instance seals: it is an old copy/)
+})
 
 test('a rotation that is killed in the middle is continued by the next one', async (t) => {
   const world = await makeWorld(t, 'sqlite')
