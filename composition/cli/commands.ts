@@ -95,4 +95,10 @@ const describeConfig: Describe = (program, run, context) => {
 }
 
 /** The commands of the frame. */
-export const frameCommands: readonly Describe[] = [describeService, describeMigrate, describeKeys, describeConfig, describeTestPort]
+export const frameCommands: readonly Describe[] = [
+  describeService,
+  describeMigrate,
+  describeKeys,
+  describeConfig,
+  describeTestPort,
+]

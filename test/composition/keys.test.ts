@@ -4,12 +4,20 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import fc from 'fast-check'
 import { changeKeyringFile, openOrMakeKeyringFile, readKeyringContent } from '../../adapters/security/keyring-file.ts'
 import { followKeyringFile } from '../../adapters/security/keyring-in-use.ts'
-import { makeSecretBox, newKeyring, openKeyring, waitingKeyOf, withAddedKey, withCurrentKey } from '../../adapters/security/keyring.ts'
+import {
+  makeSecretBox,
+  newKeyring,
+  openKeyring,
+  waitingKeyOf,
+  withAddedKey,
+  withCurrentKey,
+} from '../../adapters/security/keyring.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
@@ -120,9 +128,15 @@ for (const dialect of dialects) {
     for (const column of sealedColumns())
       await addRow(db, column, 5, await box.seal(secret(`the value of ${column.table}`), placeOf(column, 5)))
     const lost = makeSecretBox(openKeyring(newKeyring()).wrapper)
-    await db.query((k) => k('mail_outbox').insert({ id: 6, ref: randomUUID(), not_before: 0, created_at: 0, sealed: '' }))
+    await db.query((k) =>
+      k('mail_outbox').insert({ id: 6, ref: randomUUID(), not_before: 0, created_at: 0, sealed: '' }),
+    )
     const closed = await lost.seal(secret('closed'), placeOf(mail, 6))
-    await db.query((k) => k('mail_outbox').where('id', 6).update({ sealed: closed as never }))
+    await db.query((k) =>
+      k('mail_outbox')
+        .where('id', 6)
+        .update({ sealed: closed as never }),
+    )
 
     const rotated = await run(['keys', 'rotate', '--json'], environment)
     t.is(rotated.code, 1, rotated.err)
@@ -183,7 +197,11 @@ for (const dialect of dialects) {
         if (id % 2 !== offset) continue
         const text = `changed ${offset} ${count}`
         const sealed = await box.seal(secret(text), placeOf(mail, id))
-        await db.query((k) => k('mail_outbox').where({ id }).update({ sealed: sealed as never }))
+        await db.query((k) =>
+          k('mail_outbox')
+            .where({ id })
+            .update({ sealed: sealed as never }),
+        )
         latest.set(id, text)
         const opened = await box.open(await read(db, mail, id), placeOf(mail, id))
         t.is(opened.reveal(), text)
@@ -264,7 +282,12 @@ for (const dialect of dialects) {
         // Another process changes it here, one that has not seen the new key; row 3 goes.
         const sealed = await old.seal(secret(`changed ${row}`), placeOf(mail, row))
         if (row === 3) await db.query((k) => k('mail_outbox').where('id', row).delete())
-        else await db.query((k) => k('mail_outbox').where('id', row).update({ sealed: sealed as never }))
+        else
+          await db.query((k) =>
+            k('mail_outbox')
+              .where('id', row)
+              .update({ sealed: sealed as never }),
+          )
         return found
       },
     }
@@ -277,6 +300,31 @@ for (const dialect of dialects) {
     }
   })
 }
+
+test('values in a table of a part of a deployer are sealed again', async (t) => {
+  const world = await makeWorld(t, 'sqlite')
+  const { db, box } = world
+  const place = { table: 'tide_secrets', column: 'sealed', tenantId: 1, rowRef: 'ebb' }
+  await db.query((k) => k.raw('create table tide_secrets (name varchar(20) primary key, sealed blob null)'))
+  for (const name of ['ebb', 'flow'])
+    await db.query((k) => k.raw('insert into tide_secrets values (?, ?)', [name, null]))
+  const sealed = await box.seal(secret('low'), place)
+  await db.query((k) =>
+    k('tide_secrets')
+      .where('name', 'ebb')
+      .update({ sealed: sealed as never }),
+  )
+  const environment = {
+    ...world.environment,
+    MOORAGE_PLUGINS: fileURLToPath(new URL('./fixtures/sealing-part.ts', import.meta.url)),
+  }
+  const rotated = await run(['keys', 'rotate', '--json'], environment)
+  t.is(rotated.code, 0, rotated.err)
+  t.deepEqual(JSON.parse(rotated.out).columns, [{ column: 'tide_secrets.sealed', count: 1 }])
+  const [row] = await db.query<{ sealed: Uint8Array }>((k) => k('tide_secrets').where('name', 'ebb').select('sealed'))
+  t.is(box.keyIdOf(row!.sealed), world.current())
+  t.is((await box.open(row!.sealed, place)).reveal(), 'low')
+})
 
 test('an old copy of the key ring is refused while another instance seals with a key that it lacks', async (t) => {
   const world = await makeWorld(t, 'sqlite')
@@ -343,6 +391,9 @@ test('a progress line is written at a terminal and removed at the end', async (t
   const terminal = { write: (text: string) => void written.push(text), columns: () => 40, rows: () => 20 }
   const context: CommandContext = { environment: {}, print: () => undefined, say: () => undefined, terminal }
   t.is(await rotateOn(context, {}, store), 0)
-  t.deepEqual(written.slice(0, 3).map((text) => text.trim()), [1, 2, 3].map((count) => `mail_outbox.sealed: ${count}`))
+  t.deepEqual(
+    written.slice(0, 3).map((text) => text.trim()),
+    [1, 2, 3].map((count) => `mail_outbox.sealed: ${count}`),
+  )
   t.regex(written.at(-1) ?? '', /^\r +\r$/)
 })

@@ -38,46 +38,46 @@ const startLength = 160
 export const makeSqlSealedValues = (db: SqlDatabase): SealedValues => {
   const changes = new Map<string, ReturnType<typeof composeChange>>()
   return {
-  async count({ table, column }, starts) {
-    const sums = starts.map((_, at) => `sum(case when substr(??, 1, ?) = ? then 1 else 0 end) as c${at}`)
-    const binds = starts.flatMap((start): Bind[] => [column, start.length, start])
-    const [row] = await db.query<Readonly<Record<string, number | string | null>>>((k) =>
-      k(table)
-        .whereNotNull(column)
-        .select(k.raw(['count(*) as total', ...sums].join(', '), binds as never)),
-    )
-    const counts = starts.map((_, at) => Number(row?.[`c${at}`] ?? 0))
-    return { total: Number(row?.['total'] ?? 0), counts }
-  },
+    async count({ table, column }, starts) {
+      const sums = starts.map((_, at) => `sum(case when substr(??, 1, ?) = ? then 1 else 0 end) as c${at}`)
+      const binds = starts.flatMap((start): Bind[] => [column, start.length, start])
+      const [row] = await db.query<Readonly<Record<string, number | string | null>>>((k) =>
+        k(table)
+          .whereNotNull(column)
+          .select(k.raw(['count(*) as total', ...sums].join(', '), binds as never)),
+      )
+      const counts = starts.map((_, at) => Number(row?.[`c${at}`] ?? 0))
+      return { total: Number(row?.['total'] ?? 0), counts }
+    },
 
-  async others({ table, column, key }, { starts, after, limit }) {
-    const rows = await db.query<{ readonly row_key: RowKey; readonly start: Uint8Array }>((k) => {
-      const query = k(table)
-        .whereNotNull(column)
-        .orderBy(key)
-        .limit(limit)
-        .select(k.raw('?? as row_key, substr(??, 1, ?) as start', [key, column, startLength]))
-      for (const start of starts) query.whereRaw('substr(??, 1, ?) <> ?', [column, start.length, start as never])
-      return after === undefined ? query : query.where(key, '>', after)
-    })
-    return rows.map((row) => ({ key: row.row_key, start: row.start }))
-  },
+    async others({ table, column, key }, { starts, after, limit }) {
+      const rows = await db.query<{ readonly row_key: RowKey; readonly start: Uint8Array }>((k) => {
+        const query = k(table)
+          .whereNotNull(column)
+          .orderBy(key)
+          .limit(limit)
+          .select(k.raw('?? as row_key, substr(??, 1, ?) as start', [key, column, startLength]))
+        for (const start of starts) query.whereRaw('substr(??, 1, ?) <> ?', [column, start.length, start as never])
+        return after === undefined ? query : query.where(key, '>', after)
+      })
+      return rows.map((row) => ({ key: row.row_key, start: row.start }))
+    },
 
-  async find({ table, column, key }, rowKey) {
-    const [row] = await db.query<{ readonly value: Uint8Array | null }>((k) =>
-      k(table)
-        .where(key, rowKey)
-        .limit(1)
-        .select(k.raw('?? as value', [column])),
-    )
-    return row?.value ?? undefined
-  },
+    async find({ table, column, key }, rowKey) {
+      const [row] = await db.query<{ readonly value: Uint8Array | null }>((k) =>
+        k(table)
+          .where(key, rowKey)
+          .limit(1)
+          .select(k.raw('?? as value', [column])),
+      )
+      return row?.value ?? undefined
+    },
 
-  async replace(column, key, before, replacement) {
-    const start = before.subarray(0, startLength)
-    const change = getOrMake(changes, `${column.table}.${column.column}`, () => composeChange(db, column))
-    return (await db.run(change, { key, start, replacement })).affected === 1
-  },
+    async replace(column, key, before, replacement) {
+      const start = before.subarray(0, startLength)
+      const change = getOrMake(changes, `${column.table}.${column.column}`, () => composeChange(db, column))
+      return (await db.run(change, { key, start, replacement })).affected === 1
+    },
   }
 }
 

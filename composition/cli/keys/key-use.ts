@@ -68,7 +68,7 @@ const countOthers = async (
   byKey: Map<string, number>,
 ): Promise<number> => {
   let unreadable = 0
-  for (let after; ; ) {
+  for (let after; ;) {
     const page = await values.others(column, { starts, after, limit: pageSize })
     for (const { start } of page) {
       const id = keyIdAtStart(start)

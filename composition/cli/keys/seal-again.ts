@@ -52,7 +52,7 @@ export const sealAgain = async (
   for (const column of columns) {
     const shown = shownColumn(column)
     let count = 0
-    for (let after; ; ) {
+    for (let after; ;) {
       const page = await deps.values.others(column, { starts: [startOfSealedBy(keyId)], after, limit: pageSize })
       for (const value of page) {
         const reason = await sealValue(deps, column, value)
