@@ -94,10 +94,10 @@ export const withAddedKey = (content: KeyringContent): KeyringContent => ({
 })
 
 /** Returns the key ring with another of its keys as the one that seals new values. */
-export const withCurrentKey = (content: KeyringContent, id: string): KeyringContent => ({
+export const withCurrentKey = (content: KeyringContent, id: string, at: Date): KeyringContent => ({
   ...content,
   currentKeyId: id,
-  currentSince: new Date().toISOString(),
+  currentSince: at.toISOString(),
 })
 
 /** Returns the key ring without a key. */

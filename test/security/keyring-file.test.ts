@@ -37,7 +37,7 @@ const contentOf = (path: string) => {
 }
 const rotate = (path: string): string => {
   const key = waitingKeyOf(changeKeyringFile(path, withAddedKey)) ?? ''
-  changeKeyringFile(path, (content) => withCurrentKey(content, key))
+  changeKeyringFile(path, (content) => withCurrentKey(content, key, new Date()))
   return key
 }
 const place = { table: 'clusters', column: 'sealed_credential', tenantId: 7, rowRef: 'a1b2' }

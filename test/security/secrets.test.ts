@@ -257,7 +257,7 @@ test('several processes that start at once get one key ring', async (t) => {
 
 const withNewKey = (content: KeyringContent): KeyringContent => {
   const added = withAddedKey(content)
-  return withCurrentKey(added, waitingKeyOf(added) ?? '')
+  return withCurrentKey(added, waitingKeyOf(added) ?? '', new Date())
 }
 
 test('an added key seals nothing until it is made the current one', (t) => {

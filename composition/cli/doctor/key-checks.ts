@@ -3,6 +3,7 @@ import type { KeyringContent } from '../../../adapters/security/keyring.ts'
 import { readKeyringContent } from '../../../adapters/security/keyring-file.ts'
 import { makeSqlSealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import { systemClock } from '../../../adapters/system/system-clock.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
 import type { AnyPart } from '../../part.ts'
 import { isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
@@ -36,7 +37,7 @@ export const checkKeyring = ({ keyring: path }: Pick<FrameSettings, 'keyring'>):
 
 const ageOf = ({ keys, currentKeyId }: KeyringContent): string => {
   const made = Date.parse(keys.find(({ id }) => id === currentKeyId)?.createdAt ?? '')
-  const days = Math.floor((Date.now() - made) / 86_400_000)
+  const days = Math.floor((systemClock.now().getTime() - made) / 86_400_000)
   if (!(days >= 0)) return 'at an unknown time'
   return days === 0 ? 'today' : `${days} ${days === 1 ? 'day' : 'days'} ago`
 }

@@ -24,6 +24,8 @@ export interface KeyRingStore {
   readonly leases: LeaseStore
   /** Returns the instances that are alive. */
   alive(): Promise<readonly LiveInstance[]>
+  /** By the clock of the database. */
+  now(): Date
   /** How long to wait until instances have a key. Milliseconds. */
   readonly patienceMs: number
   content(): KeyringContent
@@ -39,7 +41,7 @@ export const onKeyRing = async <A>(
   work: (store: KeyRingStore) => Promise<A>,
 ): Promise<A> => {
   const { parts } = await configOf(context, options)
-  return onStore(context, options, ({ boot: { database, secretBox, settings, instanceId } }) =>
+  return onStore(context, options, ({ boot: { database, secretBox, settings, instanceId, clock } }) =>
     inPlainWords(() =>
       work({
         path: settings.keyring,
@@ -48,6 +50,7 @@ export const onKeyRing = async <A>(
         secretBox,
         leases: makeSqlLeaseStore(database),
         alive: () => makeSqlInstanceRegister(database, instanceId).alive(),
+        now: () => clock.now(),
         patienceMs,
         content: () => contentOf(settings.keyring),
       }),

@@ -54,7 +54,7 @@ const whyNeeded = async (
     ...instances.map(
       ({ id }) => `The instance ${id} does not seal with the current key. Copy the key ring there, then rotate again.`,
     ),
-    ...settling(content),
+    ...settling(content, store.now()),
     ...(forgetBackups === true
       ? []
       : [
@@ -64,9 +64,9 @@ const whyNeeded = async (
   ]
 }
 
-const settling = ({ currentKeyId, currentSince }: KeyringContent): readonly string[] => {
+const settling = ({ currentKeyId, currentSince }: KeyringContent, now: Date): readonly string[] => {
   const until = new Date(Date.parse(currentSince ?? '') + settledMs)
-  return until.getTime() > Date.now()
+  return until > now
     ? [
         `The key ${currentKeyId} is the current one since ${currentSince}: a request that began before may still store ` +
           `a value with the old key. Run again after ${until.toISOString()}.`,

@@ -38,7 +38,7 @@ import { isSwitchedOff } from '../support/components/names.ts'
 import { borrowMysqlDatabase, migratedSqlitePath } from '../support/databases.ts'
 import { cleanEnvironment, mainFile } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
-import { run } from './command-fixture.ts'
+import { run } from '../composition/command-fixture.ts'
 
 interface World {
   readonly db: SqlDatabase
@@ -241,7 +241,8 @@ for (const dialect of dialects) {
       secretBox: box,
       leases: makeSqlLeaseStore(db),
       alive: () => register.alive(),
-      patienceMs: 0,
+      now: () => new Date(),
+    patienceMs: 0,
       content: () => readKeyringContent(path)!,
     }
     const context: CommandContext = {
@@ -269,7 +270,7 @@ for (const dialect of dialects) {
     const { db, box, path } = world
     await addMail(world, 3)
     const before = changeKeyringFile(path, withAddedKey)
-    changeKeyringFile(path, (content) => withCurrentKey(content, waitingKeyOf(before) ?? ''))
+    changeKeyringFile(path, (content) => withCurrentKey(content, waitingKeyOf(before) ?? '', new Date()))
     const old = makeSecretBox(openKeyring(before).wrapper)
     const values = makeSqlSealedValues(db)
     const changed = new Set<unknown>()
@@ -316,7 +317,7 @@ test('values in a table of a part of a deployer are sealed again', async (t) => 
   )
   const environment = {
     ...world.environment,
-    MOORAGE_PLUGINS: fileURLToPath(new URL('./fixtures/sealing-part.ts', import.meta.url)),
+    MOORAGE_PLUGINS: fileURLToPath(new URL('../composition/fixtures/sealing-part.ts', import.meta.url)),
   }
   const rotated = await run(['keys', 'rotate', '--json'], environment)
   t.is(rotated.code, 0, rotated.err)
@@ -385,6 +386,7 @@ test('a progress line is written at a terminal and removed at the end', async (t
     secretBox: world.box,
     leases: makeSqlLeaseStore(world.db),
     alive: async () => [],
+    now: () => new Date(),
     patienceMs: 0,
     content: () => readKeyringContent(world.path)!,
   }
