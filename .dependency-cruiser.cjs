@@ -25,10 +25,12 @@ const fpTs = npm('fp-ts')
 const ioTs = npm('io-ts')
 /** Vendors' packages that an operator installs or not (peerDependenciesMeta: optional). */
 const vendorSdks = npm(
+  '@aws-sdk/client-marketplace-metering',
   '@aws-sdk/client-s3',
   '@aws-sdk/s3-request-presigner',
   '@azure/storage-blob',
   '@google-cloud/storage',
+  '@googleapis/servicecontrol',
 )
 
 const corePartRules = [...rankOf.keys()].map((part) => ({

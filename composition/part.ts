@@ -1,6 +1,7 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
 import type { SealedColumn } from '../adapters/sql/tables/all-tables.ts'
 import type { PartMigrations } from '../adapters/sql/migrations/migration.ts'
+import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
@@ -11,6 +12,7 @@ import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import type { Tag } from './http/openapi/tags.ts'
+import type { WebPage } from './http/pages/web-page.ts'
 
 /** What a part has started. */
 export interface Running {
@@ -55,6 +57,10 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly metrics?: readonly Gauges[]
   /** Tag groups of the document that the part adds. */
   readonly tags?: readonly Tag[]
+  /** What programs of accounts send to the part by the message bus. */
+  readonly subjects?: readonly SentSubject[]
+  /** Pages outside of the API. */
+  readonly pages?: readonly WebPage[]
   /** Runs when the schema is up to date, before the API listens. */
   readonly start?: Step
   /** Runs when the service is ready. */

@@ -3,7 +3,7 @@ import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
 import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
-import { describeTestPort } from '../port-tests/describe-test-port.ts'
+import { describeTestPort } from './test-port/describe-test-port.ts'
 
 const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))

@@ -223,8 +223,9 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)
   const ports = container.give(ofApiListener)
+  const pages = parts.flatMap((part) => part.pages ?? [])
   const listenerOf = (serves: readonly Listener[]): ApiServer =>
-    makeApiListener({ boot, ports, assembly, tags: composition.tags, observers: [metrics], serves })
+    makeApiListener({ boot, ports, assembly, tags: composition.tags, pages, observers: [metrics], serves })
   const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
   const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })

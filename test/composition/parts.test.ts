@@ -91,6 +91,8 @@ for (const type of deploymentTypes)
         t.false(composition.parts.some(({ plugin }) => plugin.id === id))
       }
       t.true(composition.made.length > 100)
+      // The claims of accounts on the message bus are the same in every deployment.
+      t.deepEqual(composition.boot.subjects, [{ purpose: 'usage', subject: 'usage.events' }])
     })
   }
 

@@ -242,7 +242,7 @@ for (const dialect of dialects) {
       leases: makeSqlLeaseStore(db),
       alive: () => register.alive(),
       now: () => new Date(),
-    patienceMs: 0,
+      patienceMs: 0,
       content: () => readKeyringContent(path)!,
     }
     const context: CommandContext = {

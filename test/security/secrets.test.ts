@@ -153,6 +153,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
   const jitter = [
     'adapters/sql/engine/sqlite-database.ts',
     'adapters/sql/kit/driver-errors.ts',
+    'composition/parts/marketplace/part.ts',
     'composition/service/jobs.ts',
   ]
   t.deepEqual(

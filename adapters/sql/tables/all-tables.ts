@@ -9,6 +9,7 @@ import * as identity from './identity.ts'
 import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
+import * as metering from './metering.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
 import * as platform from './platform.ts'
@@ -30,6 +31,7 @@ export const tablesByPart = {
   kernel,
   mail,
   marketplace,
+  metering,
   organizations,
   packages,
   platform,

@@ -42,7 +42,9 @@ export const rotateOn = async (
   const key = await keyToUse(context, store)
   const lacking = await instancesWithout(store, (each) => each.newestKey === key || each.sealingKey === key)
   if (lacking.length > 0) throw new StartRefused([lackingKey(key, lacking, store.path)])
-  await changeKeyRing(store, (before) => (before.currentKeyId === key ? before : withCurrentKey(before, key, store.now())))
+  await changeKeyRing(store, (before) =>
+    before.currentKeyId === key ? before : withCurrentKey(before, key, store.now()),
+  )
   const first = await sealAll(context, store, key)
   const behind = await instancesWithout(store, ({ sealingKey }) => sealingKey === key)
   // What was sealed with another key during the first pass.
