@@ -2,7 +2,7 @@ import { asciiText } from '../../migrations/columns.ts'
 import type { Migration } from '../../migrations/migration.ts'
 
 export const migration: Migration = {
-  id: '0060-kernel-instance-keys',
+  id: '0070-kernel-instance-keys',
   summary: 'which keys of the key ring each process has',
   async up(knex, dialect) {
     // Null if the process seals nothing.
