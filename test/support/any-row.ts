@@ -17,7 +17,7 @@ const anyValue = (column: Column<never>): fc.Arbitrary<unknown> => {
 const anyPresent = (column: Column<never>): fc.Arbitrary<unknown> => {
   const { form, length, codec } = column
   if (codec !== undefined && form === 'int') {
-    const decode = codec.decode as (stored: unknown) => unknown
+    const decode = codec.decode as unknown as (stored: unknown) => unknown
     const { codec: _, ...stored } = column
     return anyPresent(stored).map(decode)
   }
