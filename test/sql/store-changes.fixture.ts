@@ -15,6 +15,7 @@ import { profileOfOrganization } from '../../adapters/sql/organizations/rows.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/driver-configuration-store.ts'
 import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
@@ -25,6 +26,7 @@ import { contracts } from '../../adapters/sql/tables/contracts.ts'
 import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
 import { organizations, robotAccounts, teams } from '../../adapters/sql/tables/organizations.ts'
+import { packageDrivers } from '../../adapters/sql/tables/packages.ts'
 import { branding } from '../../adapters/sql/tables/platform.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
@@ -244,6 +246,15 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       }
     },
   },
+  'a driver configuration': {
+    tables: [packageDrivers],
+    columns: without(packageDrivers, 'id', 'accountId', 'clusterUid', 'createdAt', 'updatedAt'),
+    prepare: async (db) => {
+      const accountId = (await person(db)) as never
+      const store = makeSqlDriverConfigurationStore(db)(db)
+      return async ({ driver }) => store.put(accountId, 'uid', driver as never, at)
+    },
+  },
   'page sizes': {
     tables: [pageSizes],
     columns: without(pageSizes, 'userId'),
@@ -346,7 +357,40 @@ export const storeChanges: Readonly<Record<string, Change>> = {
 }
 
 /**
- * Tables that no caller fills with values of his own: their stores set marks, counters, times and states, which their
- * own suites check.
+ * Tables of whose rows no caller changes more than one value: their stores set marks, counters, times, states and
+ * single values, each by a statement of its own, which their own suites check.
  */
-export const tablesOfMarks: readonly string[] = []
+export const tablesOfMarks: readonly string[] = [
+  'access_tokens',
+  'accounts',
+  'audit_heads',
+  'avatars',
+  'bus_identities',
+  'bus_users',
+  'contract_cluster_intervals',
+  'contract_cluster_tags',
+  'contract_clusters',
+  'emails',
+  'idempotency_records',
+  'identity_codes',
+  'leases',
+  'license_authorities',
+  'licenses',
+  'mail_outbox',
+  'org_members',
+  'recovery_codes',
+  'remembered_logins',
+  'sessions',
+  'site_settings',
+  'task_outbox',
+  'tasks',
+  'two_factors',
+  'usage_clusters',
+  'usage_contract_months',
+  'usage_intake',
+  'usage_intervals',
+  'usage_months',
+  'usage_presence',
+  'usage_views',
+  'user_search_terms',
+]

@@ -6,7 +6,7 @@ import type { Cluster, ClusterChange } from '../../../core/clusters/types.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
-import { nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
+import { cutTo, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -14,7 +14,7 @@ import { assigned, insertInto, unlessNull } from '../kit/values.ts'
 import { objectGrants } from '../tables/authz.ts'
 import { clusters } from '../tables/clusters.ts'
 import { accessTokens, accounts } from '../tables/identity.ts'
-import { clusterOf, clusterRow, cutTo, linkOf, linkRow, newColumns, statusColumns } from './rows.ts'
+import { clusterOf, clusterRow, linkOf, linkRow, newColumns, statusColumns } from './rows.ts'
 
 /** What a change sets. A new column of `clusters` belongs to it. */
 const changeable = nullableColumns(

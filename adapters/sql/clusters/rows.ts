@@ -9,7 +9,7 @@ import {
 } from '../../../core/clusters/types.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { Row } from '../kit/columns.ts'
-import { aliased, computed, flag, orElse, pick, qualified, selectedAs, without } from '../kit/columns.ts'
+import { aliased, computed, cutTo, flag, orElse, pick, qualified, selectedAs, without } from '../kit/columns.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import { clusters } from '../tables/clusters.ts'
 import { accounts } from '../tables/identity.ts'
@@ -83,9 +83,6 @@ export const linkOf = (row: Row<typeof linkRow>): ClusterLink => {
     }),
   }
 }
-
-/** Returns text that the column takes. */
-export const cutTo = ({ length }: { readonly length: number }, text: string): string => text.slice(0, length)
 
 /** Returns the columns of a status. */
 export const statusColumns = ({ phase, reason, message }: ClusterStatus) => ({

@@ -21,12 +21,6 @@ import {
   withDefault,
 } from '../kit/columns.ts'
 
-/** Who asked for a task, and how. */
-interface Asked {
-  readonly actor: Actor
-  readonly origin: TaskOrigin
-}
-
 export const tasks = table('tasks', {
   id: rowId<TaskId>(),
   ref: text(36),
@@ -37,7 +31,8 @@ export const tasks = table('tasks', {
   tenantId: id<AccountId>(),
   actorId: id<UserId>(),
   actorLogin: text(63),
-  actor: json<Asked>(),
+  /** Who asked for it, and how. */
+  actor: json<{ readonly actor: Actor; readonly origin: TaskOrigin }>(),
   about: json<Readonly<Record<string, string>>>(),
   cluster: withDefault(text(255)),
   state: text<TaskState>(16),
