@@ -1,4 +1,4 @@
-import type { SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
+import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 
 /** A runner that counts the statements which it passes on. */
 export interface CountingRunner extends SqlRunner {
@@ -14,9 +14,9 @@ export const countingRunner = (inner: SqlRunner): CountingRunner => {
   }
   return {
     dialect: inner.dialect,
-    all: ((statement: Statement, binds: never) => counted(inner.all(statement, binds))) as SqlRunner['all'],
-    first: ((statement: Statement, binds: never) => counted(inner.first(statement, binds))) as SqlRunner['first'],
-    run: ((statement: Statement, binds: never) => counted(inner.run(statement, binds))) as SqlRunner['run'],
+    all: (statement, binds) => counted(inner.all(statement, binds)),
+    first: (statement, binds) => counted(inner.first(statement, binds)),
+    run: (statement, binds) => counted(inner.run(statement, binds)),
     query: (build) => counted(inner.query(build)),
     taken: () => {
       const taken = count

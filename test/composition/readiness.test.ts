@@ -26,7 +26,7 @@ test('a database that refuses changes is reported for 30 seconds after the last 
     { ...plain, run: async () => Promise.reject(toThrown(fault)), transaction: async (work) => work(plain) },
     () => seconds * 1000,
   )
-  const statement = database.prepare((k) => k.raw('select 1'))
+  const statement = database.prepare({}, (k) => k.raw('select 1'))
   const change = async (code: string, errno = 0): Promise<string | undefined> => {
     fault = Object.assign(new Error('text of the driver'), { code, errno })
     await t.throwsAsync(database.run(statement, {}))

@@ -7,7 +7,7 @@ import {
   makeSqlContractStore,
 } from '../../adapters/sql/contracts/contract-store.ts'
 import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
-import type { SqlDatabase, SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { bindsOf } from '../sql/binds-of.ts'
 import type { ContractId, TermsVersion } from '../../core/contracts/types.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
@@ -226,14 +226,14 @@ const explaining = (db: SqlDatabase, steps: string[]): SqlRunner => {
     const shown = rows.filter(({ table }) => table !== null && table?.startsWith('<') !== true)
     steps.push(...shown.map(({ detail, table, type, key }) => detail ?? `${table} ${type} ${key}`))
   }
-  const all = (async (statement: Statement, binds: never) => {
-    await explain(statement.sql, bindsOf(statement, binds))
+  const all: SqlRunner['all'] = async (statement, binds) => {
+    await explain(statement.sql, bindsOf(statement, binds as object))
     return db.all(statement, binds)
-  }) as SqlRunner['all']
+  }
   return {
     dialect: db.dialect,
     all,
-    first: (async (statement: Statement, binds: never) => (await all(statement, binds))[0]) as SqlRunner['first'],
+    first: async (statement, binds) => (await all(statement, binds))[0],
     run: db.run,
     query: async (build) => {
       let text: { readonly sql: string; readonly bindings: readonly unknown[] } = { sql: '', bindings: [] }

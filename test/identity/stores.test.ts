@@ -1,6 +1,6 @@
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
-import type { SqlDatabase, Statement } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CredentialStore } from '../../core/identity/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -18,10 +18,10 @@ import { declareSuite } from '../support/declare-suite.ts'
 /** A credential store that tells the statements it ran. */
 const watched = (db: SqlDatabase): { readonly store: CredentialStore; readonly ran: string[] } => {
   const ran: string[] = []
-  const first = ((statement: Statement, binds: never) => {
+  const first: SqlDatabase['first'] = (statement, binds) => {
     ran.push(statement.sql)
     return db.first(statement, binds)
-  }) as SqlDatabase['first']
+  }
   return { store: makeSqlCredentialStore({ ...db, first }), ran }
 }
 

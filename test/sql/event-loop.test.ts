@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { long, selectedAs } from '../../adapters/sql/kit/columns.ts'
 
 const busy = (): void => {
   const end = performance.now() + 20
@@ -58,24 +59,24 @@ test.serial(
       rmSync(folder, { recursive: true, force: true })
     })
     await database.query((k) => k.raw('create table numbers (n integer not null)'))
-    const insert = database.prepare((k) =>
+    const insert = database.prepare({}, (k) =>
       k.raw(
         'insert into numbers (n) with recursive counted (n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted',
       ),
     )
-    const count = database.prepare((k) => k('numbers').count({ n: '*' }))
+    const count = database.prepare({}, { n: selectedAs(long()) }, (k) => k('numbers').count({ n: '*' }))
     let [turns, before] = [0, 0]
     const seen = new Set<number>()
     const turning = setInterval(async () => {
       turns += 1
-      seen.add((await database.first<{ readonly n: number }>(count, {}))?.n ?? -1)
+      seen.add((await database.first(count, {}))?.n ?? -1)
     }, 0)
     t.teardown(() => clearInterval(turning))
     const end = performance.now() + 500
     while (performance.now() < end) {
       await database.transaction(async (tx) => {
         for (let times = 0; times < 5; times += 1) await tx.run(insert, {})
-        t.is((await tx.first<{ readonly n: number }>(count, {}))?.n, before + 100_000)
+        t.is((await tx.first(count, {}))?.n, before + 100_000)
       })
       before += 100_000
     }

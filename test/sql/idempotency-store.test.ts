@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
-import type { SqlDatabase, Statement } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { onEachDatabase } from './scratch.ts'
 
 const hash = (fill: number) => new Uint8Array(32).fill(fill)
@@ -127,10 +127,8 @@ onEachDatabase('what a process could not take back is swept away, what it works 
   const store = makeSqlIdempotencyStore(
     {
       ...database,
-      run: ((statement: Statement, binds: never) =>
-        isAway
-          ? Promise.reject(new Error('The database is away'))
-          : database.run(statement, binds)) as SqlDatabase['run'],
+      run: (statement, binds) =>
+        isAway ? Promise.reject(new Error('The database is away')) : database.run(statement, binds),
     },
     'here',
   )

@@ -1,17 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { insertRows } from '../../adapters/sql/kit/insert-rows.ts'
-import type { Params, SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { insertAllInto } from '../../adapters/sql/kit/values.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
-import { namesIn, onEachDatabase } from './scratch.ts'
+import { onEachDatabase } from './scratch.ts'
+import { namesIn, thingsTable } from './things.ts'
 import { anyText } from '../support/any-text.ts'
 
 const intoThings = (database: Pick<SqlDatabase, 'prepare' | 'dialect'>) =>
-  insertRows(database, 'things', (p: Params<'name' | 'amount' | 'flag'>, k) => ({
-    name: p('name'),
-    amount: k.raw('? + 1', [p('amount')]),
-    flag: p('flag'),
-  }))
+  insertAllInto(database, thingsTable, { omitted: ['id', 'data'], fixed: { flag: 1 } })
 
 onEachDatabase('rows are inserted in order, many by few statements and none by none', async (t, database, things) => {
   const insert = intoThings(database)
@@ -19,28 +16,23 @@ onEachDatabase('rows are inserted in order, many by few statements and none by n
   const names = Array.from({ length: 500 }, (_, index) => `row ${index}`)
   await insert(
     runner,
-    names.map((name, amount) => ({ name, amount, flag: amount % 2 === 0 })),
+    names.map((name, amount) => ({ name, amount: BigInt(amount) })),
   )
   t.is(runner.taken(), { sqlite: 6, mysql: 1 }[database.dialect])
   t.deepEqual(await namesIn(database, things), names)
-  t.like(await database.first(things.byName, { name: 'row 300' }), { amount: 301, flag: 1 })
+  t.like(await database.first(things.byName, { name: 'row 300' }), { amount: 300, flag: 1 })
   await insert(runner, [])
   t.is(runner.taken(), 0)
   await insert(
     runner,
-    Array.from({ length: 1000 }, (_, index) => ({ name: `more ${index}`, amount: index, flag: null })),
+    Array.from({ length: 1000 }, (_, index) => ({ name: `more ${index}`, amount: BigInt(index) })),
   )
   t.is(runner.taken(), { sqlite: 7, mysql: 1 }[database.dialect])
-  t.like(await database.first(things.byName, { name: 'more 999' }), { amount: 1000 })
+  t.like(await database.first(things.byName, { name: 'more 999' }), { amount: 999 })
 })
 
 onEachDatabase('every text, number and byte is stored as it is given', async (t, database, things) => {
-  const insert = insertRows(database, 'things', (p: Params<'name' | 'amount' | 'data' | 'flag'>) => ({
-    name: p('name'),
-    amount: p('amount'),
-    data: p('data'),
-    flag: p('flag'),
-  }))
+  const insert = insertAllInto(database, thingsTable, { omitted: ['id'] })
   const name = fc.string({
     unit: fc.oneof(
       fc.constantFrom("'", '\\', '"', '`', '?', '%', '\0', '\n', '\u001a', ';', '-', '\u{1f600}', '\u00e9', ' '),
@@ -49,15 +41,15 @@ onEachDatabase('every text, number and byte is stored as it is given', async (t,
     maxLength: 20,
   })
   const amount = fc.oneof(
-    fc.maxSafeInteger(),
-    fc.constant(null),
+    fc.maxSafeInteger().map(BigInt),
+    fc.constant(undefined),
     fc.bigInt({ min: -(2n ** 53n) + 1n, max: 2n ** 53n - 1n }),
   )
   const row = fc.record({
     name,
     amount,
-    data: fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.constant(null)),
-    flag: fc.boolean(),
+    data: fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.constant(undefined)),
+    flag: fc.nat({ max: 1 }),
   })
   await fc.assert(
     fc.asyncProperty(
@@ -66,20 +58,23 @@ onEachDatabase('every text, number and byte is stored as it is given', async (t,
         await database.query((k) => k('things').delete())
         await insert(database, rows)
         for (const { name, amount, data, flag } of rows) {
-          const found = await database.first<Record<string, unknown>>(things.byName, { name })
-          t.is(found?.['name'], name)
-          t.is(found?.['amount'], amount === null ? null : Number(amount))
-          t.deepEqual(found?.['data'] === null ? null : new Uint8Array(found?.['data'] as Uint8Array), data)
-          t.is(Number(found?.['flag']), flag ? 1 : 0)
+          const found = await database.first(things.byName, { name })
+          t.is(found?.name, name)
+          t.is(found?.amount, amount === undefined ? undefined : Number(amount))
+          t.deepEqual(found?.data === undefined ? undefined : new Uint8Array(found.data), data)
+          t.is(found?.flag, flag)
         }
       },
     ),
     { numRuns: 30 },
   )
-  await t.throwsAsync(insert(database, [{ name: 'x', amount: Number.NaN, data: null, flag: null }]), {
-    instanceOf: TypeError,
-  })
-  await t.throwsAsync(insert(database, [{ name: 'x', amount: 1, flag: null } as never]), { instanceOf: TypeError })
+  await t.throwsAsync(
+    insert(database, [{ name: 'x', amount: Number.NaN as never, data: undefined, flag: undefined }]),
+    {
+      instanceOf: TypeError,
+    },
+  )
+  await t.throwsAsync(insert(database, [{ name: 'x', amount: 1n, flag: 1 } as never]), { instanceOf: TypeError })
 })
 
 onEachDatabase(
@@ -89,7 +84,7 @@ onEachDatabase(
       t.pass()
       return
     }
-    const insert = insertRows(database, 'things', (p: Params<'data'>) => ({ data: p('data') }))
+    const insert = insertAllInto(database, thingsTable, { omitted: ['id', 'name', 'amount', 'flag'] })
     const runner = countingRunner(database)
     await insert(
       runner,
@@ -104,7 +99,7 @@ onEachDatabase(
 
 onEachDatabase('a row that a key refuses fails the whole statement', async (t, database, things) => {
   const insert = intoThings(database)
-  const rows = ['a', 'b', 'c', 'a'].map((name) => ({ name, amount: 0, flag: null }))
+  const rows = ['a', 'b', 'c', 'a'].map((name) => ({ name, amount: 0n }))
   await t.throwsAsync(insert(database, rows))
   t.deepEqual(await namesIn(database, things), [])
 })
@@ -120,7 +115,7 @@ test('few statements are composed, each once', (t) => {
     for (const length of lengths)
       await insert(
         runner,
-        Array.from({ length }, () => ({ name: '', amount: 0, flag: 0 })),
+        Array.from({ length }, () => ({ name: '', amount: 0n })),
       )
   }
   return run(Array.from({ length: 600 }, (_, index) => index)).then(() => t.is(composed, 9))

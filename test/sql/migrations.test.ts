@@ -128,7 +128,7 @@ onEmpty('instances that start at once migrate once', async (t, open) => {
   await Promise.all(
     databases.map((database) =>
       database.first(
-        database.prepare((k) => k('accounts').limit(1).select('*')),
+        database.prepare({}, (k) => k('accounts').limit(1).select('*')),
         {},
       ),
     ),

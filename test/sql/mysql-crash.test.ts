@@ -4,7 +4,8 @@ import { Unavailable } from '../../core/kernel/failure.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { startMariaDb } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'
-import { makeThings, namesIn, prepareThings } from './scratch.ts'
+import { makeThings } from './scratch.ts'
+import { namesIn, prepareThings } from './things.ts'
 
 const test = needing('mariadb')
 

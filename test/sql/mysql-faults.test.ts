@@ -18,7 +18,8 @@ import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { until } from '../support/until.ts'
 import { callOf, keyedCall } from './call.ts'
 import { isMariaDb } from './server-version.ts'
-import { dropThings, makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
+import { dropThings, makeThings } from './scratch.ts'
+import { namesIn, prepareThings, type Things } from './things.ts'
 
 const test = needing('mariadb')
 

@@ -5,7 +5,8 @@ import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'
-import { makeThings, namesIn, prepareThings } from './scratch.ts'
+import { makeThings } from './scratch.ts'
+import { namesIn, prepareThings } from './things.ts'
 import { migrateToNow, ourMigrations } from '../support/schema.ts'
 
 const test = needing('mariadb')

@@ -58,8 +58,8 @@ const ask = async (url: string): Promise<string> => {
     mysql: { connectTimeoutMilliseconds: 1500, statementTimeoutMilliseconds: 4000 },
   })
   try {
-    const status = database.prepare((k) => k.raw("show session status like 'Ssl_version'"))
-    return (await database.first<{ readonly Value: string }>(status, {}))?.Value ?? ''
+    const status = database.prepare({}, (k) => k.raw("show session status like 'Ssl_version'"))
+    return ((await database.first(status, {})) as { readonly Value: string } | undefined)?.Value ?? ''
   } finally {
     await database.close()
   }
@@ -75,7 +75,7 @@ test.serial('statements, transactions and migrations go over TLS to a server tha
   t.regex(await ask(urlOf(trusted('mysql-tls'))), /^TLSv1\.[23]$/)
   const database = await openDatabase(urlOf(trusted('mysql-tls')))
   t.teardown(() => database.close())
-  const one = database.prepare((k) => k.raw('select 1 as one'))
+  const one = database.prepare({}, (k) => k.raw('select 1 as one'))
   t.deepEqual(
     await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx.first(one, {})))),
     Array.from({ length: 20 }, () => ({ one: 1 })),

@@ -1,33 +1,37 @@
-import { listSlots, paddedList, rowsFor } from '../../adapters/sql/kit/fragments.ts'
-import { filteredPage, pageQuery } from '../../adapters/sql/kit/page-query.ts'
-import type { Bind, Params, SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
+import { aliased, pick, present } from '../../adapters/sql/kit/columns.ts'
+import { idList, rowsOfIds } from '../../adapters/sql/kit/id-list.ts'
+import { filteredRows, typedPage } from '../../adapters/sql/kit/page-query.ts'
+import type { Prepared, SqlRunner } from '../../adapters/sql/kit/statement.ts'
+import { values } from '../../adapters/sql/kit/values.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { onEachDatabase } from './scratch.ts'
+import { thingsTable } from './things.ts'
 
-interface NameRow {
-  readonly name: string
-}
+const nameRow = pick(thingsTable, 'name')
 
 onEachDatabase(
   'a page takes one statement with the number of all rows; one after the last takes two',
   async (t, database, things) => {
     for (const name of ['e', 'b', 'a', 'd', 'c'])
       await database.run(things.addAll, { name, amount: name === 'e' ? 2 : 1, data: null, flag: null })
-    const ofAmount = pageQuery(
+    const ofAmount = typedPage(
       database,
-      (k, p: Params<'amount'>) => k('things').where('amount', p('amount')),
-      (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+      pick(thingsTable, 'amount'),
+      nameRow,
+      (k, p) => k('things').where(values(thingsTable, { amount: p.amount })),
+      (_, rows, cut) => cut(rows.orderBy('name')),
     )
     const now = (runner: SqlRunner, page: number) =>
-      filteredPage<NameRow>(
+      filteredRows(
         runner,
+        nameRow,
         (k) => k('things').where('amount', 1),
-        (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+        (_, rows, cut) => cut(rows.orderBy('name')),
         { page, limit: 3 },
       )
     const runner = countingRunner(database)
     for (const list of [
-      (page: number) => ofAmount<NameRow>(runner, { amount: 1 }, { page, limit: 3 }),
+      (page: number) => ofAmount(runner, { amount: 1n }, { page, limit: 3 }),
       (page: number) => now(runner, page),
     ]) {
       const pages = []
@@ -41,7 +45,7 @@ onEachDatabase(
         ['', { total: 4 }, 2],
       ])
     }
-    t.deepEqual(await ofAmount(runner, { amount: 3 }, { page: 1, limit: 3 }), { items: [], total: 0 })
+    t.deepEqual(await ofAmount(runner, { amount: 3n }, { page: 1, limit: 3 }), { items: [], total: 0 })
     t.is(runner.taken(), 1, 'a first page that is empty shows that there is none')
   },
 )
@@ -49,33 +53,33 @@ onEachDatabase(
 onEachDatabase('the parts of a long list take one statement for each 500 rows', async (t, database, things) => {
   const ids = []
   for (const name of ['a', 'b', 'c']) ids.push((await database.run(things.add, { name })).insertId)
-  const named = paddedList((length) =>
-    database.prepare((k, p: Params<string>) =>
-      k('things').whereIn('id', listSlots(p, length)).select('name').orderBy('name'),
-    ),
+  const named = idList(database, thingsTable.id, {}, nameRow, (k, _, each) =>
+    k('things').whereIn('id', each).orderBy('name'),
   )
   const runner = countingRunner(database)
   const others = Array.from({ length: 997 }, (_, index) => 1_000_000 + index)
   t.deepEqual(
-    await rowsFor<NameRow>(runner, named, [...ids.slice(0, 1), ...others, ...ids.slice(1)]),
+    await rowsOfIds(runner, named, [...ids.slice(0, 1), ...others, ...ids.slice(1)], {}),
     ['a', 'b', 'c'].map((name) => ({ name })),
   )
   t.is(runner.taken(), 2)
-  t.deepEqual(await rowsFor(runner, named, []), [])
+  t.deepEqual(await rowsOfIds(runner, named, [], {}), [])
   t.is(runner.taken(), 0)
 })
 
 onEachDatabase('counting stops at the cap', async (t, database, things) => {
   for (const name of ['a', 'b', 'c', 'd']) await database.run(things.add, { name })
   // Every row once for each combination of four rows: 4 to the power of 8 rows.
-  const many = pageQuery(
+  const many = typedPage(
     database,
+    {},
+    pick(aliased(thingsTable, 'h'), 'name'),
     (k) =>
       ['i', 'j', 'l', 'm', 'n', 'o', 'q'].reduce(
         (query, alias) => query.crossJoin(k.raw(`things as ${alias}`) as never),
         k('things as h'),
       ),
-    (_, rows, cut) => cut(rows.select('h.name').orderBy(['h.name', 'i.name'])),
+    (_, rows, cut) => cut(rows.orderBy(['h.name', 'i.name'])),
   )
   for (const page of [1, 7000])
     t.like(await many(database, {}, { page, limit: 2 }), { total: 10_000, totalIsCapped: true })
@@ -84,18 +88,23 @@ onEachDatabase('counting stops at the cap', async (t, database, things) => {
 
 onEachDatabase('the number is computed once, not for each row', async (t, database, things) => {
   for (const name of ['a', 'b', 'c']) await database.run(things.add, { name })
-  const asked: [Statement, Readonly<Record<string, Bind>>][] = []
+  const asked: [Prepared<object, unknown>, object][] = []
   const runner: SqlRunner = {
     ...countingRunner(database),
-    all: ((statement: Statement, binds: Readonly<Record<string, Bind>>) => {
-      asked.push([statement, binds])
+    all: (statement, binds) => {
+      asked.push([
+        { ...statement, sql: statement.sql, order: statement.order, read: undefined } as never,
+        binds as object,
+      ])
       return database.all(statement, binds)
-    }) as SqlRunner['all'],
+    },
   }
-  const list = pageQuery(
+  const list = typedPage(
     database,
-    (k, p: Params<'from'>) => k('things').where('name', '>=', p('from')),
-    (_, rows, cut) => cut(rows.select('name').orderBy('name')),
+    { from: present(thingsTable.name) },
+    nameRow,
+    (k, p) => k('things').where('name', '>=', p.from),
+    (_, rows, cut) => cut(rows.orderBy('name')),
   )
   await list(runner, { from: 'a' }, { page: 1, limit: 2 })
   for (const [statement, binds] of asked) {

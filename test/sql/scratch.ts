@@ -1,9 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Knex } from 'knex'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { schemaParameters } from '../../adapters/sql/engine/migration-run.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
+import type { Things } from './things.ts'
+import { prepareThings } from './things.ts'
 
 /** A database on which the runner's own tests run; SQLite as a file has two connections, in memory it has one. */
 interface ScratchDatabase {
@@ -59,30 +60,3 @@ export const makeThings = async (database: SqlDatabase): Promise<void> => {
 export const dropThings = async (database: SqlDatabase): Promise<void> => {
   await database.query((k) => k.raw('drop table if exists things')).catch(() => undefined)
 }
-
-export type Things = ReturnType<typeof prepareThings>
-
-type Place = (name: 'id' | 'name' | 'amount' | 'data' | 'flag' | 'limit' | 'offset') => Knex.Value & number
-
-/** Statements on the table `things`. */
-export const prepareThings = ({ prepare }: SqlDatabase) => ({
-  add: prepare((k, p: Place) => k('things').insert({ name: p('name') })),
-  addAll: prepare((k, p: Place) =>
-    k('things').insert({ name: p('name'), amount: p('amount'), data: p('data'), flag: p('flag') }),
-  ),
-  byName: prepare((k, p: Place) => k('things').where('name', p('name')).select('*')),
-  byId: prepare((k, p: Place) => k('things').where('id', p('id')).select('*')),
-  exact: prepare((k, p: Place) => k('things').where('amount', p('amount')).select('*'), { int64: true }),
-  page: prepare((k, p: Place) => k('things').orderBy('id').limit(p('limit')).offset(p('offset')).select('name')),
-  setAmount: prepare((k, p: Place) =>
-    k('things')
-      .where('name', p('name'))
-      .update({ amount: p('amount') }),
-  ),
-  lock: prepare((k, p: Place) => k('things').where('name', p('name')).forUpdate().select('*')),
-  names: prepare((k) => k('things').orderBy('id').select('name')),
-})
-
-/** The names in the table, in the order in which they were added. */
-export const namesIn = async (database: SqlDatabase, things: Things): Promise<string[]> =>
-  (await database.all<{ name: string }>(things.names, {})).map(({ name }) => name)

@@ -1,4 +1,5 @@
 // process: own - ends processes
+import { longText, selectedAs, text } from '../../adapters/sql/kit/columns.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
@@ -6,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import Database from 'better-sqlite3'
-import type { Knex } from 'knex'
 import type { DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { makeDatabaseHealth, openDatabase } from '../../adapters/sql/engine/database.ts'
 import { databaseOptionsOf } from '../../composition/config/database-options.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
-import { makeThings, namesIn, prepareThings } from './scratch.ts'
+import { makeThings } from './scratch.ts'
+import { namesIn, prepareThings } from './things.ts'
 
 const openScratch = async (options?: DatabaseOptions) => {
   const path = await migratedSqlitePath()
@@ -140,13 +141,13 @@ test('a full disk ends the transaction, keeps the file whole, and passes', async
 test('a join by a bind reads by index', async (t) => {
   const database = await openDatabase(`sqlite:${await migratedSqlitePath()}`)
   t.teardown(() => database.close())
-  const plan = database.prepare((k, p: (n: 'hash') => Knex.Value) =>
+  const plan = database.prepare({ hash: text(64) }, { detail: selectedAs(longText()) }, (k, p) =>
     k.raw(
       'explain query plan select t.id from access_tokens as t join users as u on u.id = t.user_id where t.token_hash = ?',
-      [p('hash')],
+      [p.hash],
     ),
   )
-  const steps = (await database.all<{ detail: string }>(plan, { hash: 'a' })).map(({ detail }) => detail)
+  const steps = (await database.all(plan, { hash: 'a' })).map(({ detail }) => detail)
   t.is(steps.length, 2)
   for (const step of steps) t.regex(step, /^SEARCH [tu] USING/)
 })

@@ -7,7 +7,8 @@ import Database from 'better-sqlite3'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
-import { makeThings, namesIn, prepareThings } from './scratch.ts'
+import { makeThings } from './scratch.ts'
+import { namesIn, prepareThings } from './things.ts'
 
 /** What waits for the lock of a SQLite file, and how long. */
 const openScratch = async (options: DatabaseOptions = {}) => {

@@ -1,10 +1,10 @@
 // The child of the crash test: writes rows until it is killed, and tells each only after it was acknowledged.
 import { writeSync } from 'node:fs'
-import type { Knex } from 'knex'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { prepareThings } from './things.ts'
 
 const database = await openDatabase(process.argv[2]!)
-const add = database.prepare((k, p: (name: 'name') => Knex.Value) => k('things').insert({ name: p('name') }))
+const add = prepareThings(database).add
 for (let count = 0; ; count++) {
   const name = `${process.pid}-${count}`
   // A pair that must appear together or not at all.

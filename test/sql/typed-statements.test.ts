@@ -1,5 +1,5 @@
 import test from 'ava'
-import { aliased, int, nullable, pick, present, without } from '../../adapters/sql/kit/columns.ts'
+import { aliased, cutTo, int, nullable, pick, present, without } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { assigned, insertInto, newRow, values } from '../../adapters/sql/kit/values.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
@@ -74,4 +74,11 @@ test('a statement has the parameters and the rows of its columns', (t) => {
   ]
   t.is(typeof accepted, 'function')
   t.is(typeof (1 as UserId), 'number')
+})
+
+test('a text is cut to the characters that its column takes, and no character is divided', (t) => {
+  t.is(cutTo({ length: 3 }, 'ab'), 'ab')
+  t.is(cutTo({ length: 3 }, 'abcd'), 'abc')
+  t.is(cutTo({ length: 3 }, '\u{1f600}'.repeat(4)), '\u{1f600}'.repeat(3))
+  t.is(cutTo({ length: 2 }, 'a\u{1f600}b'), 'a\u{1f600}')
 })

@@ -6,7 +6,8 @@ import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-s
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { callOf, keyedCall } from './call.ts'
-import { namesIn, onEachDatabase, type Things } from './scratch.ts'
+import { onEachDatabase } from './scratch.ts'
+import { namesIn, type Things } from './things.ts'
 
 const NoSuchThing = defineFailure('NoSuchThing', 'NotFound', 'A failure of this test.')
 
@@ -170,7 +171,7 @@ onEachDatabase('two that lock each other out both succeed', async (t, database, 
 
 onEachDatabase('a statement outside of a transaction that deadlocks runs again', async (t, database, things) => {
   for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
-  const setAll = database.prepare((k) => k('things').update({ amount: 7 }))
+  const setAll = database.prepare({}, (k) => k('things').update({ amount: 7 }))
   const locked = Promise.withResolvers<undefined>()
   const update = locked.promise.then(() => database.run(setAll, {}))
   await database.transaction(async (tx) => {
@@ -183,9 +184,7 @@ onEachDatabase('a statement outside of a transaction that deadlocks runs again',
     await tx.first(things.lock, { name: 'x' })
   })
   await update
-  const amounts = await Promise.all(
-    ['x', 'y'].map((name) => database.first<{ amount: number }>(things.byName, { name })),
-  )
+  const amounts = await Promise.all(['x', 'y'].map((name) => database.first(things.byName, { name })))
   t.deepEqual(
     amounts.map((row) => row?.amount),
     [7, 7],
@@ -228,9 +227,9 @@ onEachDatabase('ten that read, add one and write lose no update', async (t, data
   await Promise.all(
     Array.from({ length: 10 }, () =>
       work.run(callOf(), async ({ tx }) => {
-        const row = await tx.first<{ amount: number }>(things.lock, { name: 'count' })
+        const row = await tx.first(things.lock, { name: 'count' })
         await sleep(Math.random() * 5)
-        await tx.run(things.setAmount, { name: 'count', amount: row!.amount + 1 })
+        await tx.run(things.setAmount, { name: 'count', amount: row!.amount! + 1 })
         return right(undefined)
       }),
     ),

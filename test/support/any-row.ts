@@ -14,8 +14,14 @@ const anyValue = (column: Column<never>): fc.Arbitrary<unknown> => {
   return column.isNullable ? fc.option(value, { nil: undefined }) : value
 }
 
-const anyPresent = ({ form, length, codec }: Column<never>): fc.Arbitrary<unknown> => {
-  // The only codec of a table is that of decimal digits.
+const anyPresent = (column: Column<never>): fc.Arbitrary<unknown> => {
+  const { form, length, codec } = column
+  if (codec !== undefined && form === 'int') {
+    const decode = codec.decode as unknown as (stored: unknown) => unknown
+    const { codec: _, ...stored } = column
+    return anyPresent(stored).map(decode)
+  }
+  // The only codec of text in a table is that of decimal digits.
   if (codec !== undefined) return fc.bigInt({ min: 0n, max: 10n ** BigInt(length) - 1n })
   switch (form) {
     case 'long':

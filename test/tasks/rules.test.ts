@@ -32,6 +32,7 @@ import {
 } from '../../core/tasks/task-rules.ts'
 import { isFinal, taskStates } from '../../core/tasks/types.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
+import { bindsOf } from '../sql/binds-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { until } from '../support/until.ts'
 import { aMessage } from './task-bus.suite.ts'
@@ -322,14 +323,14 @@ const worldOf = (db: SqlDatabase): TaskWorld => {
     planOfSurplus: async (tenantId) => {
       if (db.dialect === 'mysql') await db.query((k) => k.raw('analyze table tasks'))
       const { count, oldest } = endedStatements(db)
-      const binds: Readonly<Record<string, number>> = { tenantId, most: 1002, limit: 2 }
+      const binds = { tenantId, most: 1002, limit: 2 }
       const plans: string[] = []
-      for (const { sql, order } of [count, oldest]) {
-        const values = order.map((slot) => (typeof slot === 'string' ? (binds[slot] ?? null) : slot.constant))
+      for (const statement of [count, oldest]) {
+        const values = bindsOf(statement, binds)
         plans.push(
           JSON.stringify(
             await db.query((k) =>
-              k.raw(`${db.dialect === 'mysql' ? 'explain' : 'explain query plan'} ${sql}`, values as never),
+              k.raw(`${db.dialect === 'mysql' ? 'explain' : 'explain query plan'} ${statement.sql}`, values as never),
             ),
           ),
         )

@@ -1,104 +1,12 @@
 import type { AuditChain, DenialWriter, ToldEntry } from '../../../core/audit/ports.ts'
-import type { ChainedEvent } from '../../../core/audit/types.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { GatheringAuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { databaseNow } from '../kit/fragments.ts'
+import type { Row } from '../kit/columns.ts'
+import { computed, instant, pick } from '../kit/columns.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-
-/** A row of `audit_events` as both drivers return it. */
-export interface AuditRow {
-  readonly id: number
-  readonly at: number
-  readonly tenant_id: number
-  readonly actor_id: number | null
-  readonly actor_name: string
-  readonly impersonator_id: number | null
-  readonly impersonator_name: string
-  readonly method: string
-  readonly token_id: number | null
-  readonly source_ip: string
-  readonly request_id: string
-  readonly operation: string
-  readonly action: string
-  readonly result: string
-  readonly object_type: string
-  readonly object_id: number | null
-  readonly object_name: string
-  readonly changes: string
-  readonly previous_hash: Uint8Array
-  readonly hash: Uint8Array
-}
-
-type AuditColumn = Exclude<keyof AuditRow, 'id'>
-
-/** Every column of a new row. */
-const auditColumns: readonly AuditColumn[] = [
-  'at',
-  'tenant_id',
-  'actor_id',
-  'actor_name',
-  'impersonator_id',
-  'impersonator_name',
-  'method',
-  'token_id',
-  'source_ip',
-  'request_id',
-  'operation',
-  'action',
-  'result',
-  'object_type',
-  'object_id',
-  'object_name',
-  'changes',
-  'previous_hash',
-  'hash',
-]
-
-const auditColumnsOf = (event: Omit<ChainedEvent, 'id'>): Omit<AuditRow, 'id'> => ({
-  at: event.at.getTime(),
-  tenant_id: event.tenantId,
-  actor_id: event.actorId ?? null,
-  actor_name: event.actorName,
-  impersonator_id: event.impersonatorId ?? null,
-  impersonator_name: event.impersonatorName,
-  method: event.method,
-  token_id: event.tokenId ?? null,
-  source_ip: event.sourceIp,
-  request_id: event.requestId,
-  operation: event.operation,
-  action: event.action,
-  result: event.result,
-  object_type: event.objectType,
-  object_id: event.objectId ?? null,
-  object_name: event.objectName,
-  changes: event.changes,
-  previous_hash: event.previousHash,
-  hash: event.hash,
-})
-
-export const chainedEvent = (row: AuditRow): ChainedEvent => ({
-  id: row.id,
-  at: new Date(row.at),
-  tenantId: row.tenant_id,
-  actorId: row.actor_id ?? undefined,
-  actorName: row.actor_name,
-  impersonatorId: row.impersonator_id ?? undefined,
-  impersonatorName: row.impersonator_name,
-  method: row.method,
-  tokenId: row.token_id ?? undefined,
-  sourceIp: row.source_ip,
-  requestId: row.request_id,
-  operation: row.operation,
-  action: row.action,
-  // As it is stored: another word would hide from the check of the chain that the row was changed.
-  result: row.result as ChainedEvent['result'],
-  objectType: row.object_type,
-  objectId: row.object_id ?? undefined,
-  objectName: row.object_name,
-  changes: row.changes,
-  previousHash: row.previous_hash,
-  hash: row.hash,
-})
+import { insertInto, newRow, values } from '../kit/values.ts'
+import { auditEvents, auditHeads } from '../tables/audit.ts'
 
 /** An entry to append, without the time, which comes from the database. */
 type Untimed = Omit<ToldEntry, 'at'>
@@ -106,11 +14,9 @@ type Untimed = Omit<ToldEntry, 'at'>
 /** Appends rows to the chains of their tenants, in the caller's transaction. */
 type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
 
-interface HeadRow {
-  readonly hash: Uint8Array
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly at: number
-}
+/** The last hash of a chain, and the database's clock. */
+const headRow = (now: string) => ({ hash: auditHeads.hash, at: computed(instant(), now) })
+type HeadRow = Row<ReturnType<typeof headRow>>
 
 /**
  * Appends under a lock on each tenant's row of `audit_heads`, held until the transaction ends. Rows of one tenant are
@@ -120,10 +26,10 @@ interface HeadRow {
 const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
   const sql = prepareStatements(db)
   const lockedHead = async (tx: SqlRunner, tenantId: number): Promise<HeadRow> => {
-    const found = await tx.first<HeadRow>(sql.lockHead, { tenantId })
+    const found = await tx.first(sql.lockHead, { tenantId })
     if (found !== undefined) return found
     await tx.run(sql.insertHead, { tenantId, hash: chain.start })
-    const made = await tx.first<HeadRow>(sql.lockHead, { tenantId })
+    const made = await tx.first(sql.lockHead, { tenantId })
     if (made === undefined) throw new Error('The end of the audit chain cannot be read back.')
     return made
   }
@@ -131,8 +37,8 @@ const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRow
     const head = await lockedHead(tx, tenantId)
     let hash = head.hash
     for (const one of told) {
-      const row = chain.link(hash, { ...one, at: new Date(head.at) })
-      await tx.run(sql.insertRow, auditColumnsOf(row))
+      const row = chain.link(hash, { ...one, at: head.at })
+      await tx.run(sql.insertRow, row)
       hash = row.hash
     }
     await tx.run(sql.moveHead, { tenantId, hash })
@@ -170,28 +76,23 @@ export const makeSqlAuditTrail = (
 }
 
 const prepareStatements = (db: SqlDatabase) => ({
-  lockHead: db.prepare((k, p: (n: 'tenantId') => number) =>
-    k('audit_heads')
-      .select('hash', k.raw(`${databaseNow(db.dialect)} as at`))
-      .where('tenant_id', p('tenantId'))
-      .forUpdate(),
+  lockHead: db.prepare(pick(auditHeads, 'tenantId'), headRow(databaseNow(db.dialect)), (k, p) =>
+    k('audit_heads').where('tenant_id', p.tenantId).forUpdate(),
   ),
   // The update that changes nothing takes an exclusive lock, where `insert ignore` would take a shared one. Two holders
   // of a shared lock that both want to write deadlock.
-  insertHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
+  insertHead: db.prepare(pick(auditHeads, 'tenantId', 'hash'), (k, p) =>
     k('audit_heads')
-      .insert({ tenant_id: p('tenantId'), hash: p('hash') })
+      .insert(newRow(auditHeads, { tenantId: p.tenantId, hash: p.hash }))
       .onConflict('tenant_id')
       .merge(['tenant_id']),
   ),
-  moveHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
+  moveHead: db.prepare(pick(auditHeads, 'tenantId', 'hash'), (k, p) =>
     k('audit_heads')
-      .update({ hash: p('hash') })
-      .where('tenant_id', p('tenantId')),
+      .update(values(auditHeads, { hash: p.hash }))
+      .where('tenant_id', p.tenantId),
   ),
-  insertRow: db.prepare((k, p: (n: AuditColumn) => number) =>
-    k('audit_events').insert(Object.fromEntries(auditColumns.map((column) => [column, p(column)]))),
-  ),
+  insertRow: insertInto(db, auditEvents, { omitted: ['id'] }),
 })
 
 /** DenialWriter over the tables of the audit log. */

@@ -268,7 +268,7 @@ export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedTyp
     ),
   )
   type Rows = readonly [LocateRow, ...LocateRow[]]
-  const rowsOf = async <B>(
+  const rowsOf = async <B extends object>(
     runner: SqlRunner,
     statement: Prepared<B, LocateRow>,
     binds: NoInfer<B>,

@@ -1,148 +1,135 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
-import type { ClusterAccount, ClusterStore } from '../../../core/clusters/ports.ts'
+import type { ClusterStore } from '../../../core/clusters/ports.ts'
 import { ClusterChanged, ClusterNameTaken } from '../../../core/clusters/ports.ts'
-import type { ClusterChange, ClusterLink } from '../../../core/clusters/types.ts'
-import { toManagerMask } from '../../../core/clusters/types.ts'
-import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import type { Cluster, ClusterChange } from '../../../core/clusters/types.ts'
+import type { ClusterId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
+import type { Row } from '../kit/columns.ts'
+import { cutTo, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { ClusterRow } from './rows.ts'
-import { clusterOf, newBinds, newColumns } from './rows.ts'
+import { typedPage } from '../kit/page-query.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { assigned, insertInto, unlessNull } from '../kit/values.ts'
+import { objectGrants } from '../tables/authz.ts'
+import { clusters } from '../tables/clusters.ts'
+import { accessTokens, accounts } from '../tables/identity.ts'
+import { clusterOf, clusterRow, linkOf, linkRow, newColumns, statusColumns } from './rows.ts'
 
-const columns = [
-  'c.id',
-  'c.owner_id',
-  'c.name',
-  'c.display_name',
-  'c.uid',
-  'c.external_id',
-  'c.provider',
-  'c.vendor',
-  'c.endpoint',
-  'c.location',
-  'c.project',
-  'c.kubernetes_version',
-  'c.node_count',
-  'c.managers',
-  'c.hub_cluster_uid',
-  'c.managed_cluster_name',
-  'c.cluster_set_name',
-  'c.infra_namespace',
-  'c.phase',
-  'c.phase_reason',
-  'c.phase_message',
-  'c.impersonates_users',
-  'c.created_at',
-  'c.checked_at',
-  'c.imported_by',
-  'c.version',
-] as const
+/** What a change sets. A new column of `clusters` belongs to it. */
+const changeable = nullableColumns(
+  without(
+    clusters,
+    'id',
+    'ownerId',
+    'name',
+    'externalId',
+    'vendor',
+    'location',
+    'project',
+    'kubernetesVersion',
+    'nodeCount',
+    'managers',
+    'clusterSetName',
+    'phase',
+    'phaseReason',
+    'phaseMessage',
+    'createdAt',
+    'checkedAt',
+    'importedBy',
+    'version',
+  ),
+)
 
-const changeableColumns = [
-  'display_name',
-  'provider',
-  'infra_namespace',
-  'impersonates_users',
-  'endpoint',
-  'uid',
-  'hub_cluster_uid',
-  'managed_cluster_name',
-  'ref',
-  'sealed_credential',
-] as const
+/** What an observation sets. */
+const status = pick(clusters, 'phase', 'phaseReason', 'phaseMessage', 'checkedAt')
+const facts = pick(clusters, 'kubernetesVersion', 'nodeCount', 'managers')
 
-const withOwner = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  rows
-    .join('accounts as a', 'a.id', 'c.owner_id')
-    .select(...columns, 'a.name as owner_name', 'a.kind as owner_kind')
-    .select(
-      k('clusters as h')
-        .where('h.owner_id', k.ref('c.owner_id'))
-        .where('h.uid', k.ref('c.hub_cluster_uid'))
-        .whereNot('h.uid', '')
-        .min('h.name')
-        .as('hub_cluster_name'),
-    )
-    .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
+const withOwner = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'c.owner_id')
 
-const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c'))
+const withHub = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  withOwner(rows).select(
+    k('clusters as h')
+      .where('h.owner_id', k.ref('c.owner_id'))
+      .where('h.uid', k.ref('c.hub_cluster_uid'))
+      .whereNot('h.uid', '')
+      .min('h.name')
+      .as('hub_cluster_name'),
+  )
 
-const links = (k: Knex): Knex.QueryBuilder =>
-  k('clusters as c')
-    .join('accounts as a', 'a.id', 'c.owner_id')
-    .select(
-      'c.id',
-      'c.owner_id',
-      'c.version',
-      'c.impersonates_users',
-      'c.uid',
-      'c.hub_cluster_uid',
-      'c.managed_cluster_name',
-      'a.name as owner_name',
-    )
-    .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
+const fromClusters = (k: Knex): Knex.QueryBuilder => withHub(k, k('clusters as c'))
+const fromLinks = (k: Knex): Knex.QueryBuilder => withOwner(k('clusters as c'))
 
-const reads = (db: SqlDatabase) => ({
-  listAll: pageQuery(
+const clusterReads = (db: SqlDatabase) => ({
+  listAll: typedPage(
     db,
+    {},
+    clusterRow,
     (k) => k('clusters as c'),
-    (k, rows, cut) => cut(withOwner(k, rows).orderBy(['a.lower_name', 'c.name'])),
+    (k, rows, cut) => cut(withHub(k, rows).orderBy(['a.lower_name', 'c.name'])),
   ),
-  listOf: db.prepare((k, p: (n: 'ownerId') => Knex.Value) =>
-    clusters(k).where('c.owner_id', p('ownerId')).orderBy('c.name'),
+  listOf: db.prepare(pick(clusters, 'ownerId'), clusterRow, (k, p) =>
+    fromClusters(k).where('c.owner_id', p.ownerId).orderBy('c.name'),
   ),
-  find: db.prepare((k, p: (n: 'ownerId' | 'name') => Knex.Value) =>
-    clusters(k).where('c.owner_id', p('ownerId')).where('c.name', p('name')),
+  find: db.prepare(pick(clusters, 'ownerId', 'name'), clusterRow, (k, p) =>
+    fromClusters(k).where('c.owner_id', p.ownerId).where('c.name', p.name),
   ),
-  findByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value & number) =>
-    clusters(k).where('c.owner_id', p('ownerId')).where('c.uid', p('uid')).orderBy('c.id').limit(1),
+  findByUid: db.prepare(pick(clusters, 'ownerId', 'uid'), clusterRow, (k, p) =>
+    fromClusters(k).where('c.owner_id', p.ownerId).where('c.uid', p.uid).orderBy('c.id').limit(1),
   ),
-  findSpoke: db.prepare((k, p: (n: 'ownerId' | 'hubUid' | 'managedClusterName') => Knex.Value & number) =>
-    clusters(k)
-      .where('c.owner_id', p('ownerId'))
-      .where('c.hub_cluster_uid', p('hubUid'))
-      .where('c.managed_cluster_name', p('managedClusterName'))
+  findSpoke: db.prepare(pick(clusters, 'ownerId', 'hubClusterUid', 'managedClusterName'), clusterRow, (k, p) =>
+    fromClusters(k)
+      .where('c.owner_id', p.ownerId)
+      .where('c.hub_cluster_uid', p.hubClusterUid)
+      .where('c.managed_cluster_name', p.managedClusterName)
       .orderBy('c.name')
       .limit(1),
   ),
-  get: db.prepare((k, p: (n: 'id') => Knex.Value) => clusters(k).where('c.id', p('id'))),
-  link: db.prepare((k, p: (n: 'id') => Knex.Value) => links(k).where('c.id', p('id'))),
-  linkByUid: db.prepare((k, p: (n: 'ownerId' | 'uid') => Knex.Value) =>
-    links(k)
-      .where('c.owner_id', p('ownerId'))
-      .where('c.uid', p('uid'))
+  get: db.prepare(pick(clusters, 'id'), clusterRow, (k, p) => fromClusters(k).where('c.id', p.id)),
+})
+
+const linkReads = (db: SqlDatabase) => ({
+  link: db.prepare(pick(clusters, 'id'), linkRow, (k, p) => fromLinks(k).where('c.id', p.id)),
+  linkByUid: db.prepare(pick(clusters, 'ownerId', 'uid'), linkRow, (k, p) =>
+    fromLinks(k)
+      .where('c.owner_id', p.ownerId)
+      .where('c.uid', p.uid)
       .whereNotNull('c.sealed_credential')
       .orderBy('c.id')
       .limit(1),
   ),
-  sealed: db.prepare((k, p: (n: 'id' | 'version') => Knex.Value) =>
-    k('clusters')
-      .where('id', p('id'))
-      .where('version', p('version'))
-      .whereNotNull('sealed_credential')
-      .select('owner_id', 'ref', 'sealed_credential'),
+  sealed: db.prepare(
+    pick(clusters, 'id', 'version'),
+    { ...pick(clusters, 'ownerId', 'ref'), sealedCredential: present(clusters.sealedCredential) },
+    (k, p) => k('clusters').where('id', p.id).where('version', p.version).whereNotNull('sealed_credential'),
   ),
-  accountsOf: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+})
+
+const accountRow = {
+  id: selectedAs(accounts.id),
+  name: selectedAs(accounts.name),
+  kind: selectedAs(accounts.kind),
+}
+const grantRow = { objectId: selectedAs(objectGrants.objectId), relation: selectedAs(objectGrants.relation) }
+
+const accessReads = (db: SqlDatabase) => ({
+  accountsOf: db.prepare({ userId: accounts.id }, accountRow, (k, p) =>
     k('accounts as a')
-      .where('a.id', p('userId'))
+      .where('a.id', p.userId)
       .select('a.id', 'a.name', 'a.kind')
       .unionAll([
         k('org_members as m')
           .join('accounts as a', 'a.id', 'm.org_id')
-          .where('m.user_id', p('userId'))
+          .where('m.user_id', p.userId)
           .select('a.id', 'a.name', 'a.kind'),
       ]),
   ),
-  granted: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
+  granted: db.prepare({ userId: objectGrants.subjectId }, grantRow, (k, p) =>
     k('object_grants as g')
       .join('org_members as m', (on) => on.on('m.org_id', 'g.org_id').on('m.user_id', 'g.subject_id'))
       .where('g.object_type', 'cluster')
       .where('g.subject_type', 'user')
-      .where('g.subject_id', p('userId'))
+      .where('g.subject_id', p.userId)
       .select('g.object_id', 'g.relation')
       .unionAll([
         k('object_grants as g')
@@ -150,205 +137,149 @@ const reads = (db: SqlDatabase) => ({
           .join('org_members as m', (on) => on.on('m.org_id', 't.org_id').on('m.user_id', 't.user_id'))
           .where('g.object_type', 'cluster')
           .where('g.subject_type', 'team')
-          .where('t.user_id', p('userId'))
+          .where('t.user_id', p.userId)
           .select('g.object_id', 'g.relation'),
       ]),
   ),
 })
 
 const writes = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: (n: (typeof newColumns)[number]) => Knex.Value) =>
-    k('clusters').insert(Object.fromEntries(newColumns.map((name) => [name, p(name)]))),
-  ),
-  change: db.prepare((k, p: (n: (typeof changeableColumns)[number] | 'id' | 'version') => Knex.Value) =>
+  insert: insertInto(db, clusters, { omitted: ['id', 'version', 'clusterSetName'] }),
+  change: db.prepare({ ...changeable, ...pick(clusters, 'id', 'version') }, (k, p) =>
     k('clusters')
-      .where('id', p('id'))
-      .where('version', p('version'))
-      .update({
-        ...Object.fromEntries(changeableColumns.map((name) => [name, k.raw('coalesce(?, ??)', [p(name), name])])),
-        version: k.raw('?? + 1', ['version']),
-      }),
+      .where('id', p.id)
+      .where('version', p.version)
+      .update({ ...unlessNull(k, changeable, p), version: k.raw('?? + 1', ['version']) }),
   ),
-  observeStatus: db.prepare((k, p: (n: 'id' | 'phase' | 'reason' | 'message' | 'at') => Knex.Value) =>
+  observeStatus: db.prepare({ ...status, id: clusters.id }, (k, p) =>
+    k('clusters').where('id', p.id).update(assigned(status, p)),
+  ),
+  observeFacts: db.prepare({ ...facts, id: clusters.id }, (k, p) =>
+    k('clusters').where('id', p.id).update(assigned(facts, p)),
+  ),
+  observeSet: db.prepare(pick(clusters, 'id', 'clusterSetName'), (k, p) =>
     k('clusters')
-      .where('id', p('id'))
-      .update({ phase: p('phase'), phase_reason: p('reason'), phase_message: p('message'), checked_at: p('at') }),
+      .where('id', p.id)
+      .update(assigned(pick(clusters, 'clusterSetName'), p)),
   ),
-  observeFacts: db.prepare((k, p: (n: 'id' | 'kubernetesVersion' | 'nodeCount' | 'managers') => Knex.Value) =>
-    k('clusters')
-      .where('id', p('id'))
-      .update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
+  removeGrants: db.prepare({ id: objectGrants.objectId }, (k, p) =>
+    k('object_grants').where('object_type', 'cluster').where('object_id', p.id).del(),
   ),
-  observeSet: db.prepare((k, p: (n: 'id' | 'clusterSetName') => Knex.Value) =>
-    k('clusters')
-      .where('id', p('id'))
-      .update({ cluster_set_name: p('clusterSetName') }),
+  removeTokens: db.prepare({ id: present(accessTokens.onlyClusterId) }, (k, p) =>
+    k('access_tokens').where('only_cluster_id', p.id).del(),
   ),
-  removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del(),
-  ),
-  removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) =>
-    k('access_tokens').where('only_cluster_id', p('id')).del(),
-  ),
-  remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
+  remove: db.prepare(pick(clusters, 'id'), (k, p) => k('clusters').where('id', p.id).del()),
 })
 
-const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
+const clusterStatements = (db: SqlDatabase) => ({
+  ...clusterReads(db),
+  ...linkReads(db),
+  ...accessReads(db),
+  ...writes(db),
+})
+type ClusterStatements = ReturnType<typeof clusterStatements>
 
-interface LinkRow {
-  readonly id: number
-  readonly owner_id: number
-  readonly owner_name: string
-  readonly version: number
-  readonly impersonates_users: number
-  readonly uid: string
-  readonly hub_cluster_uid: string
-  readonly managed_cluster_name: string
-  readonly has_credential: number
+const unchanged = Object.fromEntries(Object.keys(changeable).map((field) => [field, undefined])) as Readonly<
+  Record<keyof typeof changeable, undefined>
+>
+
+/** An undefined field leaves the column unchanged. */
+const changeBinds = ({ sealed, ...change }: ClusterChange) => ({
+  ...unchanged,
+  ...change,
+  ref: sealed?.ref,
+  sealedCredential: sealed?.box,
+})
+
+const one = async (row: Promise<Row<typeof clusterRow> | undefined>): Promise<Cluster | undefined> => {
+  const found = await row
+  return found === undefined ? undefined : clusterOf(found)
 }
 
-const linkOf = (row: LinkRow): ClusterLink => {
-  const { hub_cluster_uid: hubClusterUid, managed_cluster_name: managedClusterName } = row
-  const isManaged = row.has_credential === 0 && hubClusterUid !== '' && managedClusterName !== ''
-  return {
-    id: row.id as ClusterId,
-    ownerId: row.owner_id as AccountId,
-    ownerName: row.owner_name,
-    version: row.version,
-    impersonatesUsers: row.impersonates_users === 1,
-    ...definedFields({
-      managedBy: isManaged ? { hubClusterUid, managedClusterName, isOwnHub: hubClusterUid === row.uid } : undefined,
-    }),
-  }
-}
+type ClusterLists = Pick<ClusterStore, 'listOf' | 'listAll' | 'accountsOf' | 'listGranted'>
 
-interface SealedRow {
-  readonly owner_id: number
-  readonly ref: string
-  readonly sealed_credential: Uint8Array
-}
-interface AccountRow {
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-}
+const clusterLists = (s: ClusterStatements, runner: SqlRunner): ClusterLists => ({
+  async listOf(ownerId, provider) {
+    const found = (await runner.all(s.listOf, { ownerId })).map(clusterOf)
+    return found.filter((cluster) => provider === undefined || cluster.provider === provider)
+  },
+  async listAll(page) {
+    return mapPage(await s.listAll(runner, {}, page), clusterOf)
+  },
+  async accountsOf(userId) {
+    const rows = await runner.all(s.accountsOf, { userId })
+    return rows.map(({ kind, ...account }) => ({ ...account, isOrganization: kind === 'organization' }))
+  },
+  async listGranted(userId, relations) {
+    const grants = await runner.all(s.granted, { userId })
+    const ids = new Set(grants.filter(({ relation }) => relations.includes(relation)).map(({ objectId }) => objectId))
+    const found = await Promise.all([...ids].map((id) => one(runner.first(s.get, { id: id as ClusterId }))))
+    return found.filter((cluster) => cluster !== undefined)
+  },
+})
 
-/** A null leaves the column unchanged. */
-const changeBinds = (change: ClusterChange): Record<(typeof changeableColumns)[number], Bind> => ({
-  display_name: change.displayName ?? null,
-  provider: change.provider ?? null,
-  infra_namespace: change.infraNamespace ?? null,
-  impersonates_users: change.impersonatesUsers === undefined ? null : change.impersonatesUsers ? 1 : 0,
-  endpoint: change.endpoint ?? null,
-  uid: change.uid ?? null,
-  hub_cluster_uid: change.hubClusterUid ?? null,
-  managed_cluster_name: change.managedClusterName ?? null,
-  ref: change.sealed?.ref ?? null,
-  sealed_credential: change.sealed?.box ?? null,
+type ClusterFinds = Pick<ClusterStore, 'find' | 'findByUid' | 'findSpoke' | 'get' | 'link' | 'linkByUid' | 'sealed'>
+
+const clusterFinds = (s: ClusterStatements, runner: SqlRunner): ClusterFinds => ({
+  find: (ownerId, name) => one(runner.first(s.find, { ownerId, name })),
+  findByUid: (ownerId, uid) => one(runner.first(s.findByUid, { ownerId, uid })),
+  findSpoke: (ownerId, hubClusterUid, managedClusterName) =>
+    one(runner.first(s.findSpoke, { ownerId, hubClusterUid, managedClusterName })),
+  get: (id) => one(runner.first(s.get, { id })),
+  async link(id) {
+    const row = await runner.first(s.link, { id })
+    return row === undefined ? undefined : linkOf(row)
+  },
+  async linkByUid(ownerId, uid) {
+    const row = await runner.first(s.linkByUid, { ownerId, uid })
+    return row === undefined ? undefined : linkOf(row)
+  },
+  async sealed(id, version) {
+    const row = await runner.first(s.sealed, { id, version })
+    return row === undefined ? undefined : { box: row.sealedCredential, ref: row.ref, ownerId: row.ownerId }
+  },
+})
+
+type ClusterWrites = Pick<ClusterStore, 'insert' | 'change' | 'observe' | 'observeSet' | 'remove'>
+
+const clusterWrites = (s: ClusterStatements, runner: SqlRunner): ClusterWrites => ({
+  async insert(cluster) {
+    try {
+      const { insertId } = await runner.run(s.insert, newColumns(cluster))
+      const inserted = await one(runner.first(s.get, { id: insertId as ClusterId }))
+      if (inserted === undefined) throw new Error('the cluster that was just inserted is gone')
+      return right(inserted)
+    } catch (error) {
+      if (!isUniqueViolation(error, 'name')) throw error
+      return left(ClusterNameTaken(`The cluster name ${cluster.name} is already in use.`))
+    }
+  },
+  async change(id, version, change) {
+    const { affected } = await runner.run(s.change, { ...changeBinds(change), id, version })
+    const changed = affected === 0 ? undefined : await one(runner.first(s.get, { id }))
+    return changed === undefined
+      ? left(ClusterChanged('The cluster was changed by another request. Read it again.'))
+      : right(changed)
+  },
+  async observe(id, observed, found, checkedAt) {
+    await runner.run(s.observeStatus, { id, ...statusColumns(observed), checkedAt })
+    if (found === undefined) return
+    const { kubernetesVersion, nodeCount, managers } = found
+    const version = cutTo(clusters.kubernetesVersion, kubernetesVersion)
+    await runner.run(s.observeFacts, { id, kubernetesVersion: version, nodeCount, managers })
+  },
+  async observeSet(id, clusterSetName) {
+    await runner.run(s.observeSet, { id, clusterSetName })
+  },
+  async remove(id) {
+    await runner.run(s.removeGrants, { id })
+    await runner.run(s.removeTokens, { id })
+    return (await runner.run(s.remove, { id })).affected > 0
+  },
 })
 
 /** ClusterStore over the table `clusters`. Statements are composed once, then bound to a runner. */
 export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => ClusterStore) => {
   const s = clusterStatements(db)
-  return (runner) => {
-    const one = async (id: ClusterId) => {
-      const row = await runner.first<ClusterRow>(s.get, { id })
-      return row === undefined ? undefined : clusterOf(row)
-    }
-    return {
-      async listOf(ownerId, provider) {
-        const rows = await runner.all<ClusterRow>(s.listOf, { ownerId })
-        return rows.map(clusterOf).filter((cluster) => provider === undefined || cluster.provider === provider)
-      },
-      async listAll(page) {
-        return mapPage(await s.listAll<ClusterRow>(runner, {}, page), clusterOf)
-      },
-      async accountsOf(userId) {
-        const rows = await runner.all<AccountRow>(s.accountsOf, { userId })
-        return rows.map((row): ClusterAccount => ({
-          id: row.id as AccountId,
-          name: row.name,
-          isOrganization: row.kind === 'organization',
-        }))
-      },
-      async listGranted(userId, relations) {
-        const grants = await runner.all<{ object_id: number; relation: string }>(s.granted, { userId })
-        const ids = [
-          ...new Set(grants.filter(({ relation }) => relations.includes(relation)).map((grant) => grant.object_id)),
-        ]
-        const found = await Promise.all(ids.map((id) => one(id as ClusterId)))
-        return found.filter((cluster) => cluster !== undefined)
-      },
-      async find(ownerId, name) {
-        const row = await runner.first<ClusterRow>(s.find, { ownerId, name })
-        return row === undefined ? undefined : clusterOf(row)
-      },
-      async findByUid(ownerId, uid) {
-        const row = await runner.first<ClusterRow>(s.findByUid, { ownerId, uid })
-        return row === undefined ? undefined : clusterOf(row)
-      },
-      async findSpoke(ownerId, hubUid, managedClusterName) {
-        const row = await runner.first<ClusterRow>(s.findSpoke, { ownerId, hubUid, managedClusterName })
-        return row === undefined ? undefined : clusterOf(row)
-      },
-      get: one,
-      async link(id) {
-        const row = await runner.first<LinkRow>(s.link, { id })
-        return row === undefined ? undefined : linkOf(row)
-      },
-      async linkByUid(ownerId, uid) {
-        const row = await runner.first<LinkRow>(s.linkByUid, { ownerId, uid })
-        return row === undefined ? undefined : linkOf(row)
-      },
-      async sealed(id, version) {
-        const row = await runner.first<SealedRow>(s.sealed, { id, version })
-        return row === undefined
-          ? undefined
-          : { box: row.sealed_credential, ref: row.ref, ownerId: row.owner_id as AccountId }
-      },
-      async insert(cluster) {
-        try {
-          const { insertId } = await runner.run(s.insert, newBinds(cluster))
-          const inserted = await one(insertId as ClusterId)
-          if (inserted === undefined) throw new Error('the cluster that was just inserted is gone')
-          return right(inserted)
-        } catch (error) {
-          if (!isUniqueViolation(error, 'name')) throw error
-          return left(ClusterNameTaken(`The cluster name ${cluster.name} is already in use.`))
-        }
-      },
-      async change(id, version, change) {
-        const { affected } = await runner.run(s.change, { ...changeBinds(change), id, version })
-        const changed = affected === 0 ? undefined : await one(id)
-        return changed === undefined
-          ? left(ClusterChanged('The cluster was changed by another request. Read it again.'))
-          : right(changed)
-      },
-      async observe(id, status, facts, at) {
-        await runner.run(s.observeStatus, {
-          id,
-          phase: status.phase,
-          reason: status.reason ?? '',
-          message: status.message.slice(0, 1000),
-          at: at.getTime(),
-        })
-        if (facts === undefined) return
-        const { kubernetesVersion, nodeCount } = facts
-        await runner.run(s.observeFacts, {
-          id,
-          kubernetesVersion: kubernetesVersion.slice(0, 64),
-          nodeCount,
-          managers: toManagerMask(facts.managers),
-        })
-      },
-      async observeSet(id, clusterSetName) {
-        await runner.run(s.observeSet, { id, clusterSetName })
-      },
-      async remove(id) {
-        await runner.run(s.removeGrants, { id })
-        await runner.run(s.removeTokens, { id })
-        return (await runner.run(s.remove, { id })).affected > 0
-      },
-    }
-  }
+  return (runner) => ({ ...clusterLists(s, runner), ...clusterFinds(s, runner), ...clusterWrites(s, runner) })
 }

@@ -1,16 +1,18 @@
-import type { AccountId, ClusterId, UserId } from '../../../core/kernel/ids.ts'
 import {
   clusterPhases,
-  fromManagerMask,
   hostingProviders,
   phaseReasons,
-  toManagerMask,
   type Cluster,
+  type ClusterLink,
   type ClusterStatus,
   type NewCluster,
 } from '../../../core/clusters/types.ts'
-import type { Bind } from '../kit/statement.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, computed, cutTo, flag, orElse, pick, qualified, selectedAs, without } from '../kit/columns.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
+import { clusters } from '../tables/clusters.ts'
+import { accounts } from '../tables/identity.ts'
 
 /**
  * Where the objects of this part's types are. A hub is the record of a cluster: whether it serves the kinds of a hub
@@ -21,137 +23,79 @@ export const clusterObjectRows: readonly ObjectRows[] = [
   { type: 'hub', table: 'clusters', owner: 'owner_id', version: 'version' },
 ]
 
-/** A row of `clusters` joined with its owner, without the sealed credential. */
-export interface ClusterRow {
-  readonly id: number
-  readonly owner_id: number
-  readonly owner_name: string
-  readonly owner_kind: string
-  readonly name: string
-  readonly display_name: string
-  readonly uid: string
-  readonly external_id: string
-  readonly provider: string
-  readonly vendor: string
-  readonly endpoint: string
-  readonly location: string
-  readonly project: string
-  readonly kubernetes_version: string
-  readonly node_count: number
-  readonly managers: number
-  readonly hub_cluster_uid: string
-  readonly managed_cluster_name: string
-  readonly cluster_set_name: string
-  readonly hub_cluster_name: string | null
-  readonly infra_namespace: string
-  readonly phase: string
-  readonly phase_reason: string
-  readonly phase_message: string
-  readonly impersonates_users: number
-  readonly has_credential: number
-  readonly created_at: number
-  readonly checked_at: number | null
-  readonly imported_by: number | null
-  readonly version: number
+const owner = aliased(accounts, 'a')
+const hasCredential = computed(flag(), 'case when c.sealed_credential is null then 0 else 1 end')
+
+/** A cluster `c` with its owner `a`, without the sealed credential. The query selects the name of its hub. */
+export const clusterRow = {
+  ...qualified(without(clusters, 'ref', 'sealedCredential'), 'c'),
+  ownerName: owner.name,
+  ownerKind: owner.kind,
+  hubClusterName: selectedAs(orElse(clusters.name, '')),
+  hasCredential,
 }
 
 /** Returns a known word. A word written by a newer release is read as the fallback. */
-const known = <A extends string>(words: readonly A[], word: string, fallback: A): A =>
+const known = <A extends string>(words: readonly A[], word: A, fallback: A): A =>
   words.find((each) => each === word) ?? fallback
 
-const statusOf = (row: ClusterRow): ClusterStatus => ({
-  phase: known(clusterPhases, row.phase, 'Inactive'),
-  reason: row.phase_reason === '' ? undefined : known(phaseReasons, row.phase_reason, 'Unknown'),
-  message: row.phase_message,
+const statusOf = ({ phase, phaseReason, phaseMessage }: Row<typeof clusterRow>): ClusterStatus => ({
+  phase: known(clusterPhases, phase, 'Inactive'),
+  reason: phaseReason === '' ? undefined : known(phaseReasons, phaseReason, 'Unknown'),
+  message: phaseMessage,
 })
 
-export const clusterOf = (row: ClusterRow): Cluster => ({
-  id: row.id as ClusterId,
-  ownerId: row.owner_id as AccountId,
-  ownerName: row.owner_name,
-  ownerIsOrganization: row.owner_kind === 'organization',
-  name: row.name,
-  displayName: row.display_name,
-  uid: row.uid,
-  externalId: row.external_id,
-  provider: known(hostingProviders, row.provider, 'Generic'),
-  vendor: row.vendor,
-  endpoint: row.endpoint,
-  location: row.location,
-  project: row.project,
-  kubernetesVersion: row.kubernetes_version,
-  nodeCount: row.node_count,
-  managers: fromManagerMask(row.managers),
-  hubClusterUid: row.hub_cluster_uid,
-  managedClusterName: row.managed_cluster_name,
-  // The set is one of the hub that manages the cluster.
-  clusterSetName: row.managed_cluster_name === '' ? '' : row.cluster_set_name,
-  hubClusterName: row.hub_cluster_name ?? '',
-  infraNamespace: row.infra_namespace,
-  status: statusOf(row),
-  impersonatesUsers: row.impersonates_users === 1,
-  hasCredential: row.has_credential === 1,
-  createdAt: new Date(row.created_at),
-  checkedAt: row.checked_at === null ? undefined : new Date(row.checked_at),
-  importedBy: row.imported_by === null ? undefined : (row.imported_by as UserId),
-  version: row.version,
+export const clusterOf = (row: Row<typeof clusterRow>): Cluster => {
+  const { phase: _phase, phaseReason: _reason, phaseMessage: _message, ownerKind, ...cluster } = row
+  return {
+    ...cluster,
+    ownerIsOrganization: ownerKind === 'organization',
+    provider: known(hostingProviders, cluster.provider, 'Generic'),
+    // The set is one of the hub that manages the cluster.
+    clusterSetName: cluster.managedClusterName === '' ? '' : cluster.clusterSetName,
+    status: statusOf(row),
+  }
+}
+
+/** What requests to a cluster depend on, of a cluster `c` with its owner `a`. */
+export const linkRow = {
+  ...pick(
+    aliased(clusters, 'c'),
+    'id',
+    'ownerId',
+    'version',
+    'impersonatesUsers',
+    'uid',
+    'hubClusterUid',
+    'managedClusterName',
+  ),
+  ownerName: owner.name,
+  hasCredential,
+}
+
+export const linkOf = (row: Row<typeof linkRow>): ClusterLink => {
+  const { uid, hubClusterUid, managedClusterName, hasCredential: isDirect, ...link } = row
+  const isManaged = !isDirect && hubClusterUid !== '' && managedClusterName !== ''
+  return {
+    ...link,
+    ...definedFields({
+      managedBy: isManaged ? { hubClusterUid, managedClusterName, isOwnHub: hubClusterUid === uid } : undefined,
+    }),
+  }
+}
+
+/** Returns the columns of a status. */
+export const statusColumns = ({ phase, reason, message }: ClusterStatus) => ({
+  phase,
+  phaseReason: reason ?? ('' as const),
+  phaseMessage: cutTo(clusters.phaseMessage, message),
 })
 
-/** Columns of a new row, in the order of the table. */
-export const newColumns = [
-  'owner_id',
-  'name',
-  'display_name',
-  'uid',
-  'external_id',
-  'provider',
-  'vendor',
-  'endpoint',
-  'location',
-  'project',
-  'kubernetes_version',
-  'node_count',
-  'managers',
-  'hub_cluster_uid',
-  'managed_cluster_name',
-  'infra_namespace',
-  'phase',
-  'phase_reason',
-  'phase_message',
-  'impersonates_users',
-  'ref',
-  'sealed_credential',
-  'created_at',
-  'checked_at',
-  'imported_by',
-] as const
-
-const cutTo = (text: string, length: number): string => text.slice(0, length)
-
-export const newBinds = (cluster: NewCluster): Record<(typeof newColumns)[number], Bind> => ({
-  owner_id: cluster.ownerId,
-  name: cluster.name,
-  display_name: cluster.displayName,
-  uid: cluster.uid,
-  external_id: cluster.externalId,
-  provider: cluster.provider,
-  vendor: cluster.vendor,
-  endpoint: cluster.endpoint,
-  location: cutTo(cluster.location, 128),
-  project: cutTo(cluster.project, 128),
-  kubernetes_version: cutTo(cluster.kubernetesVersion, 64),
-  node_count: cluster.nodeCount,
-  managers: toManagerMask(cluster.managers),
-  hub_cluster_uid: cluster.hubClusterUid,
-  managed_cluster_name: cluster.managedClusterName,
-  infra_namespace: cluster.infraNamespace,
-  phase: cluster.status.phase,
-  phase_reason: cluster.status.reason ?? '',
-  phase_message: cutTo(cluster.status.message, 1000),
-  impersonates_users: cluster.impersonatesUsers ? 1 : 0,
-  ref: cluster.ref,
-  sealed_credential: cluster.sealedCredential ?? null,
-  created_at: cluster.createdAt.getTime(),
-  checked_at: cluster.checkedAt?.getTime() ?? null,
-  imported_by: cluster.importedBy ?? null,
+/** Returns the columns of a new row. */
+export const newColumns = ({ status, ...cluster }: NewCluster) => ({
+  ...cluster,
+  ...statusColumns(status),
+  location: cutTo(clusters.location, cluster.location),
+  project: cutTo(clusters.project, cluster.project),
+  kubernetesVersion: cutTo(clusters.kubernetesVersion, cluster.kubernetesVersion),
 })

@@ -9,7 +9,7 @@ import type { Contract, TermsVersion } from '../../../core/contracts/types.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
-import { columnsOf, instant, int, long, pick, selectedAs } from '../kit/columns.ts'
+import { columnsOf, cutTo, instant, int, long, pick, selectedAs } from '../kit/columns.ts'
 import { idList, rowsOfIds } from '../kit/id-list.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { filteredRows, typedPage } from '../kit/page-query.ts'
@@ -139,7 +139,7 @@ const newestBinds = (version: TermsVersion) => ({
   termsNumber: version.number,
   termsFrom: version.from,
   termsRecordedAt: version.recordedAt,
-  termsRecordedBy: version.recordedBy.slice(0, contracts.termsRecordedBy.length),
+  termsRecordedBy: cutTo(contracts.termsRecordedBy, version.recordedBy),
 })
 
 /** What is decided about a contract and is no terms. */
@@ -291,7 +291,7 @@ const contractWrites = (
       [...timeline.slice(0, -1), ...superseded].map((each) => ({
         ...each,
         contractId: id,
-        recordedBy: each.recordedBy.slice(0, contractTerms.recordedBy.length),
+        recordedBy: cutTo(contractTerms.recordedBy, each.recordedBy),
       })),
     )
     await runner.run(s.setNewest, { ...newestBinds(newestOne), id, updatedAt: at })
@@ -344,7 +344,7 @@ export const makeSqlContractEvents = (db: SqlDatabase): ((runner: SqlRunner) => 
       await runner.run(insert, {
         contractId,
         event,
-        addedBy: addedBy.slice(0, contractEvents.addedBy.length),
+        addedBy: cutTo(contractEvents.addedBy, addedBy),
         createdAt: at,
         termsNumber: terms?.number,
         effectiveFrom: terms?.from,

@@ -1,6 +1,6 @@
 import type { AuthorityStore, LicenseStore, StoredAuthority } from '../../../core/contracts/ports.ts'
 import type { Row } from '../kit/columns.ts'
-import { columnsOf, instant, int, pick, present, without } from '../kit/columns.ts'
+import { columnsOf, cutTo, instant, int, pick, present, without } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto, values } from '../kit/values.ts'
@@ -57,7 +57,7 @@ export const makeSqlLicenseStore = (db: SqlDatabase): ((runner: SqlRunner) => Li
   const s = licenseStatements(db)
   return (runner) => ({
     async insert(license) {
-      await runner.run(s.insert, { ...license, issuedBy: license.issuedBy.slice(0, licenses.issuedBy.length) })
+      await runner.run(s.insert, { ...license, issuedBy: cutTo(licenses.issuedBy, license.issuedBy) })
     },
     findNewest: (contractId, clusterUid, kind) => runner.first(s.newest, { contractId, clusterUid, kind }),
     listOf: (contractId, page) => s.list(runner, { contractId }, page),

@@ -121,7 +121,7 @@ const boundMilliseconds = 1000
  * Checks that the database answers within one second, and keeps what is written. Concurrent callers share one check.
  */
 export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<DatabaseHealth>) => {
-  const ping = database.prepare((k) => k.raw('select 1 as one'))
+  const ping = database.prepare({}, (k) => k.raw('select 1 as one'))
   let asking: Promise<DatabaseHealth> | undefined
   const ask = async (): Promise<DatabaseHealth> => {
     try {

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import type { PoolConnection } from 'mysql2'
 import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.ts'
-import { databaseNow } from '../kit/fragments.ts'
+import type { Row } from '../kit/columns.ts'
+import { clockRow, databaseNow } from '../kit/fragments.ts'
 import { collisionAttempts, collisionPause, isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
 import {
@@ -24,7 +25,7 @@ interface Parts {
   readonly surroundings: Surroundings
 }
 
-type Binds = Readonly<Record<string, unknown>>
+type Binds = object
 
 /** Opens a pool of connections to MySQL or MariaDB. Connections are opened on demand. */
 export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {}): SqlDatabase => {
@@ -33,7 +34,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     pool: makeMysqlPool(place, options),
     surroundings: makeSurroundings(),
   }
-  const clock = makePrepare(parts.composer)((k) => k.raw(`select ${databaseNow('mysql')} as now`))
+  const clock = makePrepare(parts.composer)({}, clockRow, (k) => k.raw(`select ${databaseNow('mysql')} as now`))
   const first = <Row>(statement: StatementText, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
   return {
@@ -46,7 +47,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       outside(parts, composeNow(parts.composer, build), {}, rows) as Promise<Row[]>,
     transaction: (work) => transaction(parts, work),
-    now: async () => Number((await first<{ now: number }>(clock, {}))?.now),
+    now: async () => (await first<Row<typeof clockRow>>(clock, {}))?.now ?? NaN,
     openSchemaSession: () => openSchemaSession(parts),
     load: () => parts.pool.load(),
     refuseLost: () => undefined,
@@ -256,8 +257,7 @@ const transactionRunner = (
     all: async <Row>(statement: StatementText, binds: Binds) => rows(await step(statement, binds)) as Row[],
     first: async <Row>(statement: StatementText, binds: Binds) =>
       firstRow(await step(statement, binds)) as Row | undefined,
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
-      asRunResult(await step(statement, binds)),
+    run: async (statement: StatementText, binds: object) => asRunResult(await step(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       rows(await step(composeNow(composer, build), {})) as Row[],
   }

@@ -28,7 +28,7 @@ export const isTimedOut = (error: unknown): boolean =>
 export const execute = (
   connection: PoolConnection,
   statement: StatementText,
-  binds: Readonly<Record<string, unknown>>,
+  binds: object,
   answered: Answered,
 ): void => {
   let values: (string | null | Buffer)[]
@@ -72,7 +72,7 @@ export const executeWithin = (
   milliseconds: number,
   connection: PoolConnection,
   statement: StatementText,
-  binds: Readonly<Record<string, unknown>>,
+  binds: object,
 ): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timedOut(shownText(statement))), milliseconds)

@@ -2,7 +2,7 @@ import knexFactory, { type Knex } from 'knex'
 import type { Columns } from '../kit/columns.ts'
 import { rowReader } from '../kit/row-reader.ts'
 import { selected } from '../kit/selected.ts'
-import type { Bind, Constant, Parameter, Params, Prepare, StatementText } from '../kit/statement.ts'
+import type { Bind, Constant, Parameter, Prepare, StatementText } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
@@ -70,32 +70,12 @@ export const makePrepare = (composer: Knex): Prepare => {
       int64: rows !== undefined && Object.values(rows).some(({ form }) => form === 'exact'),
       read: rows === undefined ? undefined : rowReader(rows),
     })
-  const prepare = (
-    first: Columns | Build,
-    second?: Columns | Build | { readonly int64?: boolean },
-    third?: Build,
-  ): StatementText => {
-    if (typeof first === 'function')
-      return composedOnce(() => composeNamed(composer, first), {
-        int64: (second as { readonly int64?: boolean } | undefined)?.int64 ?? false,
-        read: undefined,
-      })
-    return third === undefined ? typed(first, undefined, second as Build) : typed(first, second as Columns, third)
-  }
+  const prepare = (params: Columns, second: Columns | Build, third?: Build): StatementText =>
+    third === undefined ? typed(params, undefined, second as Build) : typed(params, second as Columns, third)
   return prepare as Prepare
 }
 
 type Text = Pick<StatementText, 'sql' | 'order'>
-
-const composeNamed = (composer: Knex, build: Build): Text => {
-  const placeholders: Placeholder[] = []
-  const p: Params<string> = (name) => {
-    const placeholder = new Placeholder(name, firstMarker + placeholders.length)
-    placeholders.push(placeholder)
-    return placeholder as unknown as Knex.Value & number
-  }
-  return orderOf(build(composer, p), placeholders, (name) => name)
-}
 
 const composeTyped = (composer: Knex, params: Columns, rows: Columns | undefined, build: Build): Text => {
   const placeholders = Object.keys(params).map((name, index) => new Placeholder(name, firstMarker + index))
@@ -106,17 +86,13 @@ const composeTyped = (composer: Knex, params: Columns, rows: Columns | undefined
   return orderOf(
     rows === undefined || !('select' in built) ? built : selected(composer, built, rows),
     placeholders,
-    (name) => encoded.get(name) ?? name,
+    (name) => encoded.get(name) as Parameter,
   )
 }
 
-const orderOf = (
-  built: Built,
-  placeholders: readonly Placeholder[],
-  slotOf: (name: string) => string | Parameter,
-): Text => {
+const orderOf = (built: Built, placeholders: readonly Placeholder[], slotOf: (name: string) => Parameter): Text => {
   const { sql, bindings } = compose(built)
-  const order = bindings.map((binding): string | Parameter | Constant => {
+  const order = bindings.map((binding): Parameter | Constant => {
     const placeholder =
       binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
     return placeholder === undefined ? { constant: asBind(binding, sql) } : slotOf(placeholder.name)
@@ -149,7 +125,7 @@ const asBind = (value: unknown, sql: string): Bind => {
  */
 export const bindValues = <Encoded>(
   statement: StatementText,
-  binds: Readonly<Record<string, unknown>>,
+  binds: object,
   encode: (value: Bind) => Encoded,
 ): Encoded[] => {
   const values: Encoded[] = []
@@ -157,19 +133,10 @@ export const bindValues = <Encoded>(
   return values
 }
 
-const bindOf = (
-  slot: string | Parameter | Constant,
-  binds: Readonly<Record<string, unknown>>,
-  statement: StatementText,
-): Bind => {
-  if (typeof slot === 'object') {
-    if ('constant' in slot) return slot.constant
-    if (!(slot.name in binds)) throw new TypeError(`The bind ${slot.name} is missing: ${statement.sql}`)
-    return slot.encode(binds[slot.name] as never)
-  }
-  const value = binds[slot]
-  if (value === undefined) throw new TypeError(`The bind ${slot} is missing: ${statement.sql}`)
-  return value as Bind
+const bindOf = (slot: Parameter | Constant, binds: object, statement: StatementText): Bind => {
+  if ('constant' in slot) return slot.constant
+  if (!(slot.name in binds)) throw new TypeError(`The bind ${slot.name} is missing: ${statement.sql}`)
+  return slot.encode((binds as Readonly<Record<string, unknown>>)[slot.name] as never)
 }
 
 /** SQLite compares a number with a text column as text, so numbers can be passed as numbers. */

@@ -1,5 +1,5 @@
 import { refusesChanges } from '../kit/driver-errors.ts'
-import type { SqlDatabase, Statement, StatementText } from '../kit/statement.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 
 /** A database, and whether it takes changes. */
 export interface WatchedDatabase {
@@ -34,7 +34,7 @@ export const watchChanges = (
   return {
     database: {
       ...database,
-      run: (statement: StatementText, binds: object) => noted(database.run(statement as Statement, binds as never)),
+      run: (statement, binds) => noted(database.run(statement, binds)),
       transaction: (work) => noted(database.transaction(work)),
     },
     refusal: () => (last !== undefined && elapsedMs() - last.atMs < keptMs ? last.message : undefined),

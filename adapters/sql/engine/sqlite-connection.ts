@@ -17,9 +17,9 @@ interface Prepared {
 export interface SqliteConnection {
   readonly raw: Database.Database
   prepare(statement: StatementText): Prepared
-  all(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown[]
-  first(statement: StatementText, binds: Readonly<Record<string, unknown>>): unknown
-  run(statement: StatementText, binds: Readonly<Record<string, unknown>>): RunResult
+  all(statement: StatementText, binds: object): unknown[]
+  first(statement: StatementText, binds: object): unknown
+  run(statement: StatementText, binds: object): RunResult
 }
 
 // Statements composed at startup number a few hundred. Those of dynamic filters evict each other.

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
-import { databaseNow } from '../kit/fragments.ts'
+import { clockRow, databaseNow } from '../kit/fragments.ts'
+import type { Row } from '../kit/columns.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
@@ -70,20 +71,20 @@ const makeRefuseLost = (path: string): (() => void) => {
 const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
   const { composer } = parts
   const prepare = makePrepare(composer)
-  const clock = prepare((k) => k.raw(`select ${databaseNow('sqlite')} as now`))
-  const all = async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>): Promise<Row[]> =>
+  const clock = prepare({}, clockRow, (k) => k.raw(`select ${databaseNow('sqlite')} as now`))
+  const all = async <Row>(statement: StatementText, binds: object): Promise<Row[]> =>
     outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
   return {
     dialect: 'sqlite',
     prepare,
     all,
-    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+    first: async <Row>(statement: StatementText, binds: object) =>
       outside(parts, statement, (connection) => connection.first(statement, binds)) as Promise<Row | undefined>,
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+    run: async (statement: StatementText, binds: object) =>
       outside(parts, statement, (connection) => connection.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
-    now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
+    now: async () => (await all<Row<typeof clockRow>>(clock, {}))[0]?.now ?? NaN,
     load: () => parts.turn.load(),
     refuseLost: parts.refuseLost,
     openSchemaSession: () => openSchemaSession(parts),
@@ -218,12 +219,10 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
   return {
     dialect: 'sqlite',
-    all: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
-      step(() => writer.all(statement, binds) as Row[]),
-    first: async <Row>(statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
+    all: async <Row>(statement: StatementText, binds: object) => step(() => writer.all(statement, binds) as Row[]),
+    first: async <Row>(statement: StatementText, binds: object) =>
       step(() => writer.first(statement, binds) as Row | undefined),
-    run: async (statement: StatementText, binds: Readonly<Record<string, unknown>>) =>
-      step(() => writer.run(statement, binds)),
+    run: async (statement: StatementText, binds: object) => step(() => writer.run(statement, binds)),
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       step(() => writer.all(composeNow(composer, build), {}) as Row[]),
   }

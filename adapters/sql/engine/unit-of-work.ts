@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Knex } from 'knex'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { CommitOutcomeUnknown, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import type { KeyedChange, StoredAnswer } from '../../../core/kernel/idempotency.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { AuditTrail, GatheringAuditTrail, UnitOfWork } from '../../../core/kernel/unit-of-work.ts'
 import { collisionAttempts, collisionPause, isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
+import { pick } from '../kit/columns.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { assigned, values } from '../kit/values.ts'
+import { idempotencyRecords } from '../tables/kernel.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
 interface AppliedMark {
@@ -25,27 +26,20 @@ interface AppliedMark {
   isProven(recordId: number): Promise<boolean>
 }
 
-type Place = (name: 'id' | 'state' | 'status' | 'headers' | 'body') => Knex.Value
-
 const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
-  const { prepare } = database
-  const written = (p: Place) => ({ state: p('state'), status: p('status'), headers: p('headers'), body: p('body') })
-  const mark = prepare((k, p: Place) =>
+  const byId = pick(idempotencyRecords, 'id')
+  const outcome = pick(idempotencyRecords, 'state', 'status', 'headers', 'body')
+  const mark = database.prepare({ ...byId, ...outcome }, (k, p) =>
     k('idempotency_records')
-      .where({ id: p('id'), state: 'started' })
-      .update(written(p)),
+      .where(values(idempotencyRecords, { id: p.id, state: 'started' }))
+      .update(assigned(outcome, p)),
   )
   /** For a request of several transactions: the last one stores the answer. */
-  const markAgain = prepare((k, p: Place) =>
-    k('idempotency_records')
-      .where({ id: p('id') })
-      .update(written(p)),
+  const markAgain = database.prepare({ ...byId, ...outcome }, (k, p) =>
+    k('idempotency_records').where('id', p.id).update(assigned(outcome, p)),
   )
-  const read = prepare((k, p: Place) =>
-    k('idempotency_records')
-      .where({ id: p('id') })
-      .select('state')
-      .forUpdate(),
+  const read = database.prepare(byId, pick(idempotencyRecords, 'state'), (k, p) =>
+    k('idempotency_records').where('id', p.id).forUpdate(),
   )
   return {
     set: async (tx, recordId, answer) => {
@@ -56,20 +50,15 @@ const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
     },
     isProven: (recordId) =>
       database.transaction(async (tx) => {
-        const record = await tx.first<{ state: string }>(read, { id: recordId })
+        const record = await tx.first(read, { id: recordId })
         return record !== undefined && record.state !== 'started'
       }),
   }
 }
 
-const onlyApplied = { state: 'applied', status: null, headers: null, body: null }
+const onlyApplied = { state: 'applied', status: undefined, headers: undefined, body: undefined } as const
 
-const answered = ({ status, headers, body }: StoredAnswer) => ({
-  state: 'answered',
-  status,
-  headers: toWireJson(headers),
-  body: body ?? null,
-})
+const answered = (answer: StoredAnswer) => ({ state: 'answered' as const, ...answer })
 
 /** Carries a Left out of the transaction, which would commit if the promise of the work resolved. */
 class Refused extends Error {

@@ -1,6 +1,6 @@
 import type { PageSizeStore, SiteRulesStore } from '../../../core/identity/accounts/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { pick } from '../kit/columns.ts'
+import { pick, without } from '../kit/columns.ts'
 import { insertInto, newRow, values } from '../kit/values.ts'
 import { pageSizes } from '../tables/identity.ts'
 import { allowedDomains, siteSettings } from '../tables/platform.ts'
@@ -8,19 +8,19 @@ import { allowedDomains, siteSettings } from '../tables/platform.ts'
 /** Page sizes on SQL: one row for each user who chose any. */
 export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => PageSizeStore) => {
   const s = {
-    find: db.prepare({ userId: pageSizes.userId }, pick(pageSizes, 'productUi', 'consoleUi', 'platformUi'), (k, p) =>
+    find: db.prepare({ userId: pageSizes.userId }, without(pageSizes, 'userId'), (k, p) =>
       k('page_sizes').where('user_id', p.userId),
     ),
     put: insertInto(db, pageSizes, {}, (insert) =>
-      insert.onConflict('user_id').merge(['product_ui', 'console_ui', 'platform_ui']),
+      insert.onConflict('user_id').merge(Object.values(without(pageSizes, 'userId')).map(({ name }) => name)),
     ),
   }
   return (runner) => ({
     async find(userId) {
       return runner.first(s.find, { userId })
     },
-    async put(userId, { productUi, consoleUi, platformUi }) {
-      await runner.run(s.put, { userId, productUi, consoleUi, platformUi })
+    async put(userId, sizes) {
+      await runner.run(s.put, { ...sizes, userId })
     },
   })
 }

@@ -1,11 +1,13 @@
-import type { Knex } from 'knex'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../../core/kernel/idempotency.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { isRetryable, isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Row } from '../kit/columns.ts'
+import { aliased, computed, long, nullable, pick } from '../kit/columns.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
+import { newRow, values } from '../kit/values.ts'
+import { idempotencyRecords } from '../tables/kernel.ts'
 import { beatMilliseconds, deadMilliseconds } from './instance-store.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** A process that was silent for at most this long missed no heartbeat: one interval, and a second for the transfer. */
 const punctualMilliseconds = beatMilliseconds + 1_000
@@ -16,20 +18,13 @@ const sweepWindowMilliseconds = 10 * 60 * 1000
 const keptMilliseconds = 48 * 3600 * 1000
 const purgeSlice = 1000
 
-interface RecordRow {
-  readonly id: number
-  readonly request_hash: Uint8Array
-  readonly state: 'started' | 'applied' | 'answered'
-  readonly status: number | null
-  readonly headers: string | null
-  readonly body: Uint8Array | null
-  /** Milliseconds since the last heartbeat of the process that created the record; null if it is not registered. */
-  readonly silence: number | null
-}
-
-type Place = (
-  name: 'id' | 'keyHash' | 'requestHash' | 'instance' | 'status' | 'headers' | 'body' | 'age' | 'bound',
-) => Knex.Value
+/** A record `r` with the process `i` that created it. */
+const recordRow = (now: string) => ({
+  ...pick(aliased(idempotencyRecords, 'r'), 'id', 'requestHash', 'state', 'status', 'headers', 'body'),
+  /** Milliseconds since the last heartbeat of the process that created the record; undefined if it is not registered. */
+  silence: computed(nullable(long()), `${now} - i.beat_at`),
+})
+type RecordRow = Row<ReturnType<typeof recordRow>>
 
 /** Idempotency records in the table `idempotency_records`. The unique key hash decides which request is first. */
 export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: string): IdempotencyStore => {
@@ -48,9 +43,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
   }
   const insert = async (keyHash: Uint8Array, requestHash: Uint8Array): Promise<number | undefined> => {
     try {
-      const { insertId } = await doubting(
-        database.run(statements.insert, { keyHash, requestHash, instance: instanceId }),
-      )
+      const { insertId } = await doubting(database.run(statements.insert, { keyHash, requestHash, instanceId }))
       open.add(insertId)
       return insertId
     } catch (error) {
@@ -65,7 +58,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
         try {
           const id = await insert(keyHash, requestHash)
           if (id !== undefined) return { kind: 'fresh', id }
-          const row = await database.first<RecordRow>(statements.find, { keyHash })
+          const row = await database.first(statements.find, { keyHash })
           if (row === undefined) continue
           const known = judge(row, requestHash)
           if (known !== 'dead') return known
@@ -77,12 +70,12 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
       throw new Unavailable('Other requests with this Idempotency-Key are in progress. Try again.')
     },
     find: async (keyHash) => {
-      const row = await database.first<RecordRow>(statements.find, { keyHash })
-      return row?.state === 'answered' ? { requestHash: row.request_hash, answer: storedAnswer(row) } : undefined
+      const row = await database.first(statements.find, { keyHash })
+      return row?.state === 'answered' ? { requestHash: row.requestHash, answer: storedAnswer(row) } : undefined
     },
     answer: async (id, { status, headers, body }) => {
       open.delete(id)
-      await doubting(database.run(statements.answer, { id, status, headers: toWireJson(headers), body: body ?? null }))
+      await doubting(database.run(statements.answer, { id, status, headers, body }))
     },
     settle: (id) => void open.delete(id),
     forget: async (id) => {
@@ -92,8 +85,8 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
     sweep: async () => {
       const since = doubtfulSince
       if (since === undefined) return
-      const left = await database.all<{ id: number }>(statements.begunHere, {
-        instance: instanceId,
+      const left = await database.all(statements.begunHere, {
+        instanceId,
         age: sweptMilliseconds,
         bound: sweepWindowMilliseconds,
       })
@@ -112,10 +105,10 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
 const isDeadlock = (error: unknown): boolean => error instanceof Unavailable && isRetryable(error.cause)
 
 const judge = (row: RecordRow, requestHash: Uint8Array): BegunRequest | 'dead' => {
-  if (Buffer.compare(row.request_hash, requestHash) !== 0) return { kind: 'mismatch' }
+  if (Buffer.compare(row.requestHash, requestHash) !== 0) return { kind: 'mismatch' }
   if (row.state === 'answered') return { kind: 'answered', answer: storedAnswer(row) }
   const { silence } = row
-  if (silence !== null && silence <= deadMilliseconds)
+  if (silence !== undefined && silence <= deadMilliseconds)
     return { kind: 'in-progress', retryAfterSeconds: retryAfter(silence) }
   return row.state === 'applied' ? { kind: 'applied-without-answer' } : 'dead'
 }
@@ -125,8 +118,8 @@ const retryAfter = (silence: number): number =>
   silence <= punctualMilliseconds ? 1 : Math.ceil((deadMilliseconds - silence + 1) / 1000)
 
 const storedAnswer = ({ status, headers, body }: RecordRow): StoredAnswer => {
-  if (status === null || headers === null) throw new Error('An answered idempotency record holds no answer')
-  return { status, headers: JSON.parse(headers) as Record<string, string>, body: body ?? undefined }
+  if (status === undefined || headers === undefined) throw new Error('An answered idempotency record holds no answer')
+  return { status, headers, body }
 }
 
 type Statements = ReturnType<typeof compose>
@@ -135,75 +128,68 @@ type Statements = ReturnType<typeof compose>
 const purge = async (database: SqlDatabase, statements: Statements): Promise<number> => {
   let dropped = 0
   for (;;) {
-    const slice = await database.first<{ created_at: number }>(statements.sliceEnd, { age: keptMilliseconds })
+    const slice = await database.first(statements.sliceEnd, { age: keptMilliseconds })
     const { affected } =
       slice === undefined
         ? await database.run(statements.purgeRest, { age: keptMilliseconds })
-        : await database.run(statements.purgeUntil, { bound: slice.created_at })
+        : await database.run(statements.purgeUntil, { bound: slice.createdAt })
     dropped += affected
     if (slice === undefined) return dropped
   }
 }
 
-const compose = ({ dialect, prepare }: SqlDatabase) => {
-  const now = databaseNow(dialect)
+const compose = (db: SqlDatabase) => {
+  const now = databaseNow(db.dialect)
   const table = 'idempotency_records'
-  const integer = dialect === 'mysql' ? 'signed' : 'integer'
+  const integer = db.dialect === 'mysql' ? 'signed' : 'integer'
   const older = `created_at < ${now} - cast(? as ${integer})`
   const newer = `created_at > ${now} - cast(? as ${integer})`
-  const bound = (p: Place): Knex.RawBinding[] => [p('bound') as Knex.RawBinding]
-  const age = (p: Place): Knex.RawBinding[] => [p('age') as Knex.RawBinding]
+  const age = { age: long() }
   return {
-    insert: prepare((k, p: Place) =>
-      k(table).insert({
-        key_hash: p('keyHash'),
-        request_hash: p('requestHash'),
-        instance_id: p('instance'),
-        state: 'started',
-        created_at: k.raw(now),
-      }),
+    insert: db.prepare(pick(idempotencyRecords, 'keyHash', 'requestHash', 'instanceId'), (k, p) =>
+      k(table).insert(
+        newRow(idempotencyRecords, {
+          keyHash: p.keyHash,
+          requestHash: p.requestHash,
+          instanceId: p.instanceId,
+          state: 'started',
+          createdAt: k.raw(now),
+        }),
+      ),
     ),
-    find: prepare((k, p: Place) =>
-      k(`${table} as r`)
-        .leftJoin('instances as i', 'i.id', 'r.instance_id')
-        .where('r.key_hash', p('keyHash'))
-        .select(
-          'r.id',
-          'r.request_hash',
-          'r.state',
-          'r.status',
-          'r.headers',
-          'r.body',
-          k.raw(`${now} - i.beat_at as silence`),
-        ),
+    find: db.prepare(pick(idempotencyRecords, 'keyHash'), recordRow(now), (k, p) =>
+      k(`${table} as r`).leftJoin('instances as i', 'i.id', 'r.instance_id').where('r.key_hash', p.keyHash),
     ),
     // Narrowed by age first: few records are created within the window.
-    begunHere: prepare((k, p: Place) =>
-      k(table)
-        .whereRaw(newer, bound(p))
-        .whereRaw(older, age(p))
-        .where({ instance_id: p('instance'), state: 'started' })
-        .select('id'),
+    begunHere: db.prepare(
+      { ...pick(idempotencyRecords, 'instanceId'), ...age, bound: long() },
+      pick(idempotencyRecords, 'id'),
+      (k, p) =>
+        k(table)
+          .whereRaw(newer, [p.bound])
+          .whereRaw(older, [p.age])
+          .where(values(idempotencyRecords, { instanceId: p.instanceId, state: 'started' })),
     ),
-    answer: prepare((k, p: Place) =>
+    answer: db.prepare(pick(idempotencyRecords, 'id', 'status', 'headers', 'body'), (k, p) =>
       k(table)
-        .where('id', p('id'))
-        .update({ state: 'answered', status: p('status'), headers: p('headers'), body: p('body') }),
+        .where('id', p.id)
+        .update(values(idempotencyRecords, { state: 'answered', status: p.status, headers: p.headers, body: p.body })),
     ),
-    forget: prepare((k, p: Place) =>
+    forget: db.prepare(pick(idempotencyRecords, 'id'), (k, p) =>
       k(table)
-        .where({ id: p('id'), state: 'started' })
+        .where(values(idempotencyRecords, { id: p.id, state: 'started' }))
         .delete(),
     ),
-    sliceEnd: prepare((k, p: Place) =>
+    sliceEnd: db.prepare(age, pick(idempotencyRecords, 'createdAt'), (k, p) =>
       k(table)
-        .whereRaw(older, age(p))
+        .whereRaw(older, [p.age])
         .orderBy('created_at')
         .limit(1)
-        .offset(purgeSlice - 1)
-        .select('created_at'),
+        .offset(purgeSlice - 1),
     ),
-    purgeUntil: prepare((k, p: Place) => k(table).where('created_at', '<=', p('bound')).delete()),
-    purgeRest: prepare((k, p: Place) => k(table).whereRaw(older, age(p)).delete()),
+    purgeUntil: db.prepare({ bound: idempotencyRecords.createdAt }, (k, p) =>
+      k(table).where('created_at', '<=', p.bound).delete(),
+    ),
+    purgeRest: db.prepare(age, (k, p) => k(table).whereRaw(older, [p.age]).delete()),
   }
 }

@@ -2,10 +2,10 @@ import type { Knex } from 'knex'
 import type { InstanceKeys, InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
-import type { SqlDatabase } from '../kit/statement.ts'
-import { pick } from '../kit/columns.ts'
-import { assigned } from '../kit/values.ts'
-import { instances } from '../tables/kernel.ts'
+import { long, pick } from '../kit/columns.ts'
+import type { Slot, SqlDatabase } from '../kit/statement.ts'
+import { assigned, newRow, values } from '../kit/values.ts'
+import { instances, leases } from '../tables/kernel.ts'
 
 /** The heartbeat interval of a process. */
 export const beatMilliseconds = 3_000
@@ -42,22 +42,23 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
   }
 }
 
-const compose = ({ dialect, prepare }: SqlDatabase) => {
-  const now = databaseNow(dialect)
+const compose = (db: SqlDatabase) => {
+  const now = databaseNow(db.dialect)
+  const byId = pick(instances, 'id')
   return {
-    beat: prepare({ ...pick(instances, 'id'), ...told }, (k, p) =>
+    beat: db.prepare({ ...byId, ...told }, (k, p) =>
       k('instances')
         .where('id', p.id)
         .update({ ...assigned(told, p), beat_at: k.raw(now) }),
     ),
-    enter: prepare({ ...pick(instances, 'id'), ...told }, (k, p) =>
-      k('instances').insert({ ...assigned({ ...pick(instances, 'id'), ...told }, p), beat_at: k.raw(now) }),
+    enter: db.prepare({ ...byId, ...told }, (k, p) =>
+      k('instances').insert({ ...assigned({ ...byId, ...told }, p), beat_at: k.raw(now) }),
     ),
-    leave: prepare(pick(instances, 'id'), (k, p) => k('instances').where('id', p.id).delete()),
-    alive: prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey'), (k) =>
+    leave: db.prepare(byId, (k, p) => k('instances').where('id', p.id).delete()),
+    alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey'), (k) =>
       k('instances').whereRaw(`beat_at >= ${now} - ${deadMilliseconds}`).orderBy('id'),
     ),
-    removeOld: prepare({}, (k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
+    removeOld: db.prepare({}, (k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
   }
 }
 
@@ -66,8 +67,6 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
  * same.
  */
 const clockSlackSeconds = 60
-
-type LeaseBind = (name: 'name' | 'holder' | 'fence' | 'ttl' | 'longest') => Knex.Value
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 
@@ -79,7 +78,7 @@ export const makeSqlLeaseStore = (database: SqlDatabase): LeaseStore => {
       const longest = milliseconds(Math.max(ttlSeconds, longestSeconds) + clockSlackSeconds)
       const taken = await database.run(statements.take, { name, holder, ttl: milliseconds(ttlSeconds), longest })
       if (taken.affected === 1) {
-        const row = await database.first<{ fence: number }>(statements.fence, { name, holder })
+        const row = await database.first(statements.fence, { name, holder })
         return row === undefined ? undefined : { name, holder, fence: row.fence }
       }
       try {
@@ -100,36 +99,35 @@ export const makeSqlLeaseStore = (database: SqlDatabase): LeaseStore => {
 
 const binds = ({ name, holder, fence }: Lease) => ({ name, holder, fence })
 
-const composeLeases = ({ dialect, prepare }: SqlDatabase) => {
-  const now = databaseNow(dialect)
-  const later = (k: Knex, p: LeaseBind, name: 'ttl' | 'longest' = 'ttl') =>
-    k.raw(`${now} + cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`, [p(name) as Knex.RawBinding])
+const composeLeases = (db: SqlDatabase) => {
+  const now = databaseNow(db.dialect)
+  const later = (k: Knex, by: Slot<'integer'>) =>
+    k.raw(`${now} + cast(? as ${db.dialect === 'mysql' ? 'signed' : 'integer'})`, [by])
+  const held = pick(leases, 'name', 'holder', 'fence')
   return {
-    take: prepare((k, p: LeaseBind) =>
+    take: db.prepare({ ...pick(leases, 'name', 'holder'), ttl: long(), longest: long() }, (k, p) =>
       k('leases')
-        .where('name', p('name'))
-        .where((free) => free.whereRaw(`?? <= ${now}`, ['until']).orWhere('until', '>', later(k, p, 'longest')))
-        .update({ holder: p('holder'), fence: k.raw('fence + 1'), until: later(k, p) }),
+        .where('name', p.name)
+        .where((free) => free.whereRaw(`?? <= ${now}`, ['until']).orWhere('until', '>', later(k, p.longest)))
+        .update(values(leases, { holder: p.holder, fence: k.raw('fence + 1'), until: later(k, p.ttl) })),
     ),
-    create: prepare((k, p: LeaseBind) =>
-      k('leases').insert({ name: p('name'), holder: p('holder'), fence: 1, until: later(k, p) }),
+    create: db.prepare({ ...pick(leases, 'name', 'holder'), ttl: long() }, (k, p) =>
+      k('leases').insert(newRow(leases, { name: p.name, holder: p.holder, fence: 1, until: later(k, p.ttl) })),
     ),
-    fence: prepare((k, p: LeaseBind) =>
+    fence: db.prepare(pick(leases, 'name', 'holder'), pick(leases, 'fence'), (k, p) =>
+      k('leases').where(values(leases, { name: p.name, holder: p.holder })),
+    ),
+    renew: db.prepare({ ...held, ttl: long() }, (k, p) =>
       k('leases')
-        .where({ name: p('name'), holder: p('holder') })
-        .select('fence'),
-    ),
-    renew: prepare((k, p: LeaseBind) =>
-      k('leases')
-        .where({ name: p('name'), holder: p('holder'), fence: p('fence') })
+        .where(values(leases, { name: p.name, holder: p.holder, fence: p.fence }))
         .whereRaw(`?? > ${now}`, ['until'])
-        .update({ until: later(k, p) }),
+        .update(values(leases, { until: later(k, p.ttl) })),
     ),
     // The row is kept, so that the fence continues to grow.
-    release: prepare((k, p: LeaseBind) =>
+    release: db.prepare(held, (k, p) =>
       k('leases')
-        .where({ name: p('name'), holder: p('holder'), fence: p('fence') })
-        .update({ until: 0 }),
+        .where(values(leases, { name: p.name, holder: p.holder, fence: p.fence }))
+        .update(values(leases, { until: new Date(0) })),
     ),
   }
 }

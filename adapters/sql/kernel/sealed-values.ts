@@ -1,5 +1,7 @@
 import { getOrMake } from '../../../core/kernel/cache.ts'
-import type { Bind, Params, SqlDatabase } from '../kit/statement.ts'
+import type { Column } from '../kit/columns.ts'
+import { long, longBytes, sealed, text } from '../kit/columns.ts'
+import type { Bind, SqlDatabase } from '../kit/statement.ts'
 import type { SealedColumn } from '../tables/all-tables.ts'
 
 /** A value of the primary key of a table. */
@@ -31,6 +33,11 @@ export interface SealedValues {
   /** Replaces a value if it still starts as `before`, which no other value does. Reports whether it was replaced. */
   replace(column: SealedColumn, key: RowKey, before: Uint8Array, replacement: Uint8Array): Promise<boolean>
 }
+
+/** The primary key of a table that is known by its name alone. */
+type KeyColumn = Column<RowKey, 'text' | 'integer'>
+const textKey = text(255) as unknown as KeyColumn
+const numberKey = long() as unknown as KeyColumn
 
 /** Longer than the start of any value with a data key that the key ring has wrapped. */
 const startLength = 160
@@ -75,16 +82,17 @@ export const makeSqlSealedValues = (db: SqlDatabase): SealedValues => {
 
     async replace(column, key, before, replacement) {
       const start = before.subarray(0, startLength)
-      const change = getOrMake(changes, `${column.table}.${column.column}`, () => composeChange(db, column))
+      const isText = typeof key === 'string'
+      const change = getOrMake(changes, `${column.table}.${column.column}`, () => composeChange(db, column, isText))
       return (await db.run(change, { key, start, replacement })).affected === 1
     },
   }
 }
 
-const composeChange = (db: SqlDatabase, { table, column, key }: SealedColumn) =>
-  db.prepare((k, p: Params<'key' | 'start' | 'replacement'>) =>
+const composeChange = (db: SqlDatabase, { table, column, key }: SealedColumn, isText: boolean) =>
+  db.prepare({ key: isText ? textKey : numberKey, start: longBytes(), replacement: sealed() }, (k, p) =>
     k(table)
-      .where(key, p('key'))
-      .whereRaw(`substr(??, 1, ${startLength}) = ?`, [column, p('start')])
-      .update({ [column]: p('replacement') }),
+      .where(key, p.key)
+      .whereRaw(`substr(??, 1, ${startLength}) = ?`, [column, p.start])
+      .update({ [column]: p.replacement }),
   )

@@ -210,6 +210,10 @@ export const selectedAs = <D, F extends Family>(column: Column<D, F>): Column<D,
   isSelected: false,
 })
 
+/** Returns the beginning of a text, with at most as many characters as the column takes. No character is divided. */
+export const cutTo = ({ length }: { readonly length: number }, text: string): string =>
+  text.length <= length ? text : [...text].slice(0, length).join('')
+
 /** Returns the name of a field as the database has it. */
 export const snakeCase = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { getOrMake } from '../../../core/kernel/cache.ts'
-import type { Bind, Constant, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
+import type { Columns } from './columns.ts'
+import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner, StatementText } from './statement.ts'
 
 /** None of these characters has a meaning within quotes, in any mode of the server. By code: 1 if it is one of them. */
 const plain = Uint8Array.from({ length: 128 }, (_, code) =>
@@ -80,31 +81,26 @@ const literalOf = (value: Exclude<Bind, string>): string => {
   return value === null ? 'null' : `x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`
 }
 
+/** The values of a row, by the fields of its columns. */
+type Values = Readonly<Record<string, unknown>>
 /** Inserts rows, in order. */
-export type InsertRows<Names extends string> = (
-  runner: SqlRunner,
-  rows: readonly Readonly<Record<Names, Bind>>[],
-) => Promise<void>
-
-/** How the values of a row are converted, by the names of its binds. Others are bound as they are. */
-export type Encoders = Readonly<Record<string, (value: never) => Bind>>
-type Row = (p: Params<string>, k: Knex) => Readonly<Record<string, Knex.Value>>
+type InsertRows = (runner: SqlRunner, rows: readonly Values[]) => Promise<void>
+type Row = (k: Knex, p: Slots<Columns>) => Readonly<Record<string, Knex.Value>>
 type OnConflict = (insert: Knex.QueryBuilder) => Knex.QueryBuilder
 type Composer = Pick<SqlDatabase, 'prepare' | 'dialect'>
 
 /**
- * Composes the insert of any number of rows, each as `row` says. `onConflict` says what becomes of a row whose key
- * exists; without it, the statement fails. Many rows take several statements, so the caller must be in a transaction: a
- * failure may leave a part of the rows.
+ * Composes the insert of any number of rows with these columns, each as `row` says. `onConflict` says what becomes of a
+ * row whose key exists; without it, the statement fails. Many rows take several statements, so the caller must be in a
+ * transaction: a failure may leave a part of the rows.
  */
-export const insertRows = <Names extends string>(
+export const insertRows = (
   db: Composer,
   table: string,
-  row: (p: Params<Names>, k: Knex) => Readonly<Record<string, Knex.Value>>,
+  columns: Columns,
+  row: Row,
   onConflict: OnConflict = (insert) => insert,
-  encoders: Encoders = {},
-): InsertRows<Names> =>
-  (db.dialect === 'sqlite' ? insertPrepared : insertTexts)(db, table, row as Row, onConflict, encoders)
+): InsertRows => (db.dialect === 'sqlite' ? insertPrepared : insertTexts)(db, table, columns, row, onConflict)
 
 /** The most rows of one prepared statement. */
 const mostPrepared = 256
@@ -118,35 +114,31 @@ const widest = 64
 const insertPrepared = (
   db: Composer,
   table: string,
+  columns: Columns,
   row: Row,
   onConflict: OnConflict,
-  encoders: Encoders,
-): InsertRows<string> => {
-  const statements = new Map<number, Statement>()
-  const slots = new Map<string, number>()
+): InsertRows => {
+  const statements = new Map<number, Prepared<Values, unknown>>()
+  const own = Object.entries(columns)
+  const fields = Object.keys(columns)
   /** Binds are named by small integers, which a large object finds faster than other names. */
-  const slotOf = (name: string): number => {
-    const known = slots.get(name) ?? slots.size
-    slots.set(name, known)
-    return known
-  }
-  const statementFor = (length: number): Statement =>
-    getOrMake(statements, length, () =>
-      db.prepare((k, p: Params<string>) =>
-        onConflict(
-          k(table).insert(
-            Array.from({ length }, (_, index) => row((name) => p(String(index * widest + slotOf(name))), k)),
-          ),
-        ),
-      ),
-    )
-  const bindsOf = (rows: readonly Readonly<Record<string, Bind>>[]): Record<number, Bind> => {
-    const binds: Record<number, Bind> = {}
+  const slotOf = (index: number, column: number): number => index * widest + column
+  const statementFor = (length: number): Prepared<Values, unknown> =>
+    getOrMake(statements, length, () => {
+      const indexes = Array.from({ length }, (_, index) => index)
+      const params: Columns = Object.fromEntries(
+        indexes.flatMap((index) => own.map(([, column], at) => [slotOf(index, at), column])),
+      )
+      return db.prepare(params, (k, p) => {
+        const slotsOf = (index: number): Slots<Columns> =>
+          Object.fromEntries(fields.map((field, at) => [field, p[slotOf(index, at)] as Slot]))
+        return onConflict(k(table).insert(indexes.map((index) => row(k, slotsOf(index)))))
+      }) as Prepared<Values, unknown>
+    })
+  const bindsOf = (rows: readonly Values[]): Values => {
+    const binds: Record<number, unknown> = {}
     for (const [index, each] of rows.entries()) {
-      for (const name in each) {
-        const bind = encodedWith(encoders[name], each[name])
-        if (bind !== undefined) binds[index * widest + slotOf(name)] = bind
-      }
+      for (const [at, field] of fields.entries()) if (field in each) binds[slotOf(index, at)] = each[field]
     }
     return binds
   }
@@ -166,15 +158,9 @@ const longestText = 2 ** 22
  * For MySQL: the values are written into the text of the statement. Sending thousands of values to a prepared statement
  * costs this process several times as much, and a statement of its own for each number of rows.
  */
-const insertTexts = (
-  db: Composer,
-  table: string,
-  row: Row,
-  onConflict: OnConflict,
-  encoders: Encoders,
-): InsertRows<string> => {
-  const compose = (length: number): Statement =>
-    db.prepare((k, p: Params<string>) => onConflict(k(table).insert(Array.from({ length }, () => row(p, k)))))
+const insertTexts = (db: Composer, table: string, columns: Columns, row: Row, onConflict: OnConflict): InsertRows => {
+  const compose = (length: number): StatementText =>
+    db.prepare(columns, (k, p) => onConflict(k(table).insert(Array.from({ length }, () => row(k, p)))))
   let parts: InsertParts | undefined
   return async (runner, rows) => {
     if (rows.length === 0) return
@@ -182,14 +168,14 @@ const insertTexts = (
     const text = makeSqlText()
     const run = async (): Promise<void> => {
       text.sql(tail)
-      await runner.run({ sql: text.take(), order: [], int64: false, shown: `${head} ...` }, {})
+      await runner.run(textOf(text.take(), `${head} ...`), {})
     }
     for (const each of rows) {
       if (text.length() > longestText) await run()
       text.sql(text.length() === 0 ? head : separator)
       for (let index = 0; index < order.length; index += 1) {
         text.sql(pieces[index] ?? '')
-        text.value(valueOf(each, order[index], encoders))
+        text.value(valueOf(each, order[index]))
       }
       text.sql(pieces[order.length] ?? '')
     }
@@ -197,21 +183,20 @@ const insertTexts = (
   }
 }
 
-const encodedWith = (encode: ((value: never) => Bind) | undefined, value: Bind | undefined): Bind | undefined =>
-  encode === undefined ? value : encode(value as never)
-
-const valueOf = (
-  row: Readonly<Record<string, Bind>>,
-  slot: string | Constant | undefined,
-  encoders: Encoders,
-): Bind => {
-  const value =
-    typeof slot === 'object' ? slot.constant : slot === undefined ? undefined : encodedWith(encoders[slot], row[slot])
-  if (value === undefined) throw new TypeError(`The value ${String(slot)} of a row is missing.`)
-  return value
+/** A statement whose values are part of its text. */
+const textOf = (sql: string, shown: string): Prepared<object, unknown> => {
+  const text: StatementText = { sql, order: [], int64: false, shown }
+  return text as Prepared<object, unknown>
 }
 
-interface InsertParts extends Pick<Statement, 'order'> {
+const valueOf = (row: Values, slot: StatementText['order'][number] | undefined): Bind => {
+  if (slot === undefined) throw new TypeError('A row has more values than its statement.')
+  if ('constant' in slot) return slot.constant
+  if (!(slot.name in row)) throw new TypeError(`The value ${slot.name} of a row is missing.`)
+  return slot.encode(row[slot.name] as never)
+}
+
+interface InsertParts extends Pick<StatementText, 'order'> {
   readonly head: string
   /** What is before, between and after the values of a row. */
   readonly pieces: readonly string[]
@@ -221,7 +206,7 @@ interface InsertParts extends Pick<Statement, 'order'> {
 const separator = ', '
 
 /** Finds the row in the statement with one row, by what the statement with two rows has more. */
-const partsOf = (one: Statement, two: Statement): InsertParts => {
+const partsOf = (one: StatementText, two: StatementText): InsertParts => {
   const start = one.sql.indexOf(' values (') + ' values '.length
   const end = start + two.sql.length - one.sql.length - separator.length
   const [head, tuple, tail] = [one.sql.slice(0, start), one.sql.slice(start, end), one.sql.slice(end)]

@@ -1,4 +1,5 @@
-import type { SqlDatabase, SqlRunner, Params, Statement } from './statement.ts'
+import { id, int, longText, selectedAs } from './columns.ts'
+import type { SqlDatabase, SqlRunner } from './statement.ts'
 
 /**
  * Where the database has the objects of one type. The adapter of the part that owns the type declares it; every
@@ -30,15 +31,15 @@ export type HeldObjects = (runner: SqlRunner, accountId: number, limit: number) 
 
 /** The statements are composed at the first use. */
 export const makeSqlHeldObjects = (db: SqlDatabase, objectRows: readonly ObjectRows[]): HeldObjects => {
-  let statements: readonly { readonly type: string; readonly statement: Statement }[] | undefined
+  let statements: ReturnType<typeof compose> | undefined
   const compose = () =>
     objectRows
       .filter(({ keepsAccount }) => keepsAccount === true)
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       .map(({ type, table, owner }) => ({
         type,
-        statement: db.prepare((k, p: Params<'id' | 'limit'>) =>
-          k(table).where(owner, p('id')).select('name').orderBy('name').limit(p('limit')),
+        statement: db.prepare({ id: id(), limit: int() }, { name: selectedAs(longText()) }, (k, p) =>
+          k(table).where(owner, p.id).select('name').orderBy('name').limit(p.limit),
         ),
       }))
   return async (runner, accountId, limit) => {
@@ -46,7 +47,7 @@ export const makeSqlHeldObjects = (db: SqlDatabase, objectRows: readonly ObjectR
     const held: HeldObject[] = []
     for (const { type, statement } of statements) {
       if (held.length >= limit) break
-      for (const { name } of await runner.all<{ name: string }>(statement, {
+      for (const { name } of await runner.all(statement, {
         id: accountId,
         limit: limit - held.length,
       }))

@@ -6,7 +6,7 @@ import { int, long, selectedAs } from './columns.ts'
 import type { DriverRow } from './row-reader.ts'
 import { rowReader } from './row-reader.ts'
 import { selected } from './selected.ts'
-import type { Bind, Num, Params, Slots, SqlDatabase, SqlRunner, Statement } from './statement.ts'
+import type { Num, Slots, SqlDatabase, SqlRunner } from './statement.ts'
 
 /** Counting stops here: an exact number of more rows is of no use and costs a scan. */
 export const countCap = maxListRows
@@ -28,13 +28,6 @@ type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
  */
 export type Shown = (k: Knex, rows: Knex.QueryBuilder, cut: Cut) => Knex.QueryBuilder
 
-/** Returns a page of rows and the number of all of them, up to the cap. */
-export type PageQuery<Names extends string> = <Row>(
-  runner: SqlRunner,
-  binds: Readonly<Record<Names, Bind>>,
-  page: PageRequest,
-) => Promise<Page<Row>>
-
 type WithTotal<Row> = Row & { readonly page_total: Num }
 
 /** The number of all rows is a column of each row, which the database computes once. */
@@ -51,32 +44,6 @@ const pageFrom = async <Row>(
 ): Promise<Page<Row>> => {
   const total = Number(rows[0]?.page_total ?? (page === 1 ? 0 : ((await count())?.total ?? 0)))
   return total > countCap ? { items: rows, total: countCap, totalIsCapped: true } : { items: rows, total }
-}
-
-/**
- * Composes the list of the rows that `matching` selects, without columns. A page takes one statement, and a second one
- * if it is after the last row.
- */
-export const pageQuery = <Names extends string = never>(
-  db: Pick<SqlDatabase, 'prepare'>,
-  matching: (k: Knex, p: Params<Names>) => Knex.QueryBuilder,
-  shown: Shown,
-): PageQuery<Names> => {
-  const rows: Statement = db.prepare((k, p: Params<Names | 'limit' | 'offset'>) =>
-    withTotal(
-      k,
-      () => matching(k, p),
-      shown,
-      (query) => query.limit(p('limit')).offset(p('offset')),
-    ),
-  )
-  const count: Statement = db.prepare((k, p: Params<Names>) => counted(k, matching(k, p)))
-  return async <Row>(runner: SqlRunner, binds: Readonly<Record<Names, Bind>>, page: PageRequest) =>
-    pageFrom(
-      await runner.all<WithTotal<Row>>(rows, { ...binds, limit: page.limit, offset: pageOffset(page) }),
-      page,
-      () => runner.first(count, binds),
-    )
 }
 
 /** Returns a page of rows and the number of all of them, up to the cap. */
@@ -137,16 +104,4 @@ export const filteredRows = async <R extends Columns>(
     async () => (await runner.query<CountRow>((k) => counted(k, matching(k))))[0],
   )
   return { ...counts, items: items.map(rowReader(rows)) }
-}
-
-/** Like `pageQuery`, for filters that are known only at run time. */
-export const filteredPage = async <Row>(
-  runner: SqlRunner,
-  matching: (k: Knex) => Knex.QueryBuilder,
-  shown: Shown,
-  page: PageRequest,
-): Promise<Page<Row>> => {
-  const cut: Cut = (query) => query.limit(page.limit).offset(pageOffset(page))
-  const rows = await runner.query<WithTotal<Row>>((k) => withTotal(k, () => matching(k), shown, cut))
-  return pageFrom(rows, page, async () => (await runner.query<CountRow>((k) => counted(k, matching(k))))[0])
 }

@@ -21,7 +21,7 @@ export interface Parameter {
 /** The compiled text of a statement and the order of its binds for the driver. */
 export interface StatementText {
   readonly sql: string
-  readonly order: readonly (string | Parameter | Constant)[]
+  readonly order: readonly (Parameter | Constant)[]
   /** Every integer of the rows is a bigint. Without it an integer beyond 2^53 throws instead of being rounded. */
   readonly int64: boolean
   /**
@@ -38,12 +38,6 @@ export interface Prepared<B, R> extends StatementText {
   readonly binds: (binds: B) => R
 }
 
-/** A statement whose binds and rows have no declared types. */
-export interface Statement<Names extends string = string> extends StatementText {
-  readonly order: readonly (Names | Constant)[]
-  readonly binds?: never
-}
-
 declare const slotFamily: unique symbol
 /**
  * The place of a parameter in a statement. knex takes it only where a value of the family belongs:
@@ -55,9 +49,6 @@ export interface Slot<F extends Family = Family> {
 
 /** The places of the parameters of a statement. */
 export type Slots<P extends Columns> = { readonly [K in keyof P]: Slot<FamilyOf<P[K]>> }
-
-/** The binds that a statement names: `p('name')` is a placeholder in it. */
-export type Params<Names extends string> = (name: Names) => Knex.Value & number
 
 type Built = Knex.QueryBuilder | Knex.Raw
 
@@ -73,10 +64,6 @@ export interface Prepare {
     build: (k: Knex, p: Slots<P>) => Built,
   ): Prepared<Binds<P>, Row<R>>
   <P extends Columns>(params: P, build: (k: Knex, p: Slots<P>) => Built): Prepared<Binds<P>, unknown>
-  <Names extends string>(
-    build: (k: Knex, p: Params<Names>) => Built,
-    options?: { readonly int64?: boolean },
-  ): Statement<Names>
 }
 
 /** The result of a change. `insertId` is 0 if no row was inserted. */
@@ -93,13 +80,10 @@ export interface RunResult {
  */
 export interface SqlRunner {
   readonly dialect: 'sqlite' | 'mysql'
-  all<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R[]>
-  all<Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]>
+  all<B extends object, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R[]>
   /** Returns the first row. The statement itself must limit to one. */
-  first<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R | undefined>
-  first<Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row | undefined>
-  run<B, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<RunResult>
-  run(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<RunResult>
+  first<B extends object, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<R | undefined>
+  run<B extends object, R>(statement: Prepared<B, R>, binds: NoInfer<B>): Promise<RunResult>
   /** For filters that are known only at run time. User text must be passed only in bindings. */
   query<Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Promise<Row[]>
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { insertRows } from './insert-rows.ts'
-import type { Bind, Params, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from './statement.ts'
+import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from './statement.ts'
 import type { Binds, Columns, FamilyOf, Table } from './columns.ts'
 import { columnsOf, tableName } from './columns.ts'
 
@@ -40,6 +40,18 @@ export const values = <C extends Columns>(
   )
 }
 
+/** SQL that computes the value of a column: fixed text, without values. */
+class Expression {
+  readonly sql: string
+
+  constructor(sql: string) {
+    this.sql = sql
+  }
+}
+
+/** Returns SQL as a value that is the same in every row: fixed text, without values. */
+export const expression = (sql: string): Expression => new Expression(sql)
+
 /** Returns the parameters of these columns by the names of the columns, for `insert` and `update`. */
 export const assigned = <C extends Columns>(columns: C, p: NoInfer<Slots<C>>): Record<string, Knex.Value> =>
   Object.fromEntries(Object.entries(columns).map(([field, { name }]) => [name, p[field] as unknown as Knex.Value]))
@@ -68,12 +80,23 @@ export const newRow = <C extends Columns>(of: Table<C>, given: NewRow<C>): Recor
 /** The fields that an insert may leave out. */
 type LeftOut<C extends Columns> = { [K in keyof C]: C[K] extends { readonly mayBeLeftOut: true } ? K : never }[keyof C]
 
+/** The values that are the same in every row, by their fields. */
+type Fixed<C extends Columns> = { readonly [K in keyof C]?: Value<C[K]> | Expression }
+
 interface Given<C extends Columns, O, F> {
   /** Fields that keep the default of the schema. */
   readonly omitted?: readonly O[]
   /** Fields that have the same value in every row, or SQL. */
-  readonly fixed?: F & Values<C>
+  readonly fixed?: F & Fixed<C>
 }
+
+const fixedValues = <C extends Columns>(k: Knex, of: Table<C>, fixed: Fixed<C> = {}): Record<string, Knex.Value> =>
+  values(
+    of,
+    Object.fromEntries(
+      Object.entries(fixed).map(([field, value]) => [field, value instanceof Expression ? k.raw(value.sql) : value]),
+    ) as Values<C>,
+  )
 
 /** The values of an inserted row: every field of the table but those that are omitted or fixed. */
 type Inserted<C extends Columns, O, F> = Binds<Omit<C, (O & string) | (keyof F & string)>>
@@ -88,7 +111,7 @@ export type InsertAll<B> = (runner: SqlRunner, rows: readonly B[]) => Promise<vo
 export const insertAllInto = <
   C extends Columns,
   const O extends LeftOut<C> & string = never,
-  const F extends Values<C> = {},
+  const F extends Fixed<C> = {},
 >(
   db: Pick<SqlDatabase, 'prepare' | 'dialect'>,
   of: Table<C>,
@@ -97,16 +120,9 @@ export const insertAllInto = <
 ): InsertAll<Inserted<C, O, F>> => {
   const left = new Set<string>([...omitted, ...Object.keys(fixed ?? {})])
   const own = Object.entries(columnsOf(of)).filter(([field]) => !left.has(field))
-  const insert = insertRows(
-    db,
-    tableName(of),
-    (p: Params<string>) => ({
-      ...Object.fromEntries(own.map(([field, { name }]) => [name, p(field)])),
-      ...values(of, (fixed ?? {}) as Values<C>),
-    }),
-    onConflict,
-    Object.fromEntries(own.map(([field, { encode }]) => [field, encode])),
-  )
+  const columns: Columns = Object.fromEntries(own)
+  const row = (k: Knex, p: Slots<Columns>) => ({ ...assigned(columns, p), ...fixedValues<C>(k, of, fixed) })
+  const insert = insertRows(db, tableName(of), columns, row, onConflict)
   return insert as unknown as InsertAll<Inserted<C, O, F>>
 }
 
@@ -117,7 +133,7 @@ export const insertAllInto = <
 export const insertInto = <
   C extends Columns,
   const O extends LeftOut<C> & string = never,
-  const F extends Values<C> = {},
+  const F extends Fixed<C> = {},
 >(
   db: Composer,
   of: Table<C>,
@@ -126,8 +142,7 @@ export const insertInto = <
 ): Prepared<Inserted<C, O, F>, unknown> => {
   const left = new Set<string>([...omitted, ...Object.keys(fixed ?? {})])
   const params: Columns = Object.fromEntries(Object.entries(columnsOf(of)).filter(([field]) => !left.has(field)))
-  const constants = values(of, (fixed ?? {}) as Values<C>)
   return db.prepare(params, (k, p) =>
-    finish(k(tableName(of)).insert({ ...assigned(params, p), ...constants }), k),
+    finish(k(tableName(of)).insert({ ...assigned(params, p), ...fixedValues<C>(k, of, fixed) }), k),
   ) as unknown as Prepared<Inserted<C, O, F>, unknown>
 }

@@ -5,7 +5,7 @@ import { mapPage } from '../../../core/kernel/page.ts'
 import type { SubscriptionChanges, SubscriptionKey, SubscriptionStore } from '../../../core/marketplace/ports.ts'
 import type { Lifecycle, Subscription } from '../../../core/marketplace/types.ts'
 import type { Row } from '../kit/columns.ts'
-import { computed, exact, int, nullable, pick, without } from '../kit/columns.ts'
+import { computed, cutTo, exact, int, nullable, pick, without } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto, values } from '../kit/values.ts'
@@ -148,9 +148,9 @@ export const makeSqlSubscriptionStore = (db: SqlDatabase): ((runner: SqlRunner) 
         await runner.run(s.record, {
           subscriptionId,
           at,
-          operation: operation.slice(0, 80),
+          operation: cutTo(marketplaceEvents.operation, operation),
           outcome,
-          description: description.slice(0, 512),
+          description: cutTo(marketplaceEvents.description, description),
           state,
         })
       },

@@ -1,14 +1,13 @@
 import type { BegunUsage, UsageLedger } from '../../../core/metering/ports.ts'
-import type { UsageState } from '../../../core/metering/types.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
+import type { Row } from '../kit/columns.ts'
+import { cutTo, int, pick, without } from '../kit/columns.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
+import { assigned, newRow } from '../kit/values.ts'
+import { meteringCalls as calls, meteringUsage as usage } from '../tables/metering.ts'
 
-interface UsageRow {
-  readonly state: UsageState
-  readonly answer: string
-  readonly start_at: Num
-  readonly end_at: Num
-}
+const usageRow = pick(usage, 'state', 'answer', 'start', 'end')
+type UsageRow = Row<typeof usageRow>
 
 /** Characters of a text column that every database keeps. */
 const longestAnswer = 16_000
@@ -20,28 +19,24 @@ export const makeSqlUsageLedger = (database: SqlDatabase): UsageLedger => {
     state === 'accepted' ? { kind: 'accepted', answer } : { kind: 'send', isDoubtful: state !== 'refused' }
   return {
     async begin({ key, cloud, scope, start, end }, refusesOverlap, at) {
-      const times = { start: start.getTime(), end: end.getTime() }
       // A row that another request inserts at the same moment is found in the second round.
       for (let round = 0; ; round += 1) {
-        const row = await database.first<UsageRow>(statements.find, { key })
+        const row = await database.first(statements.find, { key })
         if (row?.state === 'accepted') return known(row)
-        const other = refusesOverlap
-          ? await database.first<UsageRow>(statements.overlap, { scope, key, ...times })
-          : undefined
+        const other = refusesOverlap ? await database.first(statements.overlap, { scope, key, start, end }) : undefined
         if (other !== undefined) {
-          const { state, start_at, end_at } = other
-          return { kind: 'overlap', start: new Date(Number(start_at)), end: new Date(Number(end_at)), state }
+          return { kind: 'overlap', start: other.start, end: other.end, state: other.state }
         }
         if (row !== undefined) {
           await database.run(statements.resend, {
             key,
-            at: at.getTime(),
+            changedAt: at,
             state: row.state === 'refused' ? 'sent' : row.state,
           })
           return known(row)
         }
         try {
-          await database.run(statements.insert, { key, cloud, scope, ...times, at: at.getTime() })
+          await database.run(statements.insert, { key, cloud, scope, start, end, changedAt: at })
           return { kind: 'send', isDoubtful: false }
         } catch (error) {
           if (!isUniqueViolation(error) || round > 0) throw error
@@ -52,88 +47,55 @@ export const makeSqlUsageLedger = (database: SqlDatabase): UsageLedger => {
       const answer = call.answer.length > longestAnswer ? '{}' : call.answer
       const { outcome, code, attempts, milliseconds } = call
       await database.transaction(async (tx) => {
-        await tx.run(statements.settle, { key, state, answer, at: at.getTime() })
-        const row = { key, cloud, at: at.getTime(), askedBy, outcome, code: code.slice(0, 64), answer }
+        await tx.run(statements.settle, { key, state, answer, changedAt: at })
+        const row = { key, cloud, at, askedBy, outcome, code: cutTo(calls.code, code), answer }
         await tx.run(statements.addCall, { ...row, attempts, milliseconds })
       })
     },
     async removeBefore(at, limit) {
-      const binds = { at: at.getTime(), limit }
-      const usage = await database.all<{ id: Num }>(statements.oldUsage, binds)
-      for (const { id } of usage) await database.run(statements.removeUsage, { id: Number(id) })
-      const calls = await database.all<{ id: Num }>(statements.oldCalls, binds)
-      for (const { id } of calls) await database.run(statements.removeCall, { id: Number(id) })
-      return usage.length + calls.length
+      const oldUsage = await database.all(statements.oldUsage, { at, limit })
+      for (const { id } of oldUsage) await database.run(statements.removeUsage, { id })
+      const oldCalls = await database.all(statements.oldCalls, { at, limit })
+      for (const { id } of oldCalls) await database.run(statements.removeCall, { id })
+      return oldUsage.length + oldCalls.length
     },
   }
 }
 
 const compose = ({ prepare }: SqlDatabase) => {
-  const usage = 'metering_usage'
-  const calls = 'metering_calls'
-  const columns = ['state', 'answer', 'start_at', 'end_at']
+  const call = without(calls, 'id')
+  const settled = pick(usage, 'state', 'answer', 'changedAt')
+  const resent = pick(usage, 'state', 'changedAt')
   return {
-    find: prepare((k, p: Params<'key'>) => k(usage).where('usage_key', p('key')).select(columns).limit(1)),
-    overlap: prepare((k, p: Params<'scope' | 'key' | 'start' | 'end'>) =>
-      k(usage)
-        .where('scope', p('scope'))
-        .where('start_at', '<', p('end'))
-        .where('end_at', '>', p('start'))
-        .whereNot('usage_key', p('key'))
+    find: prepare(pick(usage, 'key'), usageRow, (k, p) => k('metering_usage').where('usage_key', p.key).limit(1)),
+    overlap: prepare(pick(usage, 'scope', 'key', 'start', 'end'), usageRow, (k, p) =>
+      k('metering_usage')
+        .where('scope', p.scope)
+        .where('start_at', '<', p.end)
+        .where('end_at', '>', p.start)
+        .whereNot('usage_key', p.key)
         .whereNot('state', 'refused')
-        .select(columns)
         .orderBy('start_at')
         .limit(1),
     ),
-    insert: prepare((k, p: Params<'key' | 'cloud' | 'scope' | 'start' | 'end' | 'at'>) =>
-      k(usage).insert({
-        usage_key: p('key'),
-        cloud: p('cloud'),
-        scope: p('scope'),
-        start_at: p('start'),
-        end_at: p('end'),
-        state: 'sent',
-        answer: '',
-        changed_at: p('at'),
-      }),
+    insert: prepare(pick(usage, 'key', 'cloud', 'scope', 'start', 'end', 'changedAt'), (k, p) =>
+      k('metering_usage').insert(newRow(usage, { ...p, state: 'sent', answer: '' })),
     ),
-    resend: prepare((k, p: Params<'key' | 'state' | 'at'>) =>
-      k(usage)
-        .where('usage_key', p('key'))
-        .whereNot('state', 'accepted')
-        .update({ state: p('state'), changed_at: p('at') }),
+    resend: prepare({ ...pick(usage, 'key'), ...resent }, (k, p) =>
+      k('metering_usage').where('usage_key', p.key).whereNot('state', 'accepted').update(assigned(resent, p)),
     ),
     // What was accepted stays so, whatever a request at the same moment got.
-    settle: prepare((k, p: Params<'key' | 'state' | 'answer' | 'at'>) =>
-      k(usage)
-        .where('usage_key', p('key'))
-        .whereNot('state', 'accepted')
-        .update({ state: p('state'), answer: p('answer'), changed_at: p('at') }),
+    settle: prepare({ ...pick(usage, 'key'), ...settled }, (k, p) =>
+      k('metering_usage').where('usage_key', p.key).whereNot('state', 'accepted').update(assigned(settled, p)),
     ),
-    addCall: prepare(
-      (
-        k,
-        p: Params<'key' | 'cloud' | 'at' | 'askedBy' | 'outcome' | 'code' | 'answer' | 'attempts' | 'milliseconds'>,
-      ) =>
-        k(calls).insert({
-          usage_key: p('key'),
-          cloud: p('cloud'),
-          at: p('at'),
-          asked_by: p('askedBy'),
-          outcome: p('outcome'),
-          code: p('code'),
-          answer: p('answer'),
-          attempts: p('attempts'),
-          milliseconds: p('milliseconds'),
-        }),
+    addCall: prepare(call, (k, p) => k('metering_calls').insert(assigned(call, p))),
+    oldUsage: prepare({ at: usage.end, limit: int() }, pick(usage, 'id'), (k, p) =>
+      k('metering_usage').where('end_at', '<', p.at).orderBy('end_at').limit(p.limit),
     ),
-    oldUsage: prepare((k, p: Params<'at' | 'limit'>) =>
-      k(usage).where('end_at', '<', p('at')).select('id').orderBy('end_at').limit(p('limit')),
+    removeUsage: prepare(pick(usage, 'id'), (k, p) => k('metering_usage').where('id', p.id).delete()),
+    oldCalls: prepare({ at: calls.at, limit: int() }, pick(calls, 'id'), (k, p) =>
+      k('metering_calls').where('at', '<', p.at).orderBy('at').limit(p.limit),
     ),
-    removeUsage: prepare((k, p: Params<'id'>) => k(usage).where('id', p('id')).delete()),
-    oldCalls: prepare((k, p: Params<'at' | 'limit'>) =>
-      k(calls).where('at', '<', p('at')).select('id').orderBy('at').limit(p('limit')),
-    ),
-    removeCall: prepare((k, p: Params<'id'>) => k(calls).where('id', p('id')).delete()),
+    removeCall: prepare(pick(calls, 'id'), (k, p) => k('metering_calls').where('id', p.id).delete()),
   }
 }

@@ -212,7 +212,10 @@ const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading>
     const teams = await withRoles(s, runner, found.items)
     return { ...found, items: teams.map(({ row, team }) => ({ team, organization: organizationOfTeam(row) })) }
   }
-  const one = async <B>(statement: Prepared<B, Row<typeof teamRow>>, binds: NoInfer<B>): Promise<Team | undefined> => {
+  const one = async <B extends object>(
+    statement: Prepared<B, Row<typeof teamRow>>,
+    binds: NoInfer<B>,
+  ): Promise<Team | undefined> => {
     const row = await runner.first(statement, binds)
     return row === undefined ? undefined : (await withRoles(s, runner, [row]))[0]?.team
   }

@@ -1,11 +1,11 @@
-import type { UserId } from '../../../core/kernel/ids.ts'
+import type { AuditEvent } from '../../../core/audit/types.ts'
 import { fixedBytes, id, instant, long, longText, nullable, rowId, table, text, withDefault } from '../kit/columns.ts'
 
 export const auditEvents = table('audit_events', {
   id: rowId(),
   at: instant(),
   tenantId: id(),
-  actorId: nullable(id<UserId>()),
+  actorId: nullable(id()),
   actorName: withDefault(text(63)),
   impersonatorId: nullable(id()),
   impersonatorName: withDefault(text(63)),
@@ -15,7 +15,7 @@ export const auditEvents = table('audit_events', {
   requestId: text(64),
   operation: text(64),
   action: text(64),
-  result: text(16),
+  result: text<AuditEvent['result']>(16),
   objectType: text(32),
   objectId: nullable(long()),
   objectName: withDefault(text(255)),

@@ -1,12 +1,12 @@
-import { fixedBytes, instant, int, long, longText, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
+import { fixedBytes, instant, int, json, long, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
 
 export const idempotencyRecords = table('idempotency_records', {
   id: rowId(),
   keyHash: fixedBytes(32),
   requestHash: fixedBytes(32),
-  state: text(16),
+  state: text<'started' | 'applied' | 'answered'>(16),
   status: nullable(int()),
-  headers: nullable(longText()),
+  headers: nullable(json<Readonly<Record<string, string>>>()),
   body: nullable(sealed()),
   createdAt: instant(),
   instanceId: nullable(text(36)),

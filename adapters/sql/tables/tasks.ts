@@ -1,13 +1,18 @@
-import type { UserId } from '../../../core/kernel/ids.ts'
+import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
+import type { FreeObject } from '../../../core/kernel/json.ts'
+import type { Actor } from '../../../core/kernel/principal.ts'
+import type { TaskOrigin } from '../../../core/tasks/ports.ts'
+import type { TaskEvent, TaskEventStatus, TaskId, TaskState } from '../../../core/tasks/types.ts'
 import {
   fixedBytes,
   flag,
   id,
   instant,
   int,
-  largeText,
+  json,
   long,
   longText,
+  named,
   nullable,
   rowId,
   sealed,
@@ -17,19 +22,20 @@ import {
 } from '../kit/columns.ts'
 
 export const tasks = table('tasks', {
-  id: rowId(),
+  id: rowId<TaskId>(),
   ref: text(36),
   responseId: text(64),
   subject: text(128),
   kind: text(64),
   title: text(255),
-  tenantId: id(),
+  tenantId: id<AccountId>(),
   actorId: id<UserId>(),
   actorLogin: text(63),
-  actor: longText(),
-  about: longText(),
+  /** Who asked for it, and how. */
+  actor: json<{ readonly actor: Actor; readonly origin: TaskOrigin }>(),
+  about: json<Readonly<Record<string, string>>>(),
   cluster: withDefault(text(255)),
-  state: text(16),
+  state: text<TaskState>(16),
   isCancelRequested: withDefault(flag()),
   fence: withDefault(long()),
   holder: nullable(text(64)),
@@ -39,7 +45,7 @@ export const tasks = table('tasks', {
   digest: fixedBytes(32),
   message: longText(),
   error: nullable(longText()),
-  result: nullable(largeText()),
+  result: nullable(json<FreeObject>()),
   lastSeq: withDefault(int()),
   createdAt: instant(),
   startedAt: nullable(instant()),
@@ -47,22 +53,22 @@ export const tasks = table('tasks', {
 })
 
 export const taskEvents = table('task_events', {
-  taskId: id(),
+  taskId: id<TaskId>(),
   seq: int(),
   at: instant(),
-  eventId: text(64),
-  status: text(16),
+  id: named('event_id', text(64)),
+  status: text<TaskEventStatus>(16),
   step: nullable(text(255)),
   msg: longText(),
-  level: nullable(text(16)),
+  level: nullable(text<NonNullable<TaskEvent['level']>>(16)),
   error: nullable(longText()),
-  data: nullable(longText()),
+  data: nullable(json<FreeObject>()),
   isNotable: flag(),
 })
 
 export const taskOutbox = table('task_outbox', {
   id: rowId(),
-  taskId: id(),
+  taskId: id<TaskId>(),
   seq: int(),
   holder: text(64),
   heldUntil: instant(),

@@ -1,18 +1,15 @@
 import type { Knex } from 'knex'
-import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
 import type { NewTaskEvent, TaskOutbox } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
+import { aliased, int, pick, qualified } from '../kit/columns.ts'
 import { databaseNow } from '../kit/fragments.ts'
-import { insertRows } from '../kit/insert-rows.ts'
-import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { EventRow } from './rows.ts'
-import { eventColumns, eventOf } from './rows.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { expression, insertAllInto, values } from '../kit/values.ts'
+import { taskEvents, taskOutbox, tasks } from '../tables/tasks.ts'
+import { eventOf, eventRow } from './rows.ts'
 
 /** For this long only the process that wrote an event publishes it. Shorter than any lease. */
 export const heldMilliseconds = 15_000
-
-type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | 'level' | 'error' | 'data' | 'isNotable'
 
 /**
  * Numbers and stores events and adds them to the outbox. The caller's transaction holds the task's row. `upTo` is the
@@ -20,28 +17,14 @@ type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | '
  */
 export const makeAppendEvents = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)
-  const insertEvents = insertRows(db, 'task_events', (p: Params<EventBind>) => ({
-    task_id: p('id'),
-    seq: p('seq'),
-    at: p('at'),
-    event_id: p('eventId'),
-    status: p('status'),
-    step: p('step'),
-    msg: p('msg'),
-    level: p('level'),
-    error: p('error'),
-    data: p('data'),
-    is_notable: p('isNotable'),
-  }))
-  const addToOutbox = insertRows(db, 'task_outbox', (p: Params<'id' | 'seq' | 'holder'>, k) => ({
-    task_id: p('id'),
-    seq: p('seq'),
-    holder: p('holder'),
-    held_until: k.raw(`${now} + ${heldMilliseconds}`),
-  }))
+  const insertEvents = insertAllInto(db, taskEvents)
+  const addToOutbox = insertAllInto(db, taskOutbox, {
+    omitted: ['id'],
+    fixed: { heldUntil: expression(`${now} + ${heldMilliseconds}`) },
+  })
   return async (
     tx: SqlRunner,
-    id: TaskId,
+    taskId: TaskId,
     events: readonly NewTaskEvent[],
     upTo: number,
     holder: string,
@@ -49,34 +32,30 @@ export const makeAppendEvents = (db: SqlDatabase) => {
     const first = upTo - events.length + 1
     await insertEvents(
       tx,
-      events.map((each, index) => ({
-        id,
+      events.map(({ step, level, error, data, isNotable, ...event }, index) => ({
+        ...event,
+        taskId,
         seq: first + index,
-        at: each.at.getTime(),
-        eventId: each.id,
-        status: each.status,
-        step: each.step ?? null,
-        msg: each.msg,
-        level: each.level ?? null,
-        error: each.error ?? null,
-        data: each.data === undefined ? null : toWireJson(each.data),
-        isNotable: each.isNotable === true ? 1 : 0,
+        step,
+        level,
+        error,
+        data,
+        isNotable: isNotable === true,
       })),
     )
     await addToOutbox(
       tx,
-      events.map((_, index) => ({ id, seq: first + index, holder })),
+      events.map((_, index) => ({ taskId, seq: first + index, holder })),
     )
   }
 }
 
-interface ItemRow extends EventRow {
-  readonly id: Num
-  readonly ref: string
-  readonly response_id: string
-  readonly subject: string
-  readonly tenant_id: Num
-  readonly actor_id: Num
+/** An event `e` of the task `t` in the outbox `o`. */
+const itemRow = {
+  itemId: aliased(taskOutbox, 'o').id,
+  ...pick(aliased(tasks, 't'), 'ref', 'responseId', 'subject', 'tenantId', 'actorId'),
+  ...qualified(eventRow, 'e'),
+  isNotable: aliased(taskEvents, 'e').isNotable,
 }
 
 /**
@@ -87,68 +66,52 @@ interface ItemRow extends EventRow {
 export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox => {
   const now = databaseNow(db.dialect)
   const held = (k: Knex) => k.raw(`${now} + ${heldMilliseconds}`)
-  const mine = db.prepare((k, p: Params<'holder' | 'ownHolder' | 'limit'>) =>
-    k('task_outbox as o')
-      .join('tasks as t', 't.id', 'o.task_id')
-      .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
-      .where('o.holder', p('holder'))
-      .whereNotExists((earlier) =>
-        earlier
-          .select(k.raw('1'))
-          .from('task_outbox as p')
-          .whereRaw('p.task_id = o.task_id')
-          .whereRaw('p.id < o.id')
-          .whereNot('p.holder', p('ownHolder')),
-      )
-      .select(
-        'o.id',
-        't.ref',
-        't.response_id',
-        't.subject',
-        't.tenant_id',
-        't.actor_id',
-        ...eventColumns.map((column) => `e.${column}`),
-      )
-      .orderBy('o.id')
-      .limit(p('limit')),
+  const mine = db.prepare(
+    { ...pick(taskOutbox, 'holder'), ownHolder: taskOutbox.holder, limit: int() },
+    itemRow,
+    (k, p) =>
+      k('task_outbox as o')
+        .join('tasks as t', 't.id', 'o.task_id')
+        .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
+        .where('o.holder', p.holder)
+        .whereNotExists((earlier) =>
+          earlier
+            .select(k.raw('1'))
+            .from('task_outbox as p')
+            .whereRaw('p.task_id = o.task_id')
+            .whereRaw('p.id < o.id')
+            .whereNot('p.holder', p.ownHolder),
+        )
+        .orderBy('o.id')
+        .limit(p.limit),
   )
   // All of them, not only the next to be published: while the bus is unavailable there may be more than one read
   // returns.
-  const keep = db.prepare((k, p: Params<'holder'>) =>
+  const keep = db.prepare(pick(taskOutbox, 'holder'), (k, p) =>
     k('task_outbox')
-      .where('holder', p('holder'))
+      .where('holder', p.holder)
       .whereRaw(`held_until < ${now} + ${heldMilliseconds / 2}`)
-      .update({ held_until: held(k) }),
+      .update(values(taskOutbox, { heldUntil: held(k) })),
   )
-  const any = db.prepare((k, p: Params<'holder'>) =>
-    k('task_outbox').where('holder', p('holder')).select('id').limit(1),
+  const any = db.prepare(pick(taskOutbox, 'holder'), pick(taskOutbox, 'id'), (k, p) =>
+    k('task_outbox').where('holder', p.holder).limit(1),
   )
-  const remove = db.prepare((k, p: Params<'id'>) => k('task_outbox').where('id', p('id')).delete())
-  const left = db.prepare((k, p: Params<'limit'>) =>
-    k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')),
+  const remove = db.prepare(pick(taskOutbox, 'id'), (k, p) => k('task_outbox').where('id', p.id).delete())
+  const left = db.prepare({ limit: int() }, pick(taskOutbox, 'id', 'heldUntil'), (k, p) =>
+    k('task_outbox').whereRaw(`held_until <= ${now}`).orderBy('id').limit(p.limit),
   )
-  const adopt = db.prepare((k, p: Params<'id' | 'seen' | 'holder'>) =>
+  const adopt = db.prepare({ ...pick(taskOutbox, 'id', 'holder'), seen: taskOutbox.heldUntil }, (k, p) =>
     k('task_outbox')
-      .where({ id: p('id'), held_until: p('seen') })
-      .update({ holder: p('holder'), held_until: held(k) }),
+      .where(values(taskOutbox, { id: p.id, heldUntil: p.seen }))
+      .update(values(taskOutbox, { holder: p.holder, heldUntil: held(k) })),
   )
   return {
     async mine(limit) {
-      const rows = await db.all<ItemRow>(mine, { holder, ownHolder: holder, limit })
+      const rows = await db.all(mine, { holder, ownHolder: holder, limit })
       if (rows.length > 0) await db.run(keep, { holder })
-      return rows.map((row) => ({
-        id: Number(row.id),
-        message: {
-          task: {
-            ref: row.ref,
-            responseId: row.response_id,
-            subject: row.subject,
-            tenantId: Number(row.tenant_id) as AccountId,
-            actorId: Number(row.actor_id) as UserId,
-          },
-          event: eventOf(row),
-          isNotable: Number(row.is_notable) === 1,
-        },
+      return rows.map(({ itemId, ref, responseId, subject, tenantId, actorId, isNotable, ...event }) => ({
+        id: itemId,
+        message: { task: { ref, responseId, subject, tenantId, actorId }, event: eventOf(event), isNotable },
       }))
     },
     async waits() {
@@ -163,9 +126,8 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
     },
     async adopt(limit) {
       let adopted = 0
-      for (const row of await db.all<{ id: Num; held_until: Num }>(left, { limit })) {
-        adopted += (await db.run(adopt, { id: Number(row.id), seen: Number(row.held_until), holder })).affected
-      }
+      for (const { id, heldUntil: seen } of await db.all(left, { limit }))
+        adopted += (await db.run(adopt, { id, seen, holder })).affected
       return adopted
     },
   }

@@ -1,18 +1,20 @@
 import type { Knex } from 'knex'
-import type { ClaimedTask, ClaimOptions, TaskQueue, TaskQueues } from '../../../core/tasks/ports.ts'
-import type { TaskId, TaskState } from '../../../core/tasks/types.ts'
+import type { ClaimedTask, ClaimOptions, NewTaskEvent, TaskQueue, TaskQueues } from '../../../core/tasks/ports.ts'
+import type { Task, TaskId, TaskState } from '../../../core/tasks/types.ts'
 import { taskStates } from '../../../core/tasks/types.ts'
+import { aliased, computed, int, long, nullable, pick, present, selectedAs } from '../kit/columns.ts'
 import { databaseNow } from '../kit/fragments.ts'
-import type { Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
-import type { TaskRow } from './rows.ts'
-import { askedOf, taskColumns, taskOf } from './rows.ts'
+import type { Prepared, Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { values } from '../kit/values.ts'
+import { taskOutbox, tasks } from '../tables/tasks.ts'
+import { taskRow } from './rows.ts'
 import { heldMilliseconds, makeAppendEvents } from './task-outbox.ts'
 import { makeEndTask } from './task-store.ts'
 
 const mostCandidates = 8
 
 /** Selects the oldest queued task of each tenant; tenants with the fewest running tasks come first. */
-const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): Knex.QueryBuilder => {
+const waiting = (k: Knex, exceptTenant: Slot<'integer'>, kinds: readonly string[]): Knex.QueryBuilder => {
   const oldest = k('tasks')
     .where('state', 'queued')
     .whereIn('kind', kinds)
@@ -29,8 +31,7 @@ const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): 
   return k
     .from(oldest)
     .leftJoin(running, 'r.tenant_id', 'q.tenant_id')
-    .whereNot('q.tenant_id', p('exceptTenant'))
-    .select('q.id')
+    .whereNot('q.tenant_id', exceptTenant as unknown as Knex.Value)
     .orderByRaw('coalesce(r.running, 0), q.id')
     .limit(mostCandidates)
 }
@@ -39,98 +40,88 @@ const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): 
 const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   const now = databaseNow(db.dialect)
   const signed = db.dialect === 'mysql' ? 'signed' : 'integer'
-  const until = (k: Knex, p: Params<'lease'>) => k.raw(`${now} + cast(? as ${signed})`, [p('lease')])
+  const until = (k: Knex, lease: Slot<'integer'>) => k.raw(`${now} + cast(? as ${signed})`, [lease])
   const expired = `lease_until <= ${now}`
   const lock = (rows: Knex.QueryBuilder) => (db.dialect === 'mysql' ? rows.forUpdate().skipLocked() : rows)
+  const id = pick(tasks, 'id')
+  const fenced = pick(tasks, 'id', 'fence')
+  const running = (k: Knex, p: { readonly id: Slot<'integer'>; readonly fence: Slot<'integer'> }) =>
+    k('tasks')
+      .where(values(tasks, { id: p.id, fence: p.fence }))
+      .where('state', 'running')
   return {
-    waiting: db.prepare((k, p: Params<'exceptTenant'>) => waiting(k, p, kinds)),
-    dead: db.prepare((k) =>
+    waiting: db.prepare({ exceptTenant: long() }, pick(aliased(tasks, 'q'), 'id'), (k, p) =>
+      waiting(k, p.exceptTenant, kinds),
+    ),
+    dead: db.prepare({}, id, (k) =>
       k('tasks')
         .where('state', 'running')
         .whereRaw(expired)
         .whereIn('kind', kinds)
-        .select('id')
         .orderBy('lease_until')
         .limit(mostCandidates),
     ),
-    lockWaiting: db.prepare((k, p: Params<'id'>) =>
-      lock(k('tasks').where('id', p('id')).where('state', 'queued').select('id')),
+    lockWaiting: db.prepare(id, id, (k, p) => lock(k('tasks').where('id', p.id).where('state', 'queued'))),
+    lockDead: db.prepare(id, id, (k, p) =>
+      lock(k('tasks').where('id', p.id).where('state', 'running').whereRaw(expired)),
     ),
-    lockDead: db.prepare((k, p: Params<'id'>) =>
-      lock(k('tasks').where('id', p('id')).where('state', 'running').whereRaw(expired).select('id')),
-    ),
-    take: db.prepare((k, p: Params<'id' | 'holder' | 'lease' | 'message'>) =>
+    take: db.prepare({ ...pick(tasks, 'id', 'holder', 'message'), lease: int() }, (k, p) =>
       k('tasks')
-        .where('id', p('id'))
-        .update({
-          state: 'running',
-          holder: p('holder'),
-          fence: k.raw('fence + 1'),
-          lease_until: until(k, p),
-          message: p('message'),
-          started_at: k.raw(`coalesce(started_at, ${now})`),
-          last_seq: k.raw('last_seq + 1'),
-        }),
+        .where('id', p.id)
+        .update(
+          values(tasks, {
+            state: 'running',
+            holder: p.holder,
+            fence: k.raw('fence + 1'),
+            leaseUntil: until(k, p.lease),
+            message: p.message,
+            startedAt: k.raw(`coalesce(started_at, ${now})`),
+            lastSeq: k.raw('last_seq + 1'),
+          }),
+        ),
     ),
-    takeOutbox: db.prepare((k, p: Params<'id' | 'holder'>) =>
+    takeOutbox: db.prepare({ id: taskOutbox.taskId, holder: taskOutbox.holder }, (k, p) =>
       k('task_outbox')
-        .where('task_id', p('id'))
-        .update({ holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`) }),
+        .where('task_id', p.id)
+        .update(values(taskOutbox, { holder: p.holder, heldUntil: k.raw(`${now} + ${heldMilliseconds}`) })),
     ),
-    taken: db.prepare((k, p: Params<'id'>) =>
-      k('tasks')
-        .where('id', p('id'))
-        .select(...taskColumns, 'actor', 'sealed_input', 'last_seq'),
+    taken: db.prepare(
+      id,
+      { ...taskRow, ...pick(tasks, 'actor', 'lastSeq'), sealedInput: present(tasks.sealedInput) },
+      (k, p) => k('tasks').where('id', p.id),
     ),
-    renew: db.prepare((k, p: Params<'id' | 'fence' | 'lease'>) =>
-      k('tasks')
-        .where({ id: p('id'), fence: p('fence') })
-        .where('state', 'running')
-        .update({ lease_until: until(k, p) }),
+    renew: db.prepare({ ...fenced, lease: int() }, (k, p) =>
+      running(k, p).update(values(tasks, { leaseUntil: until(k, p.lease) })),
     ),
     // A task that another worker had started must still be recovered.
-    expire: db.prepare((k, p: Params<'id' | 'fence'>) =>
-      k('tasks')
-        .where({ id: p('id'), fence: p('fence') })
-        .where('state', 'running')
-        .update({ lease_until: k.raw(now), holder: null }),
+    expire: db.prepare(fenced, (k, p) => running(k, p).update(values(tasks, { leaseUntil: k.raw(now), holder: null }))),
+    requeue: db.prepare({ ...fenced, message: tasks.message }, (k, p) =>
+      running(k, p).update(
+        values(tasks, { state: 'queued', leaseUntil: null, holder: null, startedAt: null, message: p.message }),
+      ),
     ),
-    requeue: db.prepare((k, p: Params<'id' | 'fence' | 'message'>) =>
-      k('tasks')
-        .where({ id: p('id'), fence: p('fence') })
-        .where('state', 'running')
-        .update({ state: 'queued', lease_until: null, holder: null, started_at: null, message: p('message') }),
+    number: db.prepare({ ...fenced, count: int() }, (k, p) =>
+      running(k, p).update({ last_seq: k.raw('last_seq + ?', [p.count]) }),
     ),
-    number: db.prepare((k, p: Params<'id' | 'fence' | 'count'>) =>
+    lastSeq: db.prepare(id, pick(tasks, 'lastSeq'), (k, p) => k('tasks').where('id', p.id)),
+    cancelRequested: db.prepare({ holder: present(tasks.holder) }, id, (k, p) =>
       k('tasks')
-        .where({ id: p('id'), fence: p('fence') })
-        .where('state', 'running')
-        .update({ last_seq: k.raw('last_seq + ?', [p('count')]) }),
-    ),
-    lastSeq: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select('last_seq')),
-    cancelRequested: db.prepare((k, p: Params<'holder'>) =>
-      k('tasks')
-        .where({ holder: p('holder'), state: 'running' })
-        .where('is_cancel_requested', 1)
-        .select('id'),
+        .where(values(tasks, { holder: p.holder, state: 'running' }))
+        .where('is_cancel_requested', 1),
     ),
   }
 }
 
 const countStatements = (db: SqlDatabase) => ({
-  byState: db.prepare((k) => k('tasks').groupBy('state').select('state').count({ count: '*' })),
-  oldestQueued: db.prepare((k) =>
-    k('tasks')
-      .where('state', 'queued')
-      .select(k.raw(`${databaseNow(db.dialect)} - min(created_at) as age`)),
+  byState: db.prepare({}, { state: tasks.state, count: selectedAs(long()) }, (k) =>
+    k('tasks').groupBy('state').count({ count: '*' }),
+  ),
+  oldestQueued: db.prepare(
+    {},
+    { age: computed(nullable(long()), `${databaseNow(db.dialect)} - min(created_at)`) },
+    (k) => k('tasks').where('state', 'queued'),
   ),
 })
-
-interface TakenRow extends TaskRow {
-  readonly actor: string
-  readonly sealed_input: Uint8Array
-  readonly last_seq: Num
-}
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 /** A worker that loses every row of one read to other workers reads again. */
@@ -141,14 +132,17 @@ export const makeSqlTaskQueues = (db: SqlDatabase): TaskQueues => {
   return {
     open: (holder, kinds) => openQueue(db, holder, kinds),
     async counts() {
-      const rows = await db.all<{ state: TaskState; count: Num }>(counts.byState, {})
-      const oldest = await db.first<{ age: Num | null }>(counts.oldestQueued, {})
+      const rows = await db.all(counts.byState, {})
+      const oldest = await db.first(counts.oldestQueued, {})
       const byState = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<TaskState, number>
-      for (const row of rows) byState[row.state] = Number(row.count)
-      return { byState, oldestQueuedSeconds: Math.max(0, Number(oldest?.age ?? 0)) / 1000 }
+      for (const { state, count } of rows) byState[state] = count
+      return { byState, oldestQueuedSeconds: Math.max(0, oldest?.age ?? 0) / 1000 }
     },
   }
 }
+
+type Candidate = Pick<Task, 'id'>
+type Lock = Prepared<Candidate, Candidate>
 
 const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): TaskQueue => {
   const s = queueStatements(db, kinds)
@@ -156,46 +150,59 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
   const endTask = makeEndTask(db)
 
   const take = (
-    id: number,
-    lock: Statement,
+    id: TaskId,
+    lock: Lock,
     isTakenOver: boolean,
     { leaseSeconds, opening }: ClaimOptions,
   ): Promise<ClaimedTask | undefined> =>
     db.transaction(async (tx) => {
       if ((await tx.first(lock, { id })) === undefined) return undefined
-      const before = await rowOf(tx, id)
-      const event = opening(taskOf(before), isTakenOver)
+      const event = opening((await claimedTask(tx, id)).task, isTakenOver)
       await tx.run(s.take, { id, holder, lease: milliseconds(leaseSeconds), message: event.msg })
       // In this order: a reader of the outbox must see the earlier events of the task first.
       await tx.run(s.takeOutbox, { id, holder })
-      const row = await rowOf(tx, id)
-      await appendEvents(tx, id as TaskId, [event], Number(row.last_seq), holder)
-      return { task: taskOf(row), ...askedOf(row.actor), sealedInput: row.sealed_input, isTakenOver }
+      const { lastSeq, ...claimed } = await claimedTask(tx, id)
+      await appendEvents(tx, id, [event], lastSeq, holder)
+      return { ...claimed, isTakenOver }
     })
 
-  const rowOf = async (tx: SqlRunner, id: number): Promise<TakenRow> => {
-    const row = await tx.first<TakenRow>(s.taken, { id })
+  const claimedTask = async (tx: SqlRunner, id: TaskId) => {
+    const row = await tx.first(s.taken, { id })
     if (row === undefined) throw new Error('the task whose row is locked is gone')
-    return row
+    const { actor: asked, sealedInput, lastSeq, ...task } = row
+    return { task, ...asked, sealedInput, lastSeq }
   }
 
-  const firstOf = async (candidates: Statement, lock: Statement, isTakenOver: boolean, options: ClaimOptions) => {
+  const firstOf = async (
+    candidates: () => Promise<readonly Candidate[]>,
+    lock: Lock,
+    isTakenOver: boolean,
+    options: ClaimOptions,
+  ) => {
     for (let round = 0; round < claimRounds; round++) {
-      const rows = await db.all<{ id: Num }>(candidates, { exceptTenant: options.exceptTenant ?? 0 })
+      const rows = await candidates()
       if (rows.length === 0) return undefined
       for (const { id } of rows) {
-        const claimed = await take(Number(id), lock, isTakenOver, options)
+        const claimed = await take(id, lock, isTakenOver, options)
         if (claimed !== undefined) return claimed
       }
     }
     return undefined
   }
 
+  const append = async (tx: SqlRunner, id: TaskId, events: readonly NewTaskEvent[]): Promise<void> => {
+    const row = await tx.first(s.lastSeq, { id })
+    if (row === undefined) throw new Error('the task whose row is locked is gone')
+    await appendEvents(tx, id, events, row.lastSeq, holder)
+  }
+
   return {
     async claim(options) {
       if (kinds.length === 0) return undefined
+      const waiting = () => db.all(s.waiting, { exceptTenant: options.exceptTenant ?? 0 })
       return (
-        (await firstOf(s.dead, s.lockDead, true, options)) ?? (await firstOf(s.waiting, s.lockWaiting, false, options))
+        (await firstOf(() => db.all(s.dead, {}), s.lockDead, true, options)) ??
+        (await firstOf(waiting, s.lockWaiting, false, options))
       )
     },
     async renew({ task: { id, fence } }, leaseSeconds) {
@@ -204,25 +211,13 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
     record: ({ task: { id, fence } }, events) =>
       db.transaction(async (tx) => {
         if ((await tx.run(s.number, { id, fence, count: events.length })).affected !== 1) return false
-        await appendEvents(
-          tx,
-          id,
-          events,
-          Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id }))?.last_seq),
-          holder,
-        )
+        await append(tx, id, events)
         return true
       }),
     end: ({ task }, end, events) =>
       db.transaction(async (tx) => {
         if (!(await endTask.fenced(tx, task, end, events.length))) return false
-        await appendEvents(
-          tx,
-          task.id,
-          events,
-          Number((await tx.first<{ last_seq: Num }>(s.lastSeq, { id: task.id }))?.last_seq),
-          holder,
-        )
+        await append(tx, task.id, events)
         return true
       }),
     async giveBack({ task: { id, fence }, isTakenOver }) {
@@ -230,7 +225,7 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
       else await db.run(s.requeue, { id, fence, message: 'Waits for a worker.' })
     },
     async cancelRequested() {
-      return (await db.all<{ id: Num }>(s.cancelRequested, { holder })).map(({ id }) => Number(id) as TaskId)
+      return (await db.all(s.cancelRequested, { holder })).map(({ id }) => id)
     },
   }
 }

@@ -3,33 +3,35 @@ import type { Knex } from 'knex'
 import type { EntryContext } from '../../../core/kernel/access.ts'
 import { dayMilliseconds } from '../../../core/kernel/clock.ts'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
 import type { NewTask, TaskChanges, TaskEnd, TaskFilter, TaskRetention, TaskStore } from '../../../core/tasks/ports.ts'
 import { LockHeld } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
 import { entryBinds, entryParams, whereEntryAllowed } from '../authz/access-context.ts'
+import { aliased, int, long, pick, present, qualified, selectedAs } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import { databaseNow } from '../kit/fragments.ts'
-import { filteredPage } from '../kit/page-query.ts'
-import type { Bind, Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import type { EventRow, TaskRow } from './rows.ts'
-import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
+import { databaseNow, removeRows } from '../kit/fragments.ts'
+import { filteredRows } from '../kit/page-query.ts'
+import type { Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { assigned, expression, fixedSlots, insertInto, values } from '../kit/values.ts'
+import { accounts } from '../tables/identity.ts'
+import { taskEvents, tasks } from '../tables/tasks.ts'
+import { eventOf, eventRow, taskRow } from './rows.ts'
 import { makeAppendEvents } from './task-outbox.ts'
-import { fixedSlots } from '../kit/values.ts'
+
+const idRow = pick(tasks, 'id')
+const counted = { count: selectedAs(long()) }
 
 /** @internal */
 export const endedStatements = (db: SqlDatabase) => {
-  const ended = (k: Knex, tenantId: Knex.Value) =>
-    k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')
+  const ended = (k: Knex, tenantId: Slot<'integer'>) => k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at')
   return {
-    count: db.prepare((k, p: Params<'tenantId' | 'most'>) =>
-      k.from(ended(k, p('tenantId')).limit(p('most')).as('counted')).count({ count: '*' }),
+    count: db.prepare({ ...pick(tasks, 'tenantId'), most: int() }, counted, (k, p) =>
+      k.from(ended(k, p.tenantId).select('id').limit(p.most).as('counted')).count({ count: '*' }),
     ),
-    oldest: db.prepare((k, p: Params<'tenantId' | 'limit'>) =>
-      ended(k, p('tenantId')).orderBy('ended_at').orderBy('id').limit(p('limit')),
+    oldest: db.prepare({ ...pick(tasks, 'tenantId'), limit: int() }, idRow, (k, p) =>
+      ended(k, p.tenantId).orderBy('ended_at').orderBy('id').limit(p.limit),
     ),
-    remove: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete()),
+    remove: db.prepare(idRow, (k, p) => k('tasks').where('id', p.id).delete()),
   }
 }
 
@@ -40,95 +42,74 @@ export const endedStatements = (db: SqlDatabase) => {
 const makeRemoveEndedBeyond = (db: SqlDatabase) => {
   const { count, oldest, remove } = endedStatements(db)
   return async (runner: SqlRunner, tenantId: AccountId, kept: number, limit: number): Promise<number> => {
-    const found = Number((await runner.first<{ count: Num }>(count, { tenantId, most: kept + limit }))?.count ?? 0)
-    if (found <= kept) return 0
-    let removed = 0
-    for (const { id } of await runner.all<{ id: Num }>(oldest, { tenantId, limit: found - kept }))
-      removed += (await runner.run(remove, { id: Number(id) })).affected
-    return removed
+    const found = (await runner.first(count, { tenantId, most: kept + limit }))?.count ?? 0
+    return found <= kept ? 0 : removeRows(runner, oldest, remove, { tenantId, limit: found - kept })
   }
 }
 
 /** TaskRetention over `tasks`. Events and outbox entries are removed with their task. */
 export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
   const now = databaseNow(db.dialect)
-  const days = (p: Params<'days'>): Knex.RawBinding[] => [p('days')]
   const old = (column: string) =>
     `${column} < ${now} - ${dayMilliseconds} * cast(? as ${db.dialect === 'mysql' ? 'signed' : 'integer'})`
-  const ended = db.prepare((k, p: Params<'days' | 'limit'>) =>
-    k('tasks').whereRaw(old('ended_at'), days(p)).select('id').orderBy('ended_at').limit(p('limit')),
+  const ended = db.prepare({ days: int(), limit: int() }, idRow, (k, p) =>
+    k('tasks').whereRaw(old('ended_at'), [p.days]).orderBy('ended_at').limit(p.limit),
   )
-  const remove = db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete())
-  const abandoned = db.prepare((k, p: Params<'days' | 'limit'>) =>
+  const remove = db.prepare(idRow, (k, p) => k('tasks').where('id', p.id).delete())
+  const abandoned = db.prepare({ days: int(), limit: int() }, idRow, (k, p) =>
     k('tasks')
       .whereIn('state', ['queued', 'running'])
-      .whereRaw(old('created_at'), days(p))
+      .whereRaw(old('created_at'), [p.days])
       .where((idle) => idle.whereNull('lease_until').orWhereRaw(`lease_until < ${now} - ${dayMilliseconds}`))
-      .select('id')
       .orderBy('id')
-      .limit(p('limit')),
+      .limit(p.limit),
   )
-  const crowded = db.prepare((k, p: Params<'kept' | 'limit'>) =>
+  const crowded = db.prepare({ kept: int(), limit: int() }, pick(tasks, 'tenantId'), (k, p) =>
     k('tasks')
       .whereNotNull('ended_at')
       .groupBy('tenant_id')
-      .havingRaw('count(*) > ?', [p('kept')])
-      .select('tenant_id')
+      .havingRaw('count(*) > ?', [p.kept as unknown as Knex.Value])
       .orderBy('tenant_id')
-      .limit(p('limit')),
+      .limit(p.limit),
   )
   const removeEndedBeyond = makeRemoveEndedBeyond(db)
   return {
     async tenantsBeyond(kept, limit) {
-      return (await db.all<{ tenant_id: Num }>(crowded, { kept, limit })).map(
-        ({ tenant_id }) => Number(tenant_id) as AccountId,
-      )
+      return (await db.all(crowded, { kept, limit })).map(({ tenantId }) => tenantId)
     },
     removeEndedBeyond: (tenantId, kept, limit) => removeEndedBeyond(db, tenantId, kept, limit),
-    async removeEnded(keptDays, limit) {
-      let removed = 0
-      for (const { id } of await db.all<{ id: Num }>(ended, { days: keptDays, limit }))
-        removed += (await db.run(remove, { id: Number(id) })).affected
-      return removed
-    },
-    async abandoned(afterDays, limit) {
-      return (await db.all<{ id: Num }>(abandoned, { days: afterDays, limit })).map(({ id }) => Number(id) as TaskId)
+    removeEnded: (days, limit) => removeRows(db, ended, remove, { days, limit }),
+    async abandoned(days, limit) {
+      return (await db.all(abandoned, { days, limit })).map(({ id }) => id)
     },
   }
 }
 
-type EndBind = 'state' | 'message' | 'error' | 'result'
-
-const endBinds = ({ state, message, error, result }: TaskEnd): Record<EndBind, Bind> => ({
-  state,
-  message,
-  error: error ?? null,
-  result: result === undefined ? null : toWireJson(result),
-})
+const endBinds = ({ state, message, error, result }: TaskEnd) => ({ state, message, error, result })
 
 /** Updates a row once to end a task, and clears what only an unfinished task needs. */
 export const makeEndTask = (db: SqlDatabase) => {
-  const ended = (k: Knex, p: Params<EndBind>) => ({
-    state: p('state'),
-    message: p('message'),
-    error: p('error'),
-    result: p('result'),
-    ended_at: k.raw(databaseNow(db.dialect)),
-    lock_key: null,
-    sealed_input: null,
-    lease_until: null,
-    holder: null,
+  const end = pick(tasks, 'state', 'message', 'error', 'result')
+  const ended = (k: Knex, p: Slots<typeof end>) => ({
+    ...assigned(end, p),
+    ...values(tasks, {
+      endedAt: k.raw(databaseNow(db.dialect)),
+      lockKey: null,
+      sealedInput: null,
+      leaseUntil: null,
+      holder: null,
+    }),
   })
-  const unattended = db.prepare((k, p: Params<EndBind | 'id'>) =>
+  const unattended = db.prepare({ ...end, ...idRow }, (k, p) =>
     k('tasks')
-      .where('id', p('id'))
+      .where('id', p.id)
       .update({ ...ended(k, p), fence: k.raw('fence + 1') }),
   )
-  const fenced = db.prepare((k, p: Params<EndBind | 'id' | 'fence' | 'count'>) =>
+  const fenced = db.prepare({ ...end, ...pick(tasks, 'id', 'fence'), count: int() }, (k, p) =>
     k('tasks')
-      .where({ id: p('id'), fence: p('fence') })
+      .where(values(tasks, { id: p.id, fence: p.fence }))
       .where('state', 'running')
-      .update({ ...ended(k, p), last_seq: k.raw('last_seq + ?', [p('count')]) }),
+      .update({ ...ended(k, p), last_seq: k.raw('last_seq + ?', [p.count]) }),
   )
   return {
     /** The caller must hold the row and know that no worker has the task. */
@@ -172,123 +153,89 @@ const matching = (
 
 /** TaskStore over `tasks` and `task_events`. Reads are outside any transaction. */
 export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
-  const find = db.prepare((k, p: Params<'ref'>) =>
-    k('tasks as t')
-      .join('accounts as a', 'a.id', 't.tenant_id')
-      .where('t.ref', p('ref'))
-      .select(...taskColumns.map((column) => `t.${column}`), 'a.name as tenant_name'),
+  const find = db.prepare(
+    pick(tasks, 'ref'),
+    { ...qualified(taskRow, 't'), tenantName: aliased(accounts, 'a').name },
+    (k, p) => k('tasks as t').join('accounts as a', 'a.id', 't.tenant_id').where('t.ref', p.ref),
   )
-  const events = db.prepare((k, p: Params<'id' | 'after' | 'limit'>) =>
-    k('task_events')
-      .where('task_id', p('id'))
-      .where('seq', '>', p('after'))
-      .select(...eventColumns)
-      .orderBy('seq')
-      .limit(p('limit')),
+  const events = db.prepare({ id: taskEvents.taskId, after: taskEvents.seq, limit: int() }, eventRow, (k, p) =>
+    k('task_events').where('task_id', p.id).where('seq', '>', p.after).orderBy('seq').limit(p.limit),
   )
   return {
-    async list(filter, page) {
-      const found = await filteredPage<TaskRow>(
+    list: (filter, page) =>
+      filteredRows(
         db,
+        taskRow,
         (k) => matching(k, k('tasks'), filter),
-        (_, rows, cut) => cut(rows.select(...taskColumns).orderBy('id', 'desc')),
+        (_, rows, cut) => cut(rows.orderBy('id', 'desc')),
         page,
-      )
-      return mapPage(found, taskOf)
-    },
+      ),
     async find(ref) {
-      const row = await db.first<TaskRow & { readonly tenant_name: string }>(find, { ref })
-      return row === undefined ? undefined : { task: taskOf(row), tenantName: row.tenant_name }
+      const row = await db.first(find, { ref })
+      if (row === undefined) return undefined
+      const { tenantName, ...task } = row
+      return { task, tenantName }
     },
     async events(id, after, limit) {
-      return (await db.all<EventRow>(events, { id, after, limit })).map(eventOf)
+      return (await db.all(events, { id, after, limit })).map(eventOf)
     },
   }
 }
 
 const responseMilliseconds = 3600 * 1000
 
-const newBinds = (task: NewTask): Record<string, Bind> => ({
-  ref: task.ref,
-  response_id: task.responseId,
-  subject: task.subject,
-  kind: task.kind,
-  title: task.title,
-  tenant_id: task.tenantId,
-  actor_id: task.actor.userId,
-  actor_login: task.actor.login,
-  actor: askedToText({ actor: task.actor, origin: task.origin }),
-  about: toWireJson(task.about),
+const newColumns = ({ actor, origin, ...task }: NewTask) => ({
+  ...task,
+  actorId: actor.userId,
+  actorLogin: actor.login,
+  actor: { actor, origin },
   cluster: task.about['cluster'] ?? '',
-  lock_key: task.lockKey ?? null,
-  sealed_input: task.sealedInput,
-  digest: task.digest,
-  message: task.message,
 })
-const insertColumns = [
-  'ref',
-  'response_id',
-  'subject',
-  'kind',
-  'title',
-  'tenant_id',
-  'actor_id',
-  'actor_login',
-  'actor',
-  'about',
-  'cluster',
-  'lock_key',
-  'sealed_input',
-  'digest',
-  'message',
-] as const
 
 const statements = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)
   return {
-    lockAccount: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).select('id').forUpdate()),
-    countUnfinished: db.prepare((k, p: Params<'tenantId'>) =>
-      k('tasks').where('tenant_id', p('tenantId')).whereIn('state', ['queued', 'running']).count({ count: '*' }),
+    lockAccount: db.prepare(pick(accounts, 'id'), pick(accounts, 'id'), (k, p) =>
+      k('accounts').where('id', p.id).forUpdate(),
     ),
-    byResponse: db.prepare((k, p: Params<'actorId' | 'responseId'>) =>
+    countUnfinished: db.prepare(pick(tasks, 'tenantId'), counted, (k, p) =>
+      k('tasks').where('tenant_id', p.tenantId).whereIn('state', ['queued', 'running']).count({ count: '*' }),
+    ),
+    byResponse: db.prepare(pick(tasks, 'actorId', 'responseId'), { ...taskRow, digest: tasks.digest }, (k, p) =>
       k('tasks')
-        .where({ actor_id: p('actorId'), response_id: p('responseId') })
+        .where(values(tasks, { actorId: p.actorId, responseId: p.responseId }))
         .whereRaw(`created_at > ${now} - ${responseMilliseconds}`)
-        .select(...taskColumns, 'digest')
         .orderBy('id', 'desc')
         .limit(1),
     ),
-    byLock: db.prepare((k, p: Params<'lockKey'>) =>
+    byLock: db.prepare({ lockKey: present(tasks.lockKey) }, taskRow, (k, p) => k('tasks').where('lock_key', p.lockKey)),
+    byId: db.prepare(idRow, taskRow, (k, p) => k('tasks').where('id', p.id)),
+    lock: db.prepare(idRow, taskRow, (k, p) => k('tasks').where('id', p.id).forUpdate()),
+    insert: insertInto(db, tasks, {
+      omitted: [
+        'id',
+        'isCancelRequested',
+        'fence',
+        'holder',
+        'leaseUntil',
+        'error',
+        'result',
+        'lastSeq',
+        'startedAt',
+        'endedAt',
+      ],
+      fixed: { state: 'queued', createdAt: expression(now) },
+    }),
+    number: db.prepare({ ...idRow, count: int() }, (k, p) =>
       k('tasks')
-        .where('lock_key', p('lockKey'))
-        .select(...taskColumns),
+        .where('id', p.id)
+        .update({ last_seq: k.raw('last_seq + ?', [p.count]) }),
     ),
-    byId: db.prepare((k, p: Params<'id'>) =>
+    lastSeq: db.prepare(idRow, pick(tasks, 'lastSeq'), (k, p) => k('tasks').where('id', p.id)),
+    requestCancel: db.prepare(idRow, (k, p) =>
       k('tasks')
-        .where('id', p('id'))
-        .select(...taskColumns),
-    ),
-    lock: db.prepare((k, p: Params<'id'>) =>
-      k('tasks')
-        .where('id', p('id'))
-        .select(...taskColumns)
-        .forUpdate(),
-    ),
-    insert: db.prepare((k, p: Params<(typeof insertColumns)[number]>) =>
-      k('tasks').insert({
-        ...Object.fromEntries(insertColumns.map((name) => [name, p(name)])),
-        state: 'queued',
-        created_at: k.raw(now),
-      }),
-    ),
-    number: db.prepare((k, p: Params<'id' | 'count'>) =>
-      k('tasks')
-        .where('id', p('id'))
-        .update({ last_seq: k.raw('last_seq + ?', [p('count')]) }),
-    ),
-    lastSeq: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select('last_seq')),
-    requestCancel: db.prepare((k, p: Params<'id'>) =>
-      k('tasks').where('id', p('id')).update({ is_cancel_requested: 1 }),
+        .where('id', p.id)
+        .update(values(tasks, { isCancelRequested: true })),
     ),
   }
 }
@@ -310,22 +257,21 @@ export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRu
       return found
     },
     async countUnfinished(tenantId) {
-      return Number((await tx.first<{ count: Num }>(s.countUnfinished, { tenantId }))?.count ?? 0)
+      return (await tx.first(s.countUnfinished, { tenantId }))?.count ?? 0
     },
     async findByResponse(actorId, responseId) {
-      const row = await tx.first<TaskRow & { readonly digest: Uint8Array }>(s.byResponse, { actorId, responseId })
-      return row === undefined ? undefined : { task: taskOf(row), digest: row.digest }
+      const row = await tx.first(s.byResponse, { actorId, responseId })
+      if (row === undefined) return undefined
+      const { digest, ...task } = row
+      return { task, digest }
     },
-    async findByLock(lockKey) {
-      const row = await tx.first<TaskRow>(s.byLock, { lockKey })
-      return row === undefined ? undefined : taskOf(row)
-    },
+    findByLock: (lockKey) => tx.first(s.byLock, { lockKey }),
     async insert(task) {
       try {
-        const { insertId } = await tx.run(s.insert, newBinds(task))
-        const row = await tx.first<TaskRow>(s.byId, { id: insertId })
-        if (row === undefined) throw new Error('the task that was just inserted is gone')
-        return right(taskOf(row))
+        const { insertId } = await tx.run(s.insert, newColumns(task))
+        const inserted = await tx.first(s.byId, { id: insertId as TaskId })
+        if (inserted === undefined) throw new Error('the task that was just inserted is gone')
+        return right(inserted)
       } catch (error) {
         if (isUniqueViolation(error, 'lock_key')) return left(LockHeld('Another task holds the lock.'))
         throw error
@@ -333,13 +279,10 @@ export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRu
     },
     async append(id, events) {
       await tx.run(s.number, { id, count: events.length })
-      const row = await tx.first<{ last_seq: Num }>(s.lastSeq, { id })
-      if (row !== undefined) await appendEvents(tx, id, events, Number(row.last_seq), holder)
+      const row = await tx.first(s.lastSeq, { id })
+      if (row !== undefined) await appendEvents(tx, id, events, row.lastSeq, holder)
     },
-    async lock(id) {
-      const row = await tx.first<TaskRow>(s.lock, { id })
-      return row === undefined ? undefined : taskOf(row)
-    },
+    lock: (id) => tx.first(s.lock, { id }),
     async requestCancel(id) {
       await tx.run(s.requestCancel, { id })
     },

@@ -179,7 +179,7 @@ onEachDatabase('an account on which an organization depends is kept, and hides n
   const orgId = await ownedOrganization(db, 'acme', [ada.id, bob.id], [cyd.id])
   unwrap(await deactivate(world, ada))
   await db.run(
-    db.prepare((k) => k('team_members').where('user_id', bob.id).delete()),
+    db.prepare({}, (k) => k('team_members').where('user_id', bob.id).delete()),
     {},
   )
   unwrap(await deactivate(world, cyd))

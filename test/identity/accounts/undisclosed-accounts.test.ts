@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { SqlDatabase, Statement } from '../../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { pathNames } from '../../../composition/http/openapi/parameters.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
@@ -18,9 +18,9 @@ const counted = (db: SqlDatabase) => {
   let count = 0
   const counting: SqlDatabase = {
     ...db,
-    all: ((statement: Statement, binds: never) => (count++, db.all(statement, binds))) as SqlDatabase['all'],
-    first: ((statement: Statement, binds: never) => (count++, db.first(statement, binds))) as SqlDatabase['first'],
-    run: ((statement: Statement, binds: never) => (count++, db.run(statement, binds))) as SqlDatabase['run'],
+    all: (statement, binds) => (count++, db.all(statement, binds)),
+    first: (statement, binds) => (count++, db.first(statement, binds)),
+    run: (statement, binds) => (count++, db.run(statement, binds)),
     query: (...given) => (count++, db.query(...given)),
     transaction: (work) => (count++, db.transaction(work)),
   }

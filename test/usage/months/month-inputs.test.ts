@@ -1,4 +1,4 @@
-import type { SqlDatabase, Statement } from '../../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { makeSqlUsageClusterStore } from '../../../adapters/sql/usage/cluster-store.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { readWindow } from '../../../core/usage/months/cluster-time.ts'
@@ -30,12 +30,12 @@ for (const database of eachDatabase()) {
       k('usage_kinds').insert(['A', 'B', 'C'].map((kind) => ({ product: 'dbProduct', api_group: 'of.others', kind }))),
     )
     const groups: unknown[] = []
-    const all = (async (statement: Statement, binds: never) => {
-      const rows = await db.all<never>(statement, binds)
+    const all: SqlDatabase['all'] = async (statement, binds) => {
+      const rows = await db.all(statement, binds)
       for (const { group } of rows as readonly { readonly group?: string }[])
         if (group !== undefined) groups.push(group)
       return rows
-    }) as SqlDatabase['all']
+    }
     const objects = await objectsOf(makeSqlUsageInputs(changed(db, { all })), cluster)
     t.true(objects.length > 1)
     t.deepEqual(groups, [objects[0]?.object.group])
@@ -76,10 +76,10 @@ for (const database of eachDatabase()) {
     const objects = await objectsOf(makeSqlUsageInputs(db), cluster)
     for (const failing of [1, 2]) {
       let asked = 0
-      const first = (async (statement: Statement, binds: never) => {
+      const first: SqlDatabase['first'] = async (statement, binds) => {
         if ((asked += 1) === failing) throw new Error('away')
         return db.first(statement, binds)
-      }) as SqlDatabase['first']
+      }
       const inputs = makeSqlUsageInputs(changed(db, { first }))
       // The second one reads how long texts may be, which SQLite does not limit.
       if (failing === 1 || db.dialect === 'mysql') await t.throwsAsync(objectsOf(inputs, cluster), { message: 'away' })

@@ -24,7 +24,7 @@ for (const database of eachDatabase()) {
       const empty = await views.find(12 as AccountId, monthKey(2026, 6), key)
       const view = { ...empty!, pieceCount: 6, first: undefined }
       await db.run(
-        db.prepare((k) => k('usage_view_pieces').where('view_id', view.id).delete()),
+        db.prepare({}, (k) => k('usage_view_pieces').where('view_id', view.id).delete()),
         {},
       )
       for (let piece = 0; piece < view.pieceCount; piece += 1)

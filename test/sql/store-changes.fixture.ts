@@ -1,0 +1,396 @@
+import fc from 'fast-check'
+import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
+import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
+import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
+import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
+import { changeableOfUser } from '../../adapters/sql/identity/rows.ts'
+import { makeSqlPageSizeStore } from '../../adapters/sql/identity/settings-store.ts'
+import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
+import type { Columns, Table } from '../../adapters/sql/kit/columns.ts'
+import { columnsOf, present, without } from '../../adapters/sql/kit/columns.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { profileOfOrganization } from '../../adapters/sql/organizations/rows.ts'
+import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
+import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/driver-configuration-store.ts'
+import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
+import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
+import { roles } from '../../adapters/sql/tables/authz.ts'
+import { chartRepositories } from '../../adapters/sql/tables/chart-repositories.ts'
+import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
+import { clusters } from '../../adapters/sql/tables/clusters.ts'
+import { contracts } from '../../adapters/sql/tables/contracts.ts'
+import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
+import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
+import { organizations, robotAccounts, teams } from '../../adapters/sql/tables/organizations.ts'
+import { packageDrivers } from '../../adapters/sql/tables/packages.ts'
+import { branding } from '../../adapters/sql/tables/platform.ts'
+import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
+import { newCluster } from '../clusters/cluster-store.suite.ts'
+import { terms } from '../contracts/contract-store.fixture.ts'
+import { unwrap } from '../support/outcome.ts'
+
+const at = new Date('2026-05-01T08:00:00.123Z')
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A store's change of what it keeps: every declared field of `columns` is written, and read back by the store. */
+interface Change {
+  /** The tables whose columns they are. */
+  readonly tables: readonly Table[]
+  readonly columns: Columns
+  /** The values of columns that do not take every text. */
+  readonly chosen?: Readonly<Record<string, fc.Arbitrary<unknown>>>
+  /** Makes the object that is changed. */
+  readonly prepare: (db: SqlDatabase) => Promise<(fields: Fields) => Promise<object | undefined>>
+}
+
+const person = async (db: SqlDatabase): Promise<UserId> => {
+  const fresh = { login: 'ann', fullName: '', passwordPhc: '!', mustChangePassword: false, isAdmin: false }
+  const user = { ...fresh, isActive: true, restricted: false, visibility: 'public', createdAt: at } as const
+  return unwrap(await makeSqlUserStore(db)(db).insert(user)) as UserId
+}
+
+const organization = async (db: SqlDatabase) => {
+  const store = makeSqlOrganizationStore(db, async () => [])(db)
+  const [fullName, email, description, website, location, fleetEndpoint] = ['', '', '', '', '', '']
+  const profile = { fullName, email, description, website, location, fleetEndpoint }
+  const id = unwrap(
+    await store.insert({ ...profile, name: 'acme', orgType: 0, createdAt: at, visibility: 'public' } as never),
+  )
+  return { store, id }
+}
+
+/** What a caller can change in a store. */
+export const storeChanges: Readonly<Record<string, Change>> = {
+  'a user': {
+    tables: [users],
+    // The search name is computed.
+    columns: (({ searchName: _, ...columns }) => columns)(changeableOfUser),
+    prepare: async (db) => {
+      const store = makeSqlUserStore(db)(db)
+      const id = await person(db)
+      return async (fields) => {
+        await store.update(id, fields)
+        return store.byId(id)
+      }
+    },
+  },
+  'an organization': {
+    tables: [organizations],
+    columns: profileOfOrganization,
+    prepare: async (db) => {
+      const { store, id } = await organization(db)
+      return async (fields) => {
+        await store.update(id, fields, undefined)
+        return store.findById(id)
+      }
+    },
+  },
+  'a team': {
+    tables: [teams],
+    columns: without(teams, 'id', 'orgId', 'lowerName', 'createdAt', 'version'),
+    prepare: async (db) => {
+      const { id: orgId } = await organization(db)
+      const store = makeSqlTeamStore(db)(db)
+      const team = { orgId, name: 'dev', description: '', permission: 'read' as const, type: '', createdAt: at }
+      const id = unwrap(await store.insert(team as never))
+      return async (fields) => {
+        await store.update(id, fields, undefined)
+        return store.findById(id)
+      }
+    },
+  },
+  'a role': {
+    tables: [roles],
+    columns: without(roles, 'id', 'orgId', 'lowerName', 'createdAt', 'updatedAt', 'version'),
+    prepare: async (db) => {
+      const { id: orgId } = await organization(db)
+      const store = makeSqlRoleStore(db)(db)
+      const content = { name: 'r', description: '', permissions: [], teamIds: [] }
+      const role = unwrap(await store.insert(orgId, content, at))
+      return async (fields) => {
+        unwrap(await store.replace(role, { ...content, ...fields }, at))
+        return store.get(orgId, role.id)
+      }
+    },
+  },
+  'a chart repository': {
+    tables: [chartRepositories],
+    // The kinds that it holds are a list, and are no text of any form.
+    columns: without(chartRepositories, 'id', 'accountId', 'name', 'holds', 'createdAt', 'updatedAt', 'version'),
+    prepare: async (db) => {
+      const { id: accountId } = await organization(db)
+      const store = makeSqlChartRepositoryStore(db)(db)
+      const content = { url: '', isPlainHttp: true, description: '', username: '', holds: [], ref: '', box: undefined }
+      const id = unwrap(await store.insert(accountId, 'charts' as never, content as never, at))
+      let version = 0
+      return async ({ plainHttp, sealedCredentials, ...fields }) => {
+        const holds = version % 2 === 0 ? ['x', 'y'] : []
+        const next = { ...fields, holds, isPlainHttp: plainHttp, box: sealedCredentials } as never
+        await store.replace(accountId, id, (version += 1), next, at)
+        const found = await store.find(accountId, 'charts' as never)
+        if (found?.holds.join() !== holds.join()) throw new Error('The kinds are not saved.')
+        return { ...found, plainHttp: found.isPlainHttp, sealedCredentials: found.box }
+      }
+    },
+  },
+  'a contract': {
+    tables: [contracts],
+    columns: without(
+      contracts,
+      'id',
+      'ownerId',
+      'documentRef',
+      'documentName',
+      'documentType',
+      'documentSize',
+      'revokedAt',
+      'remindedFirstAt',
+      'remindedLastAt',
+      'remindedEndsAt',
+      'createdAt',
+      'updatedAt',
+      'version',
+      'termsNumber',
+      'termsFrom',
+      'termsRecordedAt',
+      'termsRecordedBy',
+    ),
+    prepare: async (db) => {
+      const { id: ownerId } = await organization(db)
+      const store = makeSqlContractStore(db, { now: () => at })(db)
+      const id = await store.insert(ownerId as never, terms(), at)
+      const version = {
+        number: 2,
+        from: new Date(0),
+        to: undefined,
+        recordedAt: at,
+        recordedBy: '',
+        supersededAt: undefined,
+      }
+      return async (fields) => {
+        await store.setDetails(id, fields as never, at)
+        await store.setTerms(id, [{ ...version, ...fields } as never], at)
+        return store.get(ownerId as never, id)
+      }
+    },
+  },
+  'the branding': {
+    tables: [branding],
+    columns: without(branding, 'id'),
+    prepare: async (db) => {
+      const store = makeSqlBrandingStore(db)(db)
+      return async (fields) => {
+        await store.put(fields as never)
+        return store.read()
+      }
+    },
+  },
+  'a policy': {
+    tables: [organizations],
+    columns: without(
+      organizations,
+      ...(Object.keys(profileOfOrganization) as (keyof typeof profileOfOrganization)[]),
+      'id',
+      'orgType',
+      'createdAt',
+      'version',
+      'policyVersion',
+    ),
+    prepare: async (db) => {
+      const { id } = await organization(db)
+      const store = makeSqlPolicyStore(db)(db)
+      return async ({ twoFactorFrom, twoFactorGraceDays, ...fields }) => {
+        const policy = { ...fields, secondFactorFrom: twoFactorFrom, graceDays: twoFactorGraceDays }
+        const version = (await store.find(id))?.version ?? 0
+        if (!(await store.replace(id, policy as never, version))) throw new Error('The policy is not replaced.')
+        const found = await store.find(id)
+        return { ...found, twoFactorFrom: found?.secondFactorFrom, twoFactorGraceDays: found?.graceDays }
+      }
+    },
+  },
+  'a robot account': {
+    tables: [robotAccounts],
+    columns: { ...without(robotAccounts, 'id', 'orgId', 'name', 'version'), isActive: users.isActive },
+    prepare: async (db) => {
+      const { id: orgId } = await organization(db)
+      const store = makeSqlRobotStore(db)(db)
+      const robot = { orgId, orgName: 'acme', name: 'deploy', description: '', createdAt: at }
+      const id = unwrap(await store.insert(robot as never))
+      return async (fields) => {
+        await store.update(orgId, id, fields, undefined)
+        return store.find(orgId, id)
+      }
+    },
+  },
+  'a cloud credential': {
+    tables: [cloudCredentials],
+    columns: without(cloudCredentials, 'id', 'userId', 'ownerId', 'name', 'createdAt', 'updatedAt', 'version'),
+    prepare: async (db) => {
+      const userId = await person(db)
+      const store = makeSqlCloudCredentialStore(db)(db)
+      const content = { type: '', ownerId: userId, fleetEndpoint: '', ref: '', box: new Uint8Array() }
+      const id = unwrap(await store.insert(userId, 'c' as never, content as never, at))
+      // The list filters by a column that the store does not return.
+      const read = db.prepare({}, columnsOf(cloudCredentials), (k) => k('cloud_credentials'))
+      let version = 0
+      return async ({ sealedSpec, ...fields }) => {
+        const next = { ...content, ...fields, box: sealedSpec }
+        await store.replace(userId, id, (version += 1), next as never, at)
+        return db.first(read, {})
+      }
+    },
+  },
+  'a driver configuration': {
+    tables: [packageDrivers],
+    columns: without(packageDrivers, 'id', 'accountId', 'clusterUid', 'createdAt', 'updatedAt'),
+    prepare: async (db) => {
+      const accountId = (await person(db)) as never
+      const store = makeSqlDriverConfigurationStore(db)(db)
+      return async ({ driver }) => store.put(accountId, 'uid', driver as never, at)
+    },
+  },
+  'page sizes': {
+    tables: [pageSizes],
+    columns: without(pageSizes, 'userId'),
+    prepare: async (db) => {
+      const userId = await person(db)
+      const store = makeSqlPageSizeStore(db)(db)
+      return async (fields) => {
+        await store.put(userId, fields as never)
+        return store.find(userId)
+      }
+    },
+  },
+  'a cluster': {
+    tables: [clusters],
+    columns: {
+      ...without(
+        clusters,
+        'id',
+        'ownerId',
+        'name',
+        'externalId',
+        'vendor',
+        'createdAt',
+        'importedBy',
+        'version',
+        'clusterSetName',
+      ),
+      sealedCredential: present(clusters.sealedCredential),
+      checkedAt: present(clusters.checkedAt),
+    },
+    chosen: {
+      provider: fc.constantFrom(...hostingProviders),
+      phase: fc.constantFrom(...clusterPhases),
+      phaseReason: fc.constantFrom('', ...phaseReasons),
+    },
+    prepare: async (db) => {
+      const { id: ownerId } = await organization(db)
+      const store = makeSqlClusterStore(db)(db)
+      // What an import finds is read once, and is not changed later.
+      const inserted = async (fields: Fields) => {
+        await db.query((k) => k('clusters').delete())
+        return unwrap(await store.insert(newCluster({ ...fields, ownerId: ownerId as never, importedBy: undefined })))
+      }
+      return async (fields) => {
+        const { location, project, phase, phaseReason, phaseMessage, checkedAt, ref, sealedCredential, ...change } =
+          fields
+        const { id, version } = await inserted({ location, project })
+        const { kubernetesVersion, nodeCount, managers, ...rest } = change
+        const sealed = { ref, box: sealedCredential }
+        const changed = unwrap(await store.change(id, version, { ...rest, sealed } as never))
+        const status = { phase, reason: phaseReason === '' ? undefined : phaseReason, message: phaseMessage }
+        const facts = { kubernetesVersion, nodeCount, managers }
+        await store.observe(id, status as never, facts as never, checkedAt as Date)
+        const [found, box] = [await store.get(id), await store.sealed(id, changed.version)]
+        return {
+          ...found,
+          phase: found?.status.phase,
+          phaseReason: found?.status.reason ?? '',
+          phaseMessage: found?.status.message,
+          ref: box?.ref,
+          sealedCredential: box?.box,
+        }
+      }
+    },
+  },
+  'a subscription': {
+    tables: [marketplaceSubscriptions],
+    columns: {
+      ...without(
+        marketplaceSubscriptions,
+        'id',
+        'ref',
+        'marketplace',
+        'keyHash',
+        'applicationId',
+        'alerts',
+        'createdAt',
+        'updatedAt',
+      ),
+      error: present(marketplaceSubscriptions.error),
+      accountId: present(marketplaceSubscriptions.accountId),
+      claimedBy: present(marketplaceSubscriptions.claimedBy),
+      alertedAt: present(marketplaceSubscriptions.alertedAt),
+    },
+    prepare: async (db) => {
+      const store = makeSqlSubscriptionStore(db)(db)
+      const pending = { state: 'Pending', isProvisioned: false, isTombstone: false } as const
+      const fresh = { ...pending, installerRef: undefined, lastTicks: undefined }
+      const key = { marketplace: 'CloudA', text: 'k' } as const
+      const { id } = await store.obtain({ key, ref: 'r', applicationId: '' }, fresh, at)
+      return async ({ state, installerRef, isProvisioned, isTombstone, lastTicks, ...fields }) => {
+        const reference = installerRef === '' ? undefined : installerRef
+        const lifecycle = { state, installerRef: reference, isProvisioned, isTombstone, lastTicks }
+        await store.update(id, { ...fields, lifecycle } as never, at)
+        const found = await store.findById(id)
+        return { ...found, installerRef: found?.installerRef ?? '' }
+      }
+    },
+  },
+}
+
+/**
+ * Tables of whose rows no caller changes more than one value: their stores set marks, counters, times, states and
+ * single values, each by a statement of its own, which their own suites check.
+ */
+export const tablesOfMarks: readonly string[] = [
+  'access_tokens',
+  'accounts',
+  'audit_heads',
+  'avatars',
+  'bus_identities',
+  'bus_users',
+  'contract_cluster_intervals',
+  'contract_cluster_tags',
+  'contract_clusters',
+  'emails',
+  'idempotency_records',
+  'identity_codes',
+  'leases',
+  'license_authorities',
+  'licenses',
+  'mail_outbox',
+  'org_members',
+  'recovery_codes',
+  'remembered_logins',
+  'sessions',
+  'site_settings',
+  'task_outbox',
+  'tasks',
+  'two_factors',
+  'usage_clusters',
+  'usage_contract_months',
+  'usage_intake',
+  'usage_intervals',
+  'usage_months',
+  'usage_presence',
+  'usage_views',
+  'user_search_terms',
+]
