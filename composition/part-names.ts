@@ -12,6 +12,7 @@ export const frameCommandNames: readonly string[] = [
   'openapi',
   'doctor',
   'migrate',
+  'keys',
   'config',
   'help',
   'test-port',
@@ -57,7 +58,7 @@ const foreignNames = (part: AnyPart): readonly string[] => {
     ...commandsOf(part)
       .filter((name) => name !== id)
       .map((name) => `The command ${name} of the plugin ${id} must be a subcommand of ${id}.`),
-    ...(part.objectRows ?? [])
+    ...[...(part.objectRows ?? []), ...(part.sealedColumns ?? [])]
       .filter(({ table }) => !table.startsWith(prefix.table))
       .map(({ table }) => `The table ${table} of the plugin ${id} must start with ${prefix.table}.`),
     ...pageNames(part)

@@ -1,4 +1,5 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
+import type { SealedColumn } from '../adapters/sql/tables/all-tables.ts'
 import type { PartMigrations } from '../adapters/sql/migrations/migration.ts'
 import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
@@ -40,6 +41,11 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   provide?(boot: Boot<ValuesOf<Rows>>): readonly Binding[]
   /** Its tables. They exist also where the part is closed. */
   readonly migrations?: PartMigrations
+  /**
+   * Columns of its tables with bytes that `SecretBox` has sealed, for a part of another repository. `moorage keys` seals
+   * them again, and keeps the keys that they need.
+   */
+  readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */

@@ -66,39 +66,33 @@ export const part = definePart({
   plugin: meteringPlugin,
   migrations: meteringMigrations,
   settings: {
-    cloudAMeteringRegion: absentUnlessSet(
-      'MOORAGE_CLOUD_A_METERING_REGION',
+    meteringRegion: absentUnlessSet(
+      'MOORAGE_METERING_REGION',
       matching(/^[a-z]{2}(-[a-z]+){1,3}-\d{1,2}$/, 'a region, as us-east-1'),
-      'The region of cloud A (aws) in which the service runs, to which usage is reported.',
+      'Cloud A: the region in which the service runs, to which usage is reported.',
       { fallbackText: 'that of the environment (`AWS_REGION`)' },
     ),
-    cloudAMeteringEndpoint: absentUnlessSet(
-      'MOORAGE_CLOUD_A_METERING_ENDPOINT',
-      origin,
-      'Where usage of cloud A is reported, instead of at the provider; any address, also by http.',
-      { fallbackText: 'the provider' },
-    ),
-    cloudCMeteringKeyFile: absentUnlessSet(
-      'MOORAGE_CLOUD_C_METERING_KEY_FILE',
+    meteringKeyFile: absentUnlessSet(
+      'MOORAGE_METERING_KEY_FILE',
       words,
-      'The key file of the service account of cloud C (gce) that reports usage.',
+      'Cloud C: the key file of the service account that reports usage.',
     ),
-    cloudCMeteringConsumer: absentUnlessSet(
-      'MOORAGE_CLOUD_C_METERING_CONSUMER',
+    meteringConsumer: absentUnlessSet(
+      'MOORAGE_METERING_CONSUMER',
       matching(/^[\w.:/-]{1,255}$/, 'the id of a consumer, as project_number:1234567890'),
-      'The consumer to whom usage of cloud C is charged, as the subscription names it.',
+      'Cloud C: the consumer to whom usage is charged, as the subscription names it.',
     ),
-    cloudCMeteringEndpoint: absentUnlessSet(
-      'MOORAGE_CLOUD_C_METERING_ENDPOINT',
-      origin,
-      'Where usage of cloud C is reported, instead of at the provider; any address, also by http.',
-      { fallbackText: 'the provider' },
-    ),
-    cloudCMeteringStrict: withDefault(
-      'MOORAGE_CLOUD_C_METERING_STRICT',
+    meteringStrict: withDefault(
+      'MOORAGE_METERING_STRICT',
       yesNo,
       'false',
-      'Answer 500 instead of 200 if the provider of cloud C lists errors of the report.',
+      'Cloud C: answer 500 instead of 200 if the provider lists errors of the report.',
+    ),
+    meteringEndpoint: absentUnlessSet(
+      'MOORAGE_METERING_ENDPOINT',
+      origin,
+      'Where usage is reported, instead of at the provider; any address, also by http.',
+      { fallbackText: 'the provider' },
     ),
     meteringProduct: absentUnlessSet(
       'MOORAGE_METERING_PRODUCT',
@@ -122,9 +116,7 @@ export const part = definePart({
     },
   ],
   provide({ database, settings, resolver, deployment }) {
-    const isOwnEndpoint =
-      (cloudOf(deployment) === 'cloudA' ? settings.cloudAMeteringEndpoint : settings.cloudCMeteringEndpoint) !==
-      undefined
+    const isOwnEndpoint = settings.meteringEndpoint !== undefined
     return [
       // An endpoint that is configured is intended, at any address.
       bind(
@@ -139,15 +131,15 @@ export const part = definePart({
       ),
       bind(CloudAMeteringToken, { egress: ProviderEgressToken }, ({ egress }) =>
         makeCloudAMetering({
-          region: settings.cloudAMeteringRegion,
-          endpoint: settings.cloudAMeteringEndpoint,
+          region: settings.meteringRegion,
+          endpoint: settings.meteringEndpoint,
           egress,
         }),
       ),
       bind(ServiceControlToken, { egress: ProviderEgressToken }, ({ egress }) =>
         makeServiceControl({
-          keyFile: settings.cloudCMeteringKeyFile,
-          endpoint: settings.cloudCMeteringEndpoint,
+          keyFile: settings.meteringKeyFile,
+          endpoint: settings.meteringEndpoint,
           egress,
         }),
       ),
@@ -163,8 +155,8 @@ export const part = definePart({
       bind(MeteringTallyToken, {}, makeMeteringTally),
       bind(MeteringSettingsToken, {}, () => ({
         cloud: cloudOf(deployment),
-        consumerId: settings.cloudCMeteringConsumer,
-        isStrict: settings.cloudCMeteringStrict,
+        consumerId: settings.meteringConsumer,
+        isStrict: settings.meteringStrict,
       })),
       bind(
         ReportCloudAToken,

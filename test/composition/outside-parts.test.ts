@@ -66,6 +66,7 @@ test('names that are not those of the part, and names in use, are refused, all a
       commands: (program) => void program.command('admin'),
       tags: [{ name: 'Helm', description: 'Steering.' }],
       objectRows: [{ type: 'role', table: 'roles', owner: 'org_id' }],
+      sealedColumns: [{ table: 'mail_outbox', column: 'sealed', key: 'id' }],
       subjects: [
         { purpose: 'usage', subject: 'usage.events' },
         { purpose: 'tide-gauge', subject: 'tide.*' },
@@ -80,6 +81,7 @@ test('names that are not those of the part, and names in use, are refused, all a
     'The metric moorage_tasks of the plugin tide must start with moorage_tide_.',
     'The command admin of the plugin tide must be a subcommand of tide.',
     'The table roles of the plugin tide must start with tide_.',
+    'The table mail_outbox of the plugin tide must start with tide_.',
     'The subject usage.events of the plugin tide must be tide, or start with tide. and have no wildcard.',
     'The subject tide.* of the plugin tide must be tide, or start with tide. and have no wildcard.',
     'The purpose usage of credentials of the plugin tide must be tide, or start with tide-.',

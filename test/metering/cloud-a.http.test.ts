@@ -18,8 +18,8 @@ test.before(async () => {
   service = await startService({
     settings: {
       MOORAGE_DEPLOYMENT_TYPE: 'CloudAMarketplaceDeployment',
-      MOORAGE_CLOUD_A_METERING_ENDPOINT: provider.origin,
-      MOORAGE_CLOUD_A_METERING_REGION: region,
+      MOORAGE_METERING_ENDPOINT: provider.origin,
+      MOORAGE_METERING_REGION: region,
     },
   })
   const body = {

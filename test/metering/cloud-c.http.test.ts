@@ -23,9 +23,9 @@ test.before(async () => {
   service = await startService({
     settings: {
       MOORAGE_DEPLOYMENT_TYPE: 'CloudCMarketplaceDeployment',
-      MOORAGE_CLOUD_C_METERING_ENDPOINT: provider.origin,
-      MOORAGE_CLOUD_C_METERING_KEY_FILE: keyFile,
-      MOORAGE_CLOUD_C_METERING_CONSUMER: consumer,
+      MOORAGE_METERING_ENDPOINT: provider.origin,
+      MOORAGE_METERING_KEY_FILE: keyFile,
+      MOORAGE_METERING_CONSUMER: consumer,
     },
   })
 })
@@ -200,6 +200,16 @@ test.serial('an integer of 64 bits arrives as it is', async (t) => {
 test.serial('site admins alone report, here and on no other deployment', async (t) => {
   const readiness = `${root}/cloudC/check/readiness`
   t.like(await service.send('GET', readiness, { token: service.adminToken }), { status: 200, text: '' })
+  const body = {
+    username: 'vera',
+    email: 'vera@example.com',
+    password: 'quiet-lantern-17-over',
+    must_change_password: false,
+  }
+  t.is((await service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body })).status, 201)
+  const vera = await service.tokenFor('vera')
+  t.is((await service.send('GET', readiness, { token: vera })).status, 403)
+  t.is((await service.send('POST', reportPath, { token: vera, body: usage() })).status, 403)
   t.is((await service.send('GET', readiness)).status, 401)
   t.is((await service.send('POST', reportPath, { body: usage() })).status, 401)
   const token = service.adminToken

@@ -1,8 +1,11 @@
 import type { Knex } from 'knex'
-import type { InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
+import type { InstanceKeys, InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
+import { pick } from '../kit/columns.ts'
+import { assigned } from '../kit/values.ts'
+import { instances } from '../tables/kernel.ts'
 
 /** The heartbeat interval of a process. */
 export const beatMilliseconds = 3_000
@@ -11,14 +14,16 @@ export const deadMilliseconds = 10_000
 /** How long the rows of dead processes are kept, for diagnosis. */
 const keptMilliseconds = 24 * 3600 * 1000
 
-type Place = (name: 'id') => Knex.Value
+/** What a process tells of itself. */
+const told = pick(instances, 'sealingKey', 'newestKey')
+const noKeys: InstanceKeys = { sealingKey: undefined, newestKey: undefined }
 
 export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
   const statements = compose(database)
   const id = { id: instanceId }
-  const register = async (): Promise<void> => {
+  const register = async (keys: InstanceKeys): Promise<void> => {
     try {
-      await database.run(statements.enter, id)
+      await database.run(statements.enter, { ...id, ...keys })
     } catch (error) {
       // An insert whose answer was lost was executed.
       if (!isUniqueViolation(error)) throw error
@@ -27,9 +32,10 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
   }
   return {
     // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
-    beat: async () => {
-      if ((await database.run(statements.beat, id)).affected === 0) await register()
+    beat: async (keys = noKeys) => {
+      if ((await database.run(statements.beat, { ...id, ...keys })).affected === 0) await register(keys)
     },
+    alive: () => database.all(statements.alive, {}),
     leave: async () => {
       await database.run(statements.leave, id)
     },
@@ -39,14 +45,19 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
 const compose = ({ dialect, prepare }: SqlDatabase) => {
   const now = databaseNow(dialect)
   return {
-    beat: prepare((k, p: Place) =>
+    beat: prepare({ ...pick(instances, 'id'), ...told }, (k, p) =>
       k('instances')
-        .where('id', p('id'))
-        .update({ beat_at: k.raw(now) }),
+        .where('id', p.id)
+        .update({ ...assigned(told, p), beat_at: k.raw(now) }),
     ),
-    enter: prepare((k, p: Place) => k('instances').insert({ id: p('id'), beat_at: k.raw(now) })),
-    leave: prepare((k, p: Place) => k('instances').where('id', p('id')).delete()),
-    removeOld: prepare((k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
+    enter: prepare({ ...pick(instances, 'id'), ...told }, (k, p) =>
+      k('instances').insert({ ...assigned({ ...pick(instances, 'id'), ...told }, p), beat_at: k.raw(now) }),
+    ),
+    leave: prepare(pick(instances, 'id'), (k, p) => k('instances').where('id', p.id).delete()),
+    alive: prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey'), (k) =>
+      k('instances').whereRaw(`beat_at >= ${now} - ${deadMilliseconds}`).orderBy('id'),
+    ),
+    removeOld: prepare({}, (k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
   }
 }
 

@@ -12,8 +12,14 @@ type Value<C> = Slot<FamilyOf<C>> | Knex.Raw | (C extends { encode(value: infer 
 /** The values of some columns of a table, by their fields. */
 export type Values<C extends Columns> = { readonly [K in keyof C]?: Value<C[K]> | undefined }
 
+/** Whether it is a value of the domain, and neither a parameter nor SQL, which are of classes of their own. */
 const isFixed = (value: unknown): boolean =>
-  typeof value !== 'object' || value === null || value instanceof Date || value instanceof Uint8Array
+  typeof value !== 'object' ||
+  value === null ||
+  value instanceof Date ||
+  value instanceof Uint8Array ||
+  Array.isArray(value) ||
+  Object.getPrototypeOf(value) === Object.prototype
 
 /**
  * Returns values of columns by their names in the database, for `insert` and `update`. A field that is absent or

@@ -1,72 +1,20 @@
-import type { AccountId } from '../../../core/kernel/ids.ts'
-import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
 import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { InstallerStore } from '../../../core/marketplace/ports.ts'
-import type {
-  Installer,
-  InstallerId,
-  InstallerProduct,
-  Marketplace,
-  SubscriptionId,
-} from '../../../core/marketplace/types.ts'
-import { pageQuery } from '../kit/page-query.ts'
-import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-
-interface InstallerRow {
-  readonly id: number
-  readonly ref: string
-  readonly marketplace: string
-  readonly account_id: number | null
-  readonly products: string
-  readonly contract_days: number
-  readonly contact: string
-  readonly created_at: number
-  readonly expires_at: number
-  readonly bound_at: number | null
-  readonly cluster_id: string
-  readonly cloud_account_id: string
-  readonly subscription_id: number | null
-  readonly link_expires_at: number | null
-  readonly admin_username: string
-}
+import type { Installer } from '../../../core/marketplace/types.ts'
+import type { Row } from '../kit/columns.ts'
+import { pick, present, without } from '../kit/columns.ts'
+import { typedPage } from '../kit/page-query.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { assigned, insertInto, values } from '../kit/values.ts'
+import { marketplaceInstallers } from '../tables/marketplace.ts'
 
 /** Without the archive and the password, which only some callers need. */
-const columns = [
-  'id',
-  'ref',
-  'marketplace',
-  'account_id',
-  'products',
-  'contract_days',
-  'contact',
-  'created_at',
-  'expires_at',
-  'bound_at',
-  'cluster_id',
-  'cloud_account_id',
-  'subscription_id',
-  'link_expires_at',
-  'admin_username',
-] as const
+const installerRow = without(marketplaceInstallers, 'archive', 'adminPassword')
 
-const installerOf = (row: InstallerRow): Installer => ({
-  id: row.id as InstallerId,
-  ref: row.ref,
-  marketplace: row.marketplace as Marketplace,
-  accountId: row.account_id === null ? undefined : (row.account_id as AccountId),
-  products: fromWireJson(row.products) as readonly InstallerProduct[],
-  contractDays: Number(row.contract_days),
-  contact: row.contact,
-  createdAt: new Date(row.created_at),
-  expiresAt: new Date(row.expires_at),
-  binding:
-    row.bound_at === null
-      ? undefined
-      : { clusterId: row.cluster_id, cloudAccountId: row.cloud_account_id, at: new Date(row.bound_at) },
-  subscriptionId: row.subscription_id === null ? undefined : (row.subscription_id as SubscriptionId),
-  linkExpiresAt: row.link_expires_at === null ? undefined : new Date(row.link_expires_at),
-  adminUsername: row.admin_username,
+const installerOf = ({ boundAt, clusterId, cloudAccountId, ...rest }: Row<typeof installerRow>): Installer => ({
+  ...rest,
+  binding: boundAt === undefined ? undefined : { clusterId, cloudAccountId, at: boundAt },
 })
 
 /** Returns the place of a sealed password. */
@@ -77,80 +25,75 @@ const passwordPlace = (ref: string): SealedPlace => ({
   rowRef: ref,
 })
 
+const byRef = pick(marketplaceInstallers, 'ref')
+
 const reads = (db: SqlDatabase) => ({
-  list: pageQuery(
+  list: typedPage(
     db,
+    {},
+    installerRow,
     (k) => k('marketplace_installers'),
-    (_, rows, cut) => cut(rows.select(...columns).orderBy('id', 'desc')),
+    (_, rows, cut) => cut(rows.orderBy('id', 'desc')),
   ),
-  find: db.prepare((k, p: Params<'ref'>) =>
-    k('marketplace_installers')
-      .where('ref', p('ref'))
-      .select(...columns),
+  find: db.prepare(byRef, installerRow, (k, p) => k('marketplace_installers').where('ref', p.ref)),
+  findById: db.prepare(pick(marketplaceInstallers, 'id'), installerRow, (k, p) =>
+    k('marketplace_installers').where('id', p.id),
   ),
-  findById: db.prepare((k, p: Params<'id'>) =>
-    k('marketplace_installers')
-      .where('id', p('id'))
-      .select(...columns),
+  lock: db.prepare(byRef, installerRow, (k, p) => k('marketplace_installers').where('ref', p.ref).forUpdate()),
+  archive: db.prepare(byRef, pick(marketplaceInstallers, 'archive'), (k, p) =>
+    k('marketplace_installers').where('ref', p.ref),
   ),
-  lock: db.prepare((k, p: Params<'ref'>) =>
-    k('marketplace_installers')
-      .where('ref', p('ref'))
-      .select(...columns)
-      .forUpdate(),
-  ),
-  archive: db.prepare((k, p: Params<'ref'>) => k('marketplace_installers').where('ref', p('ref')).select('archive')),
-  password: db.prepare((k, p: Params<'ref'>) =>
-    k('marketplace_installers').where('ref', p('ref')).select('admin_password'),
+  password: db.prepare(byRef, pick(marketplaceInstallers, 'adminPassword'), (k, p) =>
+    k('marketplace_installers').where('ref', p.ref),
   ),
 })
 
-type InsertBind = 'ref' | 'marketplace' | 'account' | 'products' | 'days' | 'contact' | 'at' | 'expires' | 'archive'
+/** What a bind sets. */
+const bound = pick(
+  marketplaceInstallers,
+  'boundAt',
+  'subscriptionId',
+  'clusterId',
+  'cloudAccountId',
+  'adminUsername',
+  'adminPassword',
+  'linkExpiresAt',
+)
+
+const linkExpiresAt = present(marketplaceInstallers.linkExpiresAt)
 
 const writes = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: Params<InsertBind>) =>
-    k('marketplace_installers').insert({
-      ref: p('ref'),
-      marketplace: p('marketplace'),
-      account_id: p('account'),
-      products: p('products'),
-      contract_days: p('days'),
-      contact: p('contact'),
-      created_at: p('at'),
-      expires_at: p('expires'),
-      archive: p('archive'),
-    }),
+  insert: insertInto(db, marketplaceInstallers, {
+    omitted: [
+      'id',
+      'boundAt',
+      'subscriptionId',
+      'clusterId',
+      'cloudAccountId',
+      'adminUsername',
+      'adminPassword',
+      'linkExpiresAt',
+    ],
+  }),
+  bind: db.prepare({ ...bound, id: marketplaceInstallers.id }, (k, p) =>
+    k('marketplace_installers').where('id', p.id).update(assigned(bound, p)),
   ),
-  bind: db.prepare(
-    (k, p: Params<'id' | 'subscription' | 'cluster' | 'cloudAccount' | 'username' | 'password' | 'until' | 'at'>) =>
-      k('marketplace_installers')
-        .where('id', p('id'))
-        .update({
-          bound_at: p('at'),
-          subscription_id: p('subscription'),
-          cluster_id: p('cluster'),
-          cloud_account_id: p('cloudAccount'),
-          admin_username: p('username'),
-          admin_password: p('password'),
-          link_expires_at: p('until'),
-        }),
-  ),
-  renewLink: db.prepare((k, p: Params<'id' | 'from' | 'to'>) =>
+  renewLink: db.prepare({ id: marketplaceInstallers.id, from: linkExpiresAt, to: linkExpiresAt }, (k, p) =>
     k('marketplace_installers')
-      .where({ id: p('id'), link_expires_at: p('from') })
-      .update({ link_expires_at: p('to') }),
+      .where(values(marketplaceInstallers, { id: p.id, linkExpiresAt: p.from }))
+      .update(values(marketplaceInstallers, { linkExpiresAt: p.to })),
   ),
-  eraseOf: db.prepare((k, p: Params<'subscription'>) =>
+  eraseOf: db.prepare({ subscriptionId: present(marketplaceInstallers.subscriptionId) }, (k, p) =>
     k('marketplace_installers')
-      .where('subscription_id', p('subscription'))
+      .where('subscription_id', p.subscriptionId)
       .whereNotNull('admin_password')
-      .update({ admin_password: null }),
+      .update(values(marketplaceInstallers, { adminPassword: null })),
   ),
-  eraseBefore: db.prepare((k, p: Params<'at'>) =>
+  eraseBefore: db.prepare({ at: present(marketplaceInstallers.boundAt) }, (k, p) =>
     k('marketplace_installers')
-      .where('bound_at', '<', p('at'))
+      .where('bound_at', '<', p.at)
       .whereNotNull('admin_password')
-      .update({ admin_password: null }),
+      .update(values(marketplaceInstallers, { adminPassword: null })),
   ),
 })
 
@@ -161,57 +104,46 @@ export const makeSqlInstallerStore = (
 ): ((runner: SqlRunner) => InstallerStore) => {
   const s = { ...reads(db), ...writes(db) }
   return (runner) => {
-    const one = async (row: Promise<InstallerRow | undefined>): Promise<Installer | undefined> => {
+    const one = async (row: Promise<Row<typeof installerRow> | undefined>): Promise<Installer | undefined> => {
       const found = await row
       return found === undefined ? undefined : installerOf(found)
     }
     return {
-      list: async (page) => mapPage(await s.list<InstallerRow>(runner, {}, page), installerOf),
+      list: async (page) => mapPage(await s.list(runner, {}, page), installerOf),
       find: (ref) => one(runner.first(s.find, { ref })),
       findById: (id) => one(runner.first(s.findById, { id })),
       lock: (ref) => one(runner.first(s.lock, { ref })),
       async insert({ ref, marketplace, accountId, products, contractDays, contact, expiresAt, archive }, at) {
-        const { insertId } = await runner.run(s.insert, {
-          ref,
-          marketplace,
-          account: accountId ?? null,
-          products: toWireJson(products),
-          days: contractDays,
-          contact,
-          at: at.getTime(),
-          expires: expiresAt.getTime(),
-          archive,
-        })
-        return insertId as InstallerId
+        const row = { ref, marketplace, accountId, products, contractDays, contact, expiresAt, archive, createdAt: at }
+        return (await runner.run(s.insert, row)).insertId as Installer['id']
       },
       async archive(ref) {
-        return (await runner.first<{ readonly archive: Uint8Array }>(s.archive, { ref }))?.archive
+        return (await runner.first(s.archive, { ref }))?.archive
       },
-      async bind({ id, ref }, subscription, { clusterId, cloudAccountId }, { username, password }, { at, linkUntil }) {
+      async bind({ id, ref }, subscriptionId, { clusterId, cloudAccountId }, { username, password }, when) {
         await runner.run(s.bind, {
           id,
-          subscription,
-          cluster: clusterId,
-          cloudAccount: cloudAccountId,
-          username,
-          password: password === undefined ? null : await secretBox.seal(password, passwordPlace(ref)),
-          until: linkUntil.getTime(),
-          at: at.getTime(),
+          subscriptionId,
+          clusterId,
+          cloudAccountId,
+          adminUsername: username,
+          adminPassword: password === undefined ? undefined : await secretBox.seal(password, passwordPlace(ref)),
+          linkExpiresAt: when.linkUntil,
+          boundAt: when.at,
         })
       },
       async renewLink(id, from, to) {
-        await runner.run(s.renewLink, { id, from: from.getTime(), to: to.getTime() })
+        await runner.run(s.renewLink, { id, from, to })
       },
       async adminPassword(ref) {
-        const row = await runner.first<{ readonly admin_password: Uint8Array | null }>(s.password, { ref })
-        const box = row?.admin_password ?? undefined
+        const box = (await runner.first(s.password, { ref }))?.adminPassword
         return box === undefined ? undefined : secretBox.open(box, passwordPlace(ref))
       },
-      async erasePasswordOf(subscription) {
-        await runner.run(s.eraseOf, { subscription })
+      async erasePasswordOf(subscriptionId) {
+        await runner.run(s.eraseOf, { subscriptionId })
       },
       async erasePasswordsBefore(at) {
-        return (await runner.run(s.eraseBefore, { at: at.getTime() })).affected
+        return (await runner.run(s.eraseBefore, { at })).affected
       },
     }
   }
