@@ -1,3 +1,4 @@
+// process: own - changes its environment
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// process: own - replaces the clock
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
