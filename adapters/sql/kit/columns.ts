@@ -6,7 +6,7 @@ import type { Bind } from './statement.ts'
 export type Family = 'text' | 'integer' | 'bytes'
 
 /** How a column is stored, and how its value is read from a driver's row. */
-export type Form =
+type Form =
   | 'long'
   | 'int'
   | 'exact'
