@@ -25,10 +25,12 @@ const fpTs = npm('fp-ts')
 const ioTs = npm('io-ts')
 /** Vendors' packages that an operator installs or not (peerDependenciesMeta: optional). */
 const vendorSdks = npm(
+  '@aws-sdk/client-marketplace-metering',
   '@aws-sdk/client-s3',
   '@aws-sdk/s3-request-presigner',
   '@azure/storage-blob',
   '@google-cloud/storage',
+  '@googleapis/servicecontrol',
 )
 
 const corePartRules = [...rankOf.keys()].map((part) => ({
@@ -218,9 +220,9 @@ module.exports = {
     {
       name: 'vendor-sdk-in-clouds',
       comment:
-        "Vendors' packages are used by adapters/clouds alone, which keeps them from the environment's keys and proxies.",
+        "Vendors' packages are used by adapters/clouds and adapters/metering, which keep them from the environment's keys and proxies.",
       severity: 'error',
-      from: { path: '^(core|plugins|adapters|composition)/', pathNot: '^adapters/clouds/' },
+      from: { path: '^(core|plugins|adapters|composition)/', pathNot: '^adapters/(clouds|metering)/' },
       to: { path: vendorSdks },
     },
   ],

@@ -136,8 +136,8 @@ export default tseslint.config(
       'no-restricted-properties': ['error', exactJson],
       'no-restricted-imports': imports(fpTsImports, fpTsLittle, httpClients),
       'no-restricted-syntax': ['error', ...syntax, globalFetch, ...localTime],
-      // A factory holds the functions that it returns; those stay under the budget of 50 lines.
-      'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
+      // A factory holds the functions that it returns, laid out over many lines; those stay under the budget of 50 lines.
+      'max-lines-per-function': ['error', { max: 120, skipBlankLines: true, skipComments: true }],
     },
   },
   {

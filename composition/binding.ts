@@ -1,3 +1,4 @@
+import { definedFields } from '../core/kernel/json.ts'
 import type { Token } from '../core/kernel/token.ts'
 import type { Given, Needs } from '../plugins/kit/group.ts'
 
@@ -23,7 +24,7 @@ export function bind<T, N extends Needs, Made extends T>(
   close: (made: Made) => unknown,
 ): Binding
 export function bind(token: Token<unknown>, needs: Needs, make: unknown, close?: unknown): Binding {
-  return { token, needs, make, ...(close === undefined ? {} : { close }) } as Binding
+  return { token, needs, make, ...definedFields({ close }) } as Binding
 }
 
 /** Something that is made of ports once they are wired. */

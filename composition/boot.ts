@@ -5,6 +5,7 @@ import type { HeldObjects, ObjectRows } from '../adapters/sql/kit/object-rows.ts
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
+import type { SentSubject } from '../core/bus/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { Secret, SecretBox } from '../core/kernel/secret.ts'
@@ -35,6 +36,8 @@ export interface Boot<OwnSettings = unknown> {
   readonly catalogue: Catalogue
   /** The rows of every object type. */
   readonly objectRows: readonly ObjectRows[]
+  /** What programs of accounts send to parts by the message bus. Those of closed parts are among them. */
+  readonly subjects: readonly SentSubject[]
   /** Finds the objects that prevent the deletion of an account. */
   readonly heldObjects: HeldObjects
   /** Bounds what other servers may send. One for the service. */

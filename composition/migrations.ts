@@ -1,5 +1,5 @@
 import { MigrationRefused } from '../adapters/sql/engine/migration-ledger.ts'
-import { orderedMigrations } from '../adapters/sql/engine/migration-order.ts'
+import { migrationFaults, orderedMigrations } from '../adapters/sql/engine/migration-order.ts'
 import { kernelMigrations } from '../adapters/sql/kernel/migrations/kernel-migrations.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { OrderedMigration, PartMigrations } from '../adapters/sql/migrations/migration.ts'
@@ -16,12 +16,28 @@ export const migrationsFor = async (
   { parts, ownParts }: MigratedParts,
   { dialect }: Pick<SqlDatabase, 'dialect'>,
 ): Promise<readonly OrderedMigration[]> => {
-  const migrationsOf = (some: MigratedParts['parts']): readonly PartMigrations[] =>
-    some.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations]))
-  const own = [kernelMigrations, ...migrationsOf(parts.slice(0, ownParts))]
+  const { own, outside } = divided(parts, ownParts)
   try {
-    return await orderedMigrations(own, migrationsOf(parts.slice(ownParts)), dialect)
+    return await orderedMigrations(own, outside, dialect)
   } catch (error) {
     throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
+  }
+}
+
+/** Returns what is wrong with the migrations of parts of a deployer, for a database of this kind. Asks no database. */
+export const outsideMigrationFaults = (
+  { parts, ownParts }: MigratedParts,
+  dialect: SqlDatabase['dialect'],
+): Promise<readonly string[]> => {
+  const { own, outside } = divided(parts, ownParts)
+  return migrationFaults(own, outside, dialect)
+}
+
+const divided = (parts: MigratedParts['parts'], ownParts: number) => {
+  const migrationsOf = (some: MigratedParts['parts']): readonly PartMigrations[] =>
+    some.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations]))
+  return {
+    own: [kernelMigrations, ...migrationsOf(parts.slice(0, ownParts))],
+    outside: migrationsOf(parts.slice(ownParts)),
   }
 }

@@ -1,7 +1,9 @@
+import { busPurposes } from '../core/bus/types.ts'
 import { commandNames } from './cli/describe.ts'
 import { frameSettings } from './config/frame-settings.ts'
 import type { SettingRows } from './config/setting.ts'
 import { frameMetricNames } from './http/metrics.ts'
+import { pageProblems } from './http/pages/pages.ts'
 import type { AnyPart } from './part.ts'
 
 /** The commands of the frame; `help` is that of commander. @internal */
@@ -10,10 +12,14 @@ export const frameCommandNames: readonly string[] = [
   'openapi',
   'doctor',
   'migrate',
+  'keys',
   'config',
   'help',
   'test-port',
 ]
+
+/** The first words of paths that no page can have. @internal */
+export const framePages: readonly string[] = ['api', 'v1']
 
 /** Returns the names of a part in the forms that settings, metrics and tables have. */
 const prefixesOf = ({ plugin: { id } }: AnyPart) => {
@@ -26,6 +32,15 @@ const metricNames = ({ metrics = [] }: AnyPart): readonly string[] =>
   metrics.flatMap(({ gauges }) => Object.keys(gauges))
 const commandsOf = ({ commands }: AnyPart): readonly string[] =>
   commands === undefined ? [] : commandNames([commands])
+
+const pageNames = ({ pages = [] }: AnyPart): readonly string[] => pages.map(({ name }) => name)
+const isWordOf = (id: string, name: string): boolean =>
+  (name === id || name.startsWith(`${id}-`)) && /^[a-z0-9-]+$/.test(name)
+
+const isSubjectOf = (id: string, subject: string): boolean =>
+  (subject === id || subject.startsWith(`${id}.`)) && /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(subject)
+/** The width of the column. */
+const longestPurpose = 32
 
 /** Returns the faults of names that are not those of the part itself. */
 const foreignNames = (part: AnyPart): readonly string[] => {
@@ -43,9 +58,28 @@ const foreignNames = (part: AnyPart): readonly string[] => {
     ...commandsOf(part)
       .filter((name) => name !== id)
       .map((name) => `The command ${name} of the plugin ${id} must be a subcommand of ${id}.`),
-    ...(part.objectRows ?? [])
+    ...[...(part.objectRows ?? []), ...(part.sealedColumns ?? [])]
       .filter(({ table }) => !table.startsWith(prefix.table))
       .map(({ table }) => `The table ${table} of the plugin ${id} must start with ${prefix.table}.`),
+    ...pageNames(part)
+      .filter((name) => !isWordOf(id, name))
+      .map((name) => `The page ${name} of the plugin ${id} must be ${id}, or start with ${id}- and be lower case.`),
+    ...pageProblems(part.pages ?? []).map((problem) => `${problem} (plugin ${id})`),
+    ...(part.subjects ?? [])
+      .filter(({ subject }) => !isSubjectOf(id, subject))
+      .map(
+        ({ subject }) =>
+          `The subject ${subject} of the plugin ${id} must be ${id}, or start with ${id}. and have no wildcard.`,
+      ),
+    ...(part.subjects ?? [])
+      .filter(({ purpose }) => !isWordOf(id, purpose) || purpose.length > longestPurpose)
+      .map(
+        ({ purpose }) =>
+          `The purpose ${purpose} of credentials of the plugin ${id} must be ${id}, or start with ${id}-.`,
+      ),
+    ...(part.migrations === undefined || part.migrations.part === id
+      ? []
+      : [`The migrations of the plugin ${id} are those of the part ${part.migrations.part}.`]),
   ]
 }
 
@@ -95,6 +129,15 @@ export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[
       'tag',
       namesOf(({ tags = [] }) => tags.map(({ name }) => name)),
     ),
+    ...repeated(
+      'subject',
+      namesOf(({ subjects = [] }) => subjects.map(({ subject }) => subject)),
+    ),
+    ...repeated(
+      'purpose of credentials',
+      namesOf(({ subjects = [] }) => [...new Set(subjects.map(({ purpose }) => purpose))], busPurposes),
+    ),
+    ...repeated('page', namesOf(pageNames, framePages)),
     ...repeated(
       'object type',
       namesOf(({ objectRows = [] }) => objectRows.map(({ type }) => type)),

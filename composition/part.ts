@@ -1,5 +1,7 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
+import type { SealedColumn } from '../adapters/sql/tables/all-tables.ts'
 import type { PartMigrations } from '../adapters/sql/migrations/migration.ts'
+import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
@@ -10,6 +12,7 @@ import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import type { Tag } from './http/openapi/tags.ts'
+import type { WebPage } from './http/pages/web-page.ts'
 
 /** What a part has started. */
 export interface Running {
@@ -38,6 +41,11 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   provide?(boot: Boot<ValuesOf<Rows>>): readonly Binding[]
   /** Its tables. They exist also where the part is closed. */
   readonly migrations?: PartMigrations
+  /**
+   * Columns of its tables with bytes that `SecretBox` has sealed, for a part of another repository. `moorage keys` seals
+   * them again, and keeps the keys that they need.
+   */
+  readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
@@ -49,6 +57,10 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly metrics?: readonly Gauges[]
   /** Tag groups of the document that the part adds. */
   readonly tags?: readonly Tag[]
+  /** What programs of accounts send to the part by the message bus. */
+  readonly subjects?: readonly SentSubject[]
+  /** Pages outside of the API. */
+  readonly pages?: readonly WebPage[]
   /** Runs when the schema is up to date, before the API listens. */
   readonly start?: Step
   /** Runs when the service is ready. */

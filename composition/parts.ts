@@ -38,6 +38,7 @@ export const parts = [
   { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },
   { load: () => import('./parts/usage/part.ts'), commands: usageCommands },
   { load: () => import('./parts/clouds.ts') },
+  { load: () => import('./parts/metering.ts') },
   { load: () => import('./parts/marketplace/part.ts'), commands: marketplaceCommands },
   { load: () => import('./parts/marketplace/hooks.ts') },
   { load: () => import('./parts/platform-version.ts') },

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { finalMonthsOfAll } from '../../core/bus/ports.ts'
 import type { FinalMonthBus } from '../../core/usage/final-months/ports.ts'
+import { finalMonthsOfAll } from '../../core/usage/final-months/ports.ts'
 import type { KeptConnectionOptions } from './nats-connection.ts'
 import { connectBy } from './nats-connection.ts'
 

@@ -1,5 +1,6 @@
 import type { JetStreamClient } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { BusRights } from '../../core/bus/types.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
@@ -18,6 +19,12 @@ export interface NatsTaskBus extends TaskBus, Pick<KeptConnection, 'start' | 'cl
 const wakeSubject = 'natjobs.wake'
 const progressOfAll = 'natjobs.resp.*.*'
 const streamName = 'natjobs'
+
+/** What this adapter needs in the platform's account: to publish the progress of tasks, and to wake workers. */
+export const taskBusRights: BusRights = {
+  publish: ['natjobs.>', 'notifications.*', '$JS.API.>'],
+  subscribe: ['natjobs.>', '_INBOX.>'],
+}
 const keptMs = 7 * 24 * 3600 * 1000
 const duplicatesMs = 3600 * 1000
 const ackTimeoutMs = 5_000

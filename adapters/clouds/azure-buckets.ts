@@ -3,7 +3,7 @@ import type { BlobServiceClient, HttpHeaders, IHttpClient, StorageSharedKeyCrede
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { AzureKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import type { EgressClient } from './sdk.ts'
+import type { EgressClient } from '../outbound/egress-client.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
 
 export interface AzureSdk {

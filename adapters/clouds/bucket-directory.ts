@@ -3,7 +3,7 @@ import { CloudUnreachable, maxBuckets, type BucketDirectory, type BucketFailure 
 import type { StorageKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { listAzureContainers, loadAzure, type AzureSdk } from './azure-buckets.ts'
-import type { EgressClient } from './sdk.ts'
+import type { EgressClient } from '../outbound/egress-client.ts'
 import { listGoogleBuckets, loadGoogle, type GoogleSdk } from './google-buckets.ts'
 import { listS3Buckets, loadS3, type S3Sdk } from './s3-buckets.ts'
 

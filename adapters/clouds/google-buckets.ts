@@ -6,7 +6,7 @@ import { CloudCredentialRefused, maxBuckets } from '../../core/clouds/ports.ts'
 import type { GoogleKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { EgressClient } from './sdk.ts'
+import type { EgressClient } from '../outbound/egress-client.ts'
 import { loadSdk, toCloudFailure } from './sdk.ts'
 
 export interface GoogleSdk {

@@ -3,7 +3,7 @@ import type { ListBucketsCommand, S3Client, S3ClientConfig } from '@aws-sdk/clie
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { S3Key } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import type { EgressClient } from './sdk.ts'
+import type { EgressClient } from '../outbound/egress-client.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 

@@ -13,7 +13,7 @@ import type { ContractDocument } from '../../core/contracts/types.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { S3Place } from './document-url.ts'
 import { s3ConfigOf } from './s3-buckets.ts'
-import type { EgressClient } from './sdk.ts'
+import type { EgressClient } from '../outbound/egress-client.ts'
 
 /** What is used of the vendor's packages. */
 interface S3ObjectSdk {

@@ -1,3 +1,4 @@
+import { definedFields } from '../../core/kernel/json.ts'
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
@@ -129,7 +130,7 @@ export const makeSourceRanges = (options: SourceRangesOptions): SourceRanges => 
 
   const ask = async (target: URL): Promise<void> => {
     await loaded
-    const headers = etag === undefined ? {} : { 'If-None-Match': etag }
+    const headers = definedFields({ 'If-None-Match': etag })
     const answer = await fetch({ url: target, headers, limitBytes }, stopping.signal)
     try {
       if (answer.status === 304) return

@@ -1,19 +1,6 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import type { SealedPlace, Secret, SecretBox } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { toWireJson } from '../../core/kernel/json.ts'
 
 const algorithm = 'aes-256-gcm'
 const ivLength = 12
@@ -42,11 +29,11 @@ const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint
  * Encrypts data keys under a key-encryption key, which may be stored elsewhere (a file, a vault, a cloud's key
  * service).
  */
-interface KeyWrapper {
+export interface KeyWrapper {
   /** ASCII, at most 64 characters. */
   readonly currentKeyId: string
-  /** Wraps under the current key. */
-  wrap(dataKey: Uint8Array): Promise<Uint8Array>
+  /** Wraps under the current key, and returns its id. */
+  wrap(dataKey: Uint8Array): Promise<{ readonly keyId: string; readonly wrapped: Uint8Array }>
   /** Throws if the key is unknown or the bytes were changed. */
   unwrap(keyId: string, wrapped: Uint8Array): Promise<Uint8Array>
 }
@@ -54,23 +41,35 @@ interface KeyWrapper {
 /** The service's own keys, of 32 bytes each. */
 export interface Keyring {
   readonly wrapper: KeyWrapper
+  /** In the order in which they were added. */
   readonly keyIds: readonly string[]
   readonly auditKey: Secret<Uint8Array>
   readonly csrfKey: Secret<Uint8Array>
+}
+
+/** A key-encryption key: 32 bytes in base64. */
+interface KeyEntry {
+  readonly id: string
+  readonly createdAt: string
+  readonly key: string
 }
 
 /** The file's content. A key-encryption key is never removed while a sealed value names it. */
 export interface KeyringContent {
   readonly version: 1
   readonly currentKeyId: string
-  readonly keys: readonly { readonly id: string; readonly createdAt: string; readonly key: string }[]
+  /** When the current key became it; absent for the first one. */
+  readonly currentSince?: string
+  /** In the order in which they were added. One after the current key waits for all instances to have it. */
+  readonly keys: readonly KeyEntry[]
   readonly auditKey: string
   readonly csrfKey: string
 }
 
 const keyLength = 32
+const keyIdForm = /^[\w-]{1,64}$/
 
-const newKey = (): { readonly id: string; readonly createdAt: string; readonly key: string } => {
+const newKey = (): KeyEntry => {
   const key = randomBytes(keyLength)
   // The name is derived from the key, so that different keys in two key rings never have the same name.
   const id = `kek-${createHash('sha256').update('moorage key id').update(key).digest('hex').slice(0, 12)}`
@@ -88,10 +87,29 @@ export const newKeyring = (): KeyringContent => {
   }
 }
 
-/** Returns the key ring with an additional key-encryption key, which is used to seal new values. @internal */
-export const withNewKey = (content: KeyringContent): KeyringContent => {
-  const added = newKey()
-  return { ...content, currentKeyId: added.id, keys: [...content.keys, added] }
+/** Returns the key ring with an additional key-encryption key, which seals nothing yet. */
+export const withAddedKey = (content: KeyringContent): KeyringContent => ({
+  ...content,
+  keys: [...content.keys, newKey()],
+})
+
+/** Returns the key ring with another of its keys as the one that seals new values. */
+export const withCurrentKey = (content: KeyringContent, id: string, at: Date): KeyringContent => ({
+  ...content,
+  currentKeyId: id,
+  currentSince: at.toISOString(),
+})
+
+/** Returns the key ring without a key. */
+export const withoutKey = (content: KeyringContent, id: string): KeyringContent => ({
+  ...content,
+  keys: content.keys.filter((key) => key.id !== id),
+})
+
+/** Returns the key that was added after the current one, if there is one. */
+export const waitingKeyOf = ({ keys, currentKeyId }: KeyringContent): string | undefined => {
+  const last = keys.at(-1)
+  return last === undefined || last.id === currentKeyId ? undefined : last.id
 }
 
 /** Checks the content and returns the keys. Throws an error that states the problem and contains no key. */
@@ -101,7 +119,7 @@ export const openKeyring = (content: unknown): Keyring => {
   if (!Array.isArray(keys) || keys.length === 0) throw new Error('it holds no keys')
   const byId = new Map<string, Uint8Array>()
   for (const entry of keys as readonly Partial<KeyringContent['keys'][number]>[]) {
-    const id = typeof entry.id === 'string' && /^[\w-]{1,64}$/.test(entry.id) ? entry.id : undefined
+    const id = typeof entry.id === 'string' && keyIdForm.test(entry.id) ? entry.id : undefined
     if (id === undefined || byId.has(id)) throw new Error('a key has no id of its own')
     byId.set(id, keyBytes(entry.key, `the key ${id}`))
   }
@@ -130,120 +148,11 @@ const makeLocalKeyWrapper = (keys: ReadonlyMap<string, Uint8Array>, currentKeyId
   const associated = (id: string): Uint8Array => Buffer.from(`moorage data key v1 ${id}`, 'ascii')
   return {
     currentKeyId,
-    wrap: async (dataKey) => encrypt(keyOf(currentKeyId), dataKey, associated(currentKeyId)),
+    wrap: async (dataKey) => ({
+      keyId: currentKeyId,
+      wrapped: encrypt(keyOf(currentKeyId), dataKey, associated(currentKeyId)),
+    }),
     unwrap: async (keyId, wrapped) => decrypt(keyOf(keyId), wrapped, associated(keyId)),
-  }
-}
-
-/** The key ring file cannot be used. The message states what to do and contains no key. @internal */
-export class KeyringUnusable extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'KeyringUnusable'
-  }
-}
-
-/**
- * Reads the key ring, or creates it if it does not exist. Of two processes that start at once, both get the one created
- * first.
- */
-export const openOrMakeKeyringFile = (path: string): Keyring =>
-  readKeyringFile(path) ?? (makeFile(path), mustRead(path))
-
-/**
- * Returns undefined if the file does not exist. Throws KeyringUnusable if other users can read it or it is not a key
- * ring.
- */
-export const readKeyringFile = (path: string): Keyring | undefined => {
-  const file = openForReading(path)
-  if (file === undefined) return undefined
-  try {
-    const stat = fstatSync(file)
-    if (!stat.isFile()) throw new KeyringUnusable(`The key ring ${path} is no file. Name a file in MOORAGE_KEYRING.`)
-    refuseOpenMode(path, stat.mode)
-    return openKeyring(JSON.parse(readFileSync(file, 'utf8')))
-  } catch (cause) {
-    if (cause instanceof KeyringUnusable) throw cause
-    // A JSON error quotes the text around it, which may be a key.
-    const reason = cause instanceof SyntaxError ? 'it is not JSON' : (cause as Error).message
-    throw new KeyringUnusable(`The key ring ${path} cannot be used: ${reason}. Restore it from a backup.`)
-  } finally {
-    closeSync(file)
-  }
-}
-
-const openForReading = (path: string): number | undefined => {
-  try {
-    return openSync(path, 'r')
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === 'ENOENT') return undefined
-    throw new KeyringUnusable(
-      `The key ring ${path} cannot be read (${code ?? 'unknown'}). It must belong to the user that runs the service.`,
-    )
-  }
-}
-
-/** The owner's group may read the file: this is how secrets are mounted into containers that do not run as root. */
-const refuseOpenMode = (path: string, mode: number): void => {
-  if ((mode & 0o027) === 0) return
-  const shown = (mode & 0o777).toString(8).padStart(4, '0')
-  throw new KeyringUnusable(
-    `The key ring ${path} has mode ${shown}, so other users can reach it. Run: chmod 600 ${path}`,
-  )
-}
-
-const mustRead = (path: string): Keyring => {
-  const keyring = readKeyringFile(path)
-  if (keyring === undefined) throw new KeyringUnusable(`The key ring ${path} disappeared while it was made.`)
-  return keyring
-}
-
-/**
- * Writes and flushes the file under another name and links it: no reader sees a partial file, and an existing file is
- * not replaced.
- */
-const makeFile = (path: string): void => {
-  const folder = dirname(path)
-  const draft = `${path}.${randomUUID()}`
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFlushed(draft, `${toWireJson(newKeyring(), 2)}\n`)
-    linkUnlessPresent(draft, path)
-    flushFolder(folder)
-  } catch (cause) {
-    throw new KeyringUnusable(
-      `The key ring ${path} cannot be made (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`,
-    )
-  } finally {
-    rmSync(draft, { force: true })
-  }
-}
-
-const writeFlushed = (path: string, text: string): void => {
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-const linkUnlessPresent = (draft: string, path: string): void => {
-  try {
-    linkSync(draft, path)
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-  }
-}
-
-const flushFolder = (folder: string): void => {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 
@@ -268,7 +177,8 @@ export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
   seal: async (plain, place) => {
     const dataKey = randomBytes(dataKeyLength)
     const sealed = encrypt(dataKey, Buffer.from(plain.reveal(), 'utf8'), placeBytes(place))
-    return joined({ keyId: wrapper.currentKeyId, wrappedKey: await wrapper.wrap(dataKey), sealed })
+    const { keyId, wrapped } = await wrapper.wrap(dataKey)
+    return joined({ keyId, wrappedKey: wrapped, sealed })
   },
   open: async (box, place) => {
     const { keyId, wrappedKey, sealed } = parted(box)
@@ -276,9 +186,9 @@ export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
     return secret(Buffer.from(plain).toString('utf8'))
   },
   rewrap: async (box) => {
-    const { keyId, wrappedKey, sealed } = parted(box)
-    const dataKey = await wrapper.unwrap(keyId, wrappedKey)
-    return joined({ keyId: wrapper.currentKeyId, wrappedKey: await wrapper.wrap(dataKey), sealed })
+    const { keyId: before, wrappedKey, sealed } = parted(box)
+    const { keyId, wrapped } = await wrapper.wrap(await wrapper.unwrap(before, wrappedKey))
+    return joined({ keyId, wrappedKey: wrapped, sealed })
   },
   keyIdOf: (box) => parted(box).keyId,
 })
@@ -294,11 +204,25 @@ const placeBytes = ({ table, column, tenantId, rowRef }: SealedPlace): Uint8Arra
     }),
   )
 
+/**
+ * Returns the bytes with which every value starts that a key seals. They are followed by the length of the wrapped data
+ * key.
+ */
+export const startOfSealedBy = (keyId: string): Uint8Array =>
+  new Uint8Array(Buffer.concat([Buffer.from([formatVersion, keyId.length]), Buffer.from(keyId, 'ascii')]))
+
+/** Returns the id of the key that a value starts with, or undefined for bytes of another format. */
+export const keyIdAtStart = (start: Uint8Array): string | undefined => {
+  const length = start[1] ?? 0
+  if (start[0] !== formatVersion || length === 0 || start.length < 2 + length) return undefined
+  const id = Buffer.from(start).toString('ascii', 2, 2 + length)
+  return keyIdForm.test(id) ? id : undefined
+}
+
 const joined = ({ keyId, wrappedKey, sealed }: BoxParts): Uint8Array => {
-  const id = Buffer.from(keyId, 'ascii')
   const wrappedLength = Buffer.alloc(2)
   wrappedLength.writeUInt16BE(wrappedKey.length)
-  return new Uint8Array(Buffer.concat([Buffer.from([formatVersion, id.length]), id, wrappedLength, wrappedKey, sealed]))
+  return new Uint8Array(Buffer.concat([startOfSealedBy(keyId), wrappedLength, wrappedKey, sealed]))
 }
 
 const parted = (box: Uint8Array): BoxParts => {

@@ -1,9 +1,8 @@
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { Boot } from '../boot.ts'
+import type { Environment } from '../config/environment.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { Container } from '../container.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The parts of the process that a command may use. */
 export interface CommandContext {

@@ -2,7 +2,8 @@ import type { CommonOptions } from './command-context.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
 import type { ServeOptions } from './serve.ts'
-import { describeTestPort } from '../port-tests/describe-test-port.ts'
+import { describeKeys } from './keys/describe-keys.ts'
+import { describeTestPort } from './test-port/describe-test-port.ts'
 
 const describeService: Describe = (program, run, context) => {
   withConfig(program.command('serve'))
@@ -94,4 +95,10 @@ const describeConfig: Describe = (program, run, context) => {
 }
 
 /** The commands of the frame. */
-export const frameCommands: readonly Describe[] = [describeService, describeMigrate, describeConfig, describeTestPort]
+export const frameCommands: readonly Describe[] = [
+  describeService,
+  describeMigrate,
+  describeKeys,
+  describeConfig,
+  describeTestPort,
+]

@@ -3,7 +3,7 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { StartRefused } from '../boot.ts'
 import type { RawSetting } from './setting-type.ts'
 import { showAddress } from './setting-type.ts'
-import type { Environment } from '../cli/command-context.ts'
+import type { Environment } from './environment.ts'
 import { frameSettings } from './frame-settings.ts'
 import { loadOutsideParts } from '../outside-parts.ts'
 import type { AnyPart } from '../part.ts'
@@ -86,6 +86,7 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
     else values[name] = pathSettings.has(name) ? absolutePath(String(value.right)) : value.right
   }
   const settings = values as Settings
+  if (parts.length > own.length) problems.push(...(await tableFaults(parts, own.length, settings.databaseUrl)))
   if (problems.length === 0) problems.push(...contradictions(settings))
   if (problems.length > 0) throw new StartRefused(problems)
   return { settings, rows, parts, ownParts: own.length, sources, file }
@@ -102,6 +103,17 @@ const outsideParts = async (
   const outside = await loadOutsideParts(places.right, process.cwd(), own)
   problems.push(...outside.problems)
   return outside.parts
+}
+
+/** Returns the faults of the tables of a deployer's parts. Where the database is not known, it is SQLite. */
+const tableFaults = async (
+  parts: readonly AnyPart[],
+  ownParts: number,
+  databaseUrl: Settings['databaseUrl'] | undefined,
+): Promise<readonly string[]> => {
+  const { outsideMigrationFaults } = await import('../migrations.ts')
+  const isMysql = databaseUrl?.reveal().startsWith('mysql') === true
+  return outsideMigrationFaults({ parts, ownParts }, isMysql ? 'mysql' : 'sqlite')
 }
 
 const pathSettings = new Set(['dataDir', 'tempDir', 'keyring'])

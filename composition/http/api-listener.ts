@@ -24,6 +24,7 @@ import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
 import type { Tag } from './openapi/tags.ts'
+import type { WebPage } from './pages/web-page.ts'
 import { makePages } from './pages/pages.ts'
 import type { Pages } from './guard.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
@@ -54,6 +55,7 @@ export interface ApiListenerInput {
   readonly ports: Given<typeof ofApiListener>
   readonly assembly: Assembly
   readonly tags: readonly Tag[]
+  readonly pages: readonly WebPage[]
   readonly observers: readonly RequestObserver[]
   /** Whose routes it serves. */
   readonly serves: readonly Listener[]
@@ -63,7 +65,8 @@ export interface ApiListenerInput {
  * Returns a listener of this deployment: the assembled routes of the listeners that it serves, on restify. The base URL
  * must already be known: cookies depend on it, and mails link to it.
  */
-export const makeApiListener = ({ boot, ports, assembly, tags, observers, serves }: ApiListenerInput): ApiServer => {
+export const makeApiListener = (input: ApiListenerInput): ApiServer => {
+  const { boot, ports, assembly, tags, pages, observers, serves } = input
   const { settings, log } = boot
   const { digest, ...used } = ports
   const baseUrl = boot.baseUrl()
@@ -86,13 +89,15 @@ export const makeApiListener = ({ boot, ports, assembly, tags, observers, serves
     routes,
     roots: serves.map((listener) => listenerRoots[listener]),
     pages: serves.includes('api')
-      ? makePages(() =>
-          buildDocument(assembly.routes, {
-            baseUrl: settings.baseUrl ?? '',
-            sessionCookie,
-            deployment: boot.deployment,
-            tags,
-          }),
+      ? makePages(
+          () =>
+            buildDocument(assembly.routes, {
+              baseUrl: settings.baseUrl ?? '',
+              sessionCookie,
+              deployment: boot.deployment,
+              tags,
+            }),
+          pages,
         )
       : noPages,
     clientIp: proxies.clientIp,

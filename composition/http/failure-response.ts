@@ -1,5 +1,6 @@
 import type { Failure, FailureKind, FailureSubject } from '../../core/kernel/failure.ts'
 import type { Route } from '../../plugins/kit/route.ts'
+import type { FreeObject } from '../../core/kernel/json.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** The forms of error bodies. */
@@ -16,6 +17,8 @@ export interface Refusal {
   readonly about?: FailureSubject
   /** Used only by the service's log: what the caller must not learn. */
   readonly reason?: string
+  /** The error of another system, where the form of the body has a place for it. */
+  readonly origin?: FreeObject
 }
 
 const statusOfKind: Readonly<Record<FailureKind, number>> = {
@@ -54,9 +57,14 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
   const status = statusOfFailure(failure, route)
   return {
     status,
-    code: failure.tag,
+    code: failure.origin?.code ?? failure.tag,
     message: failure.message,
-    ...definedFields({ errors: failure.errors, about: failure.about, reason: failure.reason }),
+    ...definedFields({
+      errors: failure.errors,
+      about: failure.about,
+      reason: failure.reason,
+      origin: failure.origin?.error,
+    }),
     headers: headersOf(status, failure, route?.method),
   }
 }
@@ -89,7 +97,7 @@ export const errorBody = (
 ): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
   if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
-  if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: {} }
+  if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: refused.origin ?? {} }
   return {
     message: refused.message,
     url: docsUrl,

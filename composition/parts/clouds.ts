@@ -1,6 +1,6 @@
 import { cloudsMigrations } from '../../adapters/sql/clouds/migrations/clouds-migrations.ts'
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
-import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
+import { makeEgressClient } from '../../adapters/outbound/egress-client.ts'
 import { serviceAccountReader } from '../../adapters/clouds/google-buckets.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
@@ -13,7 +13,7 @@ import {
   CloudUnitOfWorkToken,
   ServiceAccountReaderToken,
 } from '../../core/clouds/ports.ts'
-import type { EgressClient } from '../../adapters/clouds/sdk.ts'
+import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
 import { token } from '../../core/kernel/token.ts'
 import { cloudsPlugin } from '../../plugins/clouds/plugin.ts'
 import { absentUnlessSet } from '../config/setting.ts'

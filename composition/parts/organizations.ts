@@ -48,6 +48,7 @@ import type { PermissionLevels } from '../../core/kernel/rights.ts'
 import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { bind, lazily } from '../binding.ts'
+import { ownPage } from '../http/pages/web-page.ts'
 import { definePart } from '../part.ts'
 import { BindMailOutboxToken } from './mail/part.ts'
 
@@ -78,6 +79,7 @@ export const part = definePart({
   plugin: organizationsPlugin,
   migrations: organizationsMigrations,
   objectRows: organizationObjectRows,
+  pages: [ownPage('accept-invitation', 'Invitation to an organization')],
   tags: [
     {
       name: 'Identity - Organizations & Teams',

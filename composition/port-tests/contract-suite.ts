@@ -1,4 +1,5 @@
 import type { Assertions } from './assertions.ts'
+import type { PartMigrations } from '../../adapters/sql/migrations/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 
 /** What a case works on. */
@@ -19,6 +20,8 @@ export interface SuiteAbout {
   readonly isShared?: boolean
   /** Set when the cases must run one after the other. */
   readonly isSerial?: boolean
+  /** Of a suite for a part from outside: its tables, which the database of a bench has beside ours. */
+  readonly migrations?: PartMigrations
   /** Writes what a bench must hold into an empty database with our tables. */
   fill?(database: SqlDatabase): Promise<void>
 }

@@ -25,10 +25,13 @@ export const findSuites = async (): Promise<readonly FoundSuite[]> => {
   return suites
 }
 
+/** Returns the suites that a module exports. */
+export const suitesIn = async (url: string): Promise<readonly ContractSuite<Bench>[]> =>
+  Object.values((await import(url)) as Readonly<Record<string, unknown>>).filter(isContractSuite)
+
 const suitesOf = async (name: string): Promise<readonly FoundSuite[]> => {
   const url = new URL(name, folder)
-  const exports = (await import(url.href)) as Readonly<Record<string, unknown>>
-  const suites = Object.values(exports).filter(isContractSuite)
+  const suites = await suitesIn(url.href)
   if (suites.length === 0) throw new Error(`test/${name} exports no suite that contractSuite has made.`)
   const path = `test/${name.slice(0, -ending.length)}`
   const types = fileURLToPath(url).replace(/\.js$/, '.d.ts')

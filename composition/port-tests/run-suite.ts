@@ -71,15 +71,15 @@ const within = async (limitMilliseconds: number, work: Promise<unknown>): Promis
   }
 }
 
-/** Returns why a promise was rejected, or what was thrown beside it meanwhile, or undefined. */
+/** Returns why a promise was rejected, or what was thrown beside it at the same time, or undefined. */
 const reasonOf = async (work: Promise<unknown>, stray: StrayErrors): Promise<string | undefined> => {
   const reason = await work.then(() => undefined, describe)
-  // A rejection that nobody awaits is reported at the end of a turn.
+  // A rejection that is not awaited is reported at the end of a turn.
   await turn()
   const [error, ...others] = stray.take()
   if (error === undefined) return reason
   const more = others.length === 0 ? '' : `\n(and ${others.length} more)`
-  return `An error was thrown that nobody awaits. ${describe(error.thrown)}${more}`
+  return `An error was thrown that is not awaited. ${describe(error.thrown)}${more}`
 }
 
 const describe = (error: unknown): string => {
@@ -100,7 +100,7 @@ interface StrayErrors {
   restore(): void
 }
 
-/** Collects the errors that nobody awaits, which would end the process. */
+/** Collects the errors that are not awaited, which would end the process. */
 const catchStrayErrors = (): StrayErrors => {
   let errors: { readonly thrown: unknown }[] = []
   const listener = (thrown: unknown): void => void errors.push({ thrown })

@@ -228,6 +228,8 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
       deployment,
     ),
     objectRows,
+    // The claims of accounts are the same in every deployment.
+    subjects: parts.flatMap((part) => part.subjects ?? []),
     readings,
     resolver: makeNameResolver({ account: readings.account }),
     heldObjects: makeSqlHeldObjects(database, objectRows),

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
+import type { KeyringInUse } from '../../adapters/security/keyring-in-use.ts'
+import { fixedKeyring, followKeyringFile } from '../../adapters/security/keyring-in-use.ts'
 import type { Keyring } from '../../adapters/security/keyring.ts'
-import { openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
 import { newestEvents } from '../../adapters/sql/audit/audit-log.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { ofNewerVersion } from '../../adapters/sql/engine/migration-ledger.ts'
 import { isCurrent, migrationStatus } from '../../adapters/sql/engine/migrator.ts'
@@ -79,11 +83,11 @@ const makeDataFolder = (folder: string): void => {
  * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another
  * would look healthy and lose every credential, so a lost key ring stops the start.
  */
-const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+const openKeys = async (path: string, database: SqlDatabase): Promise<KeyringInUse> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
   // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
-  return openOrMakeKeyringFile(path)
+  return followKeyringFile(path, openOrMakeKeyringFile(path))
 }
 
 export const keyringLost = (path: string): string =>
@@ -128,12 +132,23 @@ export const keyringOfAnother = (path: string): string =>
   'All instances of a deployment share one (MOORAGE_KEYRING). If the right one is lost for good, start ' +
   'once with: moorage serve --accept-key-ring'
 
-/** Refuses a key ring with which the database was not used. Throws `StartRefused`. */
+const keyringBehind = (path: string, key: string): string =>
+  `The key ring ${path} does not hold the key ${key}, with which another instance seals: it is an old copy. ` +
+  'Replace it by the key ring of that instance.'
+
+/**
+ * Refuses a key ring with which the database was not used, and an old copy that lacks the key of an instance that is
+ * alive. Throws `StartRefused`. The schema must be up to date.
+ */
 export const refuseOtherKeyring = async (
-  { database, keyring }: Pick<Foundation, 'database' | 'keyring'>,
+  { database, keyring, instanceId }: Pick<Foundation, 'database' | 'keyring' | 'instanceId'>,
   path: string,
 ): Promise<void> => {
   if (!(await isKeyringOf(database, keyring))) throw new StartRefused([keyringOfAnother(path)])
+  for (const { sealingKey } of await makeSqlInstanceRegister(database, instanceId).alive()) {
+    if (sealingKey !== undefined && !keyring.keyIds.includes(sealingKey))
+      throw new StartRefused([keyringBehind(path, sealingKey)])
+  }
 }
 
 /** The basis of every port. */
@@ -143,7 +158,7 @@ export interface Foundation {
   readonly refusal: () => string | undefined
   /** The clock of the database. */
   readonly clock: SharedClock
-  readonly keyring: Keyring
+  readonly keyring: KeyringInUse
   readonly instanceId: string
   /** Undefined when MOORAGE_TLS is off. */
   readonly tls: TlsIdentity | undefined
@@ -184,7 +199,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
     database,
     refusal: () => undefined,
     clock: await clockOf(database),
-    keyring: openKeyring(newKeyring()),
+    keyring: fixedKeyring(openKeyring(newKeyring())),
     instanceId: randomUUID(),
     tls: undefined,
   }

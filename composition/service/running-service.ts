@@ -128,7 +128,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
-    await startHeartbeat(composition, stops)
+    await startHeartbeat(composition, foundation, stops)
     const { setStarted, ...listening } = await openListeners({
       composition,
       foundation,
@@ -223,8 +223,9 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)
   const ports = container.give(ofApiListener)
+  const pages = parts.flatMap((part) => part.pages ?? [])
   const listenerOf = (serves: readonly Listener[]): ApiServer =>
-    makeApiListener({ boot, ports, assembly, tags: composition.tags, observers: [metrics], serves })
+    makeApiListener({ boot, ports, assembly, tags: composition.tags, pages, observers: [metrics], serves })
   const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
   const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
@@ -294,14 +295,26 @@ const watchCertificate = (
  * Starts before the first request: this process owns the work of its requests while its heartbeat continues. It ends
  * after all other work.
  */
-const startHeartbeat = async ({ boot, container }: Composition, stops: StopSequence): Promise<void> => {
+const startHeartbeat = async (
+  { boot, container }: Composition,
+  { keyring }: Foundation,
+  stops: StopSequence,
+): Promise<void> => {
   const register = container.resolve(InstanceRegisterToken)
   const idempotency = container.resolve(IdempotencyStoreToken)
+  let told: string | undefined
+  const sayAlive = async (): Promise<void> => {
+    const { trouble, ...keys } = await keyring.refresh()
+    if (trouble !== undefined && trouble !== told)
+      boot.log.warn({ reason: trouble }, 'the key ring cannot be read again: the keys of before are kept')
+    told = trouble
+    await register.beat(keys)
+  }
   const beat = async (): Promise<void> => {
-    await register.beat()
+    await sayAlive()
     await idempotency.sweep()
   }
-  await register.beat()
+  await sayAlive()
   const orWarn = (step: Promise<void>): Promise<void> =>
     step.catch((error: unknown) => boot.log.warn({ error }, 'the database was not told whether this process lives'))
   const beats = setInterval(() => void orWarn(beat()), beatMilliseconds)

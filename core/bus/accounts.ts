@@ -11,7 +11,7 @@ import type { SealedKeys } from './keys.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
 import { BusHasNoCredentials } from './ports.ts'
 import { accountOf, claimsFor } from './rights.ts'
-import type { BusIdentity, BusPurpose } from './types.ts'
+import type { BusIdentity, BusPurpose, SentSubject } from './types.ts'
 
 /**
  * Returns the audit row of a change to an account, for the log of its owner; without an owner, for that of the site.
@@ -33,6 +33,7 @@ export interface PushDeps {
   readonly server: BusServer
   readonly safe: SealedKeys
   readonly clock: Clock
+  readonly sent: readonly SentSubject[]
 }
 
 /**
@@ -48,7 +49,7 @@ const mostRounds = 5
  * newer revision pushes again, so that the last claims to arrive are the newest ones.
  */
 export const makePushClaims = (deps: PushDeps): PushClaims => {
-  const { identities, users, mint, server, clock } = deps
+  const { identities, users, mint, server, clock, sent } = deps
   const operatorKey = makeOperatorKey(deps)
   const signed = async (identity: BusIdentity): Promise<string> => {
     const { operator, platform } = await operatorKey()
@@ -58,7 +59,7 @@ export const makePushClaims = (deps: PushDeps): PushClaims => {
     // Each key is issued only once, so its expiry can be used as the revocation time, independently of clock
     // differences between instances.
     const revocations = new Map([...all, ...revoked.map(({ publicKey, expiresAt }) => [publicKey, expiresAt] as const)])
-    return mint.accountClaims(operator, identity.publicKey, platform, { ...claimsFor(identity), revocations })
+    return mint.accountClaims(operator, identity.publicKey, platform, { ...claimsFor(identity, sent), revocations })
   }
   const pushOnce = async (identity: BusIdentity): Promise<void> => {
     const claims = await signed(identity)
@@ -140,6 +141,7 @@ export interface OpenAccountDeps {
   readonly safe: SealedKeys
   readonly push: PushClaims
   readonly clock: Clock
+  readonly sent: readonly SentSubject[]
 }
 export type OpenAccount = (
   call: Call,
@@ -153,7 +155,7 @@ export type OpenAccount = (
 export const makeOpenAccount =
   (deps: OpenAccountDeps): OpenAccount =>
   async (call, { ownerId, purpose }) => {
-    const { identities, server, push } = deps
+    const { identities, server, push, sent } = deps
     const platform = await identities.find('platform')
     if (platform === undefined)
       return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
@@ -162,8 +164,9 @@ export const makeOpenAccount =
         ? platform
         : ((await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId)))
     // Claims that were pushed by an earlier release do not let the account send.
-    if (purpose === 'usage') await push(platform)
-    const isKnown = purpose !== 'usage' && (await server.claimsOf(account.publicKey)) !== undefined
+    const isSent = sent.some((each) => each.purpose === purpose)
+    if (isSent) await push(platform)
+    const isKnown = !isSent && (await server.claimsOf(account.publicKey)) !== undefined
     if (!isKnown || account.pushedRevision < account.revision) await push(account)
     return right(account)
   }

@@ -9,6 +9,7 @@ import { makeOpenAccount, makePushClaims, makePushDue, makeReconcileClaims } fro
 import type { IssueCredentials } from './credentials.ts'
 import { makeIssueCredentials } from './credentials.ts'
 import { makeSealedKeys } from './keys.ts'
+import type { SentSubject } from './types.ts'
 import type { BusIdentityStore, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
 
 export interface BusDeps {
@@ -20,6 +21,7 @@ export interface BusDeps {
   readonly secretBox: SecretBox
   readonly entropy: Entropy
   readonly clock: Clock
+  readonly sent: readonly SentSubject[]
 }
 
 /** The bus operations used by several parts: routes, jobs, and the sign-in, which issues passes to browsers. */

@@ -15,7 +15,7 @@ import { accountAuditOf } from './accounts.ts'
 import type { BusIdentityStore, BusKey, BusServer, BusStores, BusUserStore, LiveBusUser } from './ports.ts'
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
 import { rightsOf } from './rights.ts'
-import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
+import type { BusIdentity, BusPurpose, BusUser, BusUserId, SentSubject } from './types.ts'
 import { definedFields } from '../kernel/json.ts'
 
 /** The objects are identified by their public key. */
@@ -52,6 +52,7 @@ export type IssueCredentials = (call: Call, input: IssueInput) => Outcome<IssueF
 
 export interface IssueDeps extends Pick<PushDeps, 'mint' | 'server' | 'safe' | 'identities'> {
   readonly clock: Clock
+  readonly sent: readonly SentSubject[]
   readonly unitOfWork: UnitOfWork<BusStores>
   readonly openAccount: OpenAccount
   readonly push: PushClaims
@@ -83,7 +84,7 @@ export const makeIssueCredentials =
     const isBearer = input.purpose === 'pass'
     const claims = await deps.mint.userClaims(await deps.safe.open(account.right), key.publicKey, {
       name: input.login,
-      rights: rightsOf[input.purpose],
+      rights: rightsOf(input.purpose, deps.sent),
       expiresAt,
       isBearer,
     })

@@ -8,9 +8,8 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusStores, SystemLogin } from './ports.ts'
-import { finalMonthsOfAll } from './ports.ts'
-import { claimsFor, usageEventsAside } from './rights.ts'
-import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity } from './types.ts'
+import { claimsFor } from './rights.ts'
+import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity, SentSubject } from './types.ts'
 
 /** The bus of the deployment has no id and no owner. */
 const auditOf = defineAudit('bus', ['bus.initialized'], () => ({}))
@@ -52,6 +51,7 @@ export interface InitBusDeps {
   readonly mint: BusMint
   readonly safe: SealedKeys
   readonly clock: Clock
+  readonly sent: readonly SentSubject[]
 }
 
 /** Returns the keys of this deployment; undefined if they were not created. */
@@ -91,13 +91,13 @@ export const makeInitBus =
     return keys
   }
 
-const freshKeys = async ({ mint, safe }: InitBusDeps): Promise<readonly NewBusIdentity[]> => {
+const freshKeys = async ({ mint, safe, sent }: InitBusDeps): Promise<readonly NewBusIdentity[]> => {
   const operator = mint.newKey('operator')
   const [system, platform] = [mint.newKey('system'), mint.newKey('platform')]
   const account = async (kind: 'system' | 'platform', key: typeof system): Promise<NewBusIdentity> => ({
     ...(await safe.seal(kind, undefined, key)),
     claims: await mint.accountClaims(operator, key.publicKey, platform.publicKey, {
-      ...claimsFor({ kind, ownerId: undefined, closedAt: undefined }),
+      ...claimsFor({ kind, ownerId: undefined, closedAt: undefined }, sent),
       revocations: new Map(),
     }),
   })
@@ -141,20 +141,6 @@ const loginOf =
 export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin =>
   loginOf(deps, 'system', { publish: ['$SYS.REQ.>'], subscribe: ['_INBOX.>'] })
 
-/** A login to the platform's account, to receive what programs report about usage, and to set messages aside. */
-export const makeUsageLogin = (deps: SystemLoginDeps): MakeLogin =>
-  loginOf(deps, 'platform', {
-    publish: ['$JS.API.>', '$JS.ACK.usage.>', '$JS.ACK.usage-aside.>', usageEventsAside],
-    subscribe: ['_INBOX.>'],
-  })
-
-/** A login to the platform's account, to tell which months of usage have become final. */
-export const makeFinalMonthsLogin = (deps: SystemLoginDeps): MakeLogin =>
-  loginOf(deps, 'platform', { publish: ['$JS.API.>', finalMonthsOfAll], subscribe: ['_INBOX.>'] })
-
-/** A login to the platform's account, to publish task progress and to wake workers. */
-export const makePlatformLogin = (deps: SystemLoginDeps): MakeLogin =>
-  loginOf(deps, 'platform', {
-    publish: ['natjobs.>', 'notifications.*', '$JS.API.>'],
-    subscribe: ['natjobs.>', '_INBOX.>'],
-  })
+/** A login to the platform's account, with the rights that a part needs there. */
+export const makePlatformLogin = (deps: SystemLoginDeps, rights: BusRights): MakeLogin =>
+  loginOf(deps, 'platform', rights)

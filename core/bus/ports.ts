@@ -19,9 +19,6 @@ import type {
   NewBusUser,
 } from './types.ts'
 
-/** Subjects in the platform's account of the months of usage that have become final: `usage.months.<tenant>`. */
-export const finalMonthsOfAll = 'usage.months.*'
-
 /** Messages stay inside this process, or the bus's keys were not created: there is no server to connect to. */
 export const BusHasNoCredentials = defineFailure(
   'BusHasNoCredentials',

@@ -1,5 +1,5 @@
 import type { AccountId } from '../kernel/ids.ts'
-import type { AccountClaims, BusIdentityKind, BusPurpose, BusRights } from './types.ts'
+import type { AccountClaims, BusIdentityKind, BusPurpose, BusRights, busPurposes, SentSubject } from './types.ts'
 
 /** Subjects on which the service tells how a task goes: `natjobs.resp.<tenant>.<responseId>`. */
 const progressOfAll = 'natjobs.resp.*.*'
@@ -7,23 +7,6 @@ const progressOfAll = 'natjobs.resp.*.*'
 const notificationsOfAll = 'notifications.*'
 /** Subjects on which clusters report changes of their resources. */
 const historyOfAll = 'clusters.*.resources.>'
-
-/** The subject on which a program reports usage in its own account. */
-const usageEvents = 'usage.events'
-/**
- * The same in the platform's account: `usage.events.<tenant>`. The claims of the sender's account set the tenant, not
- * the sender.
- */
-export const usageEventsOfAll = 'usage.events.*'
-
-/** Messages that cannot be recorded yet, in the platform's account: `usage.aside.<tenant>`. */
-export const usageEventsAside = 'usage.aside.*'
-
-/** Returns the account that sent a message with events; undefined if the subject is of something else. */
-export const usageSender = (subject: string): AccountId | undefined => {
-  const id = /^usage\.(?:events|aside)\.([1-9]\d{0,15})$/.exec(subject)?.[1]
-  return id === undefined ? undefined : (Number(id) as AccountId)
-}
 
 /** Returns an account's id as one token of a subject: it contains no dot. */
 const tenantOf = (ownerId: AccountId): string => String(ownerId)
@@ -34,18 +17,28 @@ const own: BusRights = { publish: [], subscribe: ['natjobs.resp.>', 'notificatio
  * The rights of each kind of credentials. Those of the platform's account get no inboxes, because inboxes are shared
  * there.
  */
-export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
+const rightsOfPurposes: Readonly<Record<(typeof busPurposes)[number], BusRights>> = {
   own,
   pass: own,
   admin: { publish: ['>'], subscribe: ['>'] },
   progress: { publish: [], subscribe: [progressOfAll, notificationsOfAll] },
   history: { publish: [], subscribe: [historyOfAll] },
-  usage: { publish: [usageEvents], subscribe: ['_INBOX.>'] },
+}
+
+const ownRights: ReadonlyMap<string, BusRights> = new Map(Object.entries(rightsOfPurposes))
+
+/** Returns the rights of credentials. Throws for a purpose that neither the bus nor a subject has. */
+export const rightsOf = (purpose: BusPurpose, sent: readonly SentSubject[]): BusRights => {
+  const own = ownRights.get(purpose)
+  if (own !== undefined) return own
+  const publish = sent.filter((each) => each.purpose === purpose).map(({ subject }) => subject)
+  if (publish.length === 0) throw new Error(`No credentials of the bus have the purpose ${purpose}.`)
+  return { publish, subscribe: ['_INBOX.>'] }
 }
 
 /** Returns the kind of account that credentials of a purpose belong to. */
 export const accountOf = (purpose: BusPurpose): 'account' | 'platform' =>
-  purpose === 'own' || purpose === 'pass' || purpose === 'usage' ? 'account' : 'platform'
+  ['admin', 'progress', 'history'].includes(purpose) ? 'platform' : 'account'
 
 const maxConnectionsOfAccount = 100
 
@@ -53,11 +46,14 @@ const maxConnectionsOfAccount = 100
  * Returns the claims of an account, without revocations. An owner's account sees its own tenant, without the tenant in
  * the subject.
  */
-export const claimsFor = (identity: {
-  readonly kind: BusIdentityKind
-  readonly ownerId: AccountId | undefined
-  readonly closedAt: Date | undefined
-}): Omit<AccountClaims, 'revocations'> => {
+export const claimsFor = (
+  identity: {
+    readonly kind: BusIdentityKind
+    readonly ownerId: AccountId | undefined
+    readonly closedAt: Date | undefined
+  },
+  sent: readonly SentSubject[],
+): Omit<AccountClaims, 'revocations'> => {
   if (identity.kind !== 'account' || identity.ownerId === undefined) {
     const isPlatform = identity.kind === 'platform'
     return {
@@ -65,7 +61,7 @@ export const claimsFor = (identity: {
       imports: [],
       exports: isPlatform ? [progressOfAll, notificationsOfAll] : [],
       sends: [],
-      receives: isPlatform ? [usageEventsOfAll] : [],
+      receives: isPlatform ? sent.map(({ subject }) => `${subject}.*`) : [],
       maxConnections: undefined,
       hasStreams: isPlatform,
     }
@@ -79,7 +75,8 @@ export const claimsFor = (identity: {
     name: `account-${tenant}`,
     imports: identity.closedAt === undefined ? imports : [],
     exports: [],
-    sends: identity.closedAt === undefined ? [{ on: usageEvents, to: `${usageEvents}.${tenant}` }] : [],
+    sends:
+      identity.closedAt === undefined ? sent.map(({ subject }) => ({ on: subject, to: `${subject}.${tenant}` })) : [],
     receives: [],
     maxConnections: maxConnectionsOfAccount,
     hasStreams: false,

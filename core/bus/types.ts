@@ -31,13 +31,28 @@ export interface BusIdentity {
 export type NewBusIdentity = Pick<BusIdentity, 'kind' | 'ownerId' | 'publicKey' | 'ref' | 'sealedSeed' | 'claims'>
 
 /**
- * The purpose of credentials. `own`: the own account's task progress and notifications; `pass`: the same for a browser,
- * by cookie. The others belong to the platform's account: `admin` everything, `progress` all progress and
- * notifications, `history` what clusters report about their resources. `usage`, in the own account again: a program
- * reports usage.
+ * The purposes of credentials that the bus itself has. `own`: the own account's task progress and notifications; `pass`:
+ * the same for a browser, by cookie. The others belong to the platform's account: `admin` everything, `progress` all
+ * progress and notifications, `history` what clusters report about their resources.
  */
-export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history', 'usage'] as const
-export type BusPurpose = (typeof busPurposes)[number]
+export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history'] as const
+
+/** One of `busPurposes`, or that of a `SentSubject`. */
+export type BusPurpose = string
+
+/**
+ * A subject on which programs of accounts send messages to a part of the service. The part declares it, and issues
+ * credentials for it. Other accounts have no right to it.
+ */
+export interface SentSubject {
+  /** The purpose of the credentials, in the account of the sender. At most 32 characters. */
+  readonly purpose: string
+  /**
+   * The subject in the account of the sender. In the platform's account it is `<subject>.<tenant>`: the claims of the
+   * sender's account set the tenant, not the sender.
+   */
+  readonly subject: string
+}
 
 /** One set of issued credentials; the key itself is not stored, only the requester has it. */
 export interface BusUser {

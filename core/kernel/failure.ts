@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { AccountId } from './ids.ts'
+import type { FreeObject } from './json.ts'
 
 /** The category of a failure. Only the composition root maps a kind to a status. */
 export type FailureKind =
@@ -45,9 +46,17 @@ export interface Failure<Tag extends string = string> {
    * caller.
    */
   readonly reason?: string
+  /** What another system said, where the caller must learn it: its code instead of the tag, and the error behind it. */
+  readonly origin?: FailureOrigin
 }
 
-type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about' | 'reason'>
+/** It must not contain a secret. `error` is empty if there is none. */
+export interface FailureOrigin {
+  readonly code: string
+  readonly error?: FreeObject
+}
+
+type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about' | 'reason' | 'origin'>
 
 /**
  * A failure's constructor. It also carries the tag, the kind and the meaning, so that a route can declare and document

@@ -1,12 +1,27 @@
 import { token } from './token.ts'
 
+/** Ids of keys of the key ring. A process that seals nothing has none. */
+export interface InstanceKeys {
+  /** The key that seals new values. */
+  readonly sealingKey: string | undefined
+  /** The last key of the key ring. It seals nothing yet if it waits for all instances to have it. */
+  readonly newestKey: string | undefined
+}
+
+/** A process that is alive. */
+export interface LiveInstance extends InstanceKeys {
+  readonly id: string
+}
+
 /** The processes that serve this database, by the database's clock. Each process has its own id, new at each start. */
 export interface InstanceRegister {
   /**
    * Records that this process is alive. A process that is silent for ten seconds counts as dead: its started work may
    * be taken over.
    */
-  beat(): Promise<void>
+  beat(keys?: InstanceKeys): Promise<void>
+  /** Returns the processes that are alive. */
+  alive(): Promise<readonly LiveInstance[]>
   /** Removes this process from the register, so that it counts as dead at once. */
   leave(): Promise<void>
 }

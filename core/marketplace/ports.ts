@@ -320,8 +320,8 @@ export interface MarketplaceSettings {
   readonly marketplace: Marketplace | undefined
   /** A mail address; empty if there is none. */
   readonly alertsTo: string
-  /** `{base_url}`, without a trailing slash. */
-  baseUrl(): string
+  /** Returns how senders reach the listener of notifications: an origin, such as `https://hooks.example.com`. */
+  listenerUrl(): string
 }
 export const MarketplaceSettingsToken = token<MarketplaceSettings>('marketplace.Settings')
 

@@ -74,6 +74,7 @@ export const listWarnings = route({
   method: 'GET',
   path: '/dashboard/marketplaces/settings/warnings',
   summary: 'List what must be corrected in the settings of the marketplace',
+  description: 'Settings that are missing, too old, or for development alone. Empty if there are none.',
   ok: json(200, SettingWarnings, { warnings: { marketplace: ['MOORAGE_MARKETPLACE_SECRET is not set.'] } }),
 })
 
@@ -82,6 +83,7 @@ export const getSubscription = subscriptionRoute({
   method: 'GET',
   path: '/dashboard/marketplaces/{marketplace}/{subscriptionId}',
   summary: 'Get a subscription',
+  description: 'Subscriptions that have ended are kept, with their contracts.',
   badPathAs: 400,
   ok: json(200, Subscription, subscriptionExample),
 })
@@ -154,6 +156,7 @@ export const getInstallerStatus = route({
   method: 'GET',
   path: '/platform-installer/deployment/marketplace/installers/{installerID}/status',
   summary: 'Get whether an installer is bound',
+  description: 'While the link to its archive is in force, the answer has it too.',
   params: InstallerPath,
   ok: json(200, MarketplaceInstallerStatus, {
     status: 'Pending',

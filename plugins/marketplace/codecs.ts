@@ -8,11 +8,13 @@ import {
   givenText,
   Instant,
   listOf,
+  naming,
   noted,
   oneOf,
   optional,
   PathName,
   patternText,
+  plainValue,
   queryIntFrom,
   request,
   SafeInteger,
@@ -122,7 +124,7 @@ export const CloudBWebhookNotification = request(
 
 /** The secret is judged before the query is: it may be absent here. */
 export const SecretQuery = request(
-  { secret: described(optional(givenText(4000)), 'The secret of the marketplace, exactly once.') },
+  { secret: described(optional(plainValue(givenText(4000))), 'The secret of the marketplace, exactly once.') },
   'MarketplaceSecretQuery',
 )
 
@@ -133,10 +135,16 @@ export const ArchiveAddress = answer(
   'InstallerArchiveLink',
 )
 
-const refText = (name: string) => patternText(/^[0-9a-f]{32}$/, 32, name)
+const refText = (object: string, by: string, name: string) =>
+  naming(patternText(/^[0-9a-f]{32}$/, 32, name), object, by)
 
 export const ClaimPath = request(
-  { claimID: described(refText('the id of a claim'), 'The id of the claim, as the archive of the installer has it.') },
+  {
+    claimID: described(
+      refText('claim', 'id', 'the id of a claim'),
+      'The id of the claim, as the archive of the installer has it.',
+    ),
+  },
   'ClaimPath',
 )
 
@@ -175,7 +183,11 @@ export const SubscriptionPath = request(
   {
     marketplace: described(Marketplace, 'The marketplace: `CloudA`, `CloudB` or `CloudC`.'),
     subscriptionId: described(
-      patternText(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'the id of a subscription'),
+      naming(
+        patternText(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'the id of a subscription'),
+        'subscription',
+        'id',
+      ),
       'The id of the subscription, as the list of subscriptions has it.',
     ),
   },
@@ -263,7 +275,7 @@ export const SettingWarnings = answer(
 )
 
 export const InstallerPath = request(
-  { installerID: described(refText('the id of an installer'), 'The id of the installer.') },
+  { installerID: described(refText('installer', 'id', 'the id of an installer'), 'The id of the installer.') },
   'InstallerPath',
 )
 
@@ -291,17 +303,22 @@ export const MarketplaceInstallerStatus = answer(
 )
 
 export const ArchiveLinkPath = request(
-  { installer: described(refText('the id of an installer'), 'The id of the installer, as the link has it.') },
+  {
+    installer: described(
+      refText('installer archive', 'installer', 'the id of an installer'),
+      'The id of the installer, as the link has it.',
+    ),
+  },
   'InstallerArchivePath',
 )
 export const ArchiveLinkQuery = request(
   {
     expires: described(
-      queryIntFrom(0, Number.MAX_SAFE_INTEGER),
+      naming(queryIntFrom(0, Number.MAX_SAFE_INTEGER), 'installer archive', 'expires'),
       'When the link ends, in milliseconds since the epoch.',
     ),
     signature: described(
-      patternText(/^[\w-]{43}$/, 43, 'a signature'),
+      naming(patternText(/^[\w-]{43}$/, 43, 'a signature'), 'installer archive', 'signature'),
       'The signature of the link. It is over all other parts.',
     ),
   },

@@ -36,6 +36,7 @@ export const getMarketplaceVersion = publicRoute({
   method: 'GET',
   path: '/version',
   summary: 'Get the release of the service, on the listener of notifications',
+  description: 'Needs no credential, and reads none.',
   tag: 'Marketplace',
   dialect: 'marketplace',
   ok: json(200, ServerVersion, { version: releaseVersion }),

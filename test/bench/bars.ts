@@ -52,6 +52,7 @@ export const bars = {
   usageView: atMost(2, 1.2),
   usageBatches: atLeast(0.75, 0.9),
   usageSingles: { direction: 'at least', must: 5000, stretch: 10_000, unit: '/s' },
+  notifications: atMost(1000, 250, ' ms'),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -82,6 +83,7 @@ export const rowTitles = {
   28: 'reading a stored view of usage',
   29: 'usage events in batches of 1,000',
   30: 'single usage events',
+  31: '1,000 notifications of a marketplace a second',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -10,6 +10,7 @@ import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticat
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
+import { marketplaceNotifications } from './rows/marketplace-notifications.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
 import { exec, watch } from './rows/proxy-streams.ts'
@@ -56,6 +57,7 @@ const rows: Readonly<
   28: { measure: usageViews, sides: 0, extraSeconds: 30 },
   29: { measure: usageBatches, sides: 0, extraSeconds: 60 },
   30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
+  31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

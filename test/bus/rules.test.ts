@@ -6,39 +6,40 @@ import { natsServers } from '../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makeSqlBusIdentityStore, makeSqlBusUserStore } from '../../adapters/sql/bus/bus-store.ts'
 import { makePushClaims } from '../../core/bus/accounts.ts'
-import { claimsFor, rightsOf, usageSender } from '../../core/bus/rights.ts'
+import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
 import type { BusIdentity, BusIdentityId } from '../../core/bus/types.ts'
 import { busPurposes } from '../../core/bus/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { usageEvents, usageSender } from '../../core/usage/events/subjects.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { busStoresSuite } from './bus-stores.suite.ts'
 import { declareSuite } from '../support/declare-suite.ts'
 
 const issuedAt = new Date('2026-03-01T12:00:00.500Z')
 const natsMint = makeNatsMint({ now: () => issuedAt })
+/** What parts declare. */
+const sent = [usageEvents]
 const nothing = (): void => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 test("an account imports its own tenant's subjects and nothing else, exports nothing, and sends usage as its own tenant", (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
-      const { imports, exports, sends, receives } = claimsFor({
-        kind: 'account',
-        ownerId: id as AccountId,
-        closedAt: undefined,
-      })
+      const account = { kind: 'account', ownerId: id as AccountId } as const
+      const { imports, exports, sends, receives } = claimsFor({ ...account, closedAt: undefined }, sent)
       t.deepEqual(sends, [{ on: 'usage.events', to: `usage.events.${id}` }])
       t.is(usageSender(sends[0]?.to ?? ''), id as AccountId)
       t.deepEqual(receives, [])
-      t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).sends, [])
+      t.deepEqual(claimsFor({ ...account, closedAt: new Date() }, sent).sends, [])
+      t.deepEqual(claimsFor({ ...account, closedAt: undefined }, []).sends, [])
       t.deepEqual(
         imports.map(({ from }) => from),
         [`natjobs.resp.${id}.*`, `notifications.${id}`],
       )
       t.true(imports.every(({ from }) => from.split('.').includes(String(id))))
       t.deepEqual(exports, [])
-      t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).imports, [])
+      t.deepEqual(claimsFor({ ...account, closedAt: new Date() }, sent).imports, [])
     }),
     { numRuns: 50 },
   )
@@ -46,10 +47,11 @@ test("an account imports its own tenant's subjects and nothing else, exports not
 
 test('only credentials of admins may publish, and those of programs that report usage on one subject', (t) => {
   t.deepEqual(
-    busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0),
+    [...busPurposes, 'usage'].filter((purpose) => rightsOf(purpose, sent).publish.length > 0),
     ['admin', 'usage'],
   )
-  t.deepEqual(rightsOf.usage.publish, ['usage.events'])
+  t.deepEqual(rightsOf('usage', sent), { publish: ['usage.events'], subscribe: ['_INBOX.>'] })
+  t.throws(() => rightsOf('usage', []), { message: /purpose usage/ })
   t.deepEqual(
     ['usage.events', 'usage.events.0', 'usage.events.7.8', 'usage.events.*', 'usage.events.99999999999999999'].map(
       usageSender,
@@ -84,7 +86,7 @@ test('claims are dated by the clock that they were given, and the signature cove
     isBearer: false,
   })
   const closed = {
-    ...claimsFor({ kind: 'account', ownerId: 7 as AccountId, closedAt: undefined }),
+    ...claimsFor({ kind: 'account', ownerId: 7 as AccountId, closedAt: undefined }, sent),
     revocations: new Map(),
   }
   const all = [
@@ -138,6 +140,7 @@ test('a process that pushed outdated claims pushes once more', async (t) => {
     server: { push: () => Promise.resolve(void (pushes += 1)) } as never,
     safe: { open: () => Promise.resolve(operator) } as never,
     clock: { now: () => new Date() },
+    sent,
   })
   await push(first)
   t.deepEqual(acknowledged, [1, 2])
@@ -192,3 +195,9 @@ for (const database of eachDatabase()) {
     }
   })
 }
+
+test('the platform receives what parts declare, and only that; the other keys receive nothing', (t) => {
+  const of = (kind: 'platform' | 'system') =>
+    claimsFor({ kind, ownerId: undefined, closedAt: undefined }, sent).receives
+  t.deepEqual([of('platform'), of('system')], [['usage.events.*'], []])
+})

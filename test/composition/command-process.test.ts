@@ -16,7 +16,6 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import test from 'ava'
@@ -25,6 +24,7 @@ import type { ServiceAnswer } from '../support/send-json.ts'
 import type { ServiceProcess } from '../support/service-process.ts'
 import { cleanEnvironment, mainFile, startServiceProcess } from '../support/service-process.ts'
 import { testEnvironment } from '../support/service.ts'
+import { until as answerOf } from '../support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-command-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
@@ -266,9 +266,9 @@ test('MOORAGE_LOG_FORMAT=json gives a terminal lines of JSON; an idle service en
 const plugin = fileURLToPath(new URL('fixtures/slow-plugin.ts', import.meta.url))
 const withSlowRoute = { settings: { MOORAGE_PLUGINS: plugin } }
 
-const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-  for (let turn = 0; turn < 1000 && !(await isSo()); turn += 1) await delay(20)
-}
+/** Throws when it is not so in a minute and a half: a process starts slowly on a busy machine. */
+const until = async (isSo: () => Promise<boolean>): Promise<void> =>
+  void (await answerOf(`${String(isSo)} is so`, async () => ((await isSo()) ? true : undefined)))
 
 /** Starts a request and waits until the service has it. */
 const inFlight = async (
@@ -401,8 +401,9 @@ for (const [how, command, words] of [
     closeSync(file)
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
     const said = (): string => readFileSync(log, 'utf8')
-    await until(async () => /Health +\S+\n/.test(said()))
+    await until(async () => /Health +\S+\n/.test(said()) || child.exitCode !== null)
     const pid = Number(/"pid":(\d+)/.exec(said())?.[1])
+    t.true(pid > 0, said())
     t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'))
     child.kill('SIGTERM')
     await exited

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import 'reflect-metadata'
-import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
+import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
 import { doctor } from '../../composition/cli/doctor/doctor.ts'
@@ -13,13 +13,13 @@ import type { Finding } from '../../composition/cli/doctor/finding.ts'
 import {
   checkDatabase,
   checkDataFolder,
-  checkKeyring,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
   checkTls,
   skewFinding,
 } from '../../composition/cli/doctor/doctor-checks.ts'
+import { checkKeyring } from '../../composition/cli/doctor/key-checks.ts'
 import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'
@@ -69,7 +69,7 @@ test('a key ring that others can read is a problem; its keys are never told', as
   const settings = await settingsWith()
   t.regex(checkKeyring(settings).message, /does not exist yet/)
   openOrMakeKeyringFile(settings.keyring)
-  t.regex(checkKeyring(settings).message, /holds 1 keys; the current one is kek-/)
+  t.regex(checkKeyring(settings).message, /holds 1 key; the current one is kek-[0-9a-f]+, made today\./)
   chmodSync(settings.keyring, 0o644)
   t.is(checkKeyring(settings).state, 'problem')
 })

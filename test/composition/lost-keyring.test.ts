@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { openOrMakeKeyringFile } from '../../adapters/security/keyring.ts'
+import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { cliFolder, run } from './command-fixture.ts'
 import { start } from './start-fixture.ts'
 

@@ -7,7 +7,6 @@ import test from 'ava'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { frameCommands } from '../../composition/cli/commands.ts'
 import { commandNames } from '../../composition/cli/describe.ts'
-import { describeTestPort } from '../../composition/port-tests/describe-test-port.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import { withDefault } from '../../composition/config/setting.ts'
 import { words } from '../../composition/config/setting-type.ts'
@@ -67,6 +66,11 @@ test('names that are not those of the part, and names in use, are refused, all a
       commands: (program) => void program.command('admin'),
       tags: [{ name: 'Helm', description: 'Steering.' }],
       objectRows: [{ type: 'role', table: 'roles', owner: 'org_id' }],
+      sealedColumns: [{ table: 'mail_outbox', column: 'sealed', key: 'id' }],
+      subjects: [
+        { purpose: 'usage', subject: 'usage.events' },
+        { purpose: 'tide-gauge', subject: 'tide.*' },
+      ],
     }),
     partOf('serve', { commands: (program) => void program.command('serve') }),
     partOf('Tide!'),
@@ -77,6 +81,10 @@ test('names that are not those of the part, and names in use, are refused, all a
     'The metric moorage_tasks of the plugin tide must start with moorage_tide_.',
     'The command admin of the plugin tide must be a subcommand of tide.',
     'The table roles of the plugin tide must start with tide_.',
+    'The table mail_outbox of the plugin tide must start with tide_.',
+    'The subject usage.events of the plugin tide must be tide, or start with tide. and have no wildcard.',
+    'The subject tide.* of the plugin tide must be tide, or start with tide. and have no wildcard.',
+    'The purpose usage of credentials of the plugin tide must be tide, or start with tide-.',
     'The id of the plugin Tide! must be lower case letters, digits and -.',
     'The id clouds of the plugin clouds is already in use by clouds.',
     'The setting MOORAGE_MAIL of the plugin tide is already in use by mail.',
@@ -85,6 +93,8 @@ test('names that are not those of the part, and names in use, are refused, all a
     'The command admin of the plugin tide is already in use by identity.',
     'The command serve of the plugin serve is already in use by the service itself.',
     'The tag Helm of the plugin tide is already in use by packages.',
+    'The subject usage.events of the plugin tide is already in use by usage.',
+    'The purpose of credentials usage of the plugin tide is already in use by usage.',
     'The object type role of the plugin tide is already in use by authz.',
     'The prefix of tables clouds_ of the plugin clouds is already in use by clouds.',
   ])
@@ -100,7 +110,7 @@ test('every fault of the parts and of the settings is in one message', async (t)
 })
 
 test('the names of the frame that parts must not use are those that it has', async (t) => {
-  t.deepEqual([...frameCommandNames].sort(), [...commandNames([...frameCommands, describeTestPort]), 'help'].sort())
+  t.deepEqual([...frameCommandNames].sort(), [...commandNames(frameCommands), 'help'].sort())
   const metrics = makeMetrics('1')
   metrics.read({ certificateUntil: () => new Date(0) })
   const { text } = await metrics.expose()

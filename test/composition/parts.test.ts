@@ -75,7 +75,9 @@ for (const type of deploymentTypes)
         [
           ...(type === 'VendorHosted' ? [] : ['contracts']),
           ...(billing === 'true' ? [] : ['usage']),
-          ...(type.endsWith('MarketplaceDeployment') ? [] : ['marketplace', 'marketplace-hooks', 'platform-version']),
+          ...(type.endsWith('MarketplaceDeployment')
+            ? []
+            : ['metering', 'marketplace', 'marketplace-hooks', 'platform-version']),
           'reference-names',
         ],
       )
@@ -91,6 +93,8 @@ for (const type of deploymentTypes)
         t.false(composition.parts.some(({ plugin }) => plugin.id === id))
       }
       t.true(composition.made.length > 100)
+      // The claims of accounts on the message bus are the same in every deployment.
+      t.deepEqual(composition.boot.subjects, [{ purpose: 'usage', subject: 'usage.events' }])
     })
   }
 

@@ -104,7 +104,7 @@ test('an adapter that keeps the contract passes; what another does not keep is p
       const store = makeSqlRoleStore(db)(db)
       const get = async (org, id) => (await store.get(org, id)) ?? store.get(org === 11 ? 12 : 11, id)
       const principals = async () => { throw new TypeError('not made yet') }
-      const remove = async () => void Promise.reject(new Error('nobody awaits it'))
+      const remove = async () => void Promise.reject(new Error('it is not awaited'))
       return { store: { ...store, get, remove, principals } }
     }`,
   )
@@ -116,7 +116,7 @@ test('an adapter that keeps the contract passes; what another does not keep is p
   )
   t.regex(out, /^ +at .*role-store\.suite\.ts:\d+/m)
   t.regex(out, /^not kept {2}principals are .*\n +TypeError: not made yet\n +at .*faulty\.mjs:6/m)
-  t.regex(out, /^not kept {2}remove takes .*\n +An error was thrown that nobody awaits\. Error: nobody awaits it/m)
+  t.regex(out, /^not kept {2}remove takes .*\n +An error was thrown that is not awaited\. Error: it is not awaited/m)
   t.regex(out, /keeps 8 of 11 cases/)
   const endless = moduleOf('endless.mjs', 'export const openMailer = () => new Promise(() => undefined)')
   const ended = await run('mailer', endless, '--only', 'Message-ID', '--timeout', '0.1')
@@ -126,7 +126,7 @@ test('an adapter that keeps the contract passes; what another does not keep is p
   t.like(JSON.parse(json.out), { name: 'role-store', kept: 0, cases: { length: 1, 0: { isKept: false } } })
 })
 
-test('wrong use is told, with what to write instead', async (t) => {
+test('wrong use is an error that says what to write instead', async (t) => {
   const other = moduleOf('other.mjs', 'export const openMailer = () => undefined\nexport const more = 1')
   const broken = moduleOf('broken.mjs', "throw new Error('broken')")
   const cases: readonly (readonly [readonly string[], RegExp])[] = [

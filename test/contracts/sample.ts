@@ -3,7 +3,7 @@ import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import { sample as clusters } from '../clusters/sample.ts'
 import { sample as identity } from '../identity/sample.ts'
 import { accountIds } from '../organizations/sample.ts'
-import { defineSample, must, refusedFor } from '../support/part-sample.ts'
+import { defineSample, isOfMarketplace, must, refusedFor } from '../support/part-sample.ts'
 
 const contractFor = (orgOrUser: string): object => ({
   orgOrUser,
@@ -29,6 +29,7 @@ const examples = [
 /** A contract of the organization with a bound cluster, a document and licenses. */
 export const sample = defineSample({
   part: 'contracts',
+  isServed: (service) => !isOfMarketplace(service),
   prepare: async (service) => void (await plantLicenseAuthority(service)),
   make: async (tenant) => {
     const { service, org, text } = tenant

@@ -6,7 +6,7 @@ import { Script } from 'node:vm'
 import test from 'ava'
 import sharp from 'sharp'
 import { Agent, request } from 'undici'
-import { accountScripts } from '../../composition/http/pages/pages.ts'
+import { pageFiles } from '../../composition/http/pages/page-templates.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 
@@ -86,9 +86,12 @@ for (const [what, credential] of [
 
 const names = ['confirm-email', 'reset-password', 'sign-in', 'accept-invitation', 'usage-intake'] as const
 
+/** The scripts of the pages of parts. That of the documentation is served beside it. */
+const { 'docs.js': _, ...accountScripts } = pageFiles('scripts/')
+
 let accountPagesService: TestService
 test.before(async () => {
-  accountPagesService = await startService()
+  accountPagesService = await startService({ settings: { MOORAGE_BILLING_ENABLED: 'true' } })
 })
 test.after.always(async () => accountPagesService?.stop())
 

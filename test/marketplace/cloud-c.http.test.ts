@@ -1,3 +1,4 @@
+// process: own - changes its process, or keeps it busy
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, randomUUID, verify } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -126,6 +127,7 @@ const run = async (...words: readonly string[]): Promise<{ code: number; out: st
       MOORAGE_DATA_DIR: folder,
       MOORAGE_DEPLOYMENT_TYPE: 'CloudCMarketplaceDeployment',
       MOORAGE_BASE_URL: service.baseUrl,
+      MOORAGE_MARKETPLACE_BASE_URL: service.running.marketplaceUrl,
     },
     print: (text) => void out.push(text),
     say: (text) => void said.push(text),
@@ -149,9 +151,15 @@ test('the operator creates an installer, whose archive is signed and holds what 
   const made = await run(...create, ...chart, '--contact', 'ops@example.com', '--json')
   t.is(made.code, 0, made.said)
   const { installerId, claimID, notificationUrl } = JSON.parse(made.out) as Readonly<Record<string, string>>
-  t.is(notificationUrl, `${service.baseUrl}/marketplace/api/v1${path}`)
-  const { json } = await notify(notification(bindOf({ marketplace: 'CloudC', ref: installerId ?? '' })))
-  const files = await filesOf(new Uint8Array(await (await fetch(json.link as string)).arrayBuffer()))
+  const bind = notification(bindOf({ marketplace: 'CloudC', ref: installerId ?? '' }))
+  const sent = await fetch(`${notificationUrl}?secret=${secretOf}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(bind),
+  })
+  t.is(sent.status, 200, 'the address of the installer is that of the listener')
+  const json = (await sent.json()) as { link: string }
+  const files = await filesOf(new Uint8Array(await (await fetch(json.link)).arrayBuffer()))
   t.deepEqual([...files.keys()].sort(), [
     'installer/README.txt',
     'installer/SHA256SUMS',
@@ -165,6 +173,7 @@ test('the operator creates an installer, whose archive is signed and holds what 
   t.is(yaml['replicas'] as unknown, 2)
   t.deepEqual(yaml['marketplace']?.['products'], [{ product: 'database', features: ['db-basic', 'db-backup'] }])
   t.deepEqual([yaml['marketplace']?.['installerId'], yaml['marketplace']?.['claimID']], [installerId, claimID])
+  t.is((await fetch(String(yaml['marketplace']?.['claimableURL']))).status, 200)
 
   const key = await run('marketplace', 'signing-key')
   t.is(key.code, 0, key.said)

@@ -1,3 +1,4 @@
+// process: own - starts a service as a process
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -3,7 +3,8 @@ import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { ClaimStore, InstallerStore, NotificationInbox, SubscriptionStore } from '../../core/marketplace/ports.ts'
 import type { Installer, Lifecycle, Subscription } from '../../core/marketplace/types.ts'
-import { casesOf } from '../support/cases-of.ts'
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 
 /** Stores of their own for each case, without rows. */
 export interface MarketplaceBench {
@@ -58,10 +59,14 @@ const inserted = async ({ installers }: MarketplaceBench): Promise<Installer> =>
   return found
 }
 
-/** What the stores of the marketplace keep. */
-export const marketplaceStoresSuite = (name: string, open: () => Promise<MarketplaceBench>): void => {
-  const onBench = casesOf(name, open)
+const about: SuiteAbout = {
+  name: 'marketplace-stores',
+  ports: ['SubscriptionStore', 'InstallerStore', 'ClaimStore', 'NotificationInbox'],
+  needs: 'Stores without rows.',
+}
 
+/** What the stores of the marketplace keep. */
+export const marketplaceStoresSuite = contractSuite<MarketplaceBench>(about, (onBench) => {
   onBench('a subscription is obtained once for a key, and found by each of its names', async (t, bench) => {
     const { subscriptions } = bench
     const first = await obtained(bench, 'one')
@@ -247,4 +252,4 @@ export const marketplaceStoresSuite = (name: string, open: () => Promise<Marketp
     t.is(await inbox.find(key), undefined)
     t.is((await inbox.find(other))?.installerRef, 'i')
   })
-}
+})

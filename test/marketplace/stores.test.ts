@@ -6,12 +6,13 @@ import { makeSqlNotificationInbox, makeSqlSigningKeyStore } from '../../adapters
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { declareSuite } from '../support/declare-suite.ts'
 import { marketplaceStoresSuite } from './stores.suite.ts'
 
 const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
 
 for (const database of eachDatabase()) {
-  marketplaceStoresSuite(database.name, async () => {
+  declareSuite(marketplaceStoresSuite, database.name, async () => {
     const db = await database.open()
     return {
       subscriptions: makeSqlSubscriptionStore(db)(db),

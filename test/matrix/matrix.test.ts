@@ -74,7 +74,7 @@ test.serial('the routes of a marketplace deployment answer every caller as they 
   const known = new Set(routesOf(service).map(({ bound }) => bound.route.id))
   const own = routesOf(market).filter(({ bound }) => !known.has(bound.route.id))
   const cells = await cellsOf(market, own, await callers(market), (route) => targetOf(route, market.world))
-  t.true(new Set(cells.map(({ route }) => route.bound.route.id)).size >= 9)
+  t.true(new Set(cells.map(({ route }) => route.bound.route.id)).size >= 11)
   t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [])
 })
 

@@ -6,7 +6,9 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { makeSqlBrandingStore } from '../../adapters/sql/platform/site-store.ts'
 import type { Answer } from '../../composition/http/answer/write-answer.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
-import { accountScripts, makePages } from '../../composition/http/pages/pages.ts'
+import { pageFiles } from '../../composition/http/pages/page-templates.ts'
+import { makePages } from '../../composition/http/pages/pages.ts'
+import { ownPage } from '../../composition/http/pages/web-page.ts'
 import { mergeBranding, pictureProblem, plainBranding } from '../../core/platform/branding.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -18,8 +20,9 @@ import { startService } from '../support/service.ts'
 const maxPictureBytes = 256 * 1024
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
-const pages = makePages(() =>
-  buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: documentTags }),
+const pages = makePages(
+  () => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment, tags: documentTags }),
+  [ownPage('sign-in', 'Sign in')],
 )
 
 const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')
@@ -89,7 +92,7 @@ test('the properties of a body that contains itself end', (t) => {
 
 test('no script of ours keeps anything in the browser', (t) => {
   const script = textOf(pages.documentation('/api/v1/docs/docs.js', {}))
-  for (const source of [script, ...Object.values(accountScripts)])
+  for (const source of [script, ...Object.values(pageFiles('scripts/'))])
     t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
 })
 

@@ -1,6 +1,7 @@
 // process: waiting - uses components
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { needing } from '../support/components/needing.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 import { brokenInvariants } from './invariants.ts'
@@ -179,6 +180,55 @@ race('two owners switch each other off as owners: one stays', 20, async (t) => {
 
 let made: Promise<Person> | undefined
 const partner = (): Promise<Person> => (made ??= world.person('partner'))
+
+test.serial('the key is changed while two instances seal and open values: no request fails', async (t) => {
+  const output: string[] = []
+  const keys = async (...words: readonly string[]) => {
+    output.length = 0
+    const code = await runCommandLine(['keys', ...words, '--json'], {
+      environment: world.environment,
+      print: (text) => void output.push(text),
+      say: () => undefined,
+    })
+    return { code, told: JSON.parse(output.join('\n')) }
+  }
+  // The answer under a key is sealed, and the other instance opens it.
+  const create = (instance: 0 | 1, at: number) =>
+    world.instances[instance].send('POST', '/api/v1/orgs/acme/teams', {
+      ...as(ada, { name: `keyed-${at}`, permission: 'read' }),
+      headers: { 'Idempotency-Key': `keyed-${at}` },
+    })
+  const made: string[] = []
+  const makeAndRepeat = async (at: number): Promise<void> => {
+    const first = await create(at % 2 === 0 ? 0 : 1, at)
+    const again = await create(at % 2 === 0 ? 1 : 0, at)
+    t.deepEqual([first.status, again.status], [201, 201], `${first.text} ${again.text}`)
+    t.is(again.text, first.text)
+    made.push(first.text)
+  }
+  for (let at = 0; at < 6; at += 1) await makeAndRepeat(at)
+  const before = (await keys('status')).told
+  t.is(before.keys.length, 1)
+  t.is(before.instances.length, 2)
+  const work = { isOver: false }
+  const requests = (async () => {
+    for (let at = 6; !work.isOver; at += 1) await makeAndRepeat(at)
+  })()
+  const rotated = await keys('rotate')
+  work.isOver = true
+  await requests
+  t.is(rotated.code, 0)
+  t.like(rotated.told, { unopened: [], instancesBehind: [], oldKeys: [before.keys[0].id] })
+  const after = (await keys('status')).told
+  const values = (id: string): number => after.keys.find((key: { id: string }) => key.id === id).values
+  t.is(values(before.keys[0].id), 0)
+  t.true(values(rotated.told.key) >= made.length)
+  t.deepEqual([...new Set(after.instances.map((each: { sealingKey: string }) => each.sealingKey))], [rotated.told.key])
+  for (const [at, text] of made.entries()) {
+    const answer = await create(at % 2 === 0 ? 1 : 0, at)
+    t.is(answer.text, text, 'what was sealed before is opened')
+  }
+})
 
 test.serial('after all these endings every audit chain is whole', async (t) => {
   t.true(await world.isAuditWhole())

@@ -22,6 +22,8 @@ export interface TwoInstances {
   readonly instances: readonly [TestService, TestService]
   readonly database: SqlDatabase
   readonly adminToken: string
+  /** The variables of commands that run beside the instances. */
+  readonly environment: Readonly<Record<string, string>>
   /** The same request on both at once. */
   both(method: string, path: string, options?: SendOptions): Promise<readonly [ServiceAnswer, ServiceAnswer]>
   person(name: string): Promise<Person>
@@ -56,6 +58,7 @@ export const startTwoInstances = async (): Promise<TwoInstances> => {
     instances: [first, second],
     database,
     adminToken: first.adminToken,
+    environment: { ...shared, MOORAGE_DATA_DIR: folder },
     both: (...request) => Promise.all([first.send(...request), second.send(...request)]),
     person: async (name) => {
       const body = {

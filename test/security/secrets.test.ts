@@ -8,14 +8,15 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { hashingConcurrency, makeArgon2PasswordHasher } from '../../adapters/security/passwords.ts'
+import { KeyringUnusable, openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
+import type { KeyringContent } from '../../adapters/security/keyring.ts'
 import {
-  KeyringUnusable,
+  makeSecretBox,
   newKeyring,
   openKeyring,
-  openOrMakeKeyringFile,
-  readKeyringFile,
-  withNewKey,
-  makeSecretBox,
+  waitingKeyOf,
+  withAddedKey,
+  withCurrentKey,
 } from '../../adapters/security/keyring.ts'
 import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import type { SealedPlace } from '../../core/kernel/secret.ts'
@@ -152,6 +153,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
   const jitter = [
     'adapters/sql/engine/sqlite-database.ts',
     'adapters/sql/kit/driver-errors.ts',
+    'composition/parts/marketplace/part.ts',
     'composition/service/jobs.ts',
   ]
   t.deepEqual(
@@ -234,7 +236,7 @@ test('a damaged file is refused, and the message holds none of it', (t) => {
 
 test('several processes that start at once get one key ring', async (t) => {
   const path = freshPath()
-  const module = JSON.stringify(new URL('../../adapters/security/keyring.ts', import.meta.url).href)
+  const module = JSON.stringify(new URL('../../adapters/security/keyring-file.ts', import.meta.url).href)
   const start = new Int32Array(new SharedArrayBuffer(4))
   const code = `
     const { parentPort, workerData } = require('node:worker_threads')
@@ -252,6 +254,19 @@ test('several processes that start at once get one key ring', async (t) => {
   t.is(new Set(await Promise.all(ids)).size, 1)
   t.deepEqual(readdirSync(join(path, '..')), ['keyring.json'])
   await Promise.all(workers.map((worker) => worker.terminate()))
+})
+
+const withNewKey = (content: KeyringContent): KeyringContent => {
+  const added = withAddedKey(content)
+  return withCurrentKey(added, waitingKeyOf(added) ?? '', new Date())
+}
+
+test('an added key seals nothing until it is made the current one', (t) => {
+  const first = newKeyring()
+  const added = withAddedKey(first)
+  t.is(waitingKeyOf(first), undefined)
+  t.is(waitingKeyOf(added), added.keys[1]?.id)
+  t.is(openKeyring(added).wrapper.currentKeyId, first.currentKeyId)
 })
 
 test('a new key becomes the current one and the old stay', (t) => {

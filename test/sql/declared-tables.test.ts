@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import fc from 'fast-check'
 import type { Column, Columns, Table } from '../../adapters/sql/kit/columns.ts'
@@ -192,22 +194,51 @@ for (const { name: dialect, open } of eachDatabase()) {
   })
 }
 
-test('the sealed columns are those of sealed boxes', (t) => {
+for (const { name: dialect, open } of eachDatabase()) {
+  test(`${dialect}: the first column of a table with a sealed column is its primary key`, async (t) => {
+    const db = await open()
+    try {
+      const rows =
+        dialect === 'mysql'
+          ? await db.query<{ t: string; c: string }>((k) =>
+              k.raw(
+                'select table_name as t, column_name as c from information_schema.columns ' +
+                  "where table_schema = database() and column_key = 'PRI'",
+              ),
+            )
+          : await db.query<{ t: string; c: string }>((k) =>
+              k.raw(
+                'select m.name as t, c.name as c from sqlite_master m, pragma_table_info(m.name) c ' +
+                  "where m.type = 'table' and c.pk > 0",
+              ),
+            )
+      for (const { table, key } of sealedColumns())
+        t.deepEqual(
+          rows.filter((row) => row.t === table).map((row) => row.c),
+          [key],
+          table,
+        )
+    } finally {
+      await db.close()
+    }
+  })
+}
+
+test('the sealed columns are the places at which the product seals', (t) => {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const places = ['core', 'plugins', 'adapters', 'composition'].flatMap((folder) =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => [
+        ...readFileSync(`${root}${folder}/${path}`, 'utf8').matchAll(/\btable: '(\w+)',\s+column: '(\w+)'/g),
+      ])
+      .map(([, table, column]) => `${table}.${column}`),
+  )
+  t.true(places.length > 5)
   t.deepEqual(
     sealedColumns()
-      .map(({ tableName: table, column }) => `${table}.${column}`)
+      .map(({ table, column }) => `${table}.${column}`)
       .sort(),
-    [
-      'bus_identities.sealed_seed',
-      'chart_repositories.sealed_credentials',
-      'cloud_credentials.sealed_spec',
-      'clusters.sealed_credential',
-      'license_authorities.sealed_key',
-      'mail_outbox.sealed',
-      'marketplace_installers.admin_password',
-      'marketplace_signing_keys.sealed_key',
-      'tasks.sealed_input',
-      'two_factors.sealed_seed',
-    ],
+    places.sort(),
   )
 })

@@ -203,7 +203,7 @@ test('faults of the declarations are reported all at once', async (t) => {
     part('Big', []),
   ]
   const outside = [
-    part('c', ['nobody'], step('0009-c-own')),
+    part('c', ['absent'], step('0009-c-own')),
     part('d', ['e'], step('d/0001-x'), step('d/0001-x')),
     part('e', ['d'], step(`e/0001-${'x'.repeat(60)}`)),
     part('b', []),
@@ -213,7 +213,7 @@ test('faults of the declarations are reported all at once', async (t) => {
     '"Big" is not a name of a part',
     'Two parts have the name a.',
     'Two parts have the name b.',
-    'The part c needs the part nobody, which does not exist.',
+    'The part c needs the part absent, which does not exist.',
     'in a circle: d needs e needs d.',
     'The migration 0001-a-one must stand before 0002-a-two.',
     'The migration b/0002-x must have an id such as 0001-b-what',

@@ -9,6 +9,7 @@ import { identityMigrations } from '../../adapters/sql/identity/migrations/ident
 import { kernelMigrations } from '../../adapters/sql/kernel/migrations/kernel-migrations.ts'
 import { mailMigrations } from '../../adapters/sql/mail/migrations/mail-migrations.ts'
 import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
+import { meteringMigrations } from '../../adapters/sql/metering/migrations/metering-migrations.ts'
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
 import { packagesMigrations } from '../../adapters/sql/packages/migrations/packages-migrations.ts'
 import { tasksMigrations } from '../../adapters/sql/tasks/migrations/tasks-migrations.ts'
@@ -31,6 +32,7 @@ export const allMigrations: readonly PartMigrations[] = [
   kernelMigrations,
   mailMigrations,
   marketplaceMigrations,
+  meteringMigrations,
   organizationsMigrations,
   packagesMigrations,
   tasksMigrations,

@@ -60,6 +60,8 @@ export interface Harmless {
 /** What the tests over all routes need of a part. Keys of routes are their ids. */
 export interface Sample<O = unknown> {
   readonly part: string
+  /** Whether a service has the part; each has it by default. */
+  readonly isServed?: (service: TestService) => boolean
   /** Makes what a service has once. */
   readonly prepare?: (service: TestService) => Promise<void>
   /** Makes the objects of the part in a tenant. */
@@ -92,6 +94,9 @@ export interface Sample<O = unknown> {
 
 /** Returns the sample, with the type of its objects. */
 export const defineSample = <O>(sample: Sample<O>): Sample<O> => sample
+
+/** Whether a service is that of a marketplace deployment, which has no routes of contracts. */
+export const isOfMarketplace = ({ running }: TestService): boolean => running.marketplaceUrl !== undefined
 
 /** Returns the entries of `refusedToOwner` for routes that are refused for one reason. */
 export const refusedFor = (why: string, routeIds: readonly string[]): Readonly<Record<string, string>> =>

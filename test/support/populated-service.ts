@@ -3,7 +3,7 @@ import { migratedSqlitePath } from './databases.ts'
 import type { Sample, TenantPlan } from './part-sample.ts'
 import { samplePassword } from './part-sample.ts'
 import type { AllSamples, MadeTenant } from './samples.ts'
-import { loadSamples, makeTenant, togetherOf } from './samples.ts'
+import { loadSamples, makeTenant, servedBy, togetherOf } from './samples.ts'
 import type { TestService } from './service.ts'
 import { startService } from './service.ts'
 import { readSqliteFile, writeSqliteFile } from './sqlite-file.ts'
@@ -32,7 +32,8 @@ export interface ServiceWithSamples extends TestService {
 }
 
 /**
- * The real service of a vendor, which has every route but those of a marketplace, with what a service has once.
+ * The real service of a vendor, which has every route but those of a marketplace, with what a service has once. Other
+ * settings may make it one of a marketplace.
  */
 export const startWithSamples = async (
   settings: Readonly<Record<string, string>> = {},
@@ -48,7 +49,7 @@ export const startWithSamples = async (
     },
   })
   const samples = await loadSamples()
-  for (const sample of samples) await sample.prepare?.(service)
+  for (const sample of servedBy(service, samples)) await sample.prepare?.(service)
   return { ...service, samples: togetherOf(samples), databasePath }
 }
 

@@ -74,13 +74,18 @@ const ownedRows = (tables: readonly Readonly<Record<string, OwnedRows>>[]): Read
   return all
 }
 
-/** Makes a tenant with the objects of all samples. */
+/** The samples of the parts that a service has. */
+export const servedBy = (service: TestService, samples: readonly Sample[]): readonly Sample[] =>
+  samples.filter(({ isServed }) => isServed?.(service) !== false)
+
+/** Makes a tenant with the objects of the samples of all parts that the service has. */
 export const makeTenant = async (
-  samples: readonly Sample[],
+  all: readonly Sample[],
   service: TestService,
   database: SqlDatabase,
   plan: TenantPlan,
 ): Promise<MadeTenant> => {
+  const samples = servedBy(service, all)
   const begun = new Map<Sample, Promise<unknown>>()
   const of = <O>(sample: Sample<O>): Promise<O> => {
     const key = sample as Sample

@@ -4,7 +4,7 @@ import { sample as clusters } from '../clusters/sample.ts'
 import { sample as contracts } from '../contracts/sample.ts'
 import { accountIds, sample as organizations } from '../organizations/sample.ts'
 import { plantedUsage, plantUsage } from '../support/plant-usage.ts'
-import { defineSample, refusedFor, type Tenant } from '../support/part-sample.ts'
+import { defineSample, isOfMarketplace, refusedFor, type Tenant } from '../support/part-sample.ts'
 
 const heartbeatOf = (tenant: Tenant): object => ({
   clusterUID: tenant.key('cluster', 'uid'),
@@ -35,6 +35,7 @@ const idsIn = async (
 /** A month of usage with its report, and a database that a cluster has reported. */
 export const sample = defineSample({
   part: 'usage',
+  isServed: (service) => !isOfMarketplace(service),
   make: async (tenant) => {
     const { service, database, org, text } = tenant
     const { orgId } = await tenant.of(organizations)

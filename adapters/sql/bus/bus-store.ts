@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { BusIdentityStore, BusUserStore, LiveBusUser } from '../../../core/bus/ports.ts'
 import { BusIdentityTaken } from '../../../core/bus/ports.ts'
 import type { BusIdentity, BusUser, BusUserId } from '../../../core/bus/types.ts'
-import { busIdentityKinds, busPurposes } from '../../../core/bus/types.ts'
+import { busIdentityKinds } from '../../../core/bus/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
@@ -49,7 +49,7 @@ const wordOf = <A extends string>(words: readonly A[], word: string): A => {
 const identityOf = (row: Row<typeof identityRow>): BusIdentity => ({
   id: row.id,
   kind: wordOf(busIdentityKinds, row.kind),
-  ownerId: row.ownerId === nobody ? undefined : row.ownerId,
+  ownerId: row.ownerId === noOwner ? undefined : row.ownerId,
   publicKey: row.publicKey,
   ref: row.ref,
   sealedSeed: row.sealedSeed,
@@ -63,7 +63,7 @@ const userOf = (row: Row<typeof userRow>): BusUser => ({
   id: row.id,
   identityId: row.identityId,
   ownerId: row.ownerId,
-  purpose: wordOf(busPurposes, row.purpose),
+  purpose: row.purpose,
   publicKey: row.publicKey,
   issuedAt: row.issuedAt,
   expiresAt: row.expiresAt,
@@ -87,7 +87,7 @@ const liveOf = (row: Row<typeof liveRow>): LiveBusUser => ({
 })
 
 /** The owner of the keys that no account has. */
-const nobody = 0 as AccountId
+const noOwner = 0 as AccountId
 
 const serverKinds = ['platform', 'account']
 
@@ -161,7 +161,7 @@ export const makeSqlBusIdentityStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const s = statements(db)
   return (runner) => {
     const find: BusIdentityStore['find'] = async (kind, ownerId) => {
-      const row = await runner.first(s.find, { kind, ownerId: ownerId ?? nobody })
+      const row = await runner.first(s.find, { kind, ownerId: ownerId ?? noOwner })
       return row === undefined ? undefined : identityOf(row)
     }
     return {
@@ -176,7 +176,7 @@ export const makeSqlBusIdentityStore = (db: SqlDatabase): ((runner: SqlRunner) =
           const pushed = claims === '' ? 0 : 1
           await runner.run(s.insert, {
             kind,
-            ownerId: ownerId ?? nobody,
+            ownerId: ownerId ?? noOwner,
             publicKey,
             ref,
             seed: sealedSeed,

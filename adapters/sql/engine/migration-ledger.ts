@@ -197,7 +197,7 @@ export const isOfAbsentPart = (migrations: readonly OrderedMigration[], id: stri
 
 /**
  * Throws if the schema was made by a newer version: an older version must not change it. What a part that is not loaded
- * has made is in nobody's way.
+ * has made does not stop another one.
  */
 export const refuseUnknown = (migrations: readonly OrderedMigration[], records: readonly MigrationRecord[]): void => {
   const unknown = records

@@ -20,8 +20,7 @@ export const ownMigrations = (own: readonly PartMigrations[]): readonly OrderedM
 
 /**
  * Returns the one order of all migrations: those of our own parts by their numbers, then those of each part from
- * outside, after the parts that it needs. Throws `MigrationRefused` with every fault: of the declarations, and of the
- * tables in the statements that the parts from outside run in a database of this kind. Asks no database.
+ * outside, after the parts that it needs. Throws `MigrationRefused` with every fault. Asks no database.
  */
 export const orderedMigrations = async (
   own: readonly PartMigrations[],
@@ -29,6 +28,22 @@ export const orderedMigrations = async (
   dialect: Dialect,
 ): Promise<readonly OrderedMigration[]> => {
   if (outside.length === 0) return ownMigrations(own)
+  const { faults, guarded } = await examined(own, outside, dialect)
+  refuse(faults)
+  return [...byNumber(own), ...guarded]
+}
+
+/**
+ * Returns every fault of the migrations of parts from outside: of the declarations, and of the tables in the statements
+ * that they run in a database of this kind. Asks no database.
+ */
+export const migrationFaults = async (
+  own: readonly PartMigrations[],
+  outside: readonly PartMigrations[],
+  dialect: Dialect,
+): Promise<readonly string[]> => (outside.length === 0 ? [] : (await examined(own, outside, dialect)).faults)
+
+const examined = async (own: readonly PartMigrations[], outside: readonly PartMigrations[], dialect: Dialect) => {
   const faults = [...declarationFaults(own, outside)]
   const rules = await tableRules(own, outside, dialect)
   const guarded = afterNeeds(outside).flatMap(({ part, migrations }) =>
@@ -37,9 +52,8 @@ export const orderedMigrations = async (
       faultOf: (sql) => statementFaults(part, sql, rules)[0],
     })),
   )
-  for (const migration of guarded) faults.push(...(await migrationFaults(migration, dialect, rules)))
-  refuse(faults)
-  return [...byNumber(own), ...guarded]
+  for (const migration of guarded) faults.push(...(await faultsOf(migration, dialect, rules)))
+  return { faults, guarded }
 }
 
 const refuse = (faults: readonly string[]): void => {
@@ -105,7 +119,7 @@ const statementsOf = async (migration: OrderedMigration, dialect: Dialect): Prom
   return statements
 }
 
-const migrationFaults = async (
+const faultsOf = async (
   migration: OrderedMigration,
   dialect: Dialect,
   rules: TableRules,

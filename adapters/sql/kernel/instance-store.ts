@@ -1,10 +1,10 @@
 import type { Knex } from 'knex'
-import type { InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
+import type { InstanceKeys, InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { long, pick } from '../kit/columns.ts'
 import type { Slot, SqlDatabase } from '../kit/statement.ts'
-import { newRow, values } from '../kit/values.ts'
+import { assigned, newRow, values } from '../kit/values.ts'
 import { instances, leases } from '../tables/kernel.ts'
 
 /** The heartbeat interval of a process. */
@@ -14,12 +14,16 @@ export const deadMilliseconds = 10_000
 /** How long the rows of dead processes are kept, for diagnosis. */
 const keptMilliseconds = 24 * 3600 * 1000
 
+/** What a process tells of itself. */
+const told = pick(instances, 'sealingKey', 'newestKey')
+const noKeys: InstanceKeys = { sealingKey: undefined, newestKey: undefined }
+
 export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
   const statements = compose(database)
   const id = { id: instanceId }
-  const register = async (): Promise<void> => {
+  const register = async (keys: InstanceKeys): Promise<void> => {
     try {
-      await database.run(statements.enter, id)
+      await database.run(statements.enter, { ...id, ...keys })
     } catch (error) {
       // An insert whose answer was lost was executed.
       if (!isUniqueViolation(error)) throw error
@@ -28,9 +32,10 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
   }
   return {
     // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
-    beat: async () => {
-      if ((await database.run(statements.beat, id)).affected === 0) await register()
+    beat: async (keys = noKeys) => {
+      if ((await database.run(statements.beat, { ...id, ...keys })).affected === 0) await register(keys)
     },
+    alive: () => database.all(statements.alive, {}),
     leave: async () => {
       await database.run(statements.leave, id)
     },
@@ -41,13 +46,18 @@ const compose = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)
   const byId = pick(instances, 'id')
   return {
-    beat: db.prepare(byId, (k, p) =>
+    beat: db.prepare({ ...byId, ...told }, (k, p) =>
       k('instances')
         .where('id', p.id)
-        .update(values(instances, { beatAt: k.raw(now) })),
+        .update({ ...assigned(told, p), beat_at: k.raw(now) }),
     ),
-    enter: db.prepare(byId, (k, p) => k('instances').insert(newRow(instances, { id: p.id, beatAt: k.raw(now) }))),
+    enter: db.prepare({ ...byId, ...told }, (k, p) =>
+      k('instances').insert({ ...assigned({ ...byId, ...told }, p), beat_at: k.raw(now) }),
+    ),
     leave: db.prepare(byId, (k, p) => k('instances').where('id', p.id).delete()),
+    alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey'), (k) =>
+      k('instances').whereRaw(`beat_at >= ${now} - ${deadMilliseconds}`).orderBy('id'),
+    ),
     removeOld: db.prepare({}, (k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
   }
 }

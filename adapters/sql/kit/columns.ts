@@ -1,6 +1,8 @@
 import type { Json } from '../../../core/kernel/json.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import type { Bind } from './statement.ts'
+
+/** A named value in a statement, set on each run. Numbers are finite; text columns take strings. */
+export type Bind = string | number | bigint | boolean | null | Uint8Array
 
 /** What the database compares a value as. A value of one family is never bound to a column of another. */
 export type Family = 'text' | 'integer' | 'bytes'

@@ -1,9 +1,8 @@
 import type { Knex } from 'knex'
-import type { Binds, Columns, Family, FamilyOf, Row } from './columns.ts'
+import type { Bind, Binds, Columns, Family, FamilyOf, Row } from './columns.ts'
 import type { DriverRow } from './row-reader.ts'
 
-/** A named value in a statement, set on each run. Numbers are finite; text columns take strings. */
-export type Bind = string | number | bigint | boolean | null | Uint8Array
+export type { Bind }
 
 /** The type of a BIGINT or a boolean as a driver returns it. */
 export type Num = number | string

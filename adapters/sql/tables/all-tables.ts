@@ -9,6 +9,7 @@ import * as identity from './identity.ts'
 import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
+import * as metering from './metering.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
 import * as platform from './platform.ts'
@@ -30,6 +31,7 @@ export const tablesByPart = {
   kernel,
   mail,
   marketplace,
+  metering,
   organizations,
   packages,
   platform,
@@ -40,21 +42,23 @@ export const tablesByPart = {
 /** Every declared table. */
 export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))
 
-/** A column of sealed bytes. */
+/** A column of sealed bytes, by names of the database. */
 export interface SealedColumn {
-  readonly table: Table
-  /** The name of the table in the database. */
-  readonly tableName: string
-  /** The field of the column in the declaration. */
-  readonly field: string
-  /** The name of the column in the database. */
+  readonly table: string
   readonly column: string
+  /** The primary key of the table, which is one column. */
+  readonly key: string
 }
 
-/** Returns every column with bytes that are sealed with a key of the key ring. */
+/**
+ * Returns every column with bytes that are sealed with a key of the key ring. The first column of a declaration with
+ * such a column is the primary key.
+ */
 export const sealedColumns = (): readonly SealedColumn[] =>
-  allTables.flatMap((table) =>
-    Object.entries(columnsOf(table)).flatMap(([field, { isSealed, name }]) =>
-      isSealed ? [{ table, tableName: tableName(table), field, column: name }] : [],
-    ),
-  )
+  allTables.flatMap((table) => {
+    const columns = Object.values(columnsOf(table))
+    const [key = { name: 'id' }] = columns
+    return columns.flatMap(({ isSealed, name }) =>
+      isSealed ? [{ table: tableName(table), column: name, key: key.name }] : [],
+    )
+  })

@@ -1,4 +1,4 @@
-import { fixedBytes, instant, int, json, long, longBytes, nullable, rowId, table, text } from '../kit/columns.ts'
+import { fixedBytes, instant, int, json, long, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
 
 export const idempotencyRecords = table('idempotency_records', {
   id: rowId(),
@@ -7,7 +7,7 @@ export const idempotencyRecords = table('idempotency_records', {
   state: text<'started' | 'applied' | 'answered'>(16),
   status: nullable(int()),
   headers: nullable(json<Readonly<Record<string, string>>>()),
-  body: nullable(longBytes()),
+  body: nullable(sealed()),
   createdAt: instant(),
   instanceId: nullable(text(36)),
 })
@@ -22,4 +22,6 @@ export const leases = table('leases', {
 export const instances = table('instances', {
   id: text(36),
   beatAt: instant(),
+  sealingKey: nullable(text(64)),
+  newestKey: nullable(text(64)),
 })

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { readKeyringFile } from '../../../adapters/security/keyring.ts'
 import { daysLeft, expiryTold, readTlsIdentity, validityOf } from '../../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
 import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
@@ -15,9 +14,11 @@ import { isOpen } from '../../../core/kernel/deployment.ts'
 import { showAddress } from '../../config/setting-type.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
 import { bindProblem } from '../../boot.ts'
+import type { AnyPart } from '../../part.ts'
 import { migrationsFor } from '../../migrations.ts'
 import { tooFewFiles } from '../../http/connections.ts'
-import { databaseTrouble, isInUse, isKeyringOf, keyringLost, keyringOfAnother } from '../../service/foundation.ts'
+import { databaseTrouble } from '../../service/foundation.ts'
+import { usedKeys, wrongKeys } from './key-checks.ts'
 import type { MigratedParts } from '../../migrations.ts'
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
@@ -129,25 +130,6 @@ export const checkOpenFiles = (limits?: string): Finding => {
   return told === undefined ? ok('open files', 'This process may open enough files.') : problem('open files', told)
 }
 
-export const checkKeyring = ({ keyring: path }: FrameSettings): Finding => {
-  const subject = 'key ring'
-  try {
-    const keyring = readKeyringFile(path)
-    if (keyring === undefined)
-      return ok(
-        subject,
-        `${path} does not exist yet; the first start makes it. Back it up: sealed credentials cannot be ` +
-          'read without it.',
-      )
-    return ok(
-      subject,
-      `${path} holds ${keyring.keyIds.length} keys; the current one is ${keyring.wrapper.currentKeyId}.`,
-    )
-  } catch (error) {
-    return problem(subject, (error as Error).message)
-  }
-}
-
 /** Checks an operator's own certificate. The self-signed one needs no check. */
 export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Finding => {
   const subject = 'tls'
@@ -176,7 +158,10 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: FrameSettings): Findin
  * Checks the database, the settings of its server, its schema, and the difference between its clock and that of this
  * machine.
  */
-export const checkDatabase = async (settings: FrameSettings, parts: MigratedParts): Promise<readonly Finding[]> => {
+export const checkDatabase = async (
+  settings: FrameSettings,
+  parts: MigratedParts & { readonly parts: readonly Pick<AnyPart, 'sealedColumns'>[] },
+): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
   const file = missingFile(url)
@@ -187,12 +172,16 @@ export const checkDatabase = async (settings: FrameSettings, parts: MigratedPart
     const { dialect, now } = database
     const before = performance.now()
     const clock = await openSharedClock({ ask: now })
+    const answered = Math.round(performance.now() - before)
+    const schema = await schemaFinding(database, parts)
+    const wrong = await wrongKeys(database, keyring)
     return [
-      ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`),
+      ok('database', `The ${dialect} database answers in ${answered} ms.`),
       ...(await unsuitableSettings(database)).map((message) => warning('database', message)),
       skewFinding(-clock.skewMs()),
-      await schemaFinding(database, parts),
-      ...(await wrongKeys(database, keyring)),
+      schema,
+      ...wrong,
+      ...(schema.state === 'ok' && wrong.length === 0 ? await usedKeys(database, keyring, parts.parts) : []),
     ]
   } catch (error) {
     return [problem('database', databaseTrouble(settings, error))]
@@ -216,25 +205,6 @@ const missingFileFinding = (file: string, dataDir: string): Finding => {
 export const missingFile = (databaseUrl: string): string | undefined => {
   const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
   return file === undefined || exists(file) ? undefined : file
-}
-
-/** Reports a lost key ring, and that of another database. Only the database shows which key ring must exist. */
-const wrongKeys = async (database: SqlDatabase, path: string): Promise<readonly Finding[]> => {
-  if (!(await isInUse(database))) return []
-  if (!exists(path)) return [problem('key ring', keyringLost(path))]
-  const keyring = readableKeyring(path)
-  return keyring === undefined || (await isKeyringOf(database, keyring))
-    ? []
-    : [problem('key ring', keyringOfAnother(path))]
-}
-
-/** Returns undefined for a file that is no key ring, which another check reports. */
-const readableKeyring = (path: string): ReturnType<typeof readKeyringFile> => {
-  try {
-    return readKeyringFile(path)
-  } catch {
-    return undefined
-  }
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true

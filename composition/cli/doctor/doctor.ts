@@ -6,13 +6,13 @@ import type { Finding } from './finding.ts'
 import {
   checkDatabase,
   checkDataFolder,
-  checkKeyring,
   checkListeners,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
   checkTls,
 } from './doctor-checks.ts'
+import { checkKeyring } from './key-checks.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { describeDeployment } from '../deployment.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'

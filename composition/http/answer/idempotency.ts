@@ -171,7 +171,8 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     async finish({ recordId, rowRef }: FreshRequest, answer: Answer, isKept: boolean): Promise<void> {
       if (isKept) return store.settle(recordId)
       // A refusal that a retry may overcome is not stored.
-      if (answer.status >= 500 || answer.status === 429) return store.forget(recordId)
+      const isTransient = answer.status >= 500 || answer.status === 429 || answer.headers['Retry-After'] !== undefined
+      if (isTransient) return store.forget(recordId)
       return store.answer(recordId, await sealed(answer, rowRef))
     },
   }

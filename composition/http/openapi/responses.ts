@@ -147,11 +147,13 @@ const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
 const isReplayed = (status: number, isReplayable: boolean): boolean => isReplayable && status < 500 && status !== 429
 
 /** Returns the headers of a refusal. The refusal of a keyed change may be a replay. */
-const refusalHeaders = (status: number, isReplayable: boolean): Headers =>
+const refusalHeaders = (status: number, isReplayable: boolean, dialect: Dialect): Headers =>
   refer(
     'X-Request-Id',
     'Set-Cookie-Session',
     ...(headersOfStatus[status] ?? []),
+    // A provider says with 400 that it has too many requests.
+    ...(status === 400 && dialect === 'metering' ? ['Retry-After'] : []),
     ...(isReplayed(status, isReplayable) ? ['Idempotency-Replayed'] : []),
   )
 
@@ -315,9 +317,9 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
       properties: {
         code: { type: 'string', description: 'The code of the failure.' },
         message: { type: 'string', description: 'Why the request failed, for people.' },
-        origErr: { type: 'object', description: 'Always empty.' },
+        origErr: { type: 'object', description: 'The error behind the failure; empty if there is none.' },
       },
-      required: ['message'],
+      required: ['code', 'message', 'origErr'],
     })),
   kubernetes: (registry) =>
     registry.reference('KubernetesStatus', statusKeys, () => ({
@@ -340,12 +342,13 @@ const errorResponse = (
   failures: readonly DeclaredFailure[],
   error: Schema,
   isReplayable: boolean,
+  dialect: Dialect,
 ): Response => {
   const named = failures.map(({ tag, meaning }) => `\`${tag}\`: ${meaning}`)
   const description = [generalMeaning[status], ...named].filter((part) => part !== undefined).join(' ')
   return {
     description: description === '' ? `Refused with ${status}.` : description,
-    headers: refusalHeaders(status, isReplayable),
+    headers: refusalHeaders(status, isReplayable, dialect),
     content: { 'application/json': { schema: error } },
   }
 }
@@ -385,7 +388,10 @@ const errorResponses = (
       dialect,
       isReplayed(status, isReplayable),
     )
-    return responses.reference(name, errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable))
+    return responses.reference(
+      name,
+      errorResponse(status, declared, errorSchemas[dialect](schemas), isReplayable, dialect),
+    )
   }
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(

@@ -9,7 +9,7 @@ const folder = new URL('./files/', import.meta.url)
 /** Returns the text of a file of the pages, by its path below `files`. */
 export const pageFile = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
 
-/** Returns the files of a folder below `files`, by name. */
+/** Returns the files of a folder below `files`, by name. @internal */
 export const pageFiles = (path: string): Readonly<Record<string, string>> =>
   Object.fromEntries(readdirSync(new URL(path, folder)).map((name) => [name, pageFile(`${path}${name}`)]))
 
@@ -26,16 +26,21 @@ const escapeHtml = (value: unknown): string => String(value).replace(/[&<>"']/g,
 /** Returns the `sha256-...` source by which a content security policy allows one inline style or script. */
 export const inlineSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
 
-/**
- * Returns a page as HTML from its template. `{{name}}` inserts a value as text, also in attributes; `{{> name}}`
- * inserts another template; `{{#list}}` repeats for each element. Throws if there is no such template.
- */
-export const renderPage = (name: string, values: Readonly<Record<string, unknown>> = {}): string => {
-  const template = (wanted: string): string => {
-    const found = templates.get(`${wanted}.html`)
-    if (found === undefined) throw new Error(`There is no template ${wanted}.`)
-    return found
-  }
-  const shared = { icon, style: pageStyle, version: releaseVersion }
-  return mustache.render(template(name), { ...shared, ...values }, template, { escape: escapeHtml })
+const partial = (name: string): string => {
+  const found = templates.get(`${name}.html`)
+  if (found === undefined) throw new Error(`There is no template ${name}.`)
+  return found
 }
+
+/**
+ * Returns a template as HTML. `{{name}}` inserts a value as text, also in attributes; `{{> name}}` inserts a template of
+ * the service; `{{#list}}` repeats for each element. Throws if there is no such template.
+ */
+export const renderTemplate = (template: string, values: Readonly<Record<string, unknown>> = {}): string => {
+  const shared = { icon, style: pageStyle, version: releaseVersion }
+  return mustache.render(template, { ...shared, ...values }, partial, { escape: escapeHtml })
+}
+
+/** Returns a page as HTML from its template, by name. */
+export const renderPage = (name: string, values?: Readonly<Record<string, unknown>>): string =>
+  renderTemplate(partial(name), values)

@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
 import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
-import { inlineSource, pageFiles, pageStyle, renderPage } from './page-templates.ts'
+import type { WebPage } from './web-page.ts'
+import { inlineSource, pageFile, pageStyle, renderPage, renderTemplate } from './page-templates.ts'
 import { qualityOf } from '../request/preferences.ts'
 import type { PackedAnswer } from './static-answer.ts'
 import { packedAnswer, staticAnswer } from './static-answer.ts'
@@ -28,35 +30,44 @@ const accountPolicy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** The titles of the account pages, by the name of their template and script. */
-const pageTitles: Readonly<Record<string, string>> = {
-  account: 'Your account',
-  'confirm-email': 'Confirm an e-mail address',
-  'reset-password': 'Set a new password',
-  'sign-in': 'Sign in',
-  'accept-invitation': 'Invitation to an organization',
-  'usage-intake': 'Usage events',
-}
+/** The scripts that pages share, by file name. */
+const sharedScripts: Readonly<Record<string, string>> = Object.fromEntries(
+  ['kit.js', 'sign-in-form.js', 'start.js'].map((name) => [name, pageFile(`scripts/${name}`)]),
+)
 
-/** The scripts of the account pages, by file name. @internal */
-export const accountScripts = pageFiles('scripts/')
+const textAt = (file: URL): string => readFileSync(file, 'utf8')
 
 /** Returns the answer of a page. It must not be cached, since the address may contain a code. */
-const pageAnswer = (name: string, title: string): Answer => ({
+const pageAnswer = ({ name, title, template }: WebPage): Answer => ({
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': accountPolicy },
-  body: renderPage(name, { name, title }),
+  body: renderTemplate(textAt(template), { name, title }),
 })
 
+/** Returns why pages cannot be served: a file that is missing, or a template that is not valid. */
+export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
+  pages.flatMap((page) => {
+    try {
+      pageAnswer(page)
+      textAt(page.script)
+      return []
+    } catch (cause) {
+      return [`The page ${page.name} cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`]
+    }
+  })
+
 /**
- * Returns the pages that mails link to, the sign-in page, and their scripts, by path. They are ordinary clients of the
- * API: opening a page changes nothing.
+ * Returns the pages of parts, among them those that mails link to and the sign-in page, and their scripts, by path. They
+ * are ordinary clients of the API: opening a page changes nothing.
  */
-const makeAccountPages = (): ((path: string) => Answer | undefined) => {
+const makePartPages = (pages: readonly WebPage[]): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()
-  for (const [name, title] of Object.entries(pageTitles)) answers.set(`/${name}`, pageAnswer(name, title))
-  for (const [name, source] of Object.entries(accountScripts)) {
-    answers.set(`${scriptPrefix}${name}`, staticAnswer('text/javascript; charset=utf-8', source))
+  const addScript = (name: string, source: string): void =>
+    void answers.set(`${scriptPrefix}${name}`, staticAnswer('text/javascript; charset=utf-8', source))
+  for (const [name, source] of Object.entries(sharedScripts)) addScript(name, source)
+  for (const page of pages) {
+    answers.set(`/${page.name}`, pageAnswer(page))
+    addScript(`${page.name}.js`, textAt(page.script))
   }
   return (path) => answers.get(path)
 }
@@ -102,12 +113,12 @@ interface Description {
 }
 
 /**
- * Returns the pages that the API listener serves in addition to its routes. The document is built and serialised at its
- * first request.
+ * Returns the pages that the API listener serves in addition to its routes: those of the document, and those of parts.
+ * The document is built and serialised at its first request.
  */
-export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
+export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly WebPage[]): Pages => {
   const asset = makeDocsAssets()
-  const accountPages = makeAccountPages()
+  const partPages = makePartPages(ofParts)
   let made: Description | undefined
   const described = (): Description => {
     if (made !== undefined) return made
@@ -127,6 +138,6 @@ export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   return {
     documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']?.toString()),
     frontend: (path, ownUrl, accept) =>
-      accountPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
+      partPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
   }
 }

@@ -7,7 +7,7 @@ import { changesOf } from '../../../plugins/audit/codecs.ts'
 import { openFoundation } from '../../service/foundation.ts'
 import type { CommonOptions, ExitCode, PartContext } from '../../cli/command-context.ts'
 import { printJson } from '../../cli/command-context.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 
 export interface AuditExportOptions extends CommonOptions {
   readonly after?: string
@@ -25,7 +25,7 @@ export const auditExport = async (context: PartContext, options: AuditExportOpti
     return misused(context, '--since takes a date, as 2026-11-01 or 2026-11-01T08:00:00Z.')
   const after = options.after ?? '0'
   if (!/^\d{1,15}$/.test(after)) return misused(context, '--after takes the id of a row.')
-  const filter: AuditFilter = since === undefined ? {} : { since }
+  const filter: AuditFilter = definedFields({ since })
   const settings = await context.settings(options)
   const { database } = await openFoundation(settings)
   try {

@@ -3,8 +3,9 @@ import { missingFile } from '../../cli/doctor/doctor-checks.ts'
 import { connectBy, natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'
 import { lookUpClaims } from '../../../adapters/bus/nats-server.ts'
-import { hasStreams } from '../../../adapters/bus/nats-task-bus.ts'
-import { makeSecretBox, readKeyringFile } from '../../../adapters/security/keyring.ts'
+import { hasStreams, taskBusRights } from '../../../adapters/bus/nats-task-bus.ts'
+import { readKeyringFile } from '../../../adapters/security/keyring-file.ts'
+import { makeSecretBox } from '../../../adapters/security/keyring.ts'
 import { makeSqlBusIdentityStore } from '../../../adapters/sql/bus/bus-store.ts'
 import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
@@ -49,7 +50,7 @@ const askServer = async (
   const keys = await readBusKeys(identities)
   const deps = { identities, mint: makeNatsMint(systemClock), safe: makeSealedKeys(secretBox, systemEntropy) }
   const login = keys && (await makeSystemLogin(deps)())
-  const tasksLogin = keys && (await makePlatformLogin(deps)())
+  const tasksLogin = keys && (await makePlatformLogin(deps, taskBusRights)())
   if (keys === undefined || login === undefined || tasksLogin === undefined)
     return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
   const where = servers.join(', ')

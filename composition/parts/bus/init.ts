@@ -22,6 +22,7 @@ export const busInit = (context: PartContext, options: BusInitOptions): Promise<
       mint: resolve(BusMintToken),
       safe: makeSealedKeys(resolve(SecretBoxToken), resolve(EntropyToken)),
       clock: resolve(ClockToken),
+      sent: boot.subjects,
     })
     const { operator, system, platform } = await init(operatorCall('bus.init'))
     const configuration = natsConfiguration({

@@ -114,7 +114,7 @@ export const part = definePart({
           entropy: EntropyToken,
           clock: ClockToken,
         },
-        makeBus,
+        (given) => makeBus({ ...given, sent: boot.subjects }),
       ),
       bind(
         BusPassesToken,

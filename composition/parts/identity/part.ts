@@ -67,6 +67,7 @@ import { FirstAdminToken } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
 import { bind, lazily } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
+import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
 import { identitySettings } from './settings.ts'
@@ -174,6 +175,12 @@ export const part = definePart({
   plugin: identityPlugin,
   migrations: identityMigrations,
   settings: identitySettings,
+  pages: [
+    ownPage('account', 'Your account'),
+    ownPage('confirm-email', 'Confirm an e-mail address'),
+    ownPage('reset-password', 'Set a new password'),
+    ownPage('sign-in', 'Sign in'),
+  ],
   objectRows: [tokenObjectRows],
   tags: [
     {

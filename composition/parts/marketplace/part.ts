@@ -60,8 +60,9 @@ import { bind } from '../../binding.ts'
 import type { Boot } from '../../boot.ts'
 import type { ValuesOf } from '../../config/setting.ts'
 import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import { listOf, matching, secretWords } from '../../config/setting-type.ts'
+import { listOf, matching, origin, secretWords } from '../../config/setting-type.ts'
 import { definePart } from '../../part.ts'
+import { addressUrl } from '../../service/compose.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 
 const settings = {
@@ -75,6 +76,12 @@ const settings = {
     'MOORAGE_MARKETPLACE_PREVIOUS_SECRET',
     secretWords,
     'The secret before MOORAGE_MARKETPLACE_SECRET, which is accepted too while senders change to the new one.',
+  ),
+  marketplaceBaseUrl: absentUnlessSet(
+    'MOORAGE_MARKETPLACE_BASE_URL',
+    origin,
+    'How marketplaces and installers reach the listener of notifications; written into installers.',
+    { fallbackText: 'MOORAGE_BASE_URL, or from MOORAGE_MARKETPLACE_LISTEN' },
   ),
   marketplaceAlerts: absentUnlessSet(
     'MOORAGE_MARKETPLACE_ALERTS',
@@ -258,7 +265,8 @@ const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonl
   bind(MarketplaceSettingsToken, {}, () => ({
     marketplace: marketplaceOf(boot),
     alertsTo: boot.settings.marketplaceAlerts ?? '',
-    baseUrl: () => boot.baseUrl(),
+    listenerUrl: () =>
+      boot.settings.marketplaceBaseUrl ?? boot.settings.baseUrl ?? addressUrl(boot.settings.marketplaceListen),
   })),
 ]
 

@@ -1,6 +1,6 @@
 import { tasksMigrations } from '../../../adapters/sql/tasks/migrations/tasks-migrations.ts'
 import { makeInProcessTaskBus } from '../../../adapters/bus/in-process-task-bus.ts'
-import { makeNatsTaskBus } from '../../../adapters/bus/nats-task-bus.ts'
+import { makeNatsTaskBus, taskBusRights } from '../../../adapters/bus/nats-task-bus.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlActorCalls } from '../../../adapters/sql/identity/actor-calls.ts'
 import { makeSqlTaskChanges, makeSqlTaskStore, makeSqlTaskRetention } from '../../../adapters/sql/tasks/task-store.ts'
@@ -83,7 +83,11 @@ export const part = definePart({
           if (servers.length === 0)
             return { bus: makeInProcessTaskBus(), start: () => undefined, close: async () => undefined }
           const safe = makeSealedKeys(boot.secretBox, entropy)
-          const bus = makeNatsTaskBus({ servers, login: makePlatformLogin({ identities, mint, safe }), log: boot.log })
+          const bus = makeNatsTaskBus({
+            servers,
+            login: makePlatformLogin({ identities, mint, safe }, taskBusRights),
+            log: boot.log,
+          })
           return { bus, start: bus.start, close: () => bus.close() }
         },
         (link) => link.close(),

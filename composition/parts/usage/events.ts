@@ -17,9 +17,8 @@ import { makeSqlOutageStore } from '../../../adapters/sql/usage/outage-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { BusToken } from '../../../core/bus/bus.ts'
-import { makeSealedKeys, makeUsageLogin } from '../../../core/bus/keys.ts'
+import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
-import { usageEventsAside, usageEventsOfAll, usageSender } from '../../../core/bus/rights.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import type { Log } from '../../../core/kernel/log.ts'
@@ -44,6 +43,13 @@ import {
   UsageRetentionToken,
   UsageUpkeepUnitOfWorkToken,
 } from '../../../core/usage/events/ports.ts'
+import {
+  intakeRights,
+  usageEvents,
+  usageEventsAside,
+  usageEventsOfAll,
+  usageSender,
+} from '../../../core/usage/events/subjects.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
 import type { IntakeSums } from '../../../core/usage/events/intake.ts'
@@ -118,7 +124,7 @@ const intakeOf = (
   const handle = makeHandleUsageMessage({ reports, decode, tally, clock, caches, log })
   return makeNatsUsageIntake({
     servers,
-    login: makeUsageLogin({ identities, mint, safe: makeSealedKeys(secretBox, entropy) }),
+    login: makePlatformLogin({ identities, mint, safe: makeSealedKeys(secretBox, entropy) }, intakeRights),
     log,
     subject: usageEventsOfAll,
     asideSubject: usageEventsAside,
@@ -205,7 +211,7 @@ export const eventBindings = (boot: Boot<UsageValues>): readonly Binding[] => {
       },
     ),
     bind(UsageCredentialsToken, { bus: BusToken }, ({ bus: { issue } }) => ({
-      issue: (call, owner) => issue(call, { ...owner, purpose: 'usage', lifeSeconds: credentialsSeconds }),
+      issue: (call, owner) => issue(call, { ...owner, purpose: usageEvents.purpose, lifeSeconds: credentialsSeconds }),
     })),
     bind(
       UsageIntakeToken,

@@ -9,7 +9,7 @@ import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
-import { makeFinalMonthsLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
+import { makePlatformLogin, makeSealedKeys } from '../../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../../core/bus/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { LeaseStoreToken } from '../../../core/kernel/instances.ts'
@@ -21,7 +21,7 @@ import { makeSettleMonth } from '../../../core/usage/events/upkeep.ts'
 import type { AnnounceStores } from '../../../core/usage/months/announce.ts'
 import { monthBounds, monthEnd } from '../../../core/usage/month.ts'
 import { CloseMonthToken, makeCloseMonth } from '../../../core/usage/months/close.ts'
-import { FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
+import { finalMonthRights, FinalMonthBusToken, FinalMonthOutboxToken } from '../../../core/usage/final-months/ports.ts'
 import type { GatherMonth } from '../../../core/usage/months/ports.ts'
 import { ConsumptionUnitOfWorkToken } from '../../../core/usage/months/consumption.ts'
 import {
@@ -121,7 +121,10 @@ export const monthBindings = (boot: Boot): readonly Binding[] => {
       { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
       ({ servers, identities, mint, entropy }) => {
         if (servers.length === 0) return noFinalMonthBus
-        const login = makeFinalMonthsLogin({ identities, mint, safe: makeSealedKeys(boot.secretBox, entropy) })
+        const login = makePlatformLogin(
+          { identities, mint, safe: makeSealedKeys(boot.secretBox, entropy) },
+          finalMonthRights,
+        )
         return makeNatsFinalMonthBus({ servers, login })
       },
     ),

@@ -4,10 +4,12 @@ import { makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-stor
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
 import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
+import { usageEvents } from '../../../core/usage/events/subjects.ts'
 import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/events/reports.ts'
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
+import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import { eventBindings } from './events.ts'
 import { monthBindings } from './months.ts'
@@ -20,6 +22,8 @@ export const part = definePart({
   plugin: usagePlugin,
   migrations: usageMigrations,
   settings: usageSettings,
+  subjects: [usageEvents],
+  pages: [ownPage('usage-intake', 'Usage events')],
   tags: [
     {
       name: 'Billing Dashboard',

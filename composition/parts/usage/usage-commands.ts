@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ContractStore } from '../../../core/contracts/ports.ts'
 import { ContractStoreToken } from '../../../core/contracts/ports.ts'
@@ -83,7 +84,7 @@ const closeAs =
       try {
         const closed = await close(operatorCall(operation, interrupt.signal), {
           ...place,
-          ...(as === undefined ? {} : { as }),
+          ...definedFields({ as }),
           onProgress: progressOn(context),
         })
         if (isLeft(closed)) {

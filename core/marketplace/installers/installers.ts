@@ -1,3 +1,4 @@
+import { definedFields } from '../../kernel/json.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { ContractLifecycle } from '../../contracts/ports.ts'
@@ -34,7 +35,7 @@ const auditOf = defineAudit(
   ({ id, ref, accountId }: Pick<Installer, 'id' | 'ref' | 'accountId'>) => ({
     objectId: id,
     objectName: ref,
-    ...(accountId === undefined ? {} : { tenantId: accountId }),
+    ...definedFields({ tenantId: accountId }),
   }),
 )
 
@@ -115,7 +116,7 @@ export const makeCreateInstaller = (deps: CreateInstallerDeps) => {
       return invalid(`The account ${input.account} does not exist.`)
     const [ref, claimRef] = [newRef(entropy), newRef(entropy)]
     const at = clock.now()
-    const root = `${settings.baseUrl()}/marketplace/api/v1/marketplaces`
+    const root = `${settings.listenerUrl()}/marketplace/api/v1/marketplaces`
     const notificationUrl = `${root}/${notificationPaths[marketplace]}`
     const { products, contractDays, contact, chart, chartVersion, values } = input
     const claimableUrl = `${root}/standalone-organizations/${claimRef}/claimable`

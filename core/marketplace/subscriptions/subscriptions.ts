@@ -1,3 +1,4 @@
+import { definedFields } from '../../kernel/json.ts'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -17,7 +18,7 @@ export const subscriptionAudit = defineAudit(
   ({ id, ref, accountId }: Pick<Subscription, 'id' | 'ref' | 'accountId'>) => ({
     objectId: id,
     objectName: ref,
-    ...(accountId === undefined ? {} : { tenantId: accountId }),
+    ...definedFields({ tenantId: accountId }),
   }),
 )
 

@@ -1,7 +1,7 @@
-import { finalMonthsOfAll } from '../../bus/ports.ts'
 import { toWireJson } from '../../kernel/json.ts'
 import { monthText } from '../month.ts'
 import type { FinalMonthBus, FinalMonthEvent, FinalMonthMessage, FinalMonthOutbox } from './ports.ts'
+import { finalMonthsOfAll } from './ports.ts'
 
 const batch = 100
 

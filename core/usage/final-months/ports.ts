@@ -1,5 +1,12 @@
+import type { BusRights } from '../../bus/types.ts'
 import { token } from '../../kernel/token.ts'
 import type { UsageMonth } from '../types.ts'
+
+/** Subjects in the platform's account of the months of usage that have become final: `usage.months.<tenant>`. */
+export const finalMonthsOfAll = 'usage.months.*'
+
+/** What telling them needs in the platform's account. */
+export const finalMonthRights: BusRights = { publish: ['$JS.API.>', finalMonthsOfAll], subscribe: ['_INBOX.>'] }
 
 /** A month that has become final, whose message is not published yet. */
 export interface FinalMonthEvent extends Pick<UsageMonth, 'ownerId' | 'month' | 'revision' | 'generatedAt'> {

@@ -52,7 +52,7 @@ export const messageOf = (outcome: Either<Failure, unknown>): string =>
 const about: SuiteAbout = {
   name: 'helm-runner',
   ports: ['HelmRunner'],
-  needs: 'A cluster in which `namespace` makes namespaces that nobody else uses.',
+  needs: 'A cluster in which `namespace` makes namespaces that nothing else uses.',
   isShared: true,
 }
 

@@ -127,7 +127,7 @@ test('following from both sides, paged', async (t) => {
   t.is((await send('GET', '/user/following/bob', { token: eve })).status, 404)
 })
 
-test('nobody follows themselves or somebody who does not exist, and followers are shown to users alone', async (t) => {
+test('a user follows neither themselves nor a user who does not exist, and followers are shown to users alone', async (t) => {
   const eve = await fixture.service.tokenFor('eve')
   t.is((await send('PUT', '/user/following/eve', { token: eve })).status, 403)
   for (const [method, path] of [

@@ -1,18 +1,19 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
-import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { CommandContext, ExitCode } from '../cli/command-context.ts'
-import { printJson } from '../cli/command-context.ts'
-import { migrationsFor } from '../migrations.ts'
-import { loadParts } from '../parts.ts'
-import type { Bench, ContractSuite } from './contract-suite.ts'
-import type { FoundSuite } from './find-suites.ts'
-import { factoryOf, findSuites, suitesNamed } from './find-suites.ts'
-import type { CaseResult } from './run-suite.ts'
-import { runSuite } from './run-suite.ts'
+import { migrateUp } from '../../../adapters/sql/engine/migrator.ts'
+import { openSqliteDatabase } from '../../../adapters/sql/engine/sqlite-database.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
+import { migrationsFor } from '../../migrations.ts'
+import { loadParts } from '../../parts.ts'
+import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
+import type { FoundSuite } from '../../port-tests/find-suites.ts'
+import { factoryOf, findSuites, suitesIn, suitesNamed } from '../../port-tests/find-suites.ts'
+import type { CaseResult } from '../../port-tests/run-suite.ts'
+import { runSuite } from '../../port-tests/run-suite.ts'
 
 export interface TestPortOptions {
   readonly list?: boolean
@@ -38,14 +39,21 @@ export const testPort = async (
   place: string | undefined,
   options: TestPortOptions,
 ): Promise<ExitCode> => {
-  const suites = await findSuites()
+  const isFile = name !== undefined && isPath(name)
+  const suites = isFile ? await suitesOfFile(name) : await findSuites()
+  if (typeof suites === 'string') return refuse(context, suites)
   if (name === undefined || options.list === true) return listSuites(context, suites, options)
-  const [found, ...others] = suitesNamed(suites, name)
+  const [found, ...others] = isFile ? suites : suitesNamed(suites, name)
   if (found === undefined)
     return refuse(context, `There is no port and no suite named ${name}. They are listed by: moorage test-port --list`)
   if (others.length > 0) {
     const names = [found, ...others].map(({ suite }) => suite.name).join(', ')
-    return refuse(context, `Several suites test the port ${name}: name one of ${names}.`)
+    return refuse(
+      context,
+      isFile
+        ? `The file ${name} exports several suites, ${names}: export one from each file.`
+        : `Several suites test the port ${name}: name one of ${names}.`,
+    )
   }
   if (place === undefined) return describeSuite(context, found, options)
   const limit = Number(options.timeout)
@@ -55,6 +63,26 @@ export const testPort = async (
   if (typeof loaded === 'string') return refuse(context, loaded)
   return report(context, found, place, loaded, limit * 1000, options)
 }
+
+const isPath = (place: string): boolean => place.startsWith('.') || isAbsolute(place)
+
+/** Returns the suites of a stranger's own ports, or why the file has none. */
+const suitesOfFile = async (place: string): Promise<readonly FoundSuite[] | string> => {
+  const { shareOurModules } = await import('../../outside-parts.ts')
+  shareOurModules()
+  try {
+    const suites = await suitesIn(moduleUrl(place))
+    const path = resolve(place)
+    return suites.length === 0
+      ? `The file ${place} exports no suite that contractSuite has made.`
+      : suites.map((suite) => ({ suite, path, types: path }))
+  } catch (error) {
+    return `The file ${place} cannot be loaded: ${firstLine(error)}.`
+  }
+}
+
+const firstLine = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 
 const refuse = (context: CommandContext, message: string): ExitCode => {
   context.say(`moorage: ${message}`)
@@ -124,13 +152,13 @@ type Factory = (context: PortTestContext) => unknown
 
 /** Returns the function of the module, or what is wrong with the module. */
 const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<Factory | string> => {
-  const { shareOurModules } = await import('../outside-parts.ts')
+  const { shareOurModules } = await import('../../outside-parts.ts')
   shareOurModules()
   let loaded: Readonly<Record<string, unknown>>
   try {
     loaded = (await import(moduleUrl(place))) as Readonly<Record<string, unknown>>
   } catch (error) {
-    return `The module ${place} cannot be loaded: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}.`
+    return `The module ${place} cannot be loaded: ${firstLine(error)}.`
   }
   const factory = loaded[factoryOf(suite)]
   if (typeof factory === 'function') return factory as Factory
@@ -139,13 +167,15 @@ const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<
 }
 
 const moduleUrl = (place: string): string =>
-  place.startsWith('.') || isAbsolute(place)
+  isPath(place)
     ? pathToFileURL(resolve(place)).href
     : pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve(place)).href
 
-const ourMigrations = async (database: SqlDatabase) => {
-  const parts = await loadParts()
-  return migrationsFor({ parts, ownParts: parts.length }, database)
+/** Returns our migrations, and those of the part from outside that a suite belongs to. */
+const migrationsOf = async ({ migrations }: ContractSuite<Bench>, database: SqlDatabase) => {
+  const own = await loadParts()
+  const parts = migrations === undefined ? own : [...own, { migrations }]
+  return migrationsFor({ parts, ownParts: own.length }, database)
 }
 
 /** Makes the benches of a run, and closes the databases that they have asked for. */
@@ -154,7 +184,7 @@ const benchesOf = (suite: ContractSuite<Bench>, factory: Factory) => {
   const database = async (): Promise<SqlDatabase> => {
     const made = openSqliteDatabase(':memory:')
     databases.push(made)
-    await migrateUp(made, { migrations: await ourMigrations(made) })
+    await migrateUp(made, { migrations: await migrationsOf(suite, made) })
     await suite.fill?.(made)
     return made
   }
@@ -184,7 +214,7 @@ const report = async (
   const results = await runSuite(suite, benches.open, {
     limitMilliseconds,
     only,
-    ...(onResult === undefined ? {} : { onResult }),
+    ...definedFields({ onResult }),
   })
   await benches.close()
   const kept = results.filter(({ isKept }) => isKept).length

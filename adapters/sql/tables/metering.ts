@@ -1,0 +1,38 @@
+import type { MeteredHour } from '../../../core/metering/hours/ports.ts'
+import type { MeteredCloud, MeteringCall, UsageKey, UsageState } from '../../../core/metering/types.ts'
+import { instant, int, long, longText, named, rowId, table, text } from '../kit/columns.ts'
+
+export const meteringUsage = table('metering_usage', {
+  id: rowId(),
+  key: named('usage_key', text<UsageKey>(36)),
+  cloud: text<MeteredCloud>(8),
+  scope: text(64),
+  start: named('start_at', instant()),
+  end: named('end_at', instant()),
+  state: text<UsageState>(8),
+  answer: longText(),
+  changedAt: instant(),
+})
+
+export const meteringCalls = table('metering_calls', {
+  id: rowId(),
+  key: named('usage_key', text<UsageKey>(36)),
+  cloud: text<MeteredCloud>(8),
+  at: instant(),
+  askedBy: text(255),
+  outcome: text<MeteringCall['outcome']>(8),
+  code: text(64),
+  answer: longText(),
+  attempts: int(),
+  milliseconds: int(),
+})
+
+export const meteringHours = table('metering_hours', {
+  dimension: text(255),
+  hour: named('hour_at', instant()),
+  state: text<MeteredHour['state']>(8),
+  quantity: long(),
+  rest: long(),
+  reason: text(64),
+  changedAt: instant(),
+})

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { changeKeyringFile, readKeyringContent } from '../../../adapters/security/keyring-file.ts'
+import type { KeyringContent } from '../../../adapters/security/keyring.ts'
+import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../../adapters/sql/kernel/instance-store.ts'
+import type { SealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
+import { makeSqlSealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
+import type { SealedColumn } from '../../../adapters/sql/tables/all-tables.ts'
+import type { LeaseStore, LiveInstance } from '../../../core/kernel/instances.ts'
+import type { SecretBox } from '../../../core/kernel/secret.ts'
+import { StartRefused } from '../../boot.ts'
+import type { CommandContext, CommonOptions } from '../command-context.ts'
+import { configOf } from '../loaded-config.ts'
+import { onStore } from '../on-store.ts'
+import { sealedColumnsOf } from './key-use.ts'
+
+/** What the commands of the key ring work on. */
+export interface KeyRingStore {
+  /** The path of the key ring. */
+  readonly path: string
+  readonly values: SealedValues
+  readonly columns: readonly SealedColumn[]
+  readonly secretBox: SecretBox
+  readonly leases: LeaseStore
+  /** Returns the instances that are alive. */
+  alive(): Promise<readonly LiveInstance[]>
+  /** By the clock of the database. */
+  now(): Date
+  /** How long to wait until instances have a key. Milliseconds. */
+  readonly patienceMs: number
+  content(): KeyringContent
+}
+
+/** An instance reads a shared file again within three seconds; one that was killed counts as dead after ten. */
+const patienceMs = 15_000
+
+/** Runs a command on the key ring and the database of this deployment. The service may run at the same time. */
+export const onKeyRing = async <A>(
+  context: CommandContext,
+  options: CommonOptions,
+  work: (store: KeyRingStore) => Promise<A>,
+): Promise<A> => {
+  const { parts } = await configOf(context, options)
+  return onStore(context, options, ({ boot: { database, secretBox, settings, instanceId, clock } }) =>
+    inPlainWords(() =>
+      work({
+        path: settings.keyring,
+        values: makeSqlSealedValues(database),
+        columns: sealedColumnsOf(parts),
+        secretBox,
+        leases: makeSqlLeaseStore(database),
+        alive: () => makeSqlInstanceRegister(database, instanceId).alive(),
+        now: () => clock.now(),
+        patienceMs,
+        content: () => contentOf(settings.keyring),
+      }),
+    ),
+  )
+}
+
+const contentOf = (path: string): KeyringContent => {
+  const content = readKeyringContent(path)
+  if (content === undefined) throw new StartRefused([`The key ring ${path} is not there.`])
+  return content
+}
+
+const inPlainWords = async <A>(work: () => Promise<A>): Promise<A> => {
+  try {
+    return await work()
+  } catch (error) {
+    if ((error as Error).name === 'KeyringUnusable') throw new StartRefused([(error as Error).message])
+    throw error
+  }
+}
+
+const leaseSeconds = 10
+const mostWaits = 60
+const waitMs = 250
+
+/** Changes the file while no other command of this deployment changes it. */
+export const changeKeyRing = async (
+  { leases, path }: Pick<KeyRingStore, 'leases' | 'path'>,
+  change: (content: KeyringContent) => KeyringContent,
+): Promise<KeyringContent> => {
+  const holder = randomUUID()
+  for (let wait = 0; wait < mostWaits; wait += 1) {
+    const lease = await leases.acquire('kernel.keys', holder, leaseSeconds)
+    if (lease === undefined) {
+      await sleep(waitMs)
+      continue
+    }
+    try {
+      return changeKeyringFile(path, change)
+    } finally {
+      await leases.release(lease)
+    }
+  }
+  throw new StartRefused(['Another command changes the key ring. Try again in a moment.'])
+}
