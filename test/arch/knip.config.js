@@ -41,6 +41,8 @@ export default ({ production: isProduction = false }) => ({
     // The service within another process, for the users of the package.
     'composition/boot.ts!',
     ...startedByPath,
+    // It only extends the types of knex.
+    'adapters/sql/tables/bound-columns.ts!',
     ...benchByPath,
     // The commands of package.json.
     'test/{run,bench/run,support/hub/run,usage/sample/run}.ts',

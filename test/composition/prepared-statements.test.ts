@@ -40,7 +40,8 @@ for (const dialect of ['sqlite', 'mysql'] as const) {
     // A store whose change is not tested may forget a field.
     const changed = new Set(prepared.flatMap(({ sql }) => changedTable(sql) ?? []))
     const tested = Object.values(storeChanges).flatMap(({ tables }) => tables.map(tableName))
-    t.deepEqual([...changed].filter((table) => !tested.includes(table)).sort(), tablesOfMarks.toSorted())
+    const known = new Set([...tested, ...tablesOfMarks])
+    t.deepEqual([...changed].filter((table) => !known.has(table)).sort(), [])
   })
 }
 

@@ -25,7 +25,7 @@ import { idList, rowsOfIds } from '../kit/id-list.ts'
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
 /** A role without its parts. */
-export const roleRow = without(roles, 'lowerName')
+const roleRow = without(roles, 'lowerName')
 
 /** A permission of a role, or a team that it is attached to. The query selects them. */
 const rolePartRow = {
@@ -37,11 +37,7 @@ const rolePartRow = {
 type RolePart = Row<typeof rolePartRow>
 
 /** Returns a role from its rows. */
-export const roleOf = (
-  row: Row<typeof roleRow>,
-  permissions: readonly PermissionRef[],
-  teamIds: readonly TeamId[],
-): Role => ({
+const roleOf = (row: Row<typeof roleRow>, permissions: readonly PermissionRef[], teamIds: readonly TeamId[]): Role => ({
   ...row,
   permissions: permissions.map(({ namespace, action }) => ({ namespace, action })),
   teamIds,

@@ -46,7 +46,7 @@ const wordOf = <A extends string>(words: readonly A[], word: string): A => {
   return found
 }
 
-export const identityOf = (row: Row<typeof identityRow>): BusIdentity => ({
+const identityOf = (row: Row<typeof identityRow>): BusIdentity => ({
   id: row.id,
   kind: wordOf(busIdentityKinds, row.kind),
   ownerId: row.ownerId === noOwner ? undefined : row.ownerId,
@@ -59,7 +59,7 @@ export const identityOf = (row: Row<typeof identityRow>): BusIdentity => ({
   closedAt: row.closedAt,
 })
 
-export const userOf = (row: Row<typeof userRow>): BusUser => ({
+const userOf = (row: Row<typeof userRow>): BusUser => ({
   id: row.id,
   identityId: row.identityId,
   ownerId: row.ownerId,

@@ -8,7 +8,7 @@ export interface StatementTables {
   readonly droppedIndex?: string
 }
 
-export interface TableReference {
+interface TableReference {
   readonly table: string
   /** What happens to the rows when the row that they refer to is deleted: `cascade`, `set null` or other. */
   readonly onDelete: string

@@ -94,6 +94,11 @@ const statements = (db: SqlDatabase) => ({
         .where('remembered_id', p.rememberedId)
         .where((over) => over.where('expires_at', '<=', p.now).orWhere('idle_expires_at', '<=', p.now)),
   ),
+  ...purges(db),
+})
+
+/** What is over, or too much. */
+const purges = (db: SqlDatabase) => ({
   expired: db.prepare({ userId: sessions.userId, now: sessions.expiresAt }, { id: sessions.id }, (k, p) =>
     k('sessions')
       .where('user_id', p.userId)

@@ -8,7 +8,7 @@ export type Bind = string | number | bigint | boolean | null | Uint8Array
 export type Family = 'text' | 'integer' | 'bytes'
 
 /** How a column is stored, and how its value is read from a driver's row. */
-export type Form =
+type Form =
   | 'long'
   | 'int'
   | 'exact'

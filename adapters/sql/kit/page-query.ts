@@ -16,7 +16,7 @@ export const countOf = (k: Knex, rows: Knex.QueryBuilder, cap = countCap): Knex.
   k.from(rows.limit(cap + 1).as('counted')).count({ total: '*' })
 
 /** A row of `countOf`. */
-export interface CountRow {
+interface CountRow {
   readonly total: Num
 }
 

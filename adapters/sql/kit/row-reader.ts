@@ -34,7 +34,7 @@ const valueOf = (column: Column<never>): string => {
  * Compiles the conversion of rows with these columns, once: one object literal, which costs as much as one that is
  * written by hand. A loop over the fields takes several times as long.
  */
-export const compileReader = <R extends Columns>(columns: R): ReadRow<Row<R>> => {
+const compileReader = <R extends Columns>(columns: R): ReadRow<Row<R>> => {
   const fields = Object.entries(columns)
   for (const [field] of fields) {
     if (!plainName.test(field) || !plainName.test(snakeCase(field)))
