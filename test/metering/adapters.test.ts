@@ -68,7 +68,7 @@ test.serial('a provider that does not answer is given up after the deadline: the
   cloudC.faults.report.length = 0
 })
 
-test.serial('a connection that ends before the answer is made anew', async (t) => {
+test.serial('a connection that ends before the answer is made again', async (t) => {
   cloudA.faults.push('dropped')
   t.like(await meteringA().report(usage, key), { kind: 'accepted', attempts: 2 })
 })

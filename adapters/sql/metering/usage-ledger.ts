@@ -103,7 +103,7 @@ const compose = ({ prepare }: SqlDatabase) => {
         .whereNot('state', 'accepted')
         .update({ state: p('state'), changed_at: p('at') }),
     ),
-    // What was accepted stays so, whatever a request at the same moment was told.
+    // What was accepted stays so, whatever another request at the same moment gets.
     settle: prepare((k, p: Params<'key' | 'state' | 'answer' | 'at'>) =>
       k(usage)
         .where('usage_key', p('key'))
