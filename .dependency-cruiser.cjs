@@ -220,7 +220,7 @@ module.exports = {
     {
       name: 'vendor-sdk-in-clouds',
       comment:
-        "Vendors' packages are used by adapters/clouds and adapters/metering, which keep them from the environment's keys and proxies.",
+        "Vendors' packages are used by adapters/clouds and adapters/metering alone, which keep them from the environment's proxies.",
       severity: 'error',
       from: { path: '^(core|plugins|adapters|composition)/', pathNot: '^adapters/(clouds|metering)/' },
       to: { path: vendorSdks },

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { definedFields } from '../kernel/json.ts'
+import { definedFields, toWireJson } from '../kernel/json.ts'
 import type { Log } from '../kernel/log.ts'
 import { token } from '../kernel/token.ts'
 import type { CloudAMetering, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
@@ -50,7 +50,7 @@ const hourMilliseconds = 3600 * 1000
 const allocationTexts = ({ allocations }: MeterUsage): readonly string[] =>
   (allocations ?? [])
     .map(({ quantity, tags }) =>
-      JSON.stringify([
+      toWireJson([
         quantity,
         tags.map(({ key, value }) => [key, value]).sort((a, b) => (String(a) < String(b) ? -1 : 1)),
       ]),

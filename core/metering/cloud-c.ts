@@ -101,7 +101,7 @@ const check = async (
   { provider, passed }: Pick<CloudCDeps, 'provider' | 'passed'>,
   operation: ServiceOperation,
 ): Promise<CheckRefusal | undefined> => {
-  const key = JSON.stringify([operation.serviceName, operation.consumerId])
+  const key = toWireJson([operation.serviceName, operation.consumerId])
   const last = passed.get(key)
   if (last !== undefined && performance.now() - last.at < checkedMilliseconds) return undefined
   const result = await provider.check(operation)

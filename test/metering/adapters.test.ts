@@ -1,4 +1,4 @@
-// process: own - changes its environment
+// process: own - it changes the environment, where the package of a provider looks for credentials
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// process: own - it fills the environment with keys and proxies that must not be used
 import test from 'ava'
 import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
 import { readSqliteFile } from '../support/sqlite-file.ts'

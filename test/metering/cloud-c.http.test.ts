@@ -1,3 +1,4 @@
+// process: own - it fills the environment with keys and proxies that must not be used
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// process: own - replaces the clock
+// process: own - it replaces the clock by which checks expire
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
