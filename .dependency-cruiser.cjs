@@ -13,7 +13,7 @@ const ranks = [
   ['chart-repositories', 'featuresets'],
   ['contracts'],
   ['usage'],
-  ['metering', 'marketplace'],
+  ['marketplace'],
   ['reference-names'],
 ]
 const rankOf = new Map(ranks.flatMap((parts, rank) => parts.map((part) => [part, rank])))
@@ -179,7 +179,7 @@ module.exports = {
         path: '^adapters/',
         pathNot: [
           '^adapters/(api-client|logging|outbound|pictures|security|system|throttle)/',
-          '^adapters/sql/(engine|kernel|kit|migrations)/',
+          '^adapters/sql/(engine|kernel|kit)/',
           // Which key ring belongs to the database.
           '^adapters/sql/audit/audit-log\\.ts$',
         ],

@@ -1,8 +1,8 @@
 import { MigrationRefused } from '../adapters/sql/engine/migration-ledger.ts'
 import { migrationFaults, orderedMigrations } from '../adapters/sql/engine/migration-order.ts'
-import { kernelMigrations } from '../adapters/sql/kernel/migrations/kernel-migrations.ts'
+import { kernelMigrations } from '../adapters/sql/kernel/migrations.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
-import type { OrderedMigration, PartMigrations } from '../adapters/sql/migrations/migration.ts'
+import type { OrderedMigration, PartMigrations } from '../adapters/sql/kit/migration.ts'
 import { StartRefused } from './boot.ts'
 
 /** The parts of a deployment, as `loadConfig` returns them. The tables of closed parts exist too. */

@@ -1,6 +1,6 @@
 import type { ObjectRows } from '../adapters/sql/kit/object-rows.ts'
 import type { SealedColumn } from '../adapters/sql/tables/all-tables.ts'
-import type { PartMigrations } from '../adapters/sql/migrations/migration.ts'
+import type { PartMigrations } from '../adapters/sql/kit/migration.ts'
 import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'

@@ -5,8 +5,8 @@ import type {
   MeterUsageCommandInput,
 } from '@aws-sdk/client-marketplace-metering'
 import { definedFields } from '../../core/kernel/json.ts'
-import type { CloudAMetering } from '../../core/metering/ports.ts'
-import type { MeterUsage, ProviderResult } from '../../core/metering/types.ts'
+import type { CloudAMetering } from '../../core/marketplace/metering/ports.ts'
+import type { MeterUsage, ProviderResult } from '../../core/marketplace/metering/types.ts'
 import type { EgressClient } from '../outbound/egress-client.ts'
 import { badAnswer, loadProvider, makePace, notConfigured, refused, unreached } from './sending.ts'
 

@@ -1,4 +1,4 @@
-import type { MeteringTally } from '../../core/metering/ports.ts'
+import type { MeteringTally } from '../../core/marketplace/metering/ports.ts'
 
 /** MeteringTally in the memory of this process. */
 export const makeMeteringTally = (): MeteringTally => {

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue'
-import { ownCodes } from '../../core/metering/ports.ts'
-import type { ProviderResult } from '../../core/metering/types.ts'
+import { ownCodes } from '../../core/marketplace/metering/ports.ts'
+import type { ProviderResult } from '../../core/marketplace/metering/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 
 type Failed = Extract<ProviderResult<never>, { readonly kind: 'failed' }>

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { auth, servicecontrol, servicecontrol_v1 } from '@googleapis/servicecontrol'
 import { isObject, listAt, textAt } from '../../core/kernel/json.ts'
-import type { CheckError, ServiceControl } from '../../core/metering/ports.ts'
-import type { ProviderResult, ReportAnswer, ServiceOperation } from '../../core/metering/types.ts'
+import type { CheckError, ServiceControl } from '../../core/marketplace/metering/ports.ts'
+import type { ProviderResult, ReportAnswer, ServiceOperation } from '../../core/marketplace/metering/types.ts'
 import type { EgressClient } from '../outbound/egress-client.ts'
 import { badAnswer, loadProvider, notConfigured, refused, unreached, within } from './sending.ts'
 

@@ -8,7 +8,7 @@ import {
   unlockMigrations,
 } from '../../adapters/sql/engine/migrator.ts'
 import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
-import type { OrderedMigration } from '../../adapters/sql/migrations/migration.ts'
+import type { OrderedMigration } from '../../adapters/sql/kit/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'

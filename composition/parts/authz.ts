@@ -1,4 +1,4 @@
-import { authzMigrations } from '../../adapters/sql/authz/migrations/authz-migrations.ts'
+import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'

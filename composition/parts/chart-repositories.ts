@@ -1,4 +1,4 @@
-import { chartRepositoriesMigrations } from '../../adapters/sql/chart-repositories/migrations/chart-repositories-migrations.ts'
+import { chartRepositoriesMigrations } from '../../adapters/sql/chart-repositories/migrations.ts'
 import { nodePemReader } from '../../adapters/charts/repositories/credentials.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'

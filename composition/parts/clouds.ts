@@ -1,4 +1,4 @@
-import { cloudsMigrations } from '../../adapters/sql/clouds/migrations/clouds-migrations.ts'
+import { cloudsMigrations } from '../../adapters/sql/clouds/migrations.ts'
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
 import { makeEgressClient } from '../../adapters/outbound/egress-client.ts'
 import { serviceAccountReader } from '../../adapters/clouds/google-buckets.ts'

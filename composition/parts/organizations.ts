@@ -1,4 +1,4 @@
-import { organizationsMigrations } from '../../adapters/sql/organizations/migrations/organizations-migrations.ts'
+import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'

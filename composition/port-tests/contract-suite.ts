@@ -1,5 +1,5 @@
 import type { Assertions } from './assertions.ts'
-import type { PartMigrations } from '../../adapters/sql/migrations/migration.ts'
+import type { PartMigrations } from '../../adapters/sql/kit/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 
 /** What a case works on. */

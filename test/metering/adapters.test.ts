@@ -7,7 +7,7 @@ import { makeCloudAMetering, type CloudAOptions } from '../../adapters/metering/
 import { makeServiceControl, type CloudCOptions } from '../../adapters/metering/service-control.ts'
 import { makeEgressClient } from '../../adapters/outbound/egress-client.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
-import type { MeterUsage, ServiceOperation } from '../../core/metering/types.ts'
+import type { MeterUsage, ServiceOperation } from '../../core/marketplace/metering/types.ts'
 import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
 import type { CloudAProvider } from './cloud-a-provider.ts'
 import { awsError, giveCredentials, region, startCloudAProvider } from './cloud-a-provider.ts'

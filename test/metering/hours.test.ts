@@ -1,11 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../adapters/sql/metering/metered-hours.ts'
+import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../adapters/sql/marketplace/metered-hours.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { MeterUsage, UsageReport } from '../../core/metering/types.ts'
-import { quantityOf, makeReportHours } from '../../core/metering/hours/report-hours.ts'
-import { MeteringFailed, UsageRefused } from '../../core/metering/ports.ts'
+import type { MeterUsage, UsageReport } from '../../core/marketplace/metering/types.ts'
+import { quantityOf, makeReportHours } from '../../core/marketplace/metering/hours/report-hours.ts'
+import { MeteringFailed, UsageRefused } from '../../core/marketplace/metering/ports.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const anHour = 3600 * 1000

@@ -6,10 +6,10 @@ import sinon from 'sinon'
 import { usageDigests } from '../../adapters/metering/usage-digests.ts'
 import { makeMeteringTally } from '../../adapters/metering/metering-tally.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
-import { sentCloudA } from '../../core/metering/cloud-a.ts'
-import { makeReportCloudC, operationOf } from '../../core/metering/cloud-c.ts'
-import type { CheckError } from '../../core/metering/ports.ts'
-import type { MeterUsage, ProviderResult, ReportAnswer, UsageReport } from '../../core/metering/types.ts'
+import { sentCloudA } from '../../core/marketplace/metering/cloud-a.ts'
+import { makeReportCloudC, operationOf } from '../../core/marketplace/metering/cloud-c.ts'
+import type { CheckError } from '../../core/marketplace/metering/ports.ts'
+import type { MeterUsage, ProviderResult, ReportAnswer, UsageReport } from '../../core/marketplace/metering/types.ts'
 
 const instant = fc.date({ min: new Date('2026-01-01'), max: new Date('2027-01-01'), noInvalidDate: true })
 const tag = fc.record({ key: fc.string({ maxLength: 4 }), value: fc.string({ maxLength: 4 }) })

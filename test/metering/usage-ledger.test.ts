@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { makeSqlUsageLedger } from '../../adapters/sql/metering/usage-ledger.ts'
-import type { MeteringCall, SentUsage } from '../../core/metering/types.ts'
+import { makeSqlUsageLedger } from '../../adapters/sql/marketplace/usage-ledger.ts'
+import type { MeteringCall, SentUsage } from '../../core/marketplace/metering/types.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const onEach = (title: string, run: (t: ExecutionContext, database: SqlDatabase) => Promise<void>): void => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
-import { createTable, rowId } from '../../adapters/sql/migrations/columns.ts'
-import type { OrderedMigration } from '../../adapters/sql/migrations/migration.ts'
+import { createTable, rowId } from '../../adapters/sql/kit/schema-columns.ts'
+import type { OrderedMigration } from '../../adapters/sql/kit/migration.ts'
 
 /** Makes two tables and rests in between, where its process can be killed. */
 export const slowMigration = (restMilliseconds: number): OrderedMigration => ({

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SchemaSession } from '../kit/statement.ts'
-import type { OrderedMigration } from '../migrations/migration.ts'
+import type { OrderedMigration } from '../kit/migration.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 

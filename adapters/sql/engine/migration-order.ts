@@ -1,4 +1,4 @@
-import type { OrderedMigration, PartMigrations } from '../migrations/migration.ts'
+import type { OrderedMigration, PartMigrations } from '../kit/migration.ts'
 import { MigrationRefused } from './migration-ledger.ts'
 import { makeMigrationKnex } from './migration-run.ts'
 import { afterNeeds, allNeeds, declarationFaults } from './part-declarations.ts'

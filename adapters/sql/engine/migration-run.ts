@@ -4,8 +4,8 @@ import { Unavailable } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { isAlreadyDone } from '../kit/driver-errors.ts'
 import type { Bind, SchemaSession, SqlDatabase } from '../kit/statement.ts'
-import type { SchemaParameters } from '../migrations/columns.ts'
-import type { OrderedMigration } from '../migrations/migration.ts'
+import type { SchemaParameters } from '../kit/schema-columns.ts'
+import type { OrderedMigration } from '../kit/migration.ts'
 import type { MigrationLedger, MigrationRecord } from './migration-ledger.ts'
 import {
   checkedRecords,

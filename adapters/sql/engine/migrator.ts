@@ -12,8 +12,8 @@ import {
   pendingOf,
   refuseUnknown,
 } from './migration-ledger.ts'
-import type { SchemaParameters } from '../migrations/columns.ts'
-import type { OrderedMigration } from '../migrations/migration.ts'
+import type { SchemaParameters } from '../kit/schema-columns.ts'
+import type { OrderedMigration } from '../kit/migration.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
 export interface MigrateOptions {

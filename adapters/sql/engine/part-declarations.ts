@@ -1,4 +1,4 @@
-import type { PartMigrations } from '../migrations/migration.ts'
+import type { PartMigrations } from '../kit/migration.ts'
 
 const partName = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const what = '[a-z0-9]+(?:-[a-z0-9]+)*'

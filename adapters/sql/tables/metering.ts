@@ -1,5 +1,5 @@
-import type { MeteredHour } from '../../../core/metering/hours/ports.ts'
-import type { MeteredCloud, MeteringCall, UsageKey, UsageState } from '../../../core/metering/types.ts'
+import type { MeteredHour } from '../../../core/marketplace/metering/hours/ports.ts'
+import type { MeteredCloud, MeteringCall, UsageKey, UsageState } from '../../../core/marketplace/metering/types.ts'
 import { instant, int, long, longText, named, rowId, table, text } from '../kit/columns.ts'
 
 export const meteringUsage = table('metering_usage', {

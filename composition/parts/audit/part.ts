@@ -1,4 +1,4 @@
-import { auditMigrations } from '../../../adapters/sql/audit/migrations/audit-migrations.ts'
+import { auditMigrations } from '../../../adapters/sql/audit/migrations.ts'
 import { makeSqlAuditLog, makeSqlAuditRetention } from '../../../adapters/sql/audit/audit-log.ts'
 import { makeSqlDenialWriter } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../../adapters/security/digests.ts'

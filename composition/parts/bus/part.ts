@@ -1,4 +1,4 @@
-import { busMigrations } from '../../../adapters/sql/bus/migrations/bus-migrations.ts'
+import { busMigrations } from '../../../adapters/sql/bus/migrations.ts'
 import { BusToken, makeBoundedPasses, makeBus } from '../../../core/bus/bus.ts'
 import { natsServers } from '../../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../../adapters/bus/nats-mint.ts'

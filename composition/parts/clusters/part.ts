@@ -1,4 +1,4 @@
-import { clustersMigrations } from '../../../adapters/sql/clusters/migrations/clusters-migrations.ts'
+import { clustersMigrations } from '../../../adapters/sql/clusters/migrations.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import type { ClusterReads } from '../../../adapters/kubernetes/cluster-api.ts'

@@ -1,4 +1,4 @@
-import { contractsMigrations } from '../../../adapters/sql/contracts/migrations/contracts-migrations.ts'
+import { contractsMigrations } from '../../../adapters/sql/contracts/migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isLeft, left } from 'fp-ts/lib/Either.js'

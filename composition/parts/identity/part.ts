@@ -1,4 +1,4 @@
-import { identityMigrations } from '../../../adapters/sql/identity/migrations/identity-migrations.ts'
+import { identityMigrations } from '../../../adapters/sql/identity/migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import {
   AuthenticatorToken,

@@ -1,4 +1,4 @@
-import { mailMigrations } from '../../../adapters/sql/mail/migrations/mail-migrations.ts'
+import { mailMigrations } from '../../../adapters/sql/mail/migrations.ts'
 import { isIP } from 'node:net'
 import { left } from 'fp-ts/lib/Either.js'
 import { makeFolderMailer, makeSmtpMailer } from '../../../adapters/mail/mailers.ts'

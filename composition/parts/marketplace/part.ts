@@ -15,7 +15,7 @@ import { makeSqlContractEvents, makeSqlContractStore } from '../../../adapters/s
 import { makeSqlLicenseStore } from '../../../adapters/sql/contracts/license-store.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
-import { marketplaceMigrations } from '../../../adapters/sql/marketplace/migrations/marketplace-migrations.ts'
+import { marketplaceMigrations } from '../../../adapters/sql/marketplace/migrations.ts'
 import { makeSqlClaimStore } from '../../../adapters/sql/marketplace/claim-store.ts'
 import { makeSqlInstallerStore } from '../../../adapters/sql/marketplace/installer-store.ts'
 import {

@@ -1,4 +1,4 @@
-import { packagesMigrations } from '../../../adapters/sql/packages/migrations/packages-migrations.ts'
+import { packagesMigrations } from '../../../adapters/sql/packages/migrations.ts'
 import { makeChartSource, makeOpenRepository, makeRepositoryReader } from '../../../adapters/charts/chart-source.ts'
 import {
   makeChartTexts,

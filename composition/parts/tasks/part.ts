@@ -1,4 +1,4 @@
-import { tasksMigrations } from '../../../adapters/sql/tasks/migrations/tasks-migrations.ts'
+import { tasksMigrations } from '../../../adapters/sql/tasks/migrations.ts'
 import { makeInProcessTaskBus } from '../../../adapters/bus/in-process-task-bus.ts'
 import { makeNatsTaskBus, taskBusRights } from '../../../adapters/bus/nats-task-bus.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'

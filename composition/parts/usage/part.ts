@@ -1,4 +1,4 @@
-import { usageMigrations } from '../../../adapters/sql/usage/migrations/usage-migrations.ts'
+import { usageMigrations } from '../../../adapters/sql/usage/migrations.ts'
 import { makeSqlDatabaseInventory } from '../../../adapters/sql/usage/database-inventory.ts'
 import { makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'

@@ -1,0 +1,101 @@
+import type { Migration, PartMigrations } from '../kit/migration.ts'
+import { asciiText, createTable, fixedBytes, instant, longBytes, rowId } from '../kit/schema-columns.ts'
+
+const subscriptions: Migration = {
+  id: '0050-marketplace-subscriptions',
+  summary: 'subscriptions of cloud marketplaces, their history, installers, claims and answered notifications',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'marketplace_subscriptions', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'ref', 36).notNullable().unique()
+      asciiText(table, dialect, 'marketplace', 8).notNullable()
+      // SHA-256 of what identifies the subscription for its provider.
+      fixedBytes(table, dialect, 'key_hash', 32).notNullable().unique()
+      asciiText(table, dialect, 'state', 16).notNullable()
+      asciiText(table, dialect, 'installer_ref', 32).notNullable().defaultTo('')
+      table.boolean('is_provisioned').notNullable()
+      table.boolean('is_tombstone').notNullable()
+      // Of the newest event that was applied, in units of 100 ns since the epoch.
+      table.bigInteger('last_ticks').nullable()
+      table.string('application_id', 512).notNullable()
+      table.string('resource_usage_id', 255).notNullable().defaultTo('')
+      // Objects that no statement searches, as JSON.
+      table.text('plan').notNullable()
+      table.text('error').nullable()
+      table.text('contract_ids').notNullable()
+      table.bigInteger('account_id').nullable().unsigned().index()
+      table.bigInteger('claimed_by').nullable().unsigned()
+      table.string('cluster_id', 255).notNullable().defaultTo('')
+      table.integer('alerts').notNullable().defaultTo(0)
+      instant(table, 'alerted_at').nullable()
+      instant(table, 'created_at').notNullable()
+      instant(table, 'updated_at').notNullable()
+      table.index(['is_tombstone', 'updated_at'])
+    })
+    await createTable(knex, dialect, 'marketplace_events', (table) => {
+      rowId(table, dialect)
+      table
+        .bigInteger('subscription_id')
+        .notNullable()
+        .unsigned()
+        .references('marketplace_subscriptions.id')
+        .onDelete('CASCADE')
+      instant(table, 'at').notNullable()
+      table.string('operation', 80).notNullable()
+      asciiText(table, dialect, 'outcome', 16).notNullable()
+      table.string('description', 512).notNullable()
+      asciiText(table, dialect, 'state', 16).notNullable()
+      table.index(['subscription_id', 'id'])
+    })
+    await createTable(knex, dialect, 'marketplace_installers', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'ref', 32).notNullable().unique()
+      asciiText(table, dialect, 'marketplace', 8).notNullable()
+      table.bigInteger('account_id').nullable().unsigned()
+      table.text('products').notNullable()
+      table.integer('contract_days').notNullable()
+      table.string('contact', 254).notNullable()
+      instant(table, 'created_at').notNullable()
+      instant(table, 'expires_at').notNullable()
+      instant(table, 'bound_at').nullable()
+      table.string('cluster_id', 255).notNullable().defaultTo('')
+      asciiText(table, dialect, 'cloud_account_id', 12).notNullable().defaultTo('')
+      table.bigInteger('subscription_id').nullable().unsigned().index()
+      instant(table, 'link_expires_at').nullable()
+      table.string('admin_username', 255).notNullable().defaultTo('')
+      // The password that was sent with the bind, until it is erased.
+      longBytes(table, dialect, 'admin_password').nullable()
+      longBytes(table, dialect, 'archive').notNullable()
+    })
+    await createTable(knex, dialect, 'marketplace_claims', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'ref', 32).notNullable().unique()
+      table.bigInteger('installer_id').notNullable().unsigned().index()
+      table.boolean('is_claimable').notNullable()
+      table.integer('attempts').notNullable()
+      instant(table, 'next_check_at').notNullable()
+      instant(table, 'claimed_at').nullable()
+      table.bigInteger('claimed_by').nullable().unsigned()
+      table.bigInteger('org_id').nullable().unsigned()
+      instant(table, 'created_at').notNullable()
+      table.index(['is_claimable', 'claimed_at', 'id'])
+    })
+    await createTable(knex, dialect, 'marketplace_inbox', (table) => {
+      rowId(table, dialect)
+      fixedBytes(table, dialect, 'key_hash', 32).notNullable().unique()
+      asciiText(table, dialect, 'marketplace', 8).notNullable()
+      table.integer('status').notNullable()
+      table.string('message', 255).notNullable()
+      asciiText(table, dialect, 'installer_ref', 32).notNullable()
+      instant(table, 'answered_at').notNullable().index()
+    })
+    // At most one row: the key that signs archives, PKCS#8 in PEM, sealed.
+    await createTable(knex, dialect, 'marketplace_signing_keys', (table) => {
+      table.integer('id').notNullable().primary()
+      asciiText(table, dialect, 'ref', 36).notNullable()
+      longBytes(table, dialect, 'sealed_key').notNullable()
+    })
+  },
+}
+
+export const marketplaceMigrations: PartMigrations = { part: 'marketplace', needs: [], migrations: [subscriptions] }

@@ -1,0 +1,217 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { makeCloudAMetering } from '../../../adapters/metering/cloud-a-metering.ts'
+import { makeMeteringTally } from '../../../adapters/metering/metering-tally.ts'
+import { makeServiceControl } from '../../../adapters/metering/service-control.ts'
+import { usageDigests } from '../../../adapters/metering/usage-digests.ts'
+import type { EgressClient } from '../../../adapters/outbound/egress-client.ts'
+import { makeEgressClient } from '../../../adapters/outbound/egress-client.ts'
+import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { meteringMigrations } from '../../../adapters/sql/marketplace/metering-migrations.ts'
+import { makeSqlMeteredHourStore, makeSqlUsedHours } from '../../../adapters/sql/marketplace/metered-hours.ts'
+import { makeSqlUsageLedger } from '../../../adapters/sql/marketplace/usage-ledger.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { Deployment } from '../../../core/kernel/deployment.ts'
+import { LogToken } from '../../../core/kernel/log.ts'
+import { token } from '../../../core/kernel/token.ts'
+import { makeReportCloudA, ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
+import { makeReportCloudC, ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
+import type { MeteredDimension } from '../../../core/marketplace/metering/hours/ports.ts'
+import {
+  HourlySettingsToken,
+  meteredMeasures,
+  MeteredHourStoreToken,
+  UsedHoursToken,
+} from '../../../core/marketplace/metering/hours/ports.ts'
+import type { MeteringSettings } from '../../../core/marketplace/metering/ports.ts'
+import {
+  CloudAMeteringToken,
+  MeteringSettingsToken,
+  MeteringTallyToken,
+  ServiceControlToken,
+  UsageDigestsToken,
+  UsageLedgerToken,
+} from '../../../core/marketplace/metering/ports.ts'
+import { meteringPlugin } from '../../../plugins/marketplace/metering/plugin.ts'
+import { bind } from '../../binding.ts'
+import { absentUnlessSet, withDefault } from '../../config/setting.ts'
+import type { SettingType } from '../../config/setting-type.ts'
+import { listOf, matching, origin, words, yesNo } from '../../config/setting-type.ts'
+import { defineGauges } from '../../http/gauges.ts'
+import { definePart } from '../../part.ts'
+
+const ProviderEgressToken = token<EgressClient>('metering.ProviderEgress')
+
+const cloudOf = ({ type }: Deployment): MeteringSettings['cloud'] => {
+  if (type === 'CloudAMarketplaceDeployment') return 'cloudA'
+  return type === 'CloudCMarketplaceDeployment' ? 'cloudC' : undefined
+}
+
+const dimensionForm = /^([\w.-]{1,255})=([a-z]+)$/
+const dimension: SettingType<MeteredDimension> = {
+  schema: { type: 'string', pattern: dimensionForm.source },
+  isSecret: false,
+  show: ({ name, measure }) => `${name}=${measure}`,
+  parse: (raw) => {
+    const [, name, word] = (typeof raw === 'string' ? dimensionForm.exec(raw.trim()) : null) ?? []
+    const measure = meteredMeasures.find((each) => each === word)
+    return name === undefined || measure === undefined
+      ? left('a name and a measure (cpu or memory), as core_hours=cpu')
+      : right({ name, measure })
+  },
+}
+
+/** Usage that is reported to the marketplaces of cloud providers. */
+export const part = definePart({
+  plugin: meteringPlugin,
+  migrations: meteringMigrations,
+  settings: {
+    meteringRegion: absentUnlessSet(
+      'MOORAGE_METERING_REGION',
+      matching(/^[a-z]{2}(-[a-z]+){1,3}-\d{1,2}$/, 'a region, as us-east-1'),
+      'Cloud A: the region in which the service runs, to which usage is reported.',
+      { fallbackText: 'that of the environment (`AWS_REGION`)' },
+    ),
+    meteringKeyFile: absentUnlessSet(
+      'MOORAGE_METERING_KEY_FILE',
+      words,
+      'Cloud C: the key file of the service account that reports usage.',
+    ),
+    meteringConsumer: absentUnlessSet(
+      'MOORAGE_METERING_CONSUMER',
+      matching(/^[\w.:/-]{1,255}$/, 'the id of a consumer, as project_number:1234567890'),
+      'Cloud C: the consumer to whom usage is charged, as the subscription names it.',
+    ),
+    meteringStrict: withDefault(
+      'MOORAGE_METERING_STRICT',
+      yesNo,
+      'false',
+      'Cloud C: answer 500 instead of 200 if the provider lists errors of the report.',
+    ),
+    meteringEndpoint: absentUnlessSet(
+      'MOORAGE_METERING_ENDPOINT',
+      origin,
+      'Where usage is reported, instead of at the provider; any address, also by http.',
+      { fallbackText: 'the provider' },
+    ),
+    meteringProduct: absentUnlessSet(
+      'MOORAGE_METERING_PRODUCT',
+      matching(/^[\w.@:/=-]{1,253}$/, 'a product code of cloud A, or the name of a service of cloud C'),
+      'Report the usage of each hour by itself, as usage of this product: the product code of cloud A, or the name of ' +
+        'the service of cloud C. Requires MOORAGE_BILLING_ENABLED.',
+    ),
+    meteringDimensions: withDefault(
+      'MOORAGE_METERING_DIMENSIONS',
+      listOf(dimension),
+      '',
+      'The dimensions that are reported, each with what is counted: core_hours=cpu, memory_hours=memory. Units are ' +
+        'core-hours and GiB-hours.',
+    ),
+  },
+  tags: [
+    {
+      name: 'Metered Billing',
+      description: 'Reports of usage to the marketplaces of cloud providers, on marketplace deployments.',
+      after: 'Billing Dashboard',
+    },
+  ],
+  provide({ database, settings, resolver, deployment }) {
+    const isOwnEndpoint = settings.meteringEndpoint !== undefined
+    return [
+      // An endpoint that is configured is intended, at any address.
+      bind(
+        ProviderEgressToken,
+        {},
+        () =>
+          makeEgressClient(
+            makeEgressPolicy(new Set(isOwnEndpoint ? ['public', 'private', 'loopback'] : ['public']), resolver.lookup),
+            isOwnEndpoint,
+          ),
+        (client) => client.close(),
+      ),
+      bind(CloudAMeteringToken, { egress: ProviderEgressToken }, ({ egress }) =>
+        makeCloudAMetering({
+          region: settings.meteringRegion,
+          endpoint: settings.meteringEndpoint,
+          egress,
+        }),
+      ),
+      bind(ServiceControlToken, { egress: ProviderEgressToken }, ({ egress }) =>
+        makeServiceControl({
+          keyFile: settings.meteringKeyFile,
+          endpoint: settings.meteringEndpoint,
+          egress,
+        }),
+      ),
+      bind(UsageDigestsToken, {}, () => usageDigests),
+      bind(UsageLedgerToken, {}, () => makeSqlUsageLedger(database)),
+      bind(MeteredHourStoreToken, {}, () => makeSqlMeteredHourStore(database)),
+      bind(UsedHoursToken, {}, () => makeSqlUsedHours(database)),
+      // Without billing, no usage is known: zero would be reported.
+      bind(HourlySettingsToken, {}, () => ({
+        product: deployment.billingEnabled ? settings.meteringProduct : undefined,
+        dimensions: settings.meteringDimensions,
+      })),
+      bind(MeteringTallyToken, {}, makeMeteringTally),
+      bind(MeteringSettingsToken, {}, () => ({
+        cloud: cloudOf(deployment),
+        consumerId: settings.meteringConsumer,
+        isStrict: settings.meteringStrict,
+      })),
+      bind(
+        ReportCloudAToken,
+        {
+          provider: CloudAMeteringToken,
+          digests: UsageDigestsToken,
+          ledger: UsageLedgerToken,
+          tally: MeteringTallyToken,
+          clock: ClockToken,
+          log: LogToken,
+        },
+        makeReportCloudA,
+      ),
+      bind(
+        ReportCloudCToken,
+        {
+          provider: ServiceControlToken,
+          settings: MeteringSettingsToken,
+          digests: UsageDigestsToken,
+          ledger: UsageLedgerToken,
+          caches: CachesToken,
+          tally: MeteringTallyToken,
+          clock: ClockToken,
+          log: LogToken,
+        },
+        ({ caches, ...given }) => makeReportCloudC({ ...given, passed: caches.make({ maxEntries: 1000 }) }),
+      ),
+    ]
+  },
+  metrics: [
+    defineGauges(
+      {
+        moorage_metering_reports: {
+          help:
+            'Reports of usage to the provider since the start, by outcome; partial counts those that the provider ' +
+            'answered with errors.',
+          label: 'outcome',
+        },
+      },
+      { tally: MeteringTallyToken },
+      ({ tally }) =>
+        () => ({ moorage_metering_reports: tally.counts() }),
+    ),
+    defineGauges(
+      {
+        moorage_metering_unreported_hours: {
+          help:
+            'Hours whose usage the service could not report, by the reason; those that are sent again included. One ' +
+            'for each dimension.',
+          label: 'reason',
+        },
+      },
+      { hours: MeteredHourStoreToken },
+      ({ hours }) =>
+        async () => ({ moorage_metering_unreported_hours: await hours.unreported() }),
+    ),
+  ],
+})

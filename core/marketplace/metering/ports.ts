@@ -1,0 +1,122 @@
+import { defineFailure } from '../../kernel/failure.ts'
+import { token } from '../../kernel/token.ts'
+import type {
+  MeteredCloud,
+  MeteringCall,
+  MeterUsage,
+  ProviderResult,
+  ReportAnswer,
+  SentUsage,
+  ServiceOperation,
+  UsageKey,
+  UsageState,
+} from './types.ts'
+
+/** The provider refuses the usage. The code in the answer is that of the provider. */
+export const UsageRefused = defineFailure(
+  'UsageRefused',
+  'Invalid',
+  'The provider refuses the usage; `code` is its own, such as `DuplicateRequestException`.',
+)
+/** The provider did not answer, or not as it should. */
+export const MeteringFailed = defineFailure(
+  'MeteringFailed',
+  'Upstream',
+  'The provider did not answer as it should; `code` is its own, or `RequestTimeout`, `RequestError`, ' +
+    '`InvalidProviderResponse` or `ProviderNotConfigured`.',
+)
+/** The report names no time or no value. */
+export const UsageInvalid = defineFailure(
+  'UsageInvalid',
+  'Unprocessable',
+  'The end of the report is not after its start, or it has no value.',
+)
+/** Other usage of the same metric was reported for a part of the time. */
+export const UsageOverlaps = defineFailure(
+  'UsageOverlaps',
+  'Unprocessable',
+  'Other usage of this metric was reported, or may have been, for a part of the same time.',
+)
+
+/** Codes of failures that are not the provider's. */
+export const ownCodes = {
+  timeout: 'RequestTimeout',
+  unreachable: 'RequestError',
+  badAnswer: 'InvalidProviderResponse',
+  notConfigured: 'ProviderNotConfigured',
+  throttled: 'ThrottlingException',
+} as const
+
+/** The metering service of cloud A. */
+export interface CloudAMetering {
+  /**
+   * Reports usage. Never rejects. It returns within ten seconds. The provider takes two requests with one client token
+   * as one.
+   */
+  report(usage: MeterUsage, clientToken: UsageKey): Promise<ProviderResult<string>>
+}
+export const CloudAMeteringToken = token<CloudAMetering>('metering.CloudAMetering')
+
+/** Why the provider of cloud C takes no usage of a consumer. */
+export interface CheckError {
+  readonly code: string
+  readonly detail: string
+}
+
+/** The service control of cloud C. Neither method rejects; each returns within ten seconds. */
+export interface ServiceControl {
+  /** Asks whether usage of the consumer is taken. Accepted: the errors; none if it is. */
+  check(operation: ServiceOperation): Promise<ProviderResult<readonly CheckError[]>>
+  /** Reports usage. Accepted: the answer, which may list errors of operations. */
+  report(operation: ServiceOperation): Promise<ProviderResult<ReportAnswer>>
+}
+export const ServiceControlToken = token<ServiceControl>('metering.ServiceControl')
+
+/** Makes keys of usage, and digests. */
+export interface UsageDigests {
+  /** Returns a UUID of version 5: of the same texts the same. */
+  key(texts: readonly string[]): UsageKey
+  /** Returns a digest, 64 hexadecimal digits. */
+  digest(texts: readonly string[]): string
+}
+export const UsageDigestsToken = token<UsageDigests>('metering.UsageDigests')
+
+/** What was found when usage was to be sent. */
+export type BegunUsage =
+  /** To be sent. Doubtful: it was sent before without an answer, so the provider may have recorded it. */
+  | { readonly kind: 'send'; readonly isDoubtful: boolean }
+  /** It was accepted before. */
+  | { readonly kind: 'accepted'; readonly answer: string }
+  /** Other usage of the same scope covers a part of the time. */
+  | { readonly kind: 'overlap'; readonly start: Date; readonly end: Date; readonly state: UsageState }
+
+/** Usage that was sent, and the calls, which are only added to. */
+export interface UsageLedger {
+  /**
+   * Records that usage is about to be sent, unless it was accepted before.
+   * @param refusesOverlap also returns other usage of the scope that is not refused and covers a part of the time.
+   */
+  begin(usage: SentUsage, refusesOverlap: boolean, at: Date): Promise<BegunUsage>
+  /** Records the state of usage, and the call. */
+  settle(usage: SentUsage, state: UsageState, call: MeteringCall, at: Date): Promise<void>
+  /** Removes what ended before an instant. Returns how many; at most `limit` of each table. */
+  removeBefore(at: Date, limit: number): Promise<number>
+}
+export const UsageLedgerToken = token<UsageLedger>('metering.UsageLedger')
+
+/** Calls since the start of this process, by what became of them. */
+export interface MeteringTally {
+  count(outcome: MeteringCall['outcome'] | 'partial' | 'repeated'): void
+  counts(): Readonly<Record<string, number>>
+}
+export const MeteringTallyToken = token<MeteringTally>('metering.Tally')
+
+export interface MeteringSettings {
+  /** The cloud of this deployment; undefined if its marketplace takes no usage here. */
+  readonly cloud: MeteredCloud | undefined
+  /** Cloud C: the consumer to whom usage is charged; undefined if it is not configured. */
+  readonly consumerId: string | undefined
+  /** Cloud C: an answer that lists errors of operations is a failure. */
+  readonly isStrict: boolean
+}
+export const MeteringSettingsToken = token<MeteringSettings>('metering.Settings')

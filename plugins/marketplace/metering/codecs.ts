@@ -1,0 +1,98 @@
+import * as t from 'io-ts'
+import {
+  answer,
+  described,
+  Float,
+  freeText,
+  Instant,
+  int32,
+  listOf,
+  noted,
+  optional,
+  patternText,
+  request,
+} from '../../kit/codecs.ts'
+
+const Tag = request(
+  {
+    Key: described(freeText(1000, 1), 'The name of the tag.'),
+    Value: described(freeText(1000), 'The value of the tag.'),
+  },
+  'MeteringTag',
+)
+
+const Allocation = request(
+  {
+    AllocatedUsageQuantity: described(int32(0), 'The usage of this part.'),
+    Tags: described(optional(listOf(Tag, 50)), 'The tags of this part; absent for the part without tags.'),
+  },
+  'UsageAllocation',
+)
+
+export const MeterUsageInput = request(
+  {
+    ProductCode: described(freeText(255, 1), 'The code of the product in the marketplace.'),
+    Timestamp: described(Instant, 'An instant in the hour of the usage, RFC 3339; the provider takes recent ones.'),
+    UsageDimension: described(freeText(255, 1), 'The name of the dimension, as the product defines it.'),
+    DryRun: described(optional(t.boolean), 'True: the provider checks the request and records nothing.'),
+    UsageQuantity: described(optional(int32(0)), 'The usage in the hour, 0 to 2147483647; 0 if absent.'),
+    UsageAllocations: described(
+      optional(listOf(Allocation, 2500)),
+      'The usage by tags, at most 2,500 parts; their sum must be the quantity.',
+    ),
+  },
+  'MeterUsageInput',
+)
+
+export const MeterUsageOutput = answer(
+  {
+    MeteringRecordId: described(t.string, 'The id of the record at the provider; empty for a dry run.'),
+  },
+  'MeterUsageOutput',
+)
+
+const int64Text = /^-?[0-9]{1,19}$/
+const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
+
+/** A 64-bit integer as a JSON integer or as text, as other programs of the provider send it. */
+const Int64Value = noted(
+  new t.Type<bigint, string, unknown>(
+    'int64, as an integer or as text',
+    (u): u is bigint => typeof u === 'bigint' && isInt64(u),
+    (u, c) => {
+      const isNumber = typeof u === 'bigint' || (typeof u === 'number' && Number.isSafeInteger(u))
+      if (!isNumber && !(typeof u === 'string' && int64Text.test(u))) return t.failure(u, c)
+      const value = BigInt(u as string | number | bigint)
+      return isInt64(value) ? t.success(value) : t.failure(u, c)
+    },
+    String,
+  ),
+  { format: 'int64' },
+)
+
+const UsageValue = request(
+  {
+    int64Value: described(optional(Int64Value), 'The value as an integer; it wins over the other one.'),
+    doubleValue: described(optional(Float), 'The value as a number.'),
+  },
+  'UsageValue',
+)
+
+export const CloudCUsageReport = request(
+  {
+    name: described(optional(freeText(255)), 'The name of the operation; `<serviceName>/report` if it is empty.'),
+    serviceName: described(
+      patternText(/^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/, 253, 'the name of a service, as product.endpoints.example'),
+      'The name of the service of the product.',
+    ),
+    dimension: described(
+      freeText(255, 1),
+      'The metric, with or without the name of the service and a slash before it.',
+    ),
+    startTime: described(Instant, 'The start of the time, RFC 3339; fractions of a millisecond are dropped.'),
+    endTime: described(Instant, 'The end of the time, RFC 3339, after the start.'),
+    labels: described(optional(t.record(t.string, freeText(1000))), 'Labels of the usage.'),
+    value: described(UsageValue, 'The usage; one of the two values is required.'),
+  },
+  'CloudCUsageReport',
+)
