@@ -1,6 +1,6 @@
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { Boot } from '../boot.ts'
-import type { Environment } from '../config/environment.ts'
+import type { Environment } from '../config/setting.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { Container } from '../container.ts'
 

@@ -1,5 +1,8 @@
 import type { SettingType } from './setting-type.ts'
 
+/** The variables of the environment of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** The facts that are known when a default that depends on another setting is computed. */
 export interface DefaultBasis {
   readonly dataDir: string

@@ -1,6 +1,29 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { auditGroup } from './audit.handlers.ts'
-import { retireEvents } from './retire-events.job.ts'
+import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
+import { AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { defineGroup } from '../kit/group.ts'
+
+/** Removes audit events that are older than the retention period that the operator configured. */
+const retireEvents = defineGroup({
+  needs: {
+    retention: AuditRetentionToken,
+    settings: AuditSettingsToken,
+    key: KeyedDigestToken,
+    clock: ClockToken,
+    log: LogToken,
+  },
+  jobs: (given) => [
+    {
+      id: 'audit.retireEvents',
+      summary: 'Remove audit rows that are older than MOORAGE_AUDIT_RETENTION_DAYS',
+      everySeconds: 3600,
+      run: makeRetireEvents(given),
+    },
+  ],
+})
 
 /** The log of every change and every refusal. Owners of an organization and site admins can read it. */
 export const auditPlugin = definePlugin({

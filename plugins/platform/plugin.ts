@@ -1,6 +1,22 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { brandingGroup, marketplaceVersionGroup, siteGroup, versionGroup } from './platform.handlers.ts'
-import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
+import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { defineGroup } from '../kit/group.ts'
+
+/** Removes idempotency records after 48 hours. */
+const purgeIdempotencyRecords = defineGroup({
+  needs: { records: IdempotencyStoreToken },
+  jobs: ({ records }) => [
+    {
+      id: 'platform.purgeIdempotencyRecords',
+      summary: 'Remove idempotency records older than 48 hours',
+      everySeconds: 3600,
+      run: async () => {
+        await records.purge()
+      },
+    },
+  ],
+})
 
 /** Information about the service, and its own housekeeping. */
 export const platformPlugin = definePlugin({

@@ -87,7 +87,7 @@ test('a running process seals with a new key at once, and opens what another pro
   await t.throwsAsync(other!.open(before, place), { message: new RegExp(old) })
 })
 
-test('a file that is gone, damaged, or of other data changes nothing, and is told', async (t) => {
+test('a file that is gone, damaged, or of other data changes nothing, and is in the log', async (t) => {
   const path = freshPath()
   const ring = followKeyringFile(path, openOrMakeKeyringFile(path))
   const box = makeSecretBox(ring.wrapper)

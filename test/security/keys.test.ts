@@ -183,7 +183,7 @@ for (const dialect of dialects) {
       t.is((await box.open(await read(db, column, 5), placeOf(column, 5))).reveal(), `the value of ${column.table}`)
   })
 
-  test(`${dialect}: values that are changed meanwhile are not overwritten`, async (t) => {
+  test(`${dialect}: values that are changed at the same time are not overwritten`, async (t) => {
     const world = await makeWorld(t, dialect)
     const { db, box, environment } = world
     const rows = 25
@@ -221,7 +221,7 @@ for (const dialect of dialects) {
     }
   })
 
-  test(`${dialect}: an instance without the key keeps it from being used, one that is behind is told`, async (t) => {
+  test(`${dialect}: an instance without the key keeps it from being used, one that is behind is named`, async (t) => {
     const world = await makeWorld(t, dialect)
     const { db, box, path, environment } = world
     const old = world.current()

@@ -79,3 +79,9 @@ const countOthers = async (
     if (page.length < pageSize) return unreadable
   }
 }
+
+/** Returns what keeps values from being opened. */
+export const faultsOf = ({ byKey, missing, unreadable }: KeyUse): readonly string[] => [
+  ...missing.map((id) => `The key ${id} seals ${byKey.get(id) ?? 0} values, and the key ring does not hold it.`),
+  ...(unreadable === 0 ? [] : [`${unreadable} values are no sealed values.`]),
+]

@@ -3,7 +3,7 @@ import { waitingKeyOf } from '../../../adapters/security/keyring.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
 import type { KeyUse } from './key-use.ts'
-import { countKeyUse, shownColumn } from './key-use.ts'
+import { countKeyUse, faultsOf, shownColumn } from './key-use.ts'
 import { onKeyRing } from './keys.ts'
 
 /** Prints the keys and how many values each seals. Returns 1 if there are values that cannot be opened. */
@@ -51,9 +51,3 @@ const shownUse = ({ columns, missing, unreadable }: KeyUse) => ({
   missing,
   unreadable,
 })
-
-/** Returns what keeps values from being opened. */
-export const faultsOf = ({ byKey, missing, unreadable }: KeyUse): readonly string[] => [
-  ...missing.map((id) => `The key ${id} seals ${byKey.get(id) ?? 0} values, and the key ring does not hold it.`),
-  ...(unreadable === 0 ? [] : [`${unreadable} values are no sealed values.`]),
-]

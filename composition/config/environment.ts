@@ -1,2 +1,0 @@
-/** The variables of the environment of a process. */
-export type Environment = Readonly<Record<string, string | undefined>>
