@@ -12,8 +12,8 @@ export interface Binding {
 }
 
 /**
- * Binds a port to the function that makes it, which is called at most once. `needs` names the ports that it receives, by
- * their tokens; an `optional` one may be undefined. Throw StartRefused for what the operator can repair.
+ * Binds a port to the function that makes it, which is called at most once. `needs` names the ports that it receives,
+ * by their tokens; an `optional` one may be undefined. Throw StartRefused for what the operator can repair.
  */
 export function bind<T, N extends Needs>(token: Token<T>, needs: N, make: (given: Given<N>) => NoInfer<T>): Binding
 /** `close` is called with what was made, when the service stops. */

@@ -11,7 +11,9 @@ export interface MigratedParts {
   readonly ownParts: number
 }
 
-/** Returns the migrations of the frame and of all parts, in order, for a database of this kind. Throws `StartRefused`. */
+/**
+ * Returns the migrations of the frame and of all parts, in order, for a database of this kind. Throws `StartRefused`.
+ */
 export const migrationsFor = async (
   { parts, ownParts }: MigratedParts,
   { dialect }: Pick<SqlDatabase, 'dialect'>,

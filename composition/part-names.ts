@@ -19,7 +19,7 @@ export const frameCommandNames: readonly string[] = [
 ]
 
 /** The first words of paths that no page can have. @internal */
-export const framePages: readonly string[] = ['api', 'v1']
+const framePages: readonly string[] = ['api', 'v1']
 
 /** Returns the names of a part in the forms that settings, metrics and tables have. */
 const prefixesOf = ({ plugin: { id } }: AnyPart) => {

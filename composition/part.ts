@@ -42,8 +42,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   /** Its tables. They exist also where the part is closed. */
   readonly migrations?: PartMigrations
   /**
-   * Columns of its tables with bytes that `SecretBox` has sealed, for a part of another repository. `moorage keys` seals
-   * them again, and keeps the keys that they need.
+   * Columns of its tables with bytes that `SecretBox` has sealed, for a part of another repository. `moorage keys`
+   * seals them again, and keeps the keys that they need.
    */
   readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */

@@ -16,9 +16,10 @@ interface ListedPart {
 }
 
 /**
- * Every part of the service, in the order in which a part may use the ports of others. This is the only list: everything
- * else iterates over it. A part is loaded when it is first needed, and a command that only calls a running server needs
- * none; so the commands of a part, which `--help` shows, are named here. MOORAGE_PLUGINS adds the parts of a deployer.
+ * Every part of the service, in the order in which a part may use the ports of others. This is the only list:
+ * everything else iterates over it. A part is loaded when it is first needed, and a command that only calls a running
+ * server needs none; so the commands of a part, which `--help` shows, are named here. MOORAGE_PLUGINS adds the parts of
+ * a deployer.
  */
 export const parts = [
   { load: () => import('./parts/platform.ts') },

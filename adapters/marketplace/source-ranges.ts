@@ -109,8 +109,8 @@ const bundledText = (): string => readFileSync(new URL(`./files/${fileName}`, im
 const jittered = (milliseconds: number, chance: number): number => milliseconds * (0.9 + 0.2 * chance)
 
 /**
- * Keeps the published ranges: those of this release at first, or newer ones of an earlier run, and then asks every hour.
- * What is not newer, or has too few ranges, is not used. The last good file is kept on disk.
+ * Keeps the published ranges: those of this release at first, or newer ones of an earlier run, and then asks every
+ * hour. What is not newer, or has too few ranges, is not used. The last good file is kept on disk.
  */
 export const makeSourceRanges = (options: SourceRangesOptions): SourceRanges => {
   const { url, fetch, folder, log, write, chance, nowMs } = options

@@ -30,7 +30,10 @@ const signedKeys = {
   UnsubscribeConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
 } as const
 
-/** Returns the text that is signed: each key and its value on a line of its own. A subject that is absent is left out. @internal */
+/**
+ * Returns the text that is signed: each key and its value on a line of its own. A subject that is absent is left out.
+ * @internal
+ */
 export const canonicalText = (message: Pick<Sent, 'Type'> & Partial<Sent>): string =>
   signedKeys[message.Type].flatMap((key) => (message[key] === undefined ? [] : [`${key}\n${message[key]}\n`])).join('')
 

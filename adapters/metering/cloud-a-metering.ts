@@ -13,7 +13,7 @@ import { badAnswer, loadProvider, makePace, notConfigured, refused, unreached } 
 const packageName = '@aws-sdk/client-marketplace-metering'
 
 /** The part of the package that is used. */
-export interface MeteringSdk {
+interface MeteringSdk {
   readonly MarketplaceMeteringClient: typeof MarketplaceMeteringClient
   readonly MeterUsageCommand: typeof MeterUsageCommand
 }

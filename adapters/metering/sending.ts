@@ -56,7 +56,7 @@ const withoutBody = (error: unknown): unknown =>
   error instanceof SyntaxError ? { name: error.name, message: 'The answer is not JSON.' } : error
 
 /** The provider did not answer in time. */
-export const late = (error: unknown, attempts: number): Failed =>
+const late = (error: unknown, attempts: number): Failed =>
   failed(ownCodes.timeout, `The provider did not answer. ${repeat}`, error, { mayBeRecorded: true, attempts })
 
 /** The service lacks what it needs to send. */

@@ -9,7 +9,7 @@ import { badAnswer, loadProvider, notConfigured, refused, unreached, within } fr
 const packageName = '@googleapis/servicecontrol'
 
 /** The part of the package that is used. */
-export interface ServiceControlSdk {
+interface ServiceControlSdk {
   readonly auth: typeof auth
   readonly servicecontrol: typeof servicecontrol
 }
@@ -65,7 +65,9 @@ interface GoogleError {
   readonly response?: { readonly status?: number; readonly data?: unknown }
 }
 
-/** Returns what an error of the package means. A refusal has the status of the provider, such as `PERMISSION_DENIED`. */
+/**
+ * Returns what an error of the package means. A refusal has the status of the provider, such as `PERMISSION_DENIED`.
+ */
 const resultOf = (error: unknown, tries: number): ProviderResult<never> => {
   const { response } = error as GoogleError
   if (response?.status === undefined) return unreached(error, tries)

@@ -9,7 +9,7 @@ export interface KeyringInUse extends Keyring {
   refresh(): Promise<KeysInUse>
 }
 
-export interface KeysInUse extends InstanceKeys {
+interface KeysInUse extends InstanceKeys {
   /** Why the file cannot be used as it is now. The keys of before are kept. */
   readonly trouble: string | undefined
 }
@@ -25,8 +25,9 @@ export const fixedKeyring = (keyring: Keyring): KeyringInUse => ({
 })
 
 /**
- * Follows the file of a key ring: it is read again before a value is sealed, if it was changed, and when a value names a
- * key that is not known. A file that is gone, that is no key ring, or that is the key ring of other data changes nothing.
+ * Follows the file of a key ring: it is read again before a value is sealed, if it was changed, and when a value names
+ * a key that is not known. A file that is gone, that is no key ring, or that is the key ring of other data changes
+ * nothing.
  */
 export const followKeyringFile = (path: string, first: Keyring): KeyringInUse => {
   let keyring = first

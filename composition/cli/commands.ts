@@ -5,7 +5,7 @@ import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
 import type { TestPortOptions } from './test-port/test-port.ts'
 
-export const describeTestPort: Describe = (program, run, context) => {
+const describeTestPort: Describe = (program, run, context) => {
   program
     .command('test-port')
     .description('Run the contract suite of a port against your own adapter, and print what it does not keep.')

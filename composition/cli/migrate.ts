@@ -53,7 +53,8 @@ export const migrateStatus = (context: CommandContext, options: CommonOptions): 
     const width = Math.max(...migrations.map(({ part }) => part?.length ?? 0))
     for (const { id, part, summary, state, finishedAt } of migrations) {
       context.print(
-        `${state.padEnd(8)} ${(part ?? '').padEnd(width)} ${id}  ${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`,
+        `${state.padEnd(8)} ${(part ?? '').padEnd(width)} ${id}  ` +
+          `${summary}${finishedAt === undefined ? '' : ` (${finishedAt.toISOString()})`}`,
       )
     }
     context.print(isUpToDate ? 'The schema is up to date.' : (unfinishedMigration(migrations) ?? adviceFor(migrations)))

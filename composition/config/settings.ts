@@ -13,8 +13,8 @@ type RowsOf<P> = P extends { readonly settings?: infer Rows } ? NonNullable<Rows
 export type Settings = FrameSettings & ValuesOf<Intersection<RowsOf<OwnPart>>>
 
 /**
- * Returns the settings of the frame and of parts, in the order in which they are listed. `config print`, `config schema`
- * and the documentation are derived from it. A new setting is one row of its part, and its use.
+ * Returns the settings of the frame and of parts, in the order in which they are listed. `config print`, `config
+ * schema` and the documentation are derived from it. A new setting is one row of its part, and its use.
  */
 export const settingsOf = (parts: readonly { readonly settings?: SettingRows }[]): SettingRows => {
   const groups = [frameSettings, ...parts.map(({ settings = {} }) => settings)].map((table) =>

@@ -36,7 +36,8 @@ export const part = definePart({
       'MOORAGE_SPOKE_AGENT_VERSION',
       matching(/^(?:none|[\w][\w.-]{0,127})$/, 'an image tag, or none'),
       'v1.0.0',
-      'Image tag of the agents; `none` if the operator of the agents (klusterlet) is installed on spokes by other means.',
+      'Image tag of the agents; `none` if the operator of the agents (klusterlet) is installed on spokes ' +
+        'by other means.',
     ),
   },
   tags: [{ name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' }],

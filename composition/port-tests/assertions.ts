@@ -19,7 +19,7 @@ export interface Assertions {
   notThrowsAsync(promise: Promise<unknown>, message?: string): Promise<unknown>
 }
 
-export interface ThrownAs {
+interface ThrownAs {
   readonly message?: string | RegExp
   readonly instanceOf?: new (...parameters: never[]) => object
 }

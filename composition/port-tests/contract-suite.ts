@@ -16,7 +16,9 @@ export interface SuiteAbout {
   readonly ports: readonly string[]
   /** What a bench must hold before a case begins. */
   readonly needs: string
-  /** Set when the cases share one bench, because it costs seconds to make. Each case then has names of its own in it. */
+  /**
+   * Set when the cases share one bench, because it costs seconds to make. Each case then has names of its own in it.
+   */
   readonly isShared?: boolean
   /** Set when the cases must run one after the other. */
   readonly isSerial?: boolean

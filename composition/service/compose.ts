@@ -223,7 +223,8 @@ const provisionsOf = (part: AnyPart, boot: Boot): readonly Binding[] => {
   }
   if (Array.isArray(bindings) && bindings.every(isBinding)) return bindings
   throw new StartRefused([
-    `\`provide\` of the plugin ${part.plugin.id} must return a list of bind(token, needs, make), and must not be async.`,
+    `\`provide\` of the plugin ${part.plugin.id} must return a list of bind(token, needs, make), and must ` +
+      'not be async.',
   ])
 }
 

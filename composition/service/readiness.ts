@@ -32,7 +32,10 @@ export interface ReadinessDeps {
   readonly logState: () => LogState
 }
 
-/** Returns the checks of `/readyz` of the frame. docs/decisions/degraded.md says which of them take an instance out of service. */
+/**
+ * Returns the checks of `/readyz` of the frame. docs/decisions/degraded.md says which of them take an instance out of
+ * service.
+ */
 export const readinessChecks = ({
   foundation,
   settings,

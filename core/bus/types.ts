@@ -31,9 +31,9 @@ export interface BusIdentity {
 export type NewBusIdentity = Pick<BusIdentity, 'kind' | 'ownerId' | 'publicKey' | 'ref' | 'sealedSeed' | 'claims'>
 
 /**
- * The purposes of credentials that the bus itself has. `own`: the own account's task progress and notifications; `pass`:
- * the same for a browser, by cookie. The others belong to the platform's account: `admin` everything, `progress` all
- * progress and notifications, `history` what clusters report about their resources.
+ * The purposes of credentials that the bus itself has. `own`: the own account's task progress and notifications;
+ * `pass`: the same for a browser, by cookie. The others belong to the platform's account: `admin` everything,
+ * `progress` all progress and notifications, `history` what clusters report about their resources.
  */
 export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history'] as const
 

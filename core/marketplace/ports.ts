@@ -95,8 +95,8 @@ export interface TopicMessage {
 }
 
 /**
- * Verifies messages of topics of cloud A (SNS). No route of this service takes them; a plugin that does gets them proven
- * here.
+ * Verifies messages of topics of cloud A (SNS). No route of this service takes them; a plugin that does gets them
+ * proven here.
  */
 export interface TopicMessages {
   /** Left: why the message is refused, for people. Throws if the certificate cannot be asked for. */
@@ -310,7 +310,9 @@ export const ArchiveLinksToken = token<ArchiveLinks>('marketplace.ArchiveLinks')
 
 /** The key that signs archives. */
 export interface SigningKeyStore {
-  /** Returns the key, PKCS#8 in PEM; makes it by `make` if there is none. Of several callers at once, all get one key. */
+  /**
+   * Returns the key, PKCS#8 in PEM; makes it by `make` if there is none. Of several callers at once, all get one key.
+   */
   obtain(make: () => Promise<Secret>): Promise<Secret>
 }
 

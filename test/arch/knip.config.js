@@ -15,6 +15,9 @@ const ofThePackage = {
   'plugins/kit/**': ['types'],
   // A plugin of another package has the shapes of ours in its own.
   'plugins/**/codecs.ts': ['exports'],
+  // The world that a suite needs, for adapters of other packages.
+  'test/**/*.suite.ts': ['exports'],
+  'composition/port-tests/**': ['types'],
 }
 
 /** What the product itself does not use. A type of core that is not in a signature of its own file is dead. */
@@ -24,6 +27,8 @@ const ofTheProduct = {
   'core/**/types.ts': ['exports'],
   // Includes the client, for a program of another package.
   'plugins/kit/**': ['exports'],
+  // Contract suites, which only tests and other packages have.
+  'composition/port-tests/**': ['exports'],
   // Prints a part for `npm run part`.
   'composition/cli/list-part.ts': ['files'],
 }
@@ -46,6 +51,8 @@ export default ({ production: isProduction = false }) => ({
     ...benchByPath,
     // The commands of package.json.
     'test/{run,bench/run,support/hub/run,usage/sample/run}.ts',
+    // Found by its name: the objects of a part, for the tests over all routes.
+    'test/*/sample.ts',
     // MOORAGE_PLUGINS of a test names it.
     'test/composition/fixtures/clashing-plugin.ts',
   ],

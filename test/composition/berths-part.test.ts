@@ -10,8 +10,8 @@ import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 
 /**
- * A part from outside, a package of its own in JavaScript that brings one of everything. `docs/plugins.md` walks through
- * it; the slow tests install it beside our tarball.
+ * A part from outside, a package of its own in JavaScript that brings one of everything. `docs/plugins.md` walks
+ * through it; the slow tests install it beside our tarball.
  */
 const berths = fileURLToPath(new URL('./fixtures/berths-part/', import.meta.url))
 const place = join(berths, 'part.js')

@@ -1,3 +1,4 @@
+// process: own - it waits for the parts at its top level
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

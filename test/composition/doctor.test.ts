@@ -1,4 +1,4 @@
-// process: waiting - uses components
+// process: own - uses components, and waits for the parts at its top level
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -3,7 +3,9 @@ import { appliedStatus, modelOf } from './features-world.ts'
 import { disable, install, world } from './feature-sets.fixture.ts'
 import { needing } from '../support/components/needing.ts'
 
-/** The versions of the suite, and the core features, which have fixed names: these tests run first, one after the other. */
+/**
+ * The versions of the suite, and the core features, which have fixed names: these tests run first, one after the other.
+ */
 const test = needing('kubernetes', 'spoke-kubernetes')
 
 const [suite, server] = ['opscenter-features', 'kube-ui-server']

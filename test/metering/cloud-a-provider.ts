@@ -33,13 +33,13 @@ export const signatureOf = (
 }
 
 /** What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends. */
-export type Fault =
+type Fault =
   | 'lost'
   | 'dropped'
   | 'silence'
   | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
 
-export interface SeenUsage {
+interface SeenUsage {
   readonly headers: IncomingHttpHeaders
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -54,7 +54,7 @@ export interface CloudAProvider {
   stop(): Promise<void>
 }
 
-export const accessKey = {
+const accessKey = {
   id: 'AKIDMETERING',
   secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
   session: 'session-1',

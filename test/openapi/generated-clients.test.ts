@@ -21,7 +21,9 @@ import {
   toolEnvironment,
 } from './generators.ts'
 
-/** Clients that public generators make from the document of a service. Each is compiled whole, and calls the service. */
+/**
+ * Clients that public generators make from the document of a service. Each is compiled whole, and calls the service.
+ */
 
 const test = needing('generators')
 const minutes = 20

@@ -47,7 +47,10 @@ const install = async (
   )
 }
 
-/** Returns a folder of the cache with the pins of one client and what `fill` installs. It is filled again when they change. */
+/**
+ * Returns a folder of the cache with the pins of one client and what `fill` installs. It is filled again when they
+ * change.
+ */
 const filled = (client: string, fill: (folder: string) => Promise<void>): Promise<string> => {
   const sources = join(clientSources, client)
   const pins = readdirSync(sources).filter((name) =>

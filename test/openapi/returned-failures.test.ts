@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import ts from 'typescript'
 
-/** The compiler refuses a failure that a route does not declare. This test finds what is declared and never returned. */
+/**
+ * The compiler refuses a failure that a route does not declare. This test finds what is declared and never returned.
+ */
 
 /** The specification names the status 409 of this one, for sources of accounts that this service does not have. */
 const namedBySpecification = ['signIn: EmailTaken']

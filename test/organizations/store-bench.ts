@@ -33,7 +33,6 @@ export interface StoreBench {
   token(userId: UserId, name: string, onlyOrgId: OrgId | undefined): Promise<TokenId>
   close(): Promise<void>
 }
-export type OpenStoreBench = () => Promise<StoreBench>
 
 export const at = new Date('2026-05-01T08:00:00.123Z')
 export const firstPage = { page: 1, limit: 30 }

@@ -17,8 +17,8 @@ import { usageMigrations } from '../../adapters/sql/usage/migrations.ts'
 import type { PartMigrations } from '../../adapters/sql/kit/migration.ts'
 
 /**
- * The migrations of each of our parts, for tests of the database that load no part. test/composition/parts.test.ts compares
- * them with those of the parts.
+ * The migrations of each of our parts, for tests of the database that load no part. test/composition/parts.test.ts
+ * compares them with those of the parts.
  */
 export const allMigrations: readonly PartMigrations[] = [
   auditMigrations,

@@ -42,7 +42,9 @@ export interface TenantBeingMade extends TenantPlan {
   of<O>(sample: Sample<O>): Promise<O>
 }
 
-/** What stands for a parameter: by the type of the object and the key that names it. Of several values, each is tried. */
+/**
+ * What stands for a parameter: by the type of the object and the key that names it. Of several values, each is tried.
+ */
 export type Names = Readonly<Record<string, Readonly<Record<string, string | number | readonly string[]>>>>
 
 /** A body that is all the caller's own, and those that name something of the other tenant, by what it is. */

@@ -15,9 +15,9 @@ export type ProcessNeed = 'own' | 'waiting' | 'computing'
 const directive = /^\/\/ process: (own|waiting) - \S/
 
 /**
- * Returns what a test file needs, by its first line: `// process: own - kills the service`, or `waiting` in the place of
- * `own` for a file that uses components or runs programs. A file without such a line computes. Throws for another form or
- * place of the line. The lint rule `moorage/process` finds a file that must have the line and has it not.
+ * Returns what a test file needs, by its first line: `// process: own - kills the service`, or `waiting` in the place
+ * of `own` for a file that uses components or runs programs. A file without such a line computes. Throws for another
+ * form or place of the line. The lint rule `moorage/process` finds a file that must have the line and has it not.
  */
 export const processNeedOf = (file: string, text: string): ProcessNeed => {
   const [first = '', ...others] = text.split('\n')

@@ -21,7 +21,9 @@ const purgeSlice = 1000
 /** A record `r` with the process `i` that created it. */
 const recordRow = (now: string) => ({
   ...pick(aliased(idempotencyRecords, 'r'), 'id', 'requestHash', 'state', 'status', 'headers', 'body'),
-  /** Milliseconds since the last heartbeat of the process that created the record; undefined if it is not registered. */
+  /**
+   * Milliseconds since the last heartbeat of the process that created the record; undefined if it is not registered.
+   */
   silence: computed(nullable(long()), `${now} - i.beat_at`),
 })
 type RecordRow = Row<ReturnType<typeof recordRow>>

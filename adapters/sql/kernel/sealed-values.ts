@@ -14,7 +14,7 @@ export interface SealedStart {
 }
 
 /** How many values of a column start with some bytes. */
-export interface StartCounts {
+interface StartCounts {
   readonly total: number
   /** In the order of the starts. */
   readonly counts: readonly number[]

@@ -14,7 +14,9 @@ export interface Migration {
 
 /** The migrations of one part, oldest first. */
 export interface PartMigrations {
-  /** Lower-case letters, digits and hyphens. The tables of a part from outside begin with it: `my_part_` of `my-part`. */
+  /**
+   * Lower-case letters, digits and hyphens. The tables of a part from outside begin with it: `my_part_` of `my-part`.
+   */
   readonly part: string
   /** The parts whose tables the migrations refer to. Those of our own parts run first. */
   readonly needs: readonly string[]

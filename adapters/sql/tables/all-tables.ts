@@ -39,7 +39,11 @@ export const tablesByPart = {
   usage,
 }
 
-/** Every declared table. */
+/**
+ * Every declared table.
+ *
+ * @internal
+ */
 export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))
 
 /** A column of sealed bytes, by names of the database. */

@@ -35,7 +35,9 @@ export interface KeyUse {
 /** Rows that are read at once. */
 const pageSize = 200
 
-/** Counts the values of each column by key. A value of a key that the key ring does not hold is read to learn its name. */
+/**
+ * Counts the values of each column by key. A value of a key that the key ring does not hold is read to learn its name.
+ */
 export const countKeyUse = async (
   values: SealedValues,
   columns: readonly SealedColumn[],

@@ -58,7 +58,8 @@ const whyNeeded = async (
     ...(forgetBackups === true
       ? []
       : [
-          `Backups of the database from before ${content.currentSince ?? 'now'} need the key ${key}. When you need none ` +
+          `Backups of the database from before ${content.currentSince ?? 'now'} need the key ${key}. When ` +
+            'you need none ' +
             'of them, or a backup of the key ring holds the key, run again with --forget-backups.',
         ]),
   ]
@@ -68,7 +69,8 @@ const settling = ({ currentKeyId, currentSince }: KeyringContent, now: Date): re
   const until = new Date(Date.parse(currentSince ?? '') + settledMs)
   return until > now
     ? [
-        `The key ${currentKeyId} is the current one since ${currentSince}: a request that began before may still store ` +
+        `The key ${currentKeyId} is the current one since ${currentSince}: a request that began before may ` +
+          'still store ' +
           `a value with the old key. Run again after ${until.toISOString()}.`,
       ]
     : []

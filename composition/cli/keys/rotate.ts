@@ -134,7 +134,8 @@ const report = (context: CommandContext, options: CommonOptions, rotation: Rotat
     context.say(`moorage: the value of ${column} in the row ${row} cannot be opened and stays as it is: ${reason}`)
   if (behind.length > 0) {
     context.say(
-      `moorage: ${named(behind)} still ${behind.length === 1 ? 'seals' : 'seal'} new values with another key. Copy the ` +
+      `moorage: ${named(behind)} still ${behind.length === 1 ? 'seals' : 'seal'} new values with another ` +
+        'key. Copy the ' +
         'key ring there, then run again: moorage keys rotate',
     )
   } else if (unopened.length === 0 && oldKeys.length > 0) {

@@ -163,7 +163,10 @@ const loadFactory = async (place: string, suite: ContractSuite<Bench>): Promise<
   const factory = loaded[factoryOf(suite)]
   if (typeof factory === 'function') return factory as Factory
   const names = Object.keys(loaded).join(', ')
-  return `The module ${place} must export the function ${factoryOf(suite)}. It exports ${names === '' ? 'nothing' : names}.`
+  return (
+    `The module ${place} must export the function ${factoryOf(suite)}. It exports ` +
+    `${names === '' ? 'nothing' : names}.`
+  )
 }
 
 const moduleUrl = (place: string): string =>

@@ -188,8 +188,9 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, compone
 })
 
 /**
- * Returns the path of a route in the form of the document: a trailing wildcard becomes the parameter `path`. It is below
- * the root of the API; a route of another listener has its root in the path, since the API may have the same path. @internal
+ * Returns the path of a route in the form of the document: a trailing wildcard becomes the parameter `path`. It is
+ * below the root of the API; a route of another listener has its root in the path, since the API may have the same
+ * path. @internal
  */
 export const documentPath = ({ listener, bound, fullPath }: AssembledRoute): string =>
   (listener === 'api' ? bound.route.path : fullPath).replace(/\*$/, '{path}')

@@ -33,8 +33,8 @@ const partial = (name: string): string => {
 }
 
 /**
- * Returns a template as HTML. `{{name}}` inserts a value as text, also in attributes; `{{> name}}` inserts a template of
- * the service; `{{#list}}` repeats for each element. Throws if there is no such template.
+ * Returns a template as HTML. `{{name}}` inserts a value as text, also in attributes; `{{> name}}` inserts a template
+ * of the service; `{{#list}}` repeats for each element. Throws if there is no such template.
  */
 export const renderTemplate = (template: string, values: Readonly<Record<string, unknown>> = {}): string => {
   const shared = { icon, style: pageStyle, version: releaseVersion }

@@ -57,8 +57,8 @@ export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
   })
 
 /**
- * Returns the pages of parts, among them those that mails link to and the sign-in page, and their scripts, by path. They
- * are ordinary clients of the API: opening a page changes nothing.
+ * Returns the pages of parts, among them those that mails link to and the sign-in page, and their scripts, by path.
+ * They are ordinary clients of the API: opening a page changes nothing.
  */
 const makePartPages = (pages: readonly WebPage[]): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()

@@ -29,7 +29,8 @@ export const marketplaceCommands: Describe = (program, run, context) => {
     .addHelpText(
       'after',
       examples(
-        'moorage marketplace installers create --account acme --product db=backup,monitoring --contact ops@acme.example',
+        'moorage marketplace installers create --account acme --product db=backup,monitoring --contact ' +
+          'ops@acme.example',
         'moorage marketplace installers create --json',
       ),
     )

@@ -97,7 +97,8 @@ export const part = definePart({
     meteringProduct: absentUnlessSet(
       'MOORAGE_METERING_PRODUCT',
       matching(/^[\w.@:/=-]{1,253}$/, 'a product code of cloud A, or the name of a service of cloud C'),
-      'Report the usage of each hour by itself, as usage of this product: the product code of cloud A, or the name of ' +
+      'Report the usage of each hour by itself, as usage of this product: the product code of cloud A, or ' +
+        'the name of ' +
         'the service of cloud C. Requires MOORAGE_BILLING_ENABLED.',
     ),
     meteringDimensions: withDefault(

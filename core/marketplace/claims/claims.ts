@@ -52,8 +52,8 @@ const tooSoon = (seconds: number): Failure<'ClaimCheckTooSoon'> =>
 type CheckFailure = Failure<'ClaimMissing'> | Failure<'ClaimTaken'> | Failure<'ClaimCheckTooSoon'>
 
 /**
- * Asks the rules about a claim. The next check is moved before, by one statement: of several callers one asks, and rules
- * that fail are not asked again at once.
+ * Asks the rules about a claim. The next check is moved before, by one statement: of several callers one asks, and
+ * rules that fail are not asked again at once.
  */
 const ask = async ({ claims, clock, entropy, rules }: ClaimDeps, claim: Claim): Outcome<CheckFailure, boolean> => {
   const wait = waitSeconds(claim.attempts, chanceOf(entropy))

@@ -60,6 +60,8 @@ const allocationTexts = ({ allocations }: MeterUsage): readonly string[] =>
 /**
  * Returns usage with its key. The key has everything that is sent: the provider refuses one client token with other
  * content.
+ *
+ * @internal
  */
 export const sentCloudA = (digests: UsageDigests, askedBy: string, usage: MeterUsage): SentUsage => {
   const { productCode, dimension, timestamp, quantity, isDryRun } = usage
@@ -102,8 +104,8 @@ const failureOf = (
 }
 
 /**
- * Reports usage of cloud A. Usage that was accepted before is answered from the record, also after the time in which the
- * provider would take it again. A dry run is neither recorded nor answered from the record.
+ * Reports usage of cloud A. Usage that was accepted before is answered from the record, also after the time in which
+ * the provider would take it again. A dry run is neither recorded nor answered from the record.
  */
 export const makeReportCloudA =
   (deps: CloudADeps): ReportCloudA =>

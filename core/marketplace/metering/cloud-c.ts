@@ -94,8 +94,8 @@ interface CheckRefusal {
 }
 
 /**
- * Checks that usage of the consumer is taken, at most once a minute. If the check fails, the last one that found no error
- * counts, however old it is.
+ * Checks that usage of the consumer is taken, at most once a minute. If the check fails, the last one that found no
+ * error counts, however old it is.
  */
 const check = async (
   { provider, passed }: Pick<CloudCDeps, 'provider' | 'passed'>,

@@ -30,8 +30,8 @@ interface Bind {
 }
 
 /**
- * Binds a locked installer to a locked subscription: the contracts begin, the password is sealed, and the contact of the
- * installer is notified.
+ * Binds a locked installer to a locked subscription: the contracts begin, the password is sealed, and the contact of
+ * the installer is notified.
  */
 export const bindNow = async (
   stores: MarketplaceStores,

@@ -47,7 +47,9 @@ export interface MeteredHourStore {
   /** Adds a pending hour. Does nothing if there is one. */
   add(hour: MeteredHour, at: Date): Promise<void>
   setState(hour: MeteredHour, state: MeteredHour['state'], reason: string, at: Date): Promise<void>
-  /** Returns the numbers of hours that are not reported, by reason. Pending ones that were not tried are not counted. */
+  /**
+   * Returns the numbers of hours that are not reported, by reason. Pending ones that were not tried are not counted.
+   */
   unreported(): Promise<Readonly<Record<string, number>>>
 }
 export const MeteredHourStoreToken = token<MeteredHourStore>('metering.MeteredHourStore')

@@ -22,8 +22,8 @@ const closedAfterMilliseconds = 10 * 60 * 1000
 const mostHours = 48
 
 /**
- * How long after its start an hour is sent: cloud A takes what is at most six hours old; cloud C accepts late reports of
- * up to 30 days.
+ * How long after its start an hour is sent: cloud A takes what is at most six hours old; cloud C accepts late reports
+ * of up to 30 days.
  */
 const windowMilliseconds: Readonly<Record<MeteredCloud, number>> = {
   cloudA: 5.75 * hourMilliseconds,
@@ -89,7 +89,9 @@ const send = (
         value: { int64: BigInt(quantity) },
       })
 
-/** Adds the hours of a dimension that have ended. The first one is the last that has ended when the service first runs. */
+/**
+ * Adds the hours of a dimension that have ended. The first one is the last that has ended when the service first runs.
+ */
 const addClosed = async (deps: HourlyDeps, dimension: MeteredDimension): Promise<void> => {
   const { hours, used, clock } = deps
   const now = clock.now()
