@@ -140,8 +140,8 @@ const uidOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padSta
 const fill = async (db: SqlDatabase): Promise<void> => {
   const { contracts, bindings, events } = storesOn(db, db)
   await db.query((k) => k('accounts').insert(Array.from({ length: 400 }, (_, n) => accountRow('user')(1000 + n))))
-  for (let n = 0; n < 120; n += 1) {
-    const ownerId = n % 10 === 0 ? owner : otherOwner
+  for (let n = 0; n < 200; n += 1) {
+    const ownerId = n % 20 === 0 ? owner : otherOwner
     const id = await contracts.insert(
       ownerId,
       terms({ startsAt: new Date(at.getTime() - n * 1000), endsAt: new Date(at.getTime() + n * 86_400_000) }),
