@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { optional } from '../../../core/kernel/token.ts'
 import { makeOwnCall } from '../../../core/kernel/principal.ts'
 import type { CloseMonth } from '../../../core/usage/months/close.ts'
 import { CloseMonthToken } from '../../../core/usage/months/close.ts'
@@ -171,15 +172,20 @@ const bystander = (index: number): AnyBoundRoute =>
   )
 
 const benchGroup = defineGroup({
-  needs: { close: CloseMonthToken, entropy: EntropyToken },
+  needs: { close: optional(CloseMonthToken), entropy: EntropyToken },
   routes: ({ close, entropy }) => {
-    const closing = makeClosing(close, makeOwnCall(entropy))
+    // Without billing there are no months.
+    const closing = close === undefined ? undefined : makeClosing(close, makeOwnCall(entropy))
     return [
-      handle(closeMonth, () => {
-        void closing.start()
-        return Promise.resolve(right({ answer: 'started' }))
-      }),
-      handle(showClosing, () => Promise.resolve(right(closing.state()))),
+      ...(closing === undefined
+        ? []
+        : [
+            handle(closeMonth, () => {
+              void closing.start()
+              return Promise.resolve(right({ answer: 'started' }))
+            }),
+            handle(showClosing, () => Promise.resolve(right(closing.state()))),
+          ]),
       handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
       handle(eventLoop, () => Promise.resolve(right(stillness()))),
       handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
