@@ -225,8 +225,7 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
 
 const notReachedText =
   'The cluster cannot be reached from here: its address does not exist, is not allowed, does not answer in ' +
-  'time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the ' +
-  'access config.'
+  'time, or is not that of a Kubernetes API server whose certificate is signed by the authority in the access config.'
 
 /**
  * Returns the failure for every address that cannot be used. The text is the same for a name that does not exist, an

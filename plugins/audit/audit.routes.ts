@@ -39,8 +39,7 @@ export const listOrganizationAudit = organizationRoute({
   path: '/orgs/{orgname}/audit',
   summary: 'List the changes in an organization, newest first',
   description:
-    'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of ' +
-    'them.',
+    'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of them.',
   query: AuditQuery,
   ok: paged(list(AuditEventResponse, example)),
 })

@@ -93,8 +93,7 @@ export const AuthObjectAllowedPermissions = answer(
     objectID: described(Int64, 'The id of the object, as in the request.'),
     allowedPermissions: described(
       t.readonlyArray(t.string),
-      'The relations that the caller has on the object, sorted; empty for none, and for an object that does not ' +
-        'exist.',
+      'The relations that the caller has on the object, sorted; empty for none, and for an object that does not exist.',
     ),
   },
   'AuthObjectAllowedPermissions',
@@ -145,8 +144,7 @@ const description = textLines(1000)
 const teams = {
   teamIDs: described(
     optional(listOf(bodyId<TeamId>(), maxTeams)),
-    'The ids of the teams that have the role, at most 500; absent: none for a new role, else unchanged; empty: ' +
-      'none.',
+    'The ids of the teams that have the role, at most 500; absent: none for a new role, else unchanged; empty: none.',
   ),
   team_ids: described(
     optional(listOf(bodyId<TeamId>(), maxTeams)),

@@ -115,8 +115,7 @@ export const deleteContract = contractRoute({
   summary: 'Delete a contract that was never in force, or revoke it',
   description:
     'A contract that was in force, or that a cluster or a license refers to, is revoked with its licenses ' +
-    'and stays with its history and clusters: figures and reports of the past depend on it. Any other one ' +
-    'is deleted.',
+    'and stays with its history and clusters: figures and reports of the past depend on it. Any other one is deleted.',
   ok: empty(200),
 })
 

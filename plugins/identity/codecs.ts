@@ -167,8 +167,7 @@ export const SignInTwoFactorParams = request(
     password: described(givenText(), 'The password of the account.'),
     passCode: described(
       optional(freeText(64)),
-      'The current code of the authenticator app, or a recovery code; needed only by an account with a second ' +
-        'factor.',
+      'The current code of the authenticator app, or a recovery code; needed only by an account with a second factor.',
     ),
     remember: described(
       optional(t.boolean),

@@ -62,7 +62,7 @@ export interface Route<
   readonly path: string
   readonly summary: string
   readonly description?: string
-  /** A tag group of the specification: a name of `documentTags` in composition/http/openapi/document.ts. */
+  /** A tag group of the specification: a name in `tags` of a part (composition/parts). */
   readonly tag: string
   readonly access: X
   /** The scope that an access token must have. Required unless the route is public or requires a password. */

@@ -58,8 +58,7 @@ export const receiveCloudB = defineRoute({
   summary: 'Receive a notification of cloud B',
   description:
     'The answer to `PUT` and `DELETE` has no body, that to `BIND` has the link. Events that are older than ' +
-    'those that ' +
-    'were applied change nothing, and are answered in the same way.',
+    'those that were applied change nothing, and are answered in the same way.',
   query: SecretQuery,
   body: body(
     CloudBWebhookNotification,

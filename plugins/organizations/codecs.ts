@@ -47,8 +47,7 @@ export const Organization = answer(
     ),
     visibility: described(
       t.string,
-      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site ' +
-        'admins.',
+      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site admins.',
     ),
     orgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one.'),
     repo_admin_change_team_access: described(t.boolean, 'Always false: this service does not store repositories.'),
@@ -118,8 +117,7 @@ export const teamExample: TeamBody = {
 const profile = {
   full_name: described(
     optional(freeText(profileLimits.fullName)),
-    'The display name, at most 100 characters; absent: empty for a new organization, else unchanged; empty: ' +
-      'cleared.',
+    'The display name, at most 100 characters; absent: empty for a new organization, else unchanged; empty: cleared.',
   ),
   email: described(
     optional(freeText(profileLimits.email)),
@@ -176,8 +174,7 @@ export const RenameOrgOption = request(
 const team = {
   description: described(
     optional(textLines(255)),
-    'A text about the team, at most 255 characters, with line breaks; absent: empty for a new team, else ' +
-      'unchanged.',
+    'A text about the team, at most 255 characters, with line breaks; absent: empty for a new team, else unchanged.',
   ),
   assignedRoleIDs: described(
     optional(listOf(bodyId<RoleId>(), 500)),

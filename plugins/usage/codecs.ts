@@ -58,8 +58,7 @@ export const UsageEvent = request(
       noted(SafeInteger, {
         description:
           'Of the object, from 0. Generations may arrive in any order. A change applies from its time on, ' +
-          'unless one of a higher generation applies already. A change is known by its object, generation ' +
-          'and type.',
+          'unless one of a higher generation applies already. A change is known by its object, generation and type.',
       }),
     ),
     createdAt: optional(

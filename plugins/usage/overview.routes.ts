@@ -46,8 +46,7 @@ export const listIntake = route({
   summary: 'Get how many events of each cluster arrived on each day',
   description:
     'By day and cluster, ascending. Events of the last minute may be missing, and those of the last minute ' +
-    'before an instance of the service was killed are lost. Reports of a cluster that is not known are not ' +
-    'counted.',
+    'before an instance of the service was killed are lost. Reports of a cluster that is not known are not counted.',
   query: IntakeQuery,
   ok: json(200, IntakeSums, intakeExample),
 })

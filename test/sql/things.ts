@@ -1,4 +1,4 @@
-import type { Column, Family } from '../../adapters/sql/kit/columns.ts'
+import type { Bind, Column, Family } from '../../adapters/sql/kit/columns.ts'
 import {
   columnsOf,
   exact,
@@ -11,7 +11,7 @@ import {
   table,
   text,
 } from '../../adapters/sql/kit/columns.ts'
-import type { Bind, SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { newRow, values } from '../../adapters/sql/kit/values.ts'
 
 /** The table of the runner's own tests. */

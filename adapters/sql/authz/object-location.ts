@@ -5,11 +5,11 @@ import { objectTypeOf } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
-import type { Column, Row } from '../kit/columns.ts'
+import type { Bind, Column, Row } from '../kit/columns.ts'
 import { aliased, long, longText, nullable, selectedAs } from '../kit/columns.ts'
 import { objectGrants } from '../tables/authz.ts'
 import { accounts, users } from '../tables/identity.ts'
-import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import type { Prepared, Slot, Slots, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { joinAccess, accessRow, accessContextOf } from './access-context.ts'
 
 /** A type with a place: how to find its objects, and those that contain them. */

@@ -1,8 +1,8 @@
 import knexFactory, { type Knex } from 'knex'
-import type { Columns } from '../kit/columns.ts'
+import type { Bind, Columns } from '../kit/columns.ts'
 import { rowReader } from '../kit/row-reader.ts'
 import { selected } from '../kit/selected.ts'
-import type { Bind, Constant, Parameter, Prepare, StatementText } from '../kit/statement.ts'
+import type { Constant, Parameter, Prepare, StatementText } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { getOrMake } from '../../../core/kernel/cache.ts'
-import type { Columns } from './columns.ts'
-import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner, StatementText } from './statement.ts'
+import type { Bind, Columns } from './columns.ts'
+import type { Prepared, Slot, Slots, SqlDatabase, SqlRunner, StatementText } from './statement.ts'
 
 /** None of these characters has a meaning within quotes, in any mode of the server. By code: 1 if it is one of them. */
 const plain = Uint8Array.from({ length: 128 }, (_, code) =>

@@ -2,8 +2,6 @@ import type { Knex } from 'knex'
 import type { Bind, Binds, Columns, Family, FamilyOf, Row } from './columns.ts'
 import type { DriverRow } from './row-reader.ts'
 
-export type { Bind }
-
 /** The type of a BIGINT or a boolean as a driver returns it. */
 export type Num = number | string
 

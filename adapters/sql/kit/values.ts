@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { insertRows } from './insert-rows.ts'
-import type { Bind, Prepared, Slot, Slots, SqlDatabase, SqlRunner } from './statement.ts'
-import type { Binds, Columns, FamilyOf, Table } from './columns.ts'
+import type { Prepared, Slot, Slots, SqlDatabase, SqlRunner } from './statement.ts'
+import type { Bind, Binds, Columns, FamilyOf, Table } from './columns.ts'
 import { columnsOf, tableName } from './columns.ts'
 
 type Composer = Pick<SqlDatabase, 'prepare'>

@@ -59,8 +59,7 @@ const whyNeeded = async (
       ? []
       : [
           `Backups of the database from before ${content.currentSince ?? 'now'} need the key ${key}. When ` +
-            'you need none ' +
-            'of them, or a backup of the key ring holds the key, run again with --forget-backups.',
+            'you need none of them, or a backup of the key ring holds the key, run again with --forget-backups.',
         ]),
   ]
 }

@@ -135,8 +135,7 @@ const report = (context: CommandContext, options: CommonOptions, rotation: Rotat
   if (behind.length > 0) {
     context.say(
       `moorage: ${named(behind)} still ${behind.length === 1 ? 'seals' : 'seal'} new values with another ` +
-        'key. Copy the ' +
-        'key ring there, then run again: moorage keys rotate',
+        'key. Copy the key ring there, then run again: moorage keys rotate',
     )
   } else if (unopened.length === 0 && oldKeys.length > 0) {
     context.print(`To remove a key that no value needs: moorage keys retire ${oldKeys[0]}`)

@@ -36,8 +36,7 @@ const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>
     description:
       'User name and password, with the one-time code in `X-OTP` if two-factor authentication is on. An ' +
       'access token is accepted as the password, with its owner or `x-oauth-basic` as the user name, or as ' +
-      'the user name with the password empty or `x-oauth-basic`; routes that require the real password ' +
-      'reject it.',
+      'the user name with the password empty or `x-oauth-basic`; routes that require the real password reject it.',
   },
   queryToken: {
     type: 'apiKey',

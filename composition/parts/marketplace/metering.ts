@@ -98,8 +98,7 @@ export const part = definePart({
       'MOORAGE_METERING_PRODUCT',
       matching(/^[\w.@:/=-]{1,253}$/, 'a product code of cloud A, or the name of a service of cloud C'),
       'Report the usage of each hour by itself, as usage of this product: the product code of cloud A, or ' +
-        'the name of ' +
-        'the service of cloud C. Requires MOORAGE_BILLING_ENABLED.',
+        'the name of the service of cloud C. Requires MOORAGE_BILLING_ENABLED.',
     ),
     meteringDimensions: withDefault(
       'MOORAGE_METERING_DIMENSIONS',

@@ -76,8 +76,7 @@ export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<
 const prohibited = (): Failure<'SignInProhibited'> =>
   SignInProhibited(
     'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never ' +
-      'confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an ' +
-      'administrator.',
+      'confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an administrator.',
   )
 
 /**

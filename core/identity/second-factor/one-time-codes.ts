@@ -90,8 +90,7 @@ const required = (userId: UserId): Failure<'OneTimeCodeRequired'> =>
   OneTimeCodeRequired(
     'This account has a second factor: send a current, unused code, in the header X-OTP where the password ' +
       'travels in HTTP Basic. A program gets an access token, which needs no code, by one request: POST ' +
-      '/users/{username}/tokens with HTTP Basic and X-OTP. After too many failed attempts wait before the ' +
-      'next one.',
+      '/users/{username}/tokens with HTTP Basic and X-OTP. After too many failed attempts wait before the next one.',
     { about: { tenantId: userId, objectType: 'user', objectId: userId } },
   )
 

@@ -144,8 +144,7 @@ export const DeleteAccountParams = request(
     password: described(optional(givenText()), 'The password of the caller; not needed if the request has HTTP Basic.'),
     passCode: described(
       optional(freeText(255)),
-      'A one-time code or a recovery code; needed only by an account with a second factor, unless `X-OTP` has ' +
-        'one.',
+      'A one-time code or a recovery code; needed only by an account with a second factor, unless `X-OTP` has one.',
     ),
   },
   'DeleteAccountParams',

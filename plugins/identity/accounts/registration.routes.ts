@@ -123,8 +123,7 @@ export const signUp = defineRoute({
   description:
     'Available while sign-up is open. The account is inactive until the link that is mailed to its address ' +
     'is used, and is removed after 7 days without that. The response does not sign in. It is the same if ' +
-    'the address already belongs to a user, who is notified by mail. A network address may send 10 ' +
-    'requests per hour.',
+    'the address already belongs to a user, who is notified by mail. A network address may send 10 requests per hour.',
   tag: 'Identity - Users & Settings',
   access: anyone,
   body: body(SignUpParams, {

@@ -147,8 +147,7 @@ export const UsersQuery = request(
 export const usersQueryText =
   '`q` selects users with this text in the name, at the start of a word of the full name, or in an ' +
   'address; those whose name starts with it come first. `login_name` selects one name; `is_active`, ' +
-  '`is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` select users with ' +
-  'that value. ' +
+  '`is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` select users with that value. ' +
   'Every user has the source 0, so any other `source_id` selects no users. `sort` is alphabetically (also ' +
   'for an unknown word), reversealphabetically, newest, oldest, recentlogin or leastrecentlogin.'
 

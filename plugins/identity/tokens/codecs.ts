@@ -34,8 +34,7 @@ export const AccessToken = answer(
     /** `owner/name` of the only cluster whose Kubernetes API the token reaches. It reaches nothing else. */
     cluster: described(
       optional(t.string),
-      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to ' +
-        'one.',
+      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to one.',
     ),
     created_at: described(Instant, 'The creation of the token, RFC 3339 in UTC.'),
     last_used_at: described(
@@ -58,8 +57,7 @@ export const CreateAccessTokenOption = request(
     ),
     scopes: described(
       optional(ScopeWords),
-      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that ' +
-        'asks.',
+      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that asks.',
     ),
     expires_at: described(
       optional(InstantText),
@@ -106,8 +104,7 @@ export const SettingsAccessToken = answer(
     ),
     cluster: described(
       optional(t.string),
-      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to ' +
-        'one.',
+      '`owner/name` of the only cluster whose Kubernetes API the token reaches; absent if it is not confined to one.',
     ),
   },
   'SettingsAccessToken',
@@ -126,8 +123,7 @@ export const NewAccessTokenParam = request(
     ),
     scopes: described(
       optional(ScopeWords),
-      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that ' +
-        'asks.',
+      'The scopes of the token, at least one; if absent, all rights of its owner, or those of the token that asks.',
     ),
     org: described(
       optional(freeText(255, 1)),

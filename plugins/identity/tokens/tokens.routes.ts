@@ -62,8 +62,7 @@ export const createToken = defineRoute({
     'The response contains the value in `sha1`; it is never returned again. Without `scopes` the token has ' +
     'all rights of its user; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one ' +
     'of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without ' +
-    '`expires_at` it does not expire. `org` confines the token to one organization, of which you must be a ' +
-    'member.',
+    '`expires_at` it does not expire. `org` confines the token to one organization, of which you must be a member.',
   tag,
   access: withPassword,
   refusesSudo: true,

@@ -313,8 +313,7 @@ const ConsoleOrganization = answer(
     Location: described(t.string, 'A place; empty if not set.'),
     Visibility: described(
       t.string,
-      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site ' +
-        'admins.',
+      'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site admins.',
     ),
     OrgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one.'),
     CreatedUnix: described(SafeInteger, 'The creation of the organization, in seconds since the epoch.'),

@@ -144,8 +144,7 @@ export const applyEditor = editorRoute({
   description:
     'Kind, apiVersion, name and namespace of each resource come from the editor and the release; those of ' +
     'the model are ignored. With `patch` (RFC 6902) instead of `resources` the model of the installed ' +
-    'release is patched. ' +
-    'Waits until the applied objects are ready, unless `wait=false`; `timeout` is in seconds. ' +
+    'release is patched. Waits until the applied objects are ready, unless `wait=false`; `timeout` is in seconds. ' +
     '`installCRDs=true` also creates the custom resource definitions of the chart. ' +
     followed,
   query: ApplyQuery,
