@@ -9,8 +9,9 @@ const ranks = [
   ['audit', 'tasks', 'bus'],
   ['clusters'],
   ['cluster-tasks'],
-  ['clouds', 'packages', 'hubs', 'spokes', 'clustersets', 'client-orgs', 'metrics-proxy'],
-  ['chart-repositories', 'featuresets'],
+  ['clouds', 'packages'],
+  ['hubs'],
+  ['client-orgs', 'metrics-proxy'],
   ['contracts'],
   ['usage'],
   ['marketplace'],
@@ -178,7 +179,7 @@ module.exports = {
       to: {
         path: '^adapters/',
         pathNot: [
-          '^adapters/(api-client|logging|outbound|pictures|security|system|throttle)/',
+          '^adapters/(api-client|logging|outbound|pictures|security|system)/',
           '^adapters/sql/(engine|kernel|kit)/',
           // Which columns a key of the key ring seals.
           '^adapters/sql/tables/all-tables\\.ts$',

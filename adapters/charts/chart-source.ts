@@ -1,6 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { NamedRepositories, RepositoryReader, RepositoryReadFailure } from '../../core/chart-repositories/ports.ts'
-import type { ChartVersion, RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type {
+  NamedRepositories,
+  RepositoryReader,
+  RepositoryReadFailure,
+} from '../../core/packages/repositories/ports.ts'
+import type { ChartVersion, RepositoryAccess } from '../../core/packages/repositories/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'

@@ -1,4 +1,4 @@
-import type { CertificateRequestReader, RequestSubject } from '../../core/spokes/ports.ts'
+import type { CertificateRequestReader, RequestSubject } from '../../core/hubs/spokes/ports.ts'
 
 /** In characters of base64 text: 16 KiB. A request with the largest usual key is about 3 KB. */
 const maxLength = 16 * 1024

@@ -9,18 +9,18 @@ const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root })
   .sort()
 
 /**
- * The names of the folders that make a file one of a part: the first below the layer; in adapters, which are named by
- * technology, any.
+ * The names of the folders that make a file one of a part: the first two below the layer, since a part may be in the
+ * folder of a larger one; in adapters, which are named by technology, any.
  */
 const foldersOf = (path: string): readonly string[] => {
   const [layer, ...folders] = path.split('/').slice(0, -1)
-  if (layer === 'composition') return folders[0] === 'parts' ? folders.slice(1, 2) : []
-  return layer === 'adapters' ? folders : folders.slice(0, 1)
+  if (layer === 'composition') return folders[0] === 'parts' ? folders.slice(1) : []
+  return layer === 'adapters' ? folders : folders.slice(0, 2)
 }
 
 /** Reports whether a file belongs to a part: a folder of its name, or its value. */
 const isOf = (part: string, path: string): boolean =>
-  foldersOf(path).includes(part) || path === `composition/parts/${part}.ts`
+  foldersOf(path).includes(part) || (path.startsWith('composition/parts/') && path.endsWith(`/${part}.ts`))
 
 const part = process.argv[2]
 const found = part === undefined ? [] : files.filter((path) => isOf(part, path))

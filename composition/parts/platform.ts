@@ -1,5 +1,5 @@
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
-import { makeSqlBrandingStore, makeSqlSiteCounts } from '../../adapters/sql/platform/site-store.ts'
+import { makeSqlBrandingStore, makeSqlSiteCounts } from '../../adapters/sql/kernel/site-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'

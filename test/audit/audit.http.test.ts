@@ -2,14 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
 import type { WorldService } from '../authz/world-service.ts'
 import { people, served, startWorldService } from '../authz/world-service.ts'
 import { nameOf } from '../authz/account-names.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startService } from '../support/service.ts'
 
 const orgname = nameOf(served.org)
@@ -151,7 +150,7 @@ test('the log is copied by route and by command, each from where the last copy e
       ['--after', 'x'],
     ])
       t.is((await byCommand(...wrong)).exitCode, 2)
-    const db = await openDatabase(environment.MOORAGE_DATABASE_URL)
+    const db = await openPatiently(environment.MOORAGE_DATABASE_URL)
     await db.query((k) => k('audit_events').where('id', copied.lines[0]?.id).update({ changes: '{' }))
     await db.close()
     t.like(
@@ -187,7 +186,7 @@ test('moorage audit verify tells a whole log from an altered one', async (t) => 
     const whole = await verify()
     t.deepEqual([whole.exitCode, whole.printed.isWhole], [0, true])
     t.true(whole.printed.chains.length > 0)
-    const db = await openDatabase(url)
+    const db = await openPatiently(url)
     await db.query((k) => k('audit_events').update({ actor_name: 'somebody' }))
     await db.close()
     const altered = await verify()

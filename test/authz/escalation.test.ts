@@ -1,10 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { rightsOf } from '../../core/kernel/rights.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { schema } from './catalogue.ts'
@@ -162,7 +161,7 @@ const heldBy = async (db: SqlDatabase, userId: number, org: number): Promise<rea
 test('no sequence of role and team operations gives a member a permission that was not given to the member', async (t) => {
   const url = `sqlite:${await migratedSqlitePath()}`
   const service: TestService = await startService({ settings: { MOORAGE_DATABASE_URL: url } })
-  const db = await openDatabase(url)
+  const db = await openPatiently(url)
   try {
     await storeWorld(db, { users: [climber, owner], orgs: [], clusters: [], tokens: [] })
     const token = await service.tokenFor(nameOf(climber))

@@ -1,9 +1,9 @@
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 import { nameOf } from './account-names.ts'
+import { openPatiently } from '../support/databases.ts'
 
 /** Who is who in `servedWorld`. The first account of the service itself is its site admin. */
 export const people = { owner: 51, admin: 52, viewer: 53, outsider: 54 } as const
@@ -63,7 +63,7 @@ export interface WorldService extends TestService {
 /** The real service over a database that holds the world above. */
 export const startWorldService = async (database: 'sqlite' | 'mysql' = 'sqlite'): Promise<WorldService> => {
   const service = await startService({ database })
-  const db = await openDatabase(service.databaseUrl)
+  const db = await openPatiently(service.databaseUrl)
   await storeWorld(db, servedWorld)
   await db.close()
   const tokenOf = (userId: number, scopes?: readonly string[]): Promise<string> =>

@@ -1,6 +1,6 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import type { ChartRepositoryStore } from '../../core/chart-repositories/ports.ts'
-import type { ChartRepositoryContent } from '../../core/chart-repositories/types.ts'
+import type { ChartRepositoryStore } from '../../core/packages/repositories/ports.ts'
+import type { ChartRepositoryContent } from '../../core/packages/repositories/types.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'

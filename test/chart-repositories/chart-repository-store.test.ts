@@ -1,4 +1,4 @@
-import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
+import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'

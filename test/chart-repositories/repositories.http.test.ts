@@ -1,5 +1,4 @@
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import {
   createNamed,
@@ -11,14 +10,14 @@ import {
   listNamed,
   listNamedCharts,
   listNamedVersions,
-} from '../../plugins/chart-repositories/chart-repositories.routes.ts'
+} from '../../plugins/packages/repositories/chart-repositories.routes.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { startRepository, type RepositoryServer } from '../support/charts/repository-server.ts'
 import { reply, startServer } from '../support/charts/https-server.ts'
 import { clientAs, valueOf } from '../support/client-as.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const password = 'canary-repository-password'
@@ -52,7 +51,7 @@ test.before(async () => {
   service = await startService({
     settings: { MOORAGE_DATABASE_URL: databaseUrl, MOORAGE_EGRESS_ALLOW: 'localhost', MOORAGE_LOG_LEVEL: 'trace' },
   })
-  database = await openDatabase(databaseUrl)
+  database = await openPatiently(databaseUrl)
   const people = makePeople(service)
   ;[ann, bob, viewer] = [await people.person('ann'), await people.person('bob'), await people.person('viewer')]
   ;[annCalls, bobCalls, viewerCalls] = [clientAs(service, ann), clientAs(service, bob), clientAs(service, viewer)]

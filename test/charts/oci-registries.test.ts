@@ -1,6 +1,6 @@
 import test from 'ava'
 import { challengeOf, mayHoldToken, nextPage, TagsUnreadable } from '../../adapters/charts/repositories/oci-registry.ts'
-import type { RepositoryAccess, RepositoryCredentials } from '../../core/chart-repositories/types.ts'
+import type { RepositoryAccess, RepositoryCredentials } from '../../core/packages/repositories/types.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { countingSocket } from '../support/charts/counting-socket.ts'

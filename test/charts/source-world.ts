@@ -3,7 +3,7 @@ import { makeChartSource, makeOpenRepository, makeRepositoryReader } from '../..
 import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
 import { makeEgressAllowance, readEgressTarget, makeUserUrlPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
-import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type { RepositoryAccess } from '../../core/packages/repositories/types.ts'
 import type { MemberCluster } from '../../core/clusters/ports.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { EmbeddedCharts, FetchedChart } from '../../core/packages/charts/ports.ts'

@@ -1,6 +1,5 @@
 // process: waiting - uses components
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { credentialTypes } from '../../core/clouds/credential-form.ts'
 import { listOwnAudit } from '../../plugins/audit/audit.routes.ts'
@@ -20,7 +19,7 @@ import { clientAs, valueOf } from '../support/client-as.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { untilAllowed } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
@@ -50,7 +49,7 @@ test.before(async () => {
   service = await startService({
     settings: { MOORAGE_DATABASE_URL: url, MOORAGE_CLOUD_A_STORAGE_ENDPOINT: s3.origin, MOORAGE_LOG_LEVEL: 'trace' },
   })
-  database = await openDatabase(url)
+  database = await openPatiently(url)
   const people = makePeople(service)
   ann = await people.person('ann')
   bob = await people.person('bob')

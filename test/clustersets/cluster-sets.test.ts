@@ -1,7 +1,7 @@
 // process: waiting - uses components
 import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
-import { builtInProfiles } from '../../core/featuresets/profiles.ts'
+import { builtInProfiles } from '../../core/hubs/featuresets/profiles.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'

@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import type { HubObject } from '../../core/clusters/hubs/ports.ts'
 import { clusterSetLabel } from '../../core/clusters/hubs/ports.ts'
-import { countMembers } from '../../core/clustersets/cluster-sets.ts'
-import { selects, includes } from '../../core/clustersets/types.ts'
+import { countMembers } from '../../core/hubs/clustersets/cluster-sets.ts'
+import { selects, includes } from '../../core/hubs/clustersets/types.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 
 /** Few words, so that keys and values meet. `toString` is a key of every object of JavaScript. */

@@ -4,10 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { readLicense } from '../../adapters/licenses/license-signer.ts'
 import { expectStatus } from '../clusters/cluster-world.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startServiceProcess } from '../support/service-process.ts'
@@ -83,7 +82,7 @@ test('a process that is killed while it issues and uploads leaves no license wit
   await doomed.stop()
   t.true(ended.some(({ status }) => status === 'rejected') && received.size >= 20 && received.size < clusterCount)
 
-  const database = await openDatabase(url)
+  const database = await openPatiently(url)
   const service = await startService({ settings })
   t.teardown(async () => {
     await service.stop()

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { expectStatus, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { plantLicenseAuthority } from '../support/plant-license-authority.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { runJob } from './run-job.ts'
 import { startS3Store, type S3Store } from './s3-store.ts'
+import { openPatiently } from '../support/databases.ts'
 
 /** The whole service with its documents in an S3-compatible store that checks each signature. */
 
@@ -114,7 +114,7 @@ test.serial(
   'an upload that was cut off before its commit is removed an hour later, and one that is under way is not',
   async (t) => {
     const before = stored().length
-    const database = await openDatabase(service.databaseUrl)
+    const database = await openPatiently(service.databaseUrl)
     try {
       const refs = ['0d6f1c5e-6a0f-4a53-9c39-5f1d2f6f2a11', '1d6f1c5e-6a0f-4a53-9c39-5f1d2f6f2a11']
       const removals = (due: number, ref: string) =>

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { startMailServer } from '../mail/mail-server.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
@@ -38,7 +37,7 @@ test('a process that is killed between the commit and the end of sending sends t
   service.signal('SIGKILL')
   t.is(await service.exited, 'SIGKILL')
 
-  const database = await openDatabase(url)
+  const database = await openPatiently(url)
   t.teardown(() => database.close())
   const rows = await database.query<{ attempts: number }>((k) => k('mail_outbox').select('attempts'))
   t.deepEqual(
@@ -91,7 +90,7 @@ if (!isSwitchedOff('mariadb'))
       ),
     )
     await until('all mails have come', () => server.received.length >= addresses.length || undefined)
-    const database = await openDatabase(settings.MOORAGE_DATABASE_URL)
+    const database = await openPatiently(settings.MOORAGE_DATABASE_URL)
     t.teardown(() => database.close())
     await until(
       'none is left',

@@ -3,13 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { needing } from '../support/components/needing.ts'
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { repeats } from '../support/thorough.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { effectsOf, findings, idOf } from './ledger-findings.ts'
@@ -83,7 +82,7 @@ const besiege = async (
 ): Promise<number> => {
   // A request waits for a process that is being started: what is cut off are the requests that a process had.
   let service = house.start()
-  const database = await openDatabase(house.settings.MOORAGE_DATABASE_URL)
+  const database = await openPatiently(house.settings.MOORAGE_DATABASE_URL)
   t.teardown(async () => {
     await (await service).stop()
     await database.close()

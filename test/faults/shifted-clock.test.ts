@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { localClock } from '../../adapters/system/system-clock.ts'
@@ -13,7 +12,7 @@ import { codeIn, readMailFolder } from '../mail/mail-folder.ts'
 import { needing } from '../support/components/needing.ts'
 import type { CookieJar } from '../support/cookie-jar.ts'
 import { makeCookieJar } from '../support/cookie-jar.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { plantTask } from '../support/plant-task.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startServiceProcess } from '../support/service-process.ts'
@@ -53,7 +52,7 @@ test.before(async () => {
     MOORAGE_AUDIT_RETENTION_DAYS: '1',
   }
   steady = await startService({ settings: { ...shared, MOORAGE_MAIL: `folder:${join(folder, 'mail')}` } })
-  database = await openDatabase(url)
+  database = await openPatiently(url)
   mails = readMailFolder(join(folder, 'mail'))
   await person('olga')
   owner = await steady.tokenFor('olga')

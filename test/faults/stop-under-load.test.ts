@@ -5,9 +5,8 @@ import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
@@ -89,7 +88,7 @@ test('SIGTERM with requests, a watch and a tunnel open: not ready at once, all i
       MOORAGE_DRAIN_SECONDS: '5',
     },
   })
-  const database = await openDatabase(url)
+  const database = await openPatiently(url)
   t.teardown(async () => {
     await service.stop()
     await fake.stop()

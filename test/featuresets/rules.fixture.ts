@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Catalogue, Feature, InstalledFeatures } from '../../core/featuresets/catalogue.ts'
-import { catalogueOf } from '../../core/featuresets/catalogue.ts'
+import type { Catalogue, Feature, InstalledFeatures } from '../../core/hubs/featuresets/catalogue.ts'
+import { catalogueOf } from '../../core/hubs/featuresets/catalogue.ts'
 
 export const pool = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const
 export const name: fc.Arbitrary<string> = fc.constantFrom(...pool)

@@ -2,15 +2,15 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import { fastJsonPatches } from '../../adapters/charts/json-patches.ts'
-import type { Catalogue, InstalledFeatures } from '../../core/featuresets/catalogue.ts'
-import { catalogueOf } from '../../core/featuresets/catalogue.ts'
+import type { Catalogue, InstalledFeatures } from '../../core/hubs/featuresets/catalogue.ts'
+import { catalogueOf } from '../../core/hubs/featuresets/catalogue.ts'
 import {
   parseModel,
   planInstall,
   planRemoval,
   removeOperations,
   writeOperations,
-} from '../../core/featuresets/rules.ts'
+} from '../../core/hubs/featuresets/rules.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isSameJson } from '../../core/kernel/json.ts'
 import { unwrap } from '../support/outcome.ts'

@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
+import { makeAttemptThrottle } from '../../adapters/system/attempt-throttle.ts'
 import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle } from '../../core/identity/attempt-ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'

@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { moorage } from '../bus/bus-world.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { bindOf, marketplaceRoot, secretOf } from './market-service.ts'
@@ -26,7 +25,7 @@ if (!isSwitchedOff('mariadb'))
     }
     const start = () => startServiceProcess({ settings })
     let service = await start()
-    const database = await openDatabase(url)
+    const database = await openPatiently(url)
     t.teardown(async () => {
       await service.stop()
       await database.close()

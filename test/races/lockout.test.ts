@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { passForAttempts } from '../identity/pass-for-attempts.ts'
 import { throttleOver } from '../identity/throttle-bench.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
-import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
+import { emptyMysqlUrl, migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import type { TestService } from '../support/service.ts'
 import { adminLogin, startService } from '../support/service.ts'
@@ -39,7 +38,7 @@ const startInstances = async () => {
     running.splice(running.indexOf(service), 1)
     await service.stop()
   }
-  const database = await openDatabase(url)
+  const database = await openPatiently(url)
   const close = async (): Promise<void> => {
     await Promise.all(running.map((service) => service.stop()))
     await database.close()
@@ -150,7 +149,7 @@ withMariaDb(
       MOORAGE_TLS: 'false',
       MOORAGE_ADMIN_PASSWORD: '',
     }
-    const database = await openDatabase(url)
+    const database = await openPatiently(url)
     const services = await Promise.all([1, 2].map(() => startServiceProcess({ settings })))
     t.teardown(async () => {
       await Promise.all(services.map((service) => service.stop()))

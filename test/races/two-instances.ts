@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
-import { migratedMysqlUrl } from '../support/databases.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -52,7 +51,7 @@ export const startTwoInstances = async (): Promise<TwoInstances> => {
   const settings = { ...shared, MOORAGE_TLS: 'false' }
   const first = await startService({ settings })
   const second = await startService({ settings })
-  const database = await openDatabase(url)
+  const database = await openPatiently(url)
   const admin = { token: first.adminToken }
   return {
     instances: [first, second],

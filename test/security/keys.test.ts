@@ -18,7 +18,6 @@ import {
   withAddedKey,
   withCurrentKey,
 } from '../../adapters/security/keyring.ts'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import type { SealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
 import { makeSqlSealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
@@ -35,7 +34,7 @@ import type { SecretBox, SealedPlace } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { anyRow } from '../support/any-row.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
-import { borrowMysqlDatabase, migratedSqlitePath } from '../support/databases.ts'
+import { borrowMysqlDatabase, migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { cleanEnvironment, mainFile } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { run } from '../composition/command-fixture.ts'
@@ -53,7 +52,7 @@ const makeWorld = async (t: ExecutionContext, dialect: 'sqlite' | 'mysql'): Prom
   const folder = mkdtempSync(join(tmpdir(), 'moorage-keys-'))
   const borrowed = dialect === 'mysql' ? await borrowMysqlDatabase() : undefined
   const url = borrowed?.url ?? `sqlite:${await migratedSqlitePath()}`
-  const db = await openDatabase(url)
+  const db = await openPatiently(url)
   t.teardown(async () => {
     await db.close()
     await borrowed?.giveBack()

@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import test from 'ava'
 import { NotAHub, type Hub, type HubKey, type HubKind } from '../../core/clusters/hubs/ports.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
-import { addComponents } from '../../core/spokes/imports.ts'
+import { addComponents } from '../../core/hubs/spokes/imports.ts'
 import { unwrap } from '../support/outcome.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { HubMember, HubMembers } from '../../core/spokes/ports.ts'
+import type { HubMember, HubMembers } from '../../core/hubs/spokes/ports.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 import { storeWorld } from '../authz/stored-world.ts'

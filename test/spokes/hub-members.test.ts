@@ -1,4 +1,4 @@
-import { makeSqlHubMembers } from '../../adapters/sql/spokes/hub-members.ts'
+import { makeSqlHubMembers } from '../../adapters/sql/hubs/hub-members.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { hubMembersSuite } from './hub-members.suite.ts'
 import { declareSuite } from '../support/declare-suite.ts'

@@ -5,7 +5,7 @@ import { webcrypto } from 'node:crypto'
 import { Pkcs10CertificateRequestGenerator, type JsonName } from '@peculiar/x509'
 import { certificateRequestReader } from '../../adapters/kubernetes/certificate-requests.ts'
 import type { HubObject } from '../../core/clusters/hubs/ports.ts'
-import { isAgentOf, judgeJoinRequests, type JoinRules, type ReadRequest } from '../../core/spokes/acceptance.ts'
+import { isAgentOf, judgeJoinRequests, type JoinRules, type ReadRequest } from '../../core/hubs/spokes/acceptance.ts'
 
 const group = 'system:open-cluster-management:shop'
 const shared = 'system:open-cluster-management:managed-clusters'

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
-import { migratedSqlitePath } from '../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../support/databases.ts'
 import { startLossyEntrance, type LossyEntrance } from '../support/hub/gateway/lossy-entrance.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.ts'
@@ -39,7 +38,7 @@ export const startKilledService = async (
     startLossyEntrance(hubServer),
     startLossyEntrance(spokeServer),
     startServiceProcess({ settings }),
-    openDatabase(databaseUrl),
+    openPatiently(databaseUrl),
   ])
   let service = first
   const send: ServiceProcess['send'] = (...request): Promise<ServiceAnswer> => service.send(...request)

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/engine/migrator.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
@@ -17,7 +16,7 @@ import type { OrderedMigration } from '../../adapters/sql/kit/migration.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { needing } from '../support/components/needing.ts'
-import { emptyMysqlUrl } from '../support/databases.ts'
+import { emptyMysqlUrl, openPatiently } from '../support/databases.ts'
 import { migrateToNow, ourMigrations } from '../support/schema.ts'
 import { isMariaDb } from './server-version.ts'
 import { slowMigration } from './slow-migration.ts'
@@ -43,7 +42,7 @@ const onEmpty = (
       const url = await emptyUrl()
       const opened: SqlDatabase[] = []
       const open = async () => {
-        const database = await openDatabase(url)
+        const database = await openPatiently(url)
         opened.push(database)
         urls.set(database, url)
         return database
@@ -309,7 +308,7 @@ const readAll = async (database: SqlDatabase): Promise<unknown[]> => {
 
 for (const [name, url] of emptyDatabases) {
   test(`${name}: rows put in at each version are the same at the last`, async (t) => {
-    const database = await openDatabase(await url())
+    const database = await openPatiently(await url())
     t.teardown(() => database.close())
     for (const [index, { id }] of ourMigrations.entries()) {
       await migrateUp(database, { migrations: ourMigrations.slice(0, index + 1) })
@@ -324,7 +323,7 @@ for (const [name, url] of emptyDatabases) {
 
 for (const [name, url] of emptyDatabases) {
   test(`${name}: a contract of an earlier release has one version of its terms, allows trials as before, and keeps its reminders and trials`, async (t) => {
-    const database = await openDatabase(await url())
+    const database = await openPatiently(await url())
     t.teardown(() => database.close())
     const add = (table: string, row: Readonly<Record<string, unknown>>) => database.query((k) => k(table).insert(row))
     await migrateUp(database, { migrations: ourMigrations.filter(({ id }) => id < '0040') })
@@ -384,7 +383,7 @@ for (const [name, url] of emptyDatabases) {
 }
 
 needing('mariadb')('mysql: no migration copies the audit log or the accounts, however long they are', async (t) => {
-  const database = await openDatabase(await emptyMysqlUrl())
+  const database = await openPatiently(await emptyMysqlUrl())
   t.teardown(() => database.close())
   await migrateUp(database, { migrations: ourMigrations.filter(({ id }) => id < '0007') })
   const large = /^alter table `(accounts|users|access_tokens|audit_events|audit_heads|org_members|organizations)` /
@@ -416,7 +415,7 @@ needing('mariadb')(
   'a user who may not change the schema gets an answer with the rights that a migration needs',
   async (t) => {
     const url = new URL(await emptyMysqlUrl())
-    const owner = await openDatabase(url.href)
+    const owner = await openPatiently(url.href)
     const session = await owner.openSchemaSession()
     const user = `reader_${randomBytes(6).toString('hex')}`
     t.teardown(async () => {
@@ -428,7 +427,7 @@ needing('mariadb')(
     await session.execute(`grant select, insert, update, delete on \`${url.pathname.slice(1)}\`.* to '${user}'@'%'`, [])
     url.username = user
     url.password = 'reader-password'
-    const database = await openDatabase(url.href)
+    const database = await openPatiently(url.href)
     t.teardown(() => database.close())
     await t.throwsAsync(migrateToNow(database), {
       instanceOf: MigrationRefused,

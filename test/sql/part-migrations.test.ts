@@ -17,7 +17,7 @@ import { allMigrations } from '../support/all-migrations.ts'
 import { createTable, rowId } from '../../adapters/sql/kit/schema-columns.ts'
 import type { Migration, PartMigrations } from '../../adapters/sql/kit/migration.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
-import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
+import { emptyMysqlUrl, migratedMysqlUrl, openPatiently } from '../support/databases.ts'
 import { migrateToNow, ourMigrations } from '../support/schema.ts'
 import { isMariaDb } from './server-version.ts'
 
@@ -70,7 +70,7 @@ const onEachEngine = (title: string, body: (t: ExecutionContext, database: SqlDa
   ] as const
   for (const [name, url] of engines) {
     test(`${name}: ${title}`, async (t) => {
-      const database = await openDatabase(await url())
+      const database = await openPatiently(await url())
       t.teardown(() => database.close())
       await migrateToNow(database)
       await body(t, database)
@@ -92,7 +92,7 @@ const openRelease = {
   },
   mariadb: async (): Promise<SqlDatabase | undefined> => {
     const url = await emptyMysqlUrl()
-    const database = await openDatabase(url)
+    const database = await openPatiently(url)
     // MySQL does not know the collation of the tables.
     if (!(await isMariaDb(database))) {
       await database.close()

@@ -1,7 +1,7 @@
 import { auditMigrations } from '../../adapters/sql/audit/migrations.ts'
 import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { busMigrations } from '../../adapters/sql/bus/migrations.ts'
-import { chartRepositoriesMigrations } from '../../adapters/sql/chart-repositories/migrations.ts'
+import { chartRepositoriesMigrations } from '../../adapters/sql/packages/migrations.ts'
 import { cloudsMigrations } from '../../adapters/sql/clouds/migrations.ts'
 import { clustersMigrations } from '../../adapters/sql/clusters/migrations.ts'
 import { contractsMigrations } from '../../adapters/sql/contracts/migrations.ts'

@@ -168,6 +168,10 @@ export const patient = {
 /** The same for SQLite. */
 const patientSqlite = { writerWaitMilliseconds: 30_000 }
 
+/** Opens a database for a test that runs beside many others: statements and connections wait as long as they must. */
+export const openPatiently = async (url: string): Promise<SqlDatabase> =>
+  openDatabase(url, { mysql: patient, sqlite: patientSqlite })
+
 /** A copy whose server-side database goes to the next test when this one closes it. */
 const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => {
   const { url, giveBack } = await borrowMysqlDatabase()

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlUsageReportStore } from '../../adapters/sql/usage/report-store.ts'
 import type { MonthKey } from '../../core/usage/types.ts'
 import { plantRevision } from '../usage/planted-months.ts'
 import { clusterUidOf, monthOfPlans, objectUidOf } from '../usage/product-months.ts'
 import type { TestService } from './service.ts'
+import { openPatiently } from './databases.ts'
 
 /** Names in the planted usage of every account. */
 export const plantedUsage = {
@@ -34,7 +34,7 @@ export const plantUsage = async (
     },
   ]
   const month = 202606 as MonthKey
-  const db = await openDatabase(service.databaseUrl)
+  const db = await openPatiently(service.databaseUrl)
   try {
     const products = (['dbProduct', 'backupProduct', 'vaultProduct', 'ingressProduct'] as const).map((product) =>
       monthOfPlans(plans, { month, product }),

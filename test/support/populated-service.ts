@@ -1,5 +1,4 @@
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
-import { migratedSqlitePath } from './databases.ts'
+import { migratedSqlitePath, openPatiently } from './databases.ts'
 import type { Sample, TenantPlan } from './part-sample.ts'
 import { samplePassword } from './part-sample.ts'
 import type { AllSamples, MadeTenant } from './samples.ts'
@@ -69,7 +68,7 @@ export const startPopulatedService = async (
 ): Promise<PopulatedService> => {
   const service = await startWithSamples(settings)
   const { databasePath } = service
-  const database = await openDatabase(service.databaseUrl)
+  const database = await openPatiently(service.databaseUrl)
   const world = await makeTenant(service.samples.samples, service, database, harbour).finally(() => database.close())
   return {
     ...service,

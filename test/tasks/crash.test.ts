@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { TaskStoreToken } from '../../core/tasks/ports.ts'
 import type { BusFixture } from '../bus/bus-world.ts'
@@ -19,6 +18,7 @@ import { until } from '../support/until.ts'
 import { eventsOf, openFeed, order, show, untilEnd, untilState } from './task-client.ts'
 import type { Diary } from './tiny-plugin.ts'
 import { makeTinyPlugin } from './tiny-plugin.ts'
+import { openPatiently } from '../support/databases.ts'
 
 const test = needing('mariadb')
 
@@ -39,7 +39,7 @@ test.before(async () => {
     MOORAGE_TEST_DIARY: diaryFile,
     MOORAGE_PLUGINS: fileURLToPath(new URL('filed-plugin.ts', import.meta.url)),
   }
-  db = await openDatabase(settings['MOORAGE_DATABASE_URL'] ?? '')
+  db = await openPatiently(settings['MOORAGE_DATABASE_URL'] ?? '')
   survivor = await startService({ settings: { ...settings, MOORAGE_PLUGINS: '' }, plugins: [makeTinyPlugin(diary)] })
   ada = await makePeople(survivor).person('ada')
 })

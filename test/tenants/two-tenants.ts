@@ -1,10 +1,10 @@
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { ServiceWithSamples } from '../support/populated-service.ts'
 import { startWithSamples } from '../support/populated-service.ts'
 import type { TenantPlan } from '../support/part-sample.ts'
 import type { MadeTenant } from '../support/samples.ts'
 import { makeTenant } from '../support/samples.ts'
+import { openPatiently } from '../support/databases.ts'
 
 export interface TwoTenants {
   readonly service: ServiceWithSamples
@@ -27,7 +27,7 @@ const planOf = (org: string): TenantPlan => ({
 /** A service with two organizations of one shape, which know nothing of one another. */
 export const startTwoTenants = async (): Promise<TwoTenants> => {
   const service = await startWithSamples({ MOORAGE_TLS: 'false' })
-  const database = await openDatabase(service.databaseUrl)
+  const database = await openPatiently(service.databaseUrl)
   const make = (org: string) => makeTenant(service.samples.samples, service, database, planOf(org))
   const north = await make('north')
   const south = await make('south')

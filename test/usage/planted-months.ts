@@ -1,4 +1,3 @@
-import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlMonthStore } from '../../adapters/sql/usage/month-store.ts'
 import { makeSqlUsageViewStore } from '../../adapters/sql/usage/view-store.ts'
@@ -7,6 +6,7 @@ import type { UsageMonthId, UsageMonthStatus } from '../../core/usage/types.ts'
 import { buildViews } from '../../core/usage/views/build-views.ts'
 import type { PlainMonth } from './product-months.ts'
 import { readOnce } from './product-months.ts'
+import { openPatiently } from '../support/databases.ts'
 
 const generatedAt = new Date('2026-07-04T00:30:00.000Z')
 
@@ -45,7 +45,7 @@ export const plantInService = async (
   databaseUrl: string,
   ...given: Parameters<typeof plantRevision> extends readonly [unknown, ...infer Rest] ? Rest : never
 ): Promise<void> => {
-  const db = await openDatabase(databaseUrl)
+  const db = await openPatiently(databaseUrl)
   try {
     await plantRevision(db, ...given)
   } finally {

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import type { PemReader } from '../../../core/chart-repositories/ports.ts'
-import type { RepositoryCredentials } from '../../../core/chart-repositories/types.ts'
+import type { PemReader } from '../../../core/packages/repositories/ports.ts'
+import type { RepositoryCredentials } from '../../../core/packages/repositories/types.ts'
 import type { OriginSecrets } from '../../outbound/guarded-fetch.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 

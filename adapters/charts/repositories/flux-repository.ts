@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { RepositoryAccess, RepositoryCredentials } from '../../../core/chart-repositories/types.ts'
+import type { RepositoryAccess, RepositoryCredentials } from '../../../core/packages/repositories/types.ts'
 import type { MemberCluster, MemberFailure } from '../../../core/clusters/ports.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { missing, refusedSource } from './source-errors.ts'

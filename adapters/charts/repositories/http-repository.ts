@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
-import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
+import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { AccountKey } from '../../outbound/account-turns.ts'
 import { makeAccountTurns } from '../../outbound/account-turns.ts'

@@ -1,4 +1,4 @@
-import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
+import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import { archiveLimits } from '../archives.ts'

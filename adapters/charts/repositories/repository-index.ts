@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { loadAll } from 'js-yaml'
-import type { ChartVersion } from '../../../core/chart-repositories/types.ts'
+import type { ChartVersion } from '../../../core/packages/repositories/types.ts'
 import type { Json } from '../../../core/kernel/json.ts'
 import { isObject, toWireJson } from '../../../core/kernel/json.ts'
 import { kubernetesSchema } from '../kubernetes-yaml.ts'

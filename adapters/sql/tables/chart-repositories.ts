@@ -1,4 +1,4 @@
-import type { ChartRepositoryId } from '../../../core/chart-repositories/types.ts'
+import type { ChartRepositoryId } from '../../../core/packages/repositories/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { flag, id, instant, long, nullable, rowId, sealed, table, text, withDefault } from '../kit/columns.ts'
 

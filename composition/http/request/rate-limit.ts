@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { networkOf } from '../../../adapters/throttle/allowances.ts'
+import { networkOf } from '../../../adapters/system/allowances.ts'
 import type { Refusal } from '../failure-response.ts'
 import { refusal } from '../failure-response.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,4 +1,4 @@
-import { makeSqlBrandingStore } from '../../../adapters/sql/platform/site-store.ts'
+import { makeSqlBrandingStore } from '../../../adapters/sql/kernel/site-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { makeSqlOwnerNames, makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-store.ts'
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'

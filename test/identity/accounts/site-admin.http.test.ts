@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
 import { makeDeactivateAccount } from '../../../core/identity/accounts/removal.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { consoleListClusters } from '../../../plugins/clusters/clusters.routes.ts'
 import { getSiteSummary } from '../../../plugins/platform/platform.routes.ts'
@@ -45,7 +44,7 @@ import {
   consoleListOrphaned,
 } from '../../../plugins/organizations/organizations/organizations.routes.ts'
 import { clientAs, valueOf } from '../../support/client-as.ts'
-import { migratedSqlitePath } from '../../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { readMailFolder } from '../../mail/mail-folder.ts'
 import { unwrap } from '../../support/outcome.ts'
 import type { SendOptions, ServiceAnswer } from '../../support/send-json.ts'
@@ -63,7 +62,7 @@ let client: Client
 let database: SqlDatabase
 test.before(async () => {
   const url = `sqlite:${await migratedSqlitePath()}`
-  database = await openDatabase(url)
+  database = await openPatiently(url)
   service = await startService({ settings: { MOORAGE_MAIL: `folder:${mailFolder}`, MOORAGE_DATABASE_URL: url } })
   client = clientAs(service, { token: service.adminToken })
   for (const login of ['ada', 'bob', 'eve']) await makeUser(login)

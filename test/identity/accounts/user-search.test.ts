@@ -1,6 +1,5 @@
 import test from 'ava'
 import type { ExecutionContext } from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { makeSqlIdentityStores } from '../../../adapters/sql/identity/identity-stores.ts'
 import { prefixRange, searchStatements } from '../../../adapters/sql/identity/user-search.ts'
 import { makeSqlUserStore } from '../../../adapters/sql/identity/user-store.ts'
@@ -11,7 +10,7 @@ import type { IdentityStores, UserStore } from '../../../core/identity/ports.ts'
 import type { Viewer } from '../../../core/identity/types.ts'
 import { makeMendSearchTerms } from '../../../core/identity/accounts/search-terms.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
-import { eachDatabase, emptyMysqlUrl } from '../../support/databases.ts'
+import { eachDatabase, emptyMysqlUrl, openPatiently } from '../../support/databases.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { fillWithUsers } from '../../support/searched-users.ts'
 import { heldObjects } from '../../support/object-rows.ts'
@@ -72,7 +71,7 @@ const emptyDatabases: Readonly<Record<string, () => Promise<string>>> = {
 
 for (const [name, emptyUrl] of Object.entries(emptyDatabases)) {
   test(`${name}: among ${people} users a search reads ranges of an index, each to a limit, also for users from before the index`, async (t) => {
-    const db = await openDatabase(await emptyUrl())
+    const db = await openPatiently(await emptyUrl())
     try {
       await fillWithUsers(db, people)
       const statementFor = searchStatements(db)

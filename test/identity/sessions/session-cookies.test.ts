@@ -1,9 +1,8 @@
 import test from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { CookieJar } from '../../support/cookie-jar.ts'
 import { makeCookieJar } from '../../support/cookie-jar.ts'
-import { migratedSqlitePath } from '../../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import type { TestService } from '../../support/service.ts'
 import { startService } from '../../support/service.ts'
@@ -15,7 +14,7 @@ const password = 'a long passphrase'
 test.before(async () => {
   const url = `sqlite:${await migratedSqlitePath()}`
   service = await startService({ settings: { MOORAGE_DATABASE_URL: url } })
-  db = await openDatabase(url)
+  db = await openPatiently(url)
 })
 test.after.always(async () => {
   await db?.close()

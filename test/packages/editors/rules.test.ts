@@ -3,8 +3,12 @@ import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
 import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml.ts'
-import { clusterAppReleases, editorName, makeClusterEditorCatalog } from '../../../adapters/editors/editor-catalog.ts'
-import { builtInEditors, embeddedEditorCharts } from '../../../adapters/editors/embedded-editors.ts'
+import {
+  clusterAppReleases,
+  editorName,
+  makeClusterEditorCatalog,
+} from '../../../adapters/charts/editors/editor-catalog.ts'
+import { builtInEditors, embeddedEditorCharts } from '../../../adapters/charts/editors/embedded-editors.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import { ClusterUnreachable } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import type { ExecutionContext, TestFn } from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import type { ApiCall } from '../../support/fake-api/api-path.ts'
-import { migratedSqlitePath } from '../../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -77,7 +76,7 @@ const openHouse = async (settings: Readonly<Record<string, string>>): Promise<Op
   }
   const start = (): Promise<ServiceProcess> => startServiceProcess({ settings: environment })
   let service = await start()
-  const database = await openDatabase(databaseUrl)
+  const database = await openPatiently(databaseUrl)
   const send: ServiceProcess['send'] = (...request) => service.send(...request)
   const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, {
     basic: [adminLogin, adminPassword],

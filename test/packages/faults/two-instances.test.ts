@@ -1,5 +1,4 @@
 // process: own - breaks what a service needs
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import {
   closeClients,
@@ -19,6 +18,7 @@ import type { ChartServer } from '../chart-server.ts'
 import { chartSource } from '../chart-source.ts'
 import { importedAs, packageClient, startCharts, type PackageClient } from '../package-world.ts'
 import { afterAnnotation } from '../../support/workloads/workload-outcome.ts'
+import { openPatiently } from '../../support/databases.ts'
 
 const test = needing('helm', 'mariadb', 'nats')
 
@@ -44,7 +44,7 @@ test.before(async () => {
     MOORAGE_TASK_WORKERS: '3',
   })
   other = await startServiceProcess({ settings: world.settings })
-  database = await openDatabase(world.settings['MOORAGE_DATABASE_URL']!)
+  database = await openPatiently(world.settings['MOORAGE_DATABASE_URL']!)
   const { service } = world
   const cluster = await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig())
   here = packageClient(service.send, service.adminToken, cluster)

@@ -7,7 +7,7 @@ import type { Log } from '../../../core/kernel/log.ts'
 import type { EventReport } from '../../../core/usage/events/reports.ts'
 import { makeGroupCommit, makeHandleUsageMessage } from '../../../core/usage/events/reports.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
-import { migratedMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
+import { migratedMysqlUrl, migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { addOwners, clusterUid, newObject, otherOwner, owner, recorderOn, setClock, tablesOf } from './event-world.ts'
 
@@ -107,11 +107,11 @@ test('a message of the bus that cannot be recorded yet is set aside for up to 30
 if (!isSwitchedOff('mariadb'))
   test('a database that is cut off in the middle of a report has nothing of it, and takes it when it is sent again', async (t) => {
     const url = new URL(await migratedMysqlUrl())
-    const direct = await openDatabase(url.toString())
+    const direct = await openPatiently(url.toString())
     await addOwners(direct)
     const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
     url.port = String(proxy.port)
-    const db = await openDatabase(url.toString())
+    const db = await openPatiently(url.toString())
     t.teardown(async () => {
       await db.close()
       await proxy.close()

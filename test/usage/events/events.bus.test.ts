@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { UsageEventTallyToken } from '../../../core/usage/events/reports.ts'
@@ -25,6 +24,7 @@ import { startService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { startBusLink } from './bus-link.ts'
 import { clusterHeard, newObject } from './event-world.ts'
+import { openPatiently } from '../../support/databases.ts'
 
 const test = needing('nats')
 
@@ -98,7 +98,7 @@ const counted = (objectUid: string, count: number) =>
 
 test.before(async () => {
   world = await startBusFixture('sqlite', { MOORAGE_BILLING_ENABLED: 'true', MOORAGE_USAGE_REPORTERS: 'anyone' })
-  db = await openDatabase(world.settings['MOORAGE_DATABASE_URL'] ?? '')
+  db = await openPatiently(world.settings['MOORAGE_DATABASE_URL'] ?? '')
   const people = makePeople(world.service)
   owner = await people.person('owner')
   org = await people.organization(owner)

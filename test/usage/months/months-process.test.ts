@@ -16,7 +16,7 @@ import type { UsageMonthId } from '../../../core/usage/types.ts'
 import { callOf } from '../../sql/call.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { isSwitchedOff } from '../../support/components/names.ts'
-import { migratedMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
+import { migratedMysqlUrl, migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { until } from '../../support/until.ts'
 import { fillMonth, makeMonthsFixture, month, owner, start, end, type MonthsFixture } from '../months-world.ts'
 
@@ -39,7 +39,7 @@ const onDatabase = (
   for (const makeUrl of urls) {
     test.serial(`${makeUrl === migratedMysqlUrl ? 'mysql' : 'sqlite'}: ${title}`, async (t) => {
       const url = await makeUrl()
-      const db = await openDatabase(url)
+      const db = await openPatiently(url)
       try {
         await run(t, await makeMonthsFixture(db), url)
       } finally {
@@ -231,7 +231,7 @@ const onProcess = (
   test.serial(title, async (t) => {
     if (process.platform !== 'linux') return t.pass('processes are found on Linux alone')
     const url = `sqlite:${await migratedSqlitePath()}`
-    const db = await openDatabase(url)
+    const db = await openPatiently(url)
     const closing = processOn(url, idleAfter)
     try {
       const world = await makeMonthsFixture(db)

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { operatorCall } from '../../../composition/service/operator.ts'
 import { makeAddAuthority } from '../../../core/contracts/authorities.ts'
@@ -13,7 +12,7 @@ import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { ConsumptionUnitOfWorkToken, makeUpdateConsumption } from '../../../core/usage/months/consumption.ts'
 import { ConsumptionStoreToken, UsageInputsToken } from '../../../core/usage/months/ports.ts'
 import { expectStatus, makePeople, type Person } from '../../clusters/cluster-world.ts'
-import { migratedSqlitePath } from '../../support/databases.ts'
+import { migratedSqlitePath, openPatiently } from '../../support/databases.ts'
 import { unwrap } from '../../support/outcome.ts'
 import type { ServiceAnswer } from '../../support/send-json.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -42,7 +41,7 @@ test.before(async () => {
     MOORAGE_BILLING_ENABLED: 'true',
   }
   service = await startService({ settings: environment })
-  database = await openDatabase(environment.MOORAGE_DATABASE_URL)
+  database = await openPatiently(environment.MOORAGE_DATABASE_URL)
   const people = makePeople(service)
   owner = await people.person('owner')
   org = await people.organization(owner)

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
 import test from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
@@ -14,6 +13,7 @@ import { startService, type TestService } from '../../support/service.ts'
 import type { ObjectPlan } from '../product-months.ts'
 import { monthOfPlans, readOnce } from '../product-months.ts'
 import { readPdf } from './report-values.ts'
+import { openPatiently } from '../../support/databases.ts'
 
 /** Reports as site admins download them. */
 
@@ -26,7 +26,7 @@ const june = monthKey(2026, 6)
 
 test.before(async () => {
   service = await startService({ settings: { MOORAGE_BILLING_ENABLED: 'true' } })
-  database = await openDatabase(service.databaseUrl)
+  database = await openPatiently(service.databaseUrl)
   const people = makePeople(service)
   owner = await people.person('owner')
   org = await people.organization(owner)

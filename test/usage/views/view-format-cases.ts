@@ -1,6 +1,5 @@
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
-import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { monthKey } from '../../../core/usage/month.ts'
 import { expectStatus } from '../../clusters/cluster-world.ts'
 import { plantInService } from '../planted-months.ts'
@@ -19,6 +18,7 @@ import {
   viewOf,
   views,
 } from './views.fixture.ts'
+import { openPatiently } from '../../support/databases.ts'
 
 const fetchBytes = async (path: string, acceptEncoding: string) => {
   const { request } = await import('undici')
@@ -147,7 +147,7 @@ export const declareViewFormatCases = (): void => {
     t.deepEqual([changed.json.revision, changed.json.items.length], [2, 2])
     t.is((await read(path, { org: otherOrg, revision: '1' })).text, first.text)
     // As a provisional month that another version of the code computes again from equal events.
-    const db = await openDatabase(service.databaseUrl)
+    const db = await openPatiently(service.databaseUrl)
     await db.query((k) => k('usage_months').where({ owner_id: ownerId, revision: 2 }).increment('generated_at', 1))
     await db.close()
     t.is((await read(path, { org: otherOrg }, { 'if-none-match': String(changed.headers['etag']) })).status, 200)
@@ -187,7 +187,7 @@ export const declareViewFormatCases = (): void => {
     const left = await request(service.baseUrl + path, { headers: { authorization: `token ${service.adminToken}` } })
     for await (const _ of left.body) break
     t.is((await service.send('GET', path, { token: service.adminToken })).text, whole.text)
-    const db = await openDatabase(service.databaseUrl)
+    const db = await openPatiently(service.databaseUrl)
     await db.query((k) => k('usage_view_pieces').where('piece', 6).update({ crc32: 1 }))
     await db.close()
     await t.throwsAsync(service.send('GET', path, { token: service.adminToken }))

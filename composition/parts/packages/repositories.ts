@@ -1,0 +1,45 @@
+import { chartRepositoriesMigrations } from '../../../adapters/sql/packages/migrations.ts'
+import { nodePemReader } from '../../../adapters/charts/repositories/credentials.ts'
+import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlChartRepositoryStore } from '../../../adapters/sql/packages/chart-repository-store.ts'
+import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
+import { AuditChainToken } from '../../../core/audit/ports.ts'
+import { makeRepositorySafe } from '../../../core/packages/repositories/repository-rules.ts'
+import {
+  ChartRepositoryStoreToken,
+  ChartRepositoryUnitOfWorkToken,
+  NamedRepositoriesToken,
+  PemReaderToken,
+} from '../../../core/packages/repositories/ports.ts'
+import { makeNamedRepositories } from '../../../core/packages/repositories/repositories.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { chartRepositoriesPlugin } from '../../../plugins/packages/repositories/plugin.ts'
+import { bind, lazily } from '../../binding.ts'
+import { definePart } from '../../part.ts'
+
+/** The named chart repositories of accounts. */
+export const part = definePart({
+  plugin: chartRepositoriesPlugin,
+  migrations: chartRepositoriesMigrations,
+  tags: [{ name: 'Chart Repositories', description: 'Sources of charts.', after: 'Multi-cluster' }],
+  provide({ database, secretBox }) {
+    const store = lazily(() => makeSqlChartRepositoryStore(database))
+    return [
+      bind(PemReaderToken, {}, () => nodePemReader),
+      bind(ChartRepositoryStoreToken, {}, () => store()(database)),
+      bind(
+        NamedRepositoriesToken,
+        { repositories: ChartRepositoryStoreToken, entropy: EntropyToken },
+        ({ repositories, entropy }) =>
+          makeNamedRepositories({ repositories, safe: makeRepositorySafe({ secretBox, entropy }) }),
+      ),
+      bind(ChartRepositoryUnitOfWorkToken, { chain: AuditChainToken }, ({ chain }) =>
+        makeSqlUnitOfWork(
+          database,
+          (tx, audit) => ({ repositories: store()(tx), audit }),
+          makeSqlAuditTrail(database, chain),
+        ),
+      ),
+    ]
+  },
+})

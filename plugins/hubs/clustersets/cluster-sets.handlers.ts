@@ -1,0 +1,105 @@
+import { HubsToken } from '../../../core/clusters/hubs/ports.ts'
+import { ClusterStoreToken, ClusterUnitOfWorkToken } from '../../../core/clusters/ports.ts'
+import {
+  makeBindNamespace,
+  makeListBoundNamespaces,
+  makeListUsersOfSet,
+  makeUnbindNamespace,
+} from '../../../core/hubs/clustersets/set-bindings.ts'
+import {
+  makeListAvailableClusterSets,
+  makeListCandidatesOfSet,
+  makeListClusterSets,
+  makeListMembersOfSet,
+  makeCreateClusterSet,
+  makeDeleteClusterSet,
+} from '../../../core/hubs/clustersets/cluster-sets.ts'
+import { makeAddToClusterSet, makeRemoveFromClusterSet } from '../../../core/hubs/clustersets/membership.ts'
+import { ProfileJudgeToken } from '../../../core/hubs/clustersets/ports.ts'
+import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
+import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
+import { placeOf, userWire, viewerOf } from '../../identity/accounts/user-wire.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
+import {
+  addToClusterSet,
+  bindNamespace,
+  createClusterSet,
+  deleteClusterSet,
+  listAvailableClusterSets,
+  listBoundNamespaces,
+  listCandidatesOfSet,
+  listClusterSets,
+  listMembersOfSet,
+  listUsersOfSet,
+  removeFromClusterSet,
+  unbindNamespace,
+} from './cluster-sets.routes.ts'
+
+export const clusterSetGroup = defineGroup({
+  needs: { hubs: HubsToken, clusters: ClusterStoreToken, profiles: ProfileJudgeToken },
+  routes: (given) => [
+    handle(listClusterSets, makeListClusterSets(given), {
+      input: ({ grant }) => grant,
+      reply: (sets) =>
+        sets.map(({ name, title, clusters }) => ({ clusterSetName: name, clusterSetTitle: title, clusters })),
+    }),
+    handle(listAvailableClusterSets, makeListAvailableClusterSets(given), {
+      input: ({ grant, query }) => ({ grant, eligibleFor: query.type === 'client-org' ? query.type : undefined }),
+    }),
+    handle(listMembersOfSet, makeListMembersOfSet(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+      reply: (members) =>
+        members.map(({ nodeCount, isImported, ...shown }) => ({
+          ...shown,
+          clusterNode: nodeCount,
+          imported: isImported,
+        })),
+    }),
+    handle(listCandidatesOfSet, makeListCandidatesOfSet(given), {
+      input: ({ grant, params }) => ({ grant, clusterSet: params.clusterset }),
+    }),
+  ],
+})
+
+export const usersOfSetGroup = defineGroup({
+  needs: {
+    hubs: HubsToken,
+    identity: IdentityStoresToken,
+    memberships: MembershipStoreToken,
+    settings: IdentitySettingsToken,
+  },
+  routes: ({ hubs, identity: { users }, memberships, settings }) => [
+    handle(listUsersOfSet, makeListUsersOfSet({ hubs, memberships, users }), {
+      input: ({ grant, params, call }) => ({ grant, clusterSet: params.clusterset, viewer: viewerOf(call.principal) }),
+      reply: (byRole, { call }) =>
+        Object.fromEntries(
+          Object.entries(byRole).map(([role, users]) => [
+            role,
+            users.map((user) => userWire(placeOf(settings, call), viewerOf(call.principal), user)),
+          ]),
+        ),
+    }),
+  ],
+})
+
+export const clusterSetChangeGroup = defineGroup({
+  needs: { hubs: HubsToken, clusters: ClusterStoreToken, unitOfWork: ClusterUnitOfWorkToken },
+  routes: (given) => [
+    handle(createClusterSet, makeCreateClusterSet(given), {
+      input: ({ grant, body: { clusterSet, clusters = [] } }) => ({ grant, clusterSet, clusters }),
+    }),
+    handle(deleteClusterSet, makeDeleteClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+    handle(addToClusterSet, makeAddToClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+    handle(removeFromClusterSet, makeRemoveFromClusterSet(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+  ],
+})
+
+export const boundNamespaceGroup = defineGroup({
+  needs: { hubs: HubsToken, unitOfWork: ClusterUnitOfWorkToken },
+  routes: (given) => [
+    handle(listBoundNamespaces, makeListBoundNamespaces(given), { input: ({ grant }) => grant }),
+    handle(bindNamespace, makeBindNamespace(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+    handle(unbindNamespace, makeUnbindNamespace(given), { input: ({ grant, body }) => ({ grant, ...body }) }),
+  ],
+})
