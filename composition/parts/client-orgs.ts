@@ -14,13 +14,7 @@ import type { ClientOrgStores } from '../../core/client-orgs/ports.ts'
 import { ClientOrgStoreToken, ClientOrgUnitOfWorkToken } from '../../core/client-orgs/ports.ts'
 import { withImportWatcher } from '../../core/clusters/imports.ts'
 import { makeUserFounder } from '../../core/identity/accounts/users.ts'
-import {
-  CommonPasswordsToken,
-  DomainNamesToken,
-  IdentitySettingsToken,
-  PasswordHasherToken,
-  UserFounderToken,
-} from '../../core/identity/ports.ts'
+import { DomainNamesToken, PasswordHasherToken, UserFounderToken } from '../../core/identity/ports.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import { optional } from '../../core/kernel/token.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
@@ -60,14 +54,11 @@ export const part = definePart({
       bind(
         UserFounderToken,
         {
-          common: CommonPasswordsToken,
           domains: DomainNamesToken,
           entropy: EntropyToken,
           hasher: PasswordHasherToken,
-          settings: IdentitySettingsToken,
         },
-        ({ common, settings, ...given }) =>
-          makeUserFounder({ ...given, passwords: { minLength: settings.passwordMinLength, common } }),
+        makeUserFounder,
       ),
       bind(
         ClientOrgUnitOfWorkToken,

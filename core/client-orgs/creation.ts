@@ -5,6 +5,7 @@ import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters
 import { claimedUid, isAccepted } from '../clusters/hub-types.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { PreparedUser, UserFounder } from '../identity/ports.ts'
+import { TooManyAttempts } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
@@ -68,9 +69,8 @@ export interface CreateClientOrgInput {
 type Invalid = Failure<'ClientOrgInvalid'>
 type Refused = Failure<'ClientOrgRefused'>
 export type PlaceFailure = HubReadFailure | Invalid | Refused
-type AdminFailure = Awaited<ReturnType<UserFounder['prepare']>> extends Either<infer F, unknown> ? F : never
 export type CreateClientOrgFailure =
-  PlaceFailure | AdminFailure | SubmitFailure | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken'>
+  PlaceFailure | SubmitFailure | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken' | 'TooManyAttempts'>
 
 /** What finds the hub and the clusters of a request. */
 export interface TargetDeps extends ClientPlaces {
@@ -270,7 +270,7 @@ interface CreateDeps extends TargetDeps {
 const prepareAdmin = async (
   { memberships, userFounder }: CreateDeps,
   admin: RequestedAdmin,
-): Outcome<AdminFailure | Refused, Admin> => {
+): Outcome<Refused | Failure<'TooManyAttempts'>, Admin> => {
   const { id, login, email } = admin
   if (id === undefined && login === undefined)
     return left(ClientOrgRefused('userPermission must have the id or the userName of the admin.'))
@@ -279,7 +279,13 @@ const prepareAdmin = async (
   if (email === undefined)
     return left(ClientOrgRefused('userPermission: the user does not exist, and a new one needs an email.'))
   const prepared = await userFounder.prepare({ login: login ?? '', email })
-  return isLeft(prepared) ? prepared : right(newAdmin(prepared.right))
+  if (!isLeft(prepared)) return right(newAdmin(prepared.right))
+  const { left: failure } = prepared
+  return left(
+    failure.tag === 'TooManyAttempts'
+      ? TooManyAttempts(failure.message, definedFields(failure))
+      : ClientOrgRefused(`userPermission: ${failure.message}`),
+  )
 }
 
 const checkInput = (input: CreateClientOrgInput): Either<Invalid | Refused, void> => {

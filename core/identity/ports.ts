@@ -457,9 +457,6 @@ export interface UserFounder {
   prepare(user: {
     readonly login: string
     readonly email: string
-  }): Outcome<
-    Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>,
-    PreparedUser
-  >
+  }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'TooManyAttempts'>, PreparedUser>
 }
 export const UserFounderToken = token<UserFounder>('identity.UserFounder')

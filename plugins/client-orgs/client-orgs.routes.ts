@@ -6,7 +6,6 @@ import {
   ClientOrgRefused,
 } from '../../core/client-orgs/ports.ts'
 import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
-import { EmailInvalid } from '../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../core/identity/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
@@ -127,7 +126,6 @@ export const createClientOrg = route({
     ClientOrgExists,
     ClientOrgInvalid,
     ClientOrgRefused,
-    EmailInvalid,
     EmailTaken,
     TooManyAttempts,
     UserNameTaken,

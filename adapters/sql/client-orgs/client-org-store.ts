@@ -3,7 +3,7 @@ import type { ClientOrgChanges, ClientOrgStore } from '../../../core/client-orgs
 import { gatewayNamespaceOf, monitoringNamespaceOf, namespacesOf } from '../../../core/client-orgs/types.ts'
 import type { ClientOrgId } from '../../../core/client-orgs/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { aliased, cutTo, int, pick, present, qualified, selectedAs, without } from '../kit/columns.ts'
+import { aliased, columnsOf, cutTo, int, pick, present, qualified, selectedAs, without } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { assigned, insertInto, values } from '../kit/values.ts'
@@ -11,8 +11,8 @@ import { organizationRow } from '../organizations/rows.ts'
 import { clientOrgClusters, clientOrgs } from '../tables/client-orgs.ts'
 import { accounts } from '../tables/identity.ts'
 
-const clientOrgRow = without(clientOrgs)
-const clusterRow = without(clientOrgClusters)
+const clientOrgRow = columnsOf(clientOrgs)
+const clusterRow = columnsOf(clientOrgClusters)
 const ownerRow = {
   ...qualified(clientOrgRow, 'co'),
   plan: aliased(clientOrgClusters, 'cc').plan,

@@ -157,25 +157,23 @@ const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undef
   return isLeft(name) ? UserNameRefused(name.left.message) : undefined
 }
 
-type PreparationDeps = Pick<CreateUserDeps, 'domains' | 'hasher' | 'passwords'>
+/** Without a policy, the password is random and not judged. */
+type PreparationDeps = Pick<CreateUserDeps, 'domains' | 'hasher'> & { readonly passwords: PasswordPolicy | undefined }
 
 /** Judges a new account, and hashes its password, before the transaction that inserts it. */
 const prepareUser = async (
-  deps: PreparationDeps,
+  { domains, hasher, passwords }: PreparationDeps,
   input: CreateUserInput,
 ): Outcome<Exclude<CreateUserFailure, Failure<'UserNameTaken'> | Failure<'EmailTaken'>>, PreparedUser> => {
   const refused = nameRefusal(input)
   if (refused !== undefined) return left(refused)
-  const email = parseEmailAddress(input.email, deps.domains)
+  const email = parseEmailAddress(input.email, domains)
   if (isLeft(email)) return email
   const fullName = input.fullName ?? ''
-  const password = checkPassword(deps.passwords, input.password, {
-    login: input.login,
-    emails: [email.right.text],
-    fullName,
-  })
+  const context = { login: input.login, emails: [email.right.text], fullName }
+  const password = passwords === undefined ? right(input.password) : checkPassword(passwords, input.password, context)
   if (isLeft(password)) return password
-  const phc = await deps.hasher.hash(password.right)
+  const phc = await hasher.hash(password.right)
   if (isLeft(phc)) return phc
   const isAdmin = input.isAdmin ?? false
   const insertIn: PreparedUser['insertIn'] = async (stores, now) => {
@@ -219,9 +217,16 @@ export const makeCreateUser =
   }
 
 /** Creates users for other parts. No one knows the password of such an account: its user requests one by mail. */
-export const makeUserFounder = (deps: PreparationDeps & { readonly entropy: Entropy }): UserFounder => ({
-  prepare: (user) =>
-    prepareUser(deps, { ...user, password: secret(randomBase62(deps.entropy, unknownLength)), sendsNotice: true }),
+export const makeUserFounder = ({
+  entropy,
+  ...deps
+}: Pick<CreateUserDeps, 'domains' | 'hasher'> & { readonly entropy: Entropy }): UserFounder => ({
+  async prepare(user) {
+    const password = secret(randomBase62(entropy, unknownLength))
+    const prepared = await prepareUser({ ...deps, passwords: undefined }, { ...user, password, sendsNotice: true })
+    if (isLeft(prepared) && prepared.left.tag === 'PasswordTooWeak') throw new Error('a random password was judged')
+    return prepared as Awaited<ReturnType<UserFounder['prepare']>>
+  },
 })
 
 export interface ImportUserInput extends Omit<CreateUserInput, 'createdAt'> {
