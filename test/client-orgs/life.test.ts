@@ -120,7 +120,7 @@ test('the admin signs in, and sees the namespaces of the client organization and
     t.regex(refused.stderr, /[Ff]orbidden/, words.join(' '))
   }
   const clusters = await expectStatus(
-    service.send('GET', '/api/v1/clustersv2/list?all=true', { token: person.token }),
+    service.send('GET', '/api/v1/user/clusters?all=true', { token: person.token }),
     200,
   )
   t.false(clusters.text.includes(world.org), 'the clusters of the vendor')
