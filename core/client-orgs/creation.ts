@@ -9,7 +9,7 @@ import { TooManyAttempts } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
-import { definedFields, textAt, toWireJson } from '../kernel/json.ts'
+import { definedFields, ownObject, textAt, toWireJson } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy } from '../kernel/secret.ts'
 import type { MembershipStore } from '../organizations/ports.ts'
@@ -188,6 +188,7 @@ const targetsOf = async (
     : left(ClientOrgRefused(`${doubled.target.name} is the same cluster as another one that is named.`))
 }
 
+const annotationKey = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/
 const reservedKeys = /(?:^|\.)(?:kubernetes\.io|k8s\.io|appscode\.com)\//
 
 /** In bytes as JSON: what is written on the cluster is also stored. */
@@ -195,10 +196,18 @@ const maxPlanBytes = 48 * 1024
 
 /** Judges what does not depend on the hub. */
 export const checkPlan = (plan: RequestedPlan): Either<Refused, void> => {
-  const { annotations, useGateway, gatewayConfig, gatewayRef } = plan
+  const { annotations, dbProductConfig, useGateway, gatewayConfig, gatewayRef } = plan
   if (new TextEncoder().encode(toWireJson(plan)).length > maxPlanBytes)
     return left(
       ClientOrgRefused('annotations, dbProductConfig, the gateway and telemetryParams have more than 48 KiB.'),
+    )
+  const malformed = [
+    ...Object.keys(annotations),
+    ...Object.keys(ownObject(dbProductConfig ?? {}, 'nodeSelector')),
+  ].find((key) => !annotationKey.test(key))
+  if (malformed !== undefined)
+    return left(
+      ClientOrgRefused(`annotations, dbProductConfig.nodeSelector: "${malformed}" is not a key of Kubernetes.`),
     )
   const reserved = Object.keys(annotations).find((key) => reservedKeys.test(key))
   if (reserved !== undefined)

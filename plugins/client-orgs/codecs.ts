@@ -65,22 +65,15 @@ const BindingName = patternText(
   253,
   'empty, or the name of an object: lower-case letters, digits, - and .',
 )
-const AnnotationKey = patternText(
-  /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/,
-  317,
-  'the key of an annotation',
-)
-
-/** No nested key may be `__proto__`: the reader of bodies refuses it. */
 const Annotations = described(
-  optional(t.record(AnnotationKey, textLines(4000))),
+  optional(t.record(t.string, textLines(4000))),
   'Annotations of the namespace of the client organization. Keys of Kubernetes and of the platform are refused.',
 )
 
 const DbProductConfig = request(
   {
     nodeSelector: described(
-      optional(t.record(AnnotationKey, freeText(63))),
+      optional(t.record(t.string, freeText(63))),
       'The labels of the nodes on which databases of the client organization run.',
     ),
     tolerations: described(
