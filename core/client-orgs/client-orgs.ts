@@ -98,6 +98,8 @@ interface Held {
   readonly stores: ClientOrgStores
   readonly clientOrg: ClientOrg
   readonly clusters: readonly ClientCluster[]
+  /** No unfinished task works on it. */
+  readonly isIdle: boolean
 }
 
 /** Changes a client organization, and accepts the task that settles it, in one transaction. */
@@ -115,7 +117,7 @@ const changeAndSettle = async <F extends Failure>(
     const clusters = await stores.clientOrgs.clustersOf(clientOrg.id)
     const settling = await task.acceptIn(stores, clientOrg.settling)
     if (isLeft(settling)) return settling
-    const done = await change({ stores, clientOrg, clusters })
+    const done = await change({ stores, clientOrg, clusters, isIdle: settling.right !== clientOrg.settling })
     if (isLeft(done)) return done
     await stores.clientOrgs.setSettling(clientOrg.id, settling.right)
     return right(undefined)
@@ -142,7 +144,7 @@ export type ChangeClusterFailure = PlaceFailure | SubmitFailure
 /** Fails if the client organization has the cluster; returns what is to be written again, if it had it. */
 const judgeAddition = async (
   clusters: Pick<ClusterStore, 'find' | 'findByUid'>,
-  { clientOrg, clusters: known }: Pick<Held, 'clientOrg' | 'clusters'>,
+  { clientOrg, clusters: known, isIdle }: Pick<Held, 'clientOrg' | 'clusters' | 'isIdle'>,
   { name, uid, hubOwnerId, hubUid }: Pick<ClientCluster, 'name' | 'uid' | 'hubOwnerId' | 'hubUid'>,
 ): Outcome<Failure<'ClientOrgInvalid'>, ClientCluster | undefined> => {
   if (clientOrg.state !== 'Live') return left(ClientOrgInvalid('The client organization is being deleted.'))
@@ -158,9 +160,9 @@ const judgeAddition = async (
   if (own.state === 'Deleting') return left(ClientOrgInvalid(`${name} is being removed from the client organization.`))
   const isSame = own.uid === uid && own.hubOwnerId === hubOwnerId && own.hubUid === hubUid
   if (own.state === 'Deleted') return record === undefined ? right(own) : left(imported)
-  // A cluster that failed is continued, and one whose record the client has removed is recorded again.
-  const isContinued =
-    own.state === 'Failed' || (own.state === 'Active' && record === undefined && own.plan.importsCluster)
+  // What was not finished is continued, and a cluster whose record the client has removed is recorded again.
+  const isUnfinished = own.state === 'Failed' || (own.state === 'Provisioning' && isIdle)
+  const isContinued = isUnfinished || (own.state === 'Active' && record === undefined && own.plan.importsCluster)
   return isContinued && isSame ? right(own) : left(imported)
 }
 
@@ -181,8 +183,9 @@ export const makeAddCluster =
     if (isLeft(managed)) return managed
     const target = await judgeSpoke(deps, opened.right, spoke, managed.right)
     if (isLeft(target)) return target
-    return changeAndSettle<PlaceFailure>(deps, call, known, unknown, async ({ stores, clientOrg, clusters }) => {
-      const again = await judgeAddition(stores.clusters, { clientOrg, clusters }, target.right)
+    return changeAndSettle<PlaceFailure>(deps, call, known, unknown, async (held) => {
+      const { stores, clientOrg } = held
+      const again = await judgeAddition(stores.clusters, held, target.right)
       if (isLeft(again)) return again
       const gateway = await lockGateway(stores, orgName, asked, [target.right])
       if (isLeft(gateway)) return gateway

@@ -1,5 +1,4 @@
 // process: own - kills the service
-import { randomBytes } from 'node:crypto'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
@@ -39,7 +38,6 @@ test('a creation and a deletion whose processes are killed after each change are
   await database.query((k) =>
     k('clusters').where('name', spoke).update({ hub_cluster_uid: hubUid, managed_cluster_name: spoke }),
   )
-  const name = hub.name(`kill-${randomBytes(2).toString('hex')}`)
   const send = (method: string, path: string, body?: object) =>
     expectStatus(
       service.send(method, `/api/v1/user/client/${path}`, { token, ...(body === undefined ? {} : { body }) }),
@@ -49,11 +47,9 @@ test('a creation and a deletion whose processes are killed after each change are
     (await expectStatus(service.send('GET', `/api/v1/tasks?account=${owner}&kind=client-orgs.settle`, { token }), 200))
       .json as readonly { readonly id: string }[]
 
+  type Change = readonly [typeof toHub, string, RegExp]
   /** Begins the work, and kills the process after each of the changes. */
-  const killedAfter = async (
-    changes: readonly (readonly [typeof toHub, string, RegExp])[],
-    begin: () => Promise<unknown>,
-  ) => {
+  const killedAfter = async (changes: readonly Change[], begin: () => Promise<unknown>) => {
     let begun: Promise<unknown> | undefined
     for (const [entrance, method, path] of changes) {
       const lost = entrance.loseAnswer(method, path)
@@ -68,18 +64,9 @@ test('a creation and a deletion whose processes are killed after each change are
     return untilEnd(service, token, task!.id)
   }
 
-  const created = await killedAfter(
-    [
-      [toHub, 'POST', /\/accounts$/],
-      [toHub, 'POST', /\/managedclusterrolebindings$/],
-      [toSpoke, 'POST', /\/api\/v1\/namespaces$/],
-      [toSpoke, 'PATCH', /\/serviceaccounts\//],
-      [toSpoke, 'PATCH', /\/rolebindings\//],
-      [toSpoke, 'PATCH', /\/clusterrolebindings\//],
-      [toSpoke, 'PATCH', /\/configmaps\//],
-      [toSpoke, 'POST', /\/secrets$/],
-    ],
-    () =>
+  /** A client organization whose creation and deletion are killed after these changes. */
+  const live = async (name: string, creating: readonly Change[], deleting: readonly Change[]) => {
+    const created = await killedAfter(creating, () =>
       send('POST', 'create', {
         clientOrg: { orgName: name },
         hubClusterUID: hubUid,
@@ -87,44 +74,67 @@ test('a creation and a deletion whose processes are killed after each change are
         userPermission: { userName: `${name}-admin`, email: `${name}@example.com`, permissions: [{ name: spoke }] },
         useGateway: true,
       }),
-  )
-  t.is(created.state, 'succeeded', JSON.stringify(created))
-  t.is((await tasks()).length, 1)
-  t.true(
-    (await eventsOf(service, token, created.id)).filter(({ msg }) => msg.includes('Another one continues')).length >= 8,
-  )
-  const all = [name, `${name}-gw`, `${name}-monitoring`]
-  for (const namespace of all) {
-    t.truthy(await hub.spoke.get(namespaces, namespace))
-    t.is((await hub.spoke.list(roleBindings, { namespace })).items.length, 1)
-  }
-  t.truthy(await hub.spoke.get(configMaps, 'client-telemetry', `${name}-monitoring`))
-  const { json: organization } = await expectStatus(service.send('GET', `/api/v1/orgs/${name}`, { token }), 200)
-  const id = (organization as { readonly id: number }).id
-  t.like((await send('GET', `${name}/status`)).json, { status: 'Active' })
-  t.is(((await database.query((k) => k('clusters').where('owner_id', id))) as readonly unknown[]).length, 1)
+    )
+    t.is(created.state, 'succeeded', JSON.stringify(created))
+    t.is(
+      (await eventsOf(service, token, created.id)).filter(({ msg }) => msg.includes('Another one continues')).length,
+      creating.length,
+    )
+    const all = [name, `${name}-gw`, `${name}-monitoring`]
+    for (const namespace of all) {
+      t.truthy(await hub.spoke.get(namespaces, namespace))
+      t.is((await hub.spoke.list(roleBindings, { namespace })).items.length, 1)
+    }
+    t.truthy(await hub.spoke.get(configMaps, 'client-telemetry', `${name}-monitoring`))
+    const { json: organization } = await expectStatus(service.send('GET', `/api/v1/orgs/${name}`, { token }), 200)
+    const id = (organization as { readonly id: number }).id
+    const records = async () =>
+      ((await database.query((k) => k('clusters').where('owner_id', id))) as readonly unknown[]).length
+    t.like((await send('GET', `${name}/status`)).json, { status: 'Active' })
+    t.is(await records(), 1)
 
-  const deleted = await killedAfter(
+    const deleted = await killedAfter(deleting, () => send('DELETE', `delete/${id}`))
+    t.is(deleted.state, 'succeeded', JSON.stringify(deleted))
+    for (const namespace of all) t.is(await hub.spoke.get(namespaces, namespace), undefined)
+    t.like((await send('GET', `${name}/status`)).json, { status: 'Deleted' })
+    t.is((await service.send('GET', `/api/v1/orgs/${name}`, { token })).status, 404)
+    t.is(await records(), 0)
+    t.is(await hub.spoke.get(clusterRoleBindings, `moorage:client-survey:${name}`), undefined)
+    t.false(
+      (await hub.client.list(accounts)).items.some(
+        ({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id),
+      ),
+    )
+  }
+
+  // A task whose workers have died five times is given up.
+  await live(
+    hub.name('one'),
+    [
+      [toHub, 'POST', /\/accounts$/],
+      [toHub, 'POST', /\/managedclusterrolebindings$/],
+      [toSpoke, 'POST', /\/api\/v1\/namespaces$/],
+      [toSpoke, 'PATCH', /\/serviceaccounts\//],
+    ],
     [
       [toHub, 'DELETE', /\/managedclusterrolebindings\//],
       [toHub, 'DELETE', /\/accounts\//],
-      [toSpoke, 'PATCH', new RegExp(`/namespaces/${name}$`)],
+      [toSpoke, 'PATCH', /\/api\/v1\/namespaces\/[^/]+$/],
+    ],
+  )
+  await live(
+    hub.name('two'),
+    [
+      [toSpoke, 'PATCH', /\/rolebindings\//],
+      [toSpoke, 'PATCH', /\/clusterrolebindings\//],
+      [toSpoke, 'PATCH', /\/configmaps\//],
+      [toSpoke, 'POST', /\/secrets$/],
+    ],
+    [
       [toSpoke, 'DELETE', /\/clusterrolebindings\//],
       [toSpoke, 'DELETE', /\/rolebindings\//],
-      [toSpoke, 'DELETE', /\/namespaces\/[^/]+$/],
+      [toSpoke, 'DELETE', /\/api\/v1\/namespaces\/[^/]+$/],
     ],
-    () => send('DELETE', `delete/${id}`),
-  )
-  t.is(deleted.state, 'succeeded', JSON.stringify(deleted))
-  for (const namespace of all) t.is(await hub.spoke.get(namespaces, namespace), undefined)
-  t.like((await send('GET', `${name}/status`)).json, { status: 'Deleted' })
-  t.is((await service.send('GET', `/api/v1/orgs/${name}`, { token })).status, 404)
-  t.is(((await database.query((k) => k('clusters').where('owner_id', id))) as readonly unknown[]).length, 0)
-  t.is(await hub.spoke.get(clusterRoleBindings, `moorage:client-survey:${name}`), undefined)
-  t.false(
-    (await hub.client.list(accounts)).items.some(
-      ({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id),
-    ),
   )
   const { json: rows } = await expectStatus(service.send('GET', '/api/v1/user/audit?limit=100', { token }), 200)
   t.deepEqual(
@@ -132,13 +142,10 @@ test('a creation and a deletion whose processes are killed after each change are
       .map(({ action }) => action)
       .filter((action) => action.startsWith('client_org.'))
       .sort(),
-    [
-      'client_org.cluster_ready',
-      'client_org.cluster_removed',
-      'client_org.created',
-      'client_org.deleted',
-      'client_org.deletion_requested',
-    ],
+    ['cluster_ready', 'cluster_removed', 'created', 'deleted', 'deletion_requested'].flatMap((action) => [
+      `client_org.${action}`,
+      `client_org.${action}`,
+    ]),
   )
   t.true(await service.isAuditWhole())
 })
