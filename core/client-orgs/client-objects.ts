@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Hub, HubChangeFailure, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import type { Authorizer } from '../authz/ports.ts'
+import type { Hub, Hubs, HubChangeFailure, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
 import { namespaceKind } from '../clusters/hubs/ports.ts'
 import {
   clusterRoleKind,
@@ -12,12 +13,16 @@ import {
   secretKind,
   serviceAccountKind,
 } from '../clusters/hub-types.ts'
+import type { ClusterStore } from '../clusters/ports.ts'
+import type { Cluster } from '../clusters/types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
 import { at, decodedText, isObject, listAt, ownObject, textAt, toWireJson } from '../kernel/json.ts'
-import type { ClientGrant, ClusterPlan } from './types.ts'
+import { ClientOrgInvalid } from './ports.ts'
+import type { ClientCluster, ClientGrant, ClusterPlan } from './types.ts'
 import { gatewayNamespaceOf, monitoringNamespaceOf, namespacesOf } from './types.ts'
 
 /** Something on the cluster is not the client organization's, or is not ready. */
@@ -29,11 +34,7 @@ export const ClientObjectBlocked = defineFailure(
 type Blocked = Failure<'ClientObjectBlocked'>
 
 const rbacApi = 'rbac.authorization.k8s.io'
-const roleBindingKind: HubKind = {
-  apiVersion: `${rbacApi}/v1`,
-  kind: 'RoleBinding',
-  plural: 'rolebindings',
-}
+const roleBindingKind: HubKind = { apiVersion: `${rbacApi}/v1`, kind: 'RoleBinding', plural: 'rolebindings' }
 const clusterRoleBindingKind: HubKind = {
   apiVersion: `${rbacApi}/v1`,
   kind: 'ClusterRoleBinding',
@@ -52,6 +53,68 @@ const telemetryMap = 'client-telemetry'
 const dbProductKey = 'client.ace.appscode.com/db-product-config'
 const monitoringLabel = 'ace.appscode.com/client-org-monitoring'
 const { clientOrgLabel, organizationKey } = distribution
+
+/** Opens hubs, and spokes by the records of the owners of their hubs. */
+export interface ClientPlaces {
+  readonly authorizer: Authorizer
+  readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'>
+  readonly hubs: Hubs
+}
+
+/** A cluster as the owner of its hub reaches it. */
+export interface OpenedSpoke {
+  readonly record: Cluster
+  readonly spoke: Hub
+}
+
+type Place = Pick<ClientCluster, 'hubOwnerId' | 'hubUid' | 'name' | 'uid'>
+
+/** Returns the record of a cluster that the owner of its hub has; undefined if it was removed, or names another one. */
+export const recordOfSpoke = async (
+  { clusters }: Pick<ClientPlaces, 'clusters'>,
+  { hubOwnerId, hubUid, name, uid }: Place,
+): Promise<Cluster | undefined> => {
+  const record = await clusters.findSpoke(hubOwnerId, hubUid, name)
+  return record?.uid === uid ? record : undefined
+}
+
+/** Opens the record of a hub, as the caller. */
+export const openHubRecord = async (
+  { authorizer, hubs }: ClientPlaces,
+  call: SignedInCall<never>,
+  record: Pick<Cluster, 'ownerName' | 'name' | 'id'>,
+): Outcome<Failure<'ClientOrgInvalid' | 'ClusterMissing' | 'ClusterNotConnected'>, Hub> => {
+  const object = { type: 'hub', account: record.ownerName, name: record.name }
+  const grant = await authorizer.authorize(call.principal, object, 'can_import_spokes')
+  return isLeft(grant) || (grant.right.container?.id ?? grant.right.objectId) !== record.id
+    ? left(ClientOrgInvalid('You may not import spokes into the hub, or it was removed.'))
+    : hubs.open(call, grant.right)
+}
+
+export const openHubOf = async (deps: ClientPlaces, call: SignedInCall<never>, place: Place): Outcome<Failure, Hub> => {
+  const record = await deps.clusters.findByUid(place.hubOwnerId, place.hubUid)
+  return record === undefined
+    ? left(ClientOrgInvalid(`The hub of ${place.name} was removed.`))
+    : openHubRecord(deps, call, record)
+}
+
+/** Opens a spoke by the access config in the record of the owner of its hub. */
+export const openSpokeOf = async (
+  { authorizer, clusters, hubs }: ClientPlaces,
+  call: SignedInCall<never>,
+  place: Place,
+): Outcome<Failure, OpenedSpoke> => {
+  const { name } = place
+  const record = await recordOfSpoke({ clusters }, place)
+  if (record?.hasCredential !== true)
+    return left(ClientOrgInvalid(`The owner of the hub has no access config of ${name}.`))
+  const object = { type: 'cluster', account: record.ownerName, name: record.name }
+  const grant = await authorizer.authorize(call.principal, object, 'can_connect')
+  if (isLeft(grant) || grant.right.objectId !== record.id)
+    return left(ClientOrgInvalid(`You may not connect to ${name}, or its record was removed.`))
+  const spoke = await hubs.openSpoke(call, grant.right)
+  return isLeft(spoke) ? spoke : right({ record, spoke: spoke.right })
+}
 
 /** The client organization as its objects name it. */
 export interface Client {
@@ -73,15 +136,13 @@ const isOf = (object: HubObject, { orgId }: Pick<Client, 'orgId'>): boolean =>
 const bindingNameOf = ({ roleType, roleName }: ClientGrant): string =>
   `moorage-client:${roleType.toLowerCase()}:${roleName}`
 
-const allNamespaces = (name: string): readonly string[] => namespacesOf(name, { useGateway: true })
-
 /** Returns the namespaces of a client organization that exist on a cluster, also those that are being deleted. */
 export const presentNamespaces = async (
   spoke: Hub,
   client: Pick<Client, 'orgId' | 'name'>,
 ): Outcome<HubReadFailure, ReadonlyMap<string, HubObject>> => {
   const present = new Map<string, HubObject>()
-  for (const name of allNamespaces(client.name)) {
+  for (const name of namespacesOf(client.name, { useGateway: true })) {
     const found = await spoke.get(namespaceKind, { name })
     if (isLeft(found)) return found
     // A namespace that this service has not made for this client organization is no part of it.
@@ -212,18 +273,17 @@ export const writeSupplies = async (
   client: Client,
   { useGateway, gatewayConfig, gatewayRef, telemetry }: ClusterPlan,
 ): Outcome<HubChangeFailure | Blocked, void> => {
-  const json = (value: FreeObject | undefined): FreeObject => (value === undefined ? {} : value)
   const maps: readonly (readonly [string, string, FreeObject])[] = [
     ...(useGateway
       ? [
           [
             gatewayNamespaceOf(client.name),
             gatewayMap,
-            { 'config.json': toWireJson(json(gatewayConfig)), 'reference.json': toWireJson(json(gatewayRef)) },
+            { 'config.json': toWireJson(gatewayConfig ?? {}), 'reference.json': toWireJson(gatewayRef ?? {}) },
           ] as const,
         ]
       : []),
-    [monitoringNamespaceOf(client.name), telemetryMap, { 'telemetry.json': toWireJson(json(telemetry)) }],
+    [monitoringNamespaceOf(client.name), telemetryMap, { 'telemetry.json': toWireJson(telemetry ?? {}) }],
   ]
   for (const [namespace, name, data] of maps) {
     const written = await applied(spoke, configMapKind, { namespace, name }, { metadata: marked(client), data })
@@ -239,9 +299,7 @@ export const writeTokenSecret = (spoke: Hub, client: Client): Outcome<HubChangeF
     { namespace: client.name, name: tokenSecret },
     {
       type: 'kubernetes.io/service-account-token',
-      metadata: {
-        ...marked(client, { annotations: { 'kubernetes.io/service-account.name': accountName } }),
-      },
+      metadata: marked(client, { annotations: { 'kubernetes.io/service-account.name': accountName } }),
     },
   )
 

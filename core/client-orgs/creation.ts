@@ -18,10 +18,11 @@ import { clientOrgType } from '../organizations/types.ts'
 import type { SubmitFailure, Tasks } from '../tasks/ports.ts'
 import type { ClientOrgStores, ClientOrgStore, ClientOrgUnitOfWork } from './ports.ts'
 import { ClientOrgExists, ClientOrgInvalid, ClientOrgRefused } from './ports.ts'
-import type { ClientPlaces } from './settling.ts'
-import { auditOf, openHubRecord, prepareSettling } from './settling.ts'
+import type { ClientPlaces } from './client-objects.ts'
+import { openHubRecord } from './client-objects.ts'
+import { prepareSettling } from './settling.ts'
 import type { ClientGrant, ClientOrg, ClientOrgId, ClusterPlan, NewClientCluster } from './types.ts'
-import { gatewayNamespaceOf, isClientName, namespacesOf } from './types.ts'
+import { auditOf, gatewayNamespaceOf, isClientName, namespacesOf } from './types.ts'
 
 /** Names a hub as a request does. */
 export interface HubRef {

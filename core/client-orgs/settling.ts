@@ -1,8 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Authorizer } from '../authz/ports.ts'
 import { whyStoppedBy, wordsOf } from '../cluster-tasks/types.ts'
-import type { Hub, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import { claimedUid, isAccepted } from '../clusters/hub-types.ts'
 import type { ClusterConnections, ClusterStore, ClusterTransport, CredentialSealer } from '../clusters/ports.ts'
@@ -15,13 +14,15 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy } from '../kernel/secret.ts'
 import { randomBase62, secret } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
-import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { SubmitFailure, TaskEnd, TaskHandler, TaskRun, Tasks, TaskStep } from '../tasks/ports.ts'
-import type { Client } from './client-objects.ts'
+import type { Client, ClientPlaces } from './client-objects.ts'
 import {
   ClientObjectBlocked,
+  openHubOf,
+  openSpokeOf,
   presentNamespaces,
   readToken,
+  recordOfSpoke,
   removeHubRights,
   removeNamespaces,
   revokeRights,
@@ -34,6 +35,7 @@ import {
 import { ClientOrgInvalid } from './ports.ts'
 import type { ClientOrgStore, ClientOrgStores, ClientOrgUnitOfWork } from './ports.ts'
 import type { ClientCluster, ClientOrg, ClusterState } from './types.ts'
+import { auditOf } from './types.ts'
 
 const kind = 'client-orgs.settle'
 
@@ -45,25 +47,6 @@ const reachPatienceMs = 60_000
 const [firstPauseMs, longestPauseMs] = [200, 5_000]
 /** Objects that keep an organization, in the message of the task. */
 const namedObjects = 20
-
-/** Returns the audit row of a change to a client organization. It is in the log of the owner of the hub. */
-export const auditOf = defineAudit(
-  'client_org',
-  [
-    'client_org.created',
-    'client_org.cluster_requested',
-    'client_org.cluster_ready',
-    'client_org.cluster_removal_requested',
-    'client_org.cluster_removed',
-    'client_org.deletion_requested',
-    'client_org.deleted',
-  ],
-  ({ orgId, name, vendorId }: Pick<ClientOrg, 'orgId' | 'name' | 'vendorId'>) => ({
-    objectId: orgId,
-    objectName: name,
-    tenantId: vendorId,
-  }),
-)
 
 /** A task that may be accepted in the transaction of a change. */
 export interface PreparedSettling {
@@ -108,68 +91,6 @@ export const prepareSettling = async (
       if (isAccepted) task.announce()
     },
   }
-}
-
-/** Opens hubs, and spokes by the records of the owners of their hubs. */
-export interface ClientPlaces {
-  readonly authorizer: Authorizer
-  readonly clusters: Pick<ClusterStore, 'findByUid' | 'findSpoke'>
-  readonly hubs: Hubs
-}
-
-/** A cluster as the owner of its hub reaches it. */
-export interface OpenedSpoke {
-  readonly record: Cluster
-  readonly spoke: Hub
-}
-
-type Place = Pick<ClientCluster, 'hubOwnerId' | 'hubUid' | 'name' | 'uid'>
-
-/** Returns the record of a cluster that the owner of its hub has; undefined if it was removed, or names another one. */
-const recordOfSpoke = async (
-  { clusters }: Pick<ClientPlaces, 'clusters'>,
-  { hubOwnerId, hubUid, name, uid }: Place,
-): Promise<Cluster | undefined> => {
-  const record = await clusters.findSpoke(hubOwnerId, hubUid, name)
-  return record?.uid === uid ? record : undefined
-}
-
-/** Opens the record of a hub, as the caller. */
-export const openHubRecord = async (
-  { authorizer, hubs }: ClientPlaces,
-  call: SignedInCall<never>,
-  record: Pick<Cluster, 'ownerName' | 'name' | 'id'>,
-): Outcome<Failure<'ClientOrgInvalid' | 'ClusterMissing' | 'ClusterNotConnected'>, Hub> => {
-  const object = { type: 'hub', account: record.ownerName, name: record.name }
-  const grant = await authorizer.authorize(call.principal, object, 'can_import_spokes')
-  return isLeft(grant) || (grant.right.container?.id ?? grant.right.objectId) !== record.id
-    ? left(ClientOrgInvalid('You may not import spokes into the hub, or it was removed.'))
-    : hubs.open(call, grant.right)
-}
-
-const openHubOf = async (deps: ClientPlaces, call: SignedInCall<never>, place: Place): Outcome<Failure, Hub> => {
-  const record = await deps.clusters.findByUid(place.hubOwnerId, place.hubUid)
-  return record === undefined
-    ? left(ClientOrgInvalid(`The hub of ${place.name} was removed.`))
-    : openHubRecord(deps, call, record)
-}
-
-/** Opens a spoke by the access config in the record of the owner of its hub. */
-export const openSpokeOf = async (
-  { authorizer, clusters, hubs }: ClientPlaces,
-  call: SignedInCall<never>,
-  place: Place,
-): Outcome<Failure, OpenedSpoke> => {
-  const { name } = place
-  const record = await recordOfSpoke({ clusters }, place)
-  if (record?.hasCredential !== true)
-    return left(ClientOrgInvalid(`The owner of the hub has no access config of ${name}.`))
-  const object = { type: 'cluster', account: record.ownerName, name: record.name }
-  const grant = await authorizer.authorize(call.principal, object, 'can_connect')
-  if (isLeft(grant) || grant.right.objectId !== record.id)
-    return left(ClientOrgInvalid(`You may not connect to ${name}, or its record was removed.`))
-  const spoke = await hubs.openSpoke(call, grant.right)
-  return isLeft(spoke) ? spoke : right({ record, spoke: spoke.right })
 }
 
 export interface SettlingDeps extends ClientPlaces {

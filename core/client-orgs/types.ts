@@ -1,5 +1,6 @@
 import type { AccountId, Brand, OrgId, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 
 export type ClientOrgId = Brand<number, 'ClientOrgId'>
 export type ClientClusterId = Brand<number, 'ClientClusterId'>
@@ -137,3 +138,22 @@ export const isClientName = (text: string): boolean =>
   text !== 'default' &&
   !text.startsWith('kube-') &&
   ![gatewayNamespaceOf(''), monitoringNamespaceOf('')].some((ending) => text.endsWith(ending))
+
+/** Returns the audit row of a change to a client organization. It is in the log of the owner of the hub. */
+export const auditOf = defineAudit(
+  'client_org',
+  [
+    'client_org.created',
+    'client_org.cluster_requested',
+    'client_org.cluster_ready',
+    'client_org.cluster_removal_requested',
+    'client_org.cluster_removed',
+    'client_org.deletion_requested',
+    'client_org.deleted',
+  ],
+  ({ orgId, name, vendorId }: Pick<ClientOrg, 'orgId' | 'name' | 'vendorId'>) => ({
+    objectId: orgId,
+    objectName: name,
+    tenantId: vendorId,
+  }),
+)
