@@ -5,7 +5,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { clientOrgType } from '../../core/organizations/types.ts'
 import { sample as organizations } from '../organizations/sample.ts'
 import { unwrap } from '../support/outcome.ts'
-import { defineSample, type Tenant } from '../support/part-sample.ts'
+import { defineSample, refusedFor, type Tenant } from '../support/part-sample.ts'
 
 const clusterOf = (tenant: Tenant): Record<string, unknown> => ({
   hubClusterOwnerName: tenant.key('organization'),
@@ -29,7 +29,7 @@ export const sample = defineSample({
   part: 'client-orgs',
   make: async (tenant) => {
     await tenant.of(organizations)
-    const name = `${tenant.prefix.toLowerCase().replaceAll(/[^a-z0-9]/g, '')}client`
+    const name = `${tenant.prefix.toLowerCase().replaceAll(/[^a-z0-9]/g, '')}customer`
     const unitOfWork = tenant.service.running.container.resolve(ClientOrgUnitOfWorkToken)
     const orgId = unwrap(
       await unitOfWork.run(operatorCall('test.sample'), async ({ clientOrgs, founder, users }) => {
@@ -71,5 +71,15 @@ export const sample = defineSample({
       theirs: clusterOf(theirs),
     }),
   },
+  refusedToOwner: refusedFor('client organizations are for site admins', [
+    'client-orgs.addCluster',
+    'client-orgs.createClientOrg',
+    'client-orgs.deleteClientOrg',
+    'client-orgs.getClientOrg',
+    'client-orgs.getClientStatus',
+    'client-orgs.getClusterStatus',
+    'client-orgs.listClientOrgs',
+    'client-orgs.removeCluster',
+  ]),
   sharedTables: { client_orgs: shared, client_org_clusters: shared },
 })
