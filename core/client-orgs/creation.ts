@@ -353,9 +353,8 @@ export const makeCreateClientOrg =
     const { ownerId: vendorId } = opened.right.record
     const task = await prepareSettling(deps, call, { name, vendorId })
     const created = await deps.unitOfWork.run<CreateClientOrgFailure, void>(call, async (stores) => {
-      const settling = await task.acceptIn(stores, '')
-      if (isLeft(settling)) return settling
       const now = deps.clock.now()
+      // Client organizations are locked before accounts, as in every change.
       const gateway = await lockGateway(
         stores,
         name,
@@ -363,6 +362,8 @@ export const makeCreateClientOrg =
         targets.right.map(([target]) => target),
       )
       if (isLeft(gateway)) return gateway
+      const settling = await task.acceptIn(stores, '')
+      if (isLeft(settling)) return settling
       const founded = await foundIn(stores, input, admin.right, now)
       if (isLeft(founded)) return founded
       const { id: orgId, adminId } = founded.right

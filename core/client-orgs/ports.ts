@@ -101,6 +101,3 @@ export interface ClientOrgStores extends TaskStores, Pick<IdentityChanges, 'emai
 }
 export type ClientOrgUnitOfWork = UnitOfWork<ClientOrgStores>
 export const ClientOrgUnitOfWorkToken = token<ClientOrgUnitOfWork>('client-orgs.UnitOfWork')
-
-/** Says which client organizations there are on clusters, for other parts. */
-export type ClientOrgReader = Pick<ClientOrgStore, 'clustersOf' | 'findByOrg' | 'ofNamespace'>

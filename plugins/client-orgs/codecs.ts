@@ -153,7 +153,8 @@ const CreateOrgParams = request(
     ),
     provideSyncToken: described(
       optional(t.boolean),
-      'Whether the organization is to be synchronized with a fleet manager, whose URL is then required.',
+      'Whether the organization belongs to a cluster-fleet manager, whose URL is then required. No token is exchanged ' +
+        'with it.',
     ),
     visibility: described(
       optional(oneOf('', 'public', 'limited', 'private')),
@@ -202,7 +203,7 @@ const UserOptions = request(
       'Whether the clusters are recorded for the client organization, whose members reach them by these records; true ' +
         'by default.',
     ),
-    clientOrg: described(optional(t.boolean), 'True, or absent: the user is the admin of a client organization.'),
+    clientOrg: described(optional(t.boolean), 'Has no effect: the user is the admin of a client organization.'),
   },
   'UserOptions',
 )
