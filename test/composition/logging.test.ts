@@ -55,6 +55,24 @@ test('flushNow writes what waits, at once', (t) => {
   closeSync(fd)
 })
 
+test('flush waits for the batch that is being written: at the orderly end no line is lost', async (t) => {
+  const { stderr } = await child(`
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
+    // A pipe that the process uses does not block, like a terminal.
+    process.stderr.write('')
+    const lines = makeBatchedLines({ fd: 2, batchLength: 500000 })
+    for (let number = 0; number < 20000; number += 1) lines.add('line ' + number + ' ' + 'x'.repeat(20) + '\\n')
+    await lines.flush()
+    process.exit(0)
+  `)
+  const numbers = stderr
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => Number(line.split(' ')[1]))
+  t.is(numbers.length, 20_000)
+  t.true(numbers.every((number, index) => number === index))
+})
+
 test('beyond the bound lines are dropped and counted', (t) => {
   const { fd, text } = target()
   const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000, maxWaitingLength: 10 })
@@ -207,7 +225,7 @@ test('nothing is lost when the process ends while a batch is being written', asy
     import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const lines = makeBatchedLines({ fd: 2, batchLength: 1000 })
     for (let n = 0; n < 5000; n += 1) lines.add('line ' + n + '\\n')
-    lines.flushNow()
+    await lines.flush()
     process.exit(0)
   `)
   const numbers = stderr
