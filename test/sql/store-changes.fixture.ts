@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
+import { makeSqlClientOrgStore } from '../../adapters/sql/client-orgs/client-org-store.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
@@ -20,6 +21,7 @@ import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlBrandingStore } from '../../adapters/sql/kernel/site-store.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
 import { chartRepositories } from '../../adapters/sql/tables/chart-repositories.ts'
+import { clientOrgClusters } from '../../adapters/sql/tables/client-orgs.ts'
 import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
 import { clusters } from '../../adapters/sql/tables/clusters.ts'
 import { contracts } from '../../adapters/sql/tables/contracts.ts'
@@ -30,6 +32,7 @@ import { packageDrivers } from '../../adapters/sql/tables/packages.ts'
 import { branding } from '../../adapters/sql/tables/platform.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
+import { newClientCluster, newClientOrg } from '../client-orgs/client-org-store.suite.ts'
 import { newCluster } from '../clusters/cluster-store.suite.ts'
 import { terms } from '../contracts/contract-store.fixture.ts'
 import { unwrap } from '../support/outcome.ts'
@@ -320,6 +323,24 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       }
     },
   },
+  'a cluster of a client organization': {
+    tables: [clientOrgClusters],
+    columns: {
+      ...without(clientOrgClusters, 'id', 'clientOrgId', 'name', 'state', 'message', 'version'),
+      gatewayOfId: present(clientOrgClusters.gatewayOfId),
+    },
+    prepare: async (db) => {
+      const store = makeSqlClientOrgStore(db)(db)
+      const clientOrgId = await store.insert({ ...newClientOrg, name: 'acme' })
+      const cluster = { ...newClientCluster, clientOrgId, name: 'shop' }
+      await store.insertCluster(cluster)
+      const [made] = await store.clustersOf(clientOrgId)
+      return async (fields) => {
+        await store.replanCluster(made!.id, { ...cluster, ...(fields as object) })
+        return (await store.clustersOf(clientOrgId))[0]
+      }
+    },
+  },
   'a subscription': {
     tables: [marketplaceSubscriptions],
     columns: {
@@ -367,6 +388,7 @@ export const tablesOfMarks: readonly string[] = [
   'avatars',
   'bus_identities',
   'bus_users',
+  'client_orgs',
   'contract_cluster_intervals',
   'contract_cluster_tags',
   'contract_clusters',

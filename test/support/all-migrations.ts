@@ -2,6 +2,7 @@ import { auditMigrations } from '../../adapters/sql/audit/migrations.ts'
 import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { busMigrations } from '../../adapters/sql/bus/migrations.ts'
 import { chartRepositoriesMigrations } from '../../adapters/sql/packages/migrations.ts'
+import { clientOrgsMigrations } from '../../adapters/sql/client-orgs/migrations.ts'
 import { cloudsMigrations } from '../../adapters/sql/clouds/migrations.ts'
 import { clustersMigrations } from '../../adapters/sql/clusters/migrations.ts'
 import { contractsMigrations } from '../../adapters/sql/contracts/migrations.ts'
@@ -25,6 +26,7 @@ export const allMigrations: readonly PartMigrations[] = [
   authzMigrations,
   busMigrations,
   chartRepositoriesMigrations,
+  clientOrgsMigrations,
   cloudsMigrations,
   clustersMigrations,
   contractsMigrations,

@@ -2,6 +2,7 @@ import * as audit from './audit.ts'
 import * as authz from './authz.ts'
 import * as bus from './bus.ts'
 import * as chartRepositories from './chart-repositories.ts'
+import * as clientOrgs from './client-orgs.ts'
 import * as clouds from './clouds.ts'
 import * as clusters from './clusters.ts'
 import * as contracts from './contracts.ts'
@@ -24,6 +25,7 @@ export const tablesByPart = {
   authz,
   bus,
   chartRepositories,
+  clientOrgs,
   clouds,
   clusters,
   contracts,
