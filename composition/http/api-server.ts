@@ -141,7 +141,8 @@ const bindAll = (
       const own = listener === 'marketplace' ? { ...deps, readsCredentials: false } : deps
       const handler =
         bound.route.ok.kind === 'feed' ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes) : bindRoute(own, bound)
-      addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
+      // The guard cuts the path at the wildcard.
+      addRoute(server, bound.route.method, fullPath.replace(/\/\*$/, ''), bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
 }

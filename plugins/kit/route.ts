@@ -56,8 +56,8 @@ export interface Route<
   readonly id: string
   readonly method: M
   /**
-   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the
-   * remainder, with its slashes, to the parameter `path`.
+   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` matches any
+   * remainder, also an empty one and one with escapes that are refused elsewhere; the route does not receive it.
    */
   readonly path: string
   readonly summary: string
