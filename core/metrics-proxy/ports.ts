@@ -101,70 +101,69 @@ export const TenantDirectoryToken = token<TenantDirectory>('metrics-proxy.Tenant
 
 /** The names under which a registration is at a dashboard system. */
 export interface Placement {
-  /** `<tenant>.<cluster>[.<project>]`: the name of the backend, and of the datasource. */
   readonly datasource: string
-  /** Grafana's number of the folder; 0 for dashboard B. */
+  /** The folder at dashboard A. */
   readonly folderId: number
+  /** The project and the folder at dashboard B. */
   readonly projectName: string
   readonly folderName: string
-  /** The dashboard token of dashboard A that was issued last; empty if none was. */
+  /** Names the token for the API of the dashboard system that was issued last; empty if none was. */
   readonly issuedToken: string
-}
-
-/** `changing`: a change has begun and is not known to have ended. */
-export type RegistrationState = 'changing' | 'ready'
-
-/** A registration of the metrics of one cluster, or project, at one dashboard system. */
-export interface Registration {
-  readonly id: number
-  readonly ref: string
-  readonly dashboard: Dashboard
-  readonly backend: string
-  readonly ownerId: AccountId
-  readonly tenantId: AccountId
-  readonly clusterUid: string
-  readonly state: RegistrationState
-  /** What was registered, as JSON text. */
-  readonly sealedContent: Uint8Array
-  readonly placement: Placement | undefined
-  /** The tokens with which the datasource asks the proxy: one, or more after a change that did not end. */
-  readonly proxyTokens: readonly ProxyTokenRef[]
-  readonly leasedUntil: Date | undefined
-  readonly version: number
 }
 
 export interface ProxyTokenRef {
   readonly id: TokenId
   readonly userId: UserId
-  /** Undefined if it never expires. In milliseconds since the epoch. */
-  readonly expiresAt: number | undefined
 }
 
-export type NewRegistration = Omit<Registration, 'id' | 'version'> & { readonly at: Date }
-export type RegistrationChange = Pick<
-  Registration,
-  'state' | 'sealedContent' | 'placement' | 'proxyTokens' | 'leasedUntil' | 'ref'
->
+/** A registration at one dashboard system. */
+export interface Registered {
+  /** False if a change has begun and is not known to have ended. */
+  readonly isReady: boolean
+  /** Undefined before the first change has ended. */
+  readonly placement: Placement | undefined
+  /** The tokens with which the datasource asks the proxy: one, or more after a change that did not end. */
+  readonly proxyTokens: readonly ProxyTokenRef[]
+}
 
-/** Registrations. A backend name begins with the tenant, so each is of one account. */
+/** The registration of the metrics of one cluster, or of one project of it, at the dashboard systems. */
+export interface Registration {
+  readonly id: number
+  /** What `sealedContents` is bound to, beside the tenant. */
+  readonly ref: string
+  /** The identifier. It begins with the tenant. */
+  readonly backend: string
+  readonly ownerId: AccountId
+  readonly tenantId: AccountId
+  readonly clusterUid: string
+  /** What was registered, as JSON text, by dashboard system. */
+  readonly sealedContents: Uint8Array
+  readonly dashboards: Readonly<Partial<Record<Dashboard, Registered>>>
+  /** Until then, one request alone changes the registration. */
+  readonly leasedUntil: Date | undefined
+  readonly version: number
+}
+
+export type NewRegistration = Omit<Registration, 'id' | 'version'>
+export type RegistrationChange = Pick<Registration, 'ref' | 'sealedContents' | 'dashboards' | 'leasedUntil'>
+
+/** Registrations, by their backend. */
 export interface RegistrationStore {
-  find(dashboard: Dashboard, backend: string): Promise<Registration | undefined>
   /**
-   * Returns the registration, and whether a token of it is in force: it exists, has not expired at `at`, and its user is
-   * a member of the tenant. One query.
+   * Returns the registration, and whether the token of its datasource at one dashboard system is in force: it exists, has
+   * not expired at `at`, and its user is a member of the tenant. One query.
    */
-  findInForce(
-    dashboard: Dashboard,
+  find(
     backend: string,
+    dashboard: Dashboard,
     at: Date,
   ): Promise<{ readonly registration: Registration; readonly hasToken: boolean } | undefined>
-  /** Returns the id; undefined if the dashboard already has the backend. */
-  insert(registration: NewRegistration): Promise<number | undefined>
-  /** Compare-and-set on the version. Returns false if the row does not exist or was changed. */
+  /** Returns the id; undefined if the backend is already registered. */
+  insert(registration: NewRegistration, at: Date): Promise<number | undefined>
+  /** Compare-and-set on the version, which it increments. Returns false if the row does not exist or was changed. */
   change(id: number, version: number, change: RegistrationChange, at: Date): Promise<boolean>
+  /** Compare-and-set, as `change`. */
   remove(id: number, version: number): Promise<boolean>
-  /** Returns the number of registrations of the backend at all dashboard systems. */
-  countOf(backend: string): Promise<number>
 }
 export const RegistrationStoreToken = token<RegistrationStore>('metrics-proxy.RegistrationStore')
 

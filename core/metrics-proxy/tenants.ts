@@ -140,7 +140,9 @@ const choose = (
   const named = mine.filter(
     (each) => each !== client && (org === undefined || each.context.accountName.toLowerCase() === org.toLowerCase()),
   )
-  const [cluster, another] = named
+  // The record of a client organization is meant where it is named, or where there is no other.
+  const providers = named.filter((each) => !each.isClientOrganization)
+  const [cluster, another] = providers.length > 0 ? providers : named
   if (another !== undefined)
     return left(
       MetricsRefused(

@@ -10,6 +10,7 @@ import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
 import * as metering from './metering.ts'
+import * as metricsProxy from './metrics-proxy.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
 import * as platform from './platform.ts'
@@ -32,6 +33,7 @@ export const tablesByPart = {
   mail,
   marketplace,
   metering,
+  metricsProxy,
   organizations,
   packages,
   platform,
