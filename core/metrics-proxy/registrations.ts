@@ -11,8 +11,6 @@ import type { Entropy, Secret, SecretBox } from '../kernel/secret.ts'
 import { hex, secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
-import type { SentMetrics } from './metrics-target.ts'
-import { metricsOf } from './metrics-target.ts'
 import type {
   Dashboard,
   DashboardSystem,
@@ -30,9 +28,9 @@ import type {
   RegistrationStores,
   TenantDirectory,
 } from './ports.ts'
-import { DashboardFailed, DashboardOff, MetricsRefused, RegistrationBusy } from './ports.ts'
-import type { MetricsContext, Subject, SubjectFailure } from './tenants.ts'
-import { identifierText, makeFindSubject, tenantName } from './tenants.ts'
+import { DashboardOff, MetricsRefused, RegistrationBusy } from './ports.ts'
+import type { MetricsContext, SentMetrics, Subject, SubjectFailure } from './requests.ts'
+import { identifierText, makeFindSubject, metricsOf, tenantName } from './requests.ts'
 
 const auditOf = defineAudit(
   'metrics_registration',
@@ -86,8 +84,10 @@ const sealContents = async (deps: RegistrationDeps, tenantId: AccountId, content
   return { ref, sealedContents: await deps.secretBox.seal(secret(toWireJson(contents)), placeOf(tenantId, ref)) }
 }
 
-const openContents = async ({ secretBox }: RegistrationDeps, of: Registration): Promise<Contents> =>
-  JSON.parse((await secretBox.open(of.sealedContents, placeOf(of.tenantId, of.ref))).reveal()) as Contents
+const openContents = async ({ secretBox }: RegistrationDeps, of: Registration | undefined): Promise<Contents> => {
+  if (of === undefined) return {}
+  return JSON.parse((await secretBox.open(of.sealedContents, placeOf(of.tenantId, of.ref))).reveal()) as Contents
+}
 
 /** The system and the address of the backend at the proxy. Failure: DashboardOff. */
 const systemOf = (
@@ -248,7 +248,7 @@ const place = async (
     await audit.record(
       auditOf({ ...holder.current(), id: holder.id }, 'metrics_registration.registered', {
         dashboard,
-        issues_token: wanted.issuesToken,
+        issued_token: token !== undefined,
       }),
     )
     return right({ url: system.url, token, placement })
@@ -281,7 +281,7 @@ export const makeRegister = (deps: RegistrationDeps): Register => {
       dashboardUrl: system.url,
     }
     const taken = await untilFree(deps, call, backend, dashboard, async (found, at) => {
-      const contents = found === undefined ? {} : await openContents(deps, found.registration)
+      const contents = await openContents(deps, found?.registration)
       const registered = found?.registration.dashboards[dashboard]
       const isSame = isSameJson(contents[dashboard], JSON.parse(toWireJson(content)) as FreeObject)
       if (found?.hasToken === true && registered?.isReady === true && isSame && !context.issueToken)
@@ -303,8 +303,7 @@ export const makeRegister = (deps: RegistrationDeps): Register => {
       return takeRow(deps, found?.registration, row, at)
     })
     if (isLeft(taken)) return taken
-    if ('datasource' in taken.right)
-      return right({ url: system.url, token: undefined, placement: taken.right })
+    if ('datasource' in taken.right) return right({ url: system.url, token: undefined, placement: taken.right })
     if ('tag' in taken.right) return left(taken.right)
     const holder = makeHolder(deps, taken.right)
     return whileLeased(holder, () => place(deps, call, holder, subject.right, input, content, system))
@@ -368,7 +367,9 @@ export const makeUnregister = (deps: RegistrationDeps): Unregister => {
     if (taken.right === 'none') return right(undefined)
     const using = systemOf(deps, dashboard)
     const holder = makeHolder(deps, taken.right)
-    return whileLeased(holder, () => (isLeft(using) ? Promise.resolve(using) : withdraw(deps, call, holder, dashboard, using.right.system)))
+    return whileLeased(holder, () =>
+      isLeft(using) ? Promise.resolve(using) : withdraw(deps, call, holder, dashboard, using.right.system),
+    )
   }
 }
 
@@ -403,7 +404,3 @@ const withdraw = async (
     return right(undefined)
   })
 }
-
-/** The message of a dashboard system that could not be changed. It shows nothing of the system's own words. */
-export const dashboardFailed = (reason: string): Failure<'DashboardFailed'> =>
-  DashboardFailed('The dashboard system or the metrics proxy could not be changed. Send the request again.', { reason })
