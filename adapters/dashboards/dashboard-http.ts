@@ -94,7 +94,8 @@ export const makeDashboardHttp = (base: string, authorization: Secret | undefine
             // undici's messages name hosts and time limits, never headers or bodies.
             return left(dashboardFailed(`${what}: ${error instanceof Error ? error.message : 'no answer'}`))
           }
-          return expected.includes(answer.status)
+          const isPage = answer.status < 300 && answer.json === undefined && method !== 'DELETE'
+          return expected.includes(answer.status) && !isPage
             ? right(answer)
             : left(dashboardFailed(`${what} was answered ${answer.status}: ${wordsOf(answer)}`))
         },

@@ -115,16 +115,16 @@ export interface GuardDeps {
   readonly ownAddress: OwnAddressOf
 }
 
-/** A route that is no stream reads its own query and ignores the rest of its path, which may be anything. */
+/** A route that ignores the rest of its path reads its own query. */
 const ignored = (): boolean => false
 
 /**
- * Returns the function that finds what lies below the wildcards of routes, by the words of their paths as declared: it
- * belongs to the receivers of stream routes.
+ * Returns the function that finds what belongs to the receivers of stream routes, or to nobody, by the words of the
+ * paths as declared.
  */
 export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
   const open = routes.flatMap(({ bound, fullPath }) => {
-    if (!fullPath.endsWith('/*')) return []
+    if (bound.kind === 'json' && bound.route.ignoresRest !== true) return []
     const words = fullPath
       .replace(/\/\*$/, '')
       .split('/')

@@ -115,15 +115,19 @@ const connectionsOf = ({ settings: values }: MetricsBoot): DashboardConnections 
 
 /** Addresses of users that the proxy reads: public ones by https, and what the operator allowed. Names are resolved. */
 const targetsOf = ({ settings: values, resolver }: MetricsBoot): MetricsTargets => {
-  const policy = makeUserUrlPolicy(makeEgressAllowance(values.egressAllow), resolver.lookup)
+  const allowance = makeEgressAllowance(values.egressAllow)
+  const policy = makeUserUrlPolicy(allowance, resolver.lookup)
   return {
-    refusal: async (url) =>
-      policy.refusal(url) ??
-      new Promise((resolve) => {
+    refusal: async (url) => {
+      const refused = policy.refusal(url)
+      // A host that the operator allowed by name may be known to the proxy alone.
+      if (refused !== undefined || allowance.hasHost(url)) return refused
+      return new Promise((resolve) => {
         policy.lookupFor(url)(url.hostname.replace(/^\[|\]$/g, ''), { all: true }, (error) =>
           resolve(error === null ? undefined : 'The host cannot be reached from here, or is not allowed.'),
         )
-      }),
+      })
+    },
   }
 }
 

@@ -56,10 +56,15 @@ export interface Route<
   readonly id: string
   readonly method: M
   /**
-   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` matches any
-   * remainder, also an empty one and one with escapes that are refused elsewhere; the route does not receive it.
+   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the
+   * remainder, with its slashes, to the parameter `path`.
    */
   readonly path: string
+  /**
+   * The remainder below `/*` may be anything, also empty or with escapes that are refused elsewhere. The route does not
+   * receive it.
+   */
+  readonly ignoresRest?: boolean
   readonly summary: string
   readonly description?: string
   /** A tag group of the specification: a name in `tags` of a part (composition/parts). */

@@ -121,6 +121,7 @@ export const findTenant = hookRoute({
   id: 'metricsProxy.findTenant',
   method: 'GET',
   path: '/tsproxy/auth/{uidcid}/*',
+  ignoresRest: true,
   summary: 'Decide whether the caller may read the metrics of a cluster',
   description:
     'For the metrics proxy, which asks before it passes a request on, with the credential of that request. The caller ' +
