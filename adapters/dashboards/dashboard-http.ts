@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, request } from 'undici'
@@ -12,17 +13,30 @@ const answerLimit = 4 * 1024 * 1024
 /** In milliseconds: for one call, and for all calls of one change. */
 const [callTimeout, changeTimeout] = [10_000, 30_000]
 
+/**
+ * A call that is answered 5xx is sent again: systems that keep their data in files answer so while another request
+ * writes. Each call may be repeated.
+ */
+const [attempts, pauseMilliseconds] = [3, 100]
+
 export interface DashboardAnswer {
   readonly status: number
   /** An array or an object; undefined for a body that is no JSON, such as a page of a proxy. */
   readonly json: unknown
 }
 
+interface Asked {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly body: FreeObject | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** Sends calls of one change to a dashboard system. Does not follow redirects. */
 export interface DashboardCalls {
   /** Failures: DashboardFailed, for a call without an answer, and for a status that is not among the expected. */
   send(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    method: Asked['method'],
     path: string,
     expected: readonly number[],
     body?: FreeObject,
@@ -66,38 +80,44 @@ export const makeDashboardHttp = (base: string, authorization: Secret | undefine
       return undefined
     }
   }
+  const ask = async (whole: AbortSignal, { method, path, body, headers }: Asked): Promise<DashboardAnswer> => {
+    const got = await request(`${base}${path}`, {
+      dispatcher: agent,
+      method,
+      signal: AbortSignal.any([whole, AbortSignal.timeout(callTimeout)]),
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'moorage',
+        ...definedFields({ authorization: authorization?.reveal(), 'content-type': body && 'application/json' }),
+        ...headers,
+      },
+      ...definedFields({ body: body && toWireJson(body) }),
+    })
+    return { status: got.statusCode, json: await read(got.body as AsyncIterable<Uint8Array>) }
+  }
   return {
     begin: (signal) => {
       const whole = AbortSignal.any([signal, AbortSignal.timeout(changeTimeout)])
       return {
         async send(method, path, expected, body, headers = {}) {
           const what = `${method} ${path.split('?', 1)[0]}`
-          let answer: DashboardAnswer
-          try {
-            const got = await request(`${base}${path}`, {
-              dispatcher: agent,
-              method,
-              signal: AbortSignal.any([whole, AbortSignal.timeout(callTimeout)]),
-              headers: {
-                accept: 'application/json',
-                'user-agent': 'moorage',
-                ...definedFields({
-                  authorization: authorization?.reveal(),
-                  'content-type': body && 'application/json',
-                }),
-                ...headers,
-              },
-              ...definedFields({ body: body && toWireJson(body) }),
-            })
-            answer = { status: got.statusCode, json: await read(got.body as AsyncIterable<Uint8Array>) }
-          } catch (error) {
-            // undici's messages name hosts and time limits, never headers or bodies.
-            return left(dashboardFailed(`${what}: ${error instanceof Error ? error.message : 'no answer'}`))
+          for (let attempt = 1; ; attempt += 1) {
+            let answer: DashboardAnswer
+            try {
+              answer = await ask(whole, { method, path, body, headers })
+            } catch (error) {
+              // undici's messages name hosts and time limits, never headers or bodies.
+              return left(dashboardFailed(`${what}: ${error instanceof Error ? error.message : 'no answer'}`))
+            }
+            if (answer.status >= 500 && attempt < attempts && !whole.aborted) {
+              await sleep(pauseMilliseconds * attempt)
+              continue
+            }
+            const isPage = answer.status < 300 && answer.json === undefined && method !== 'DELETE'
+            return expected.includes(answer.status) && !isPage
+              ? right(answer)
+              : left(dashboardFailed(`${what} was answered ${answer.status}: ${wordsOf(answer)}`))
           }
-          const isPage = answer.status < 300 && answer.json === undefined && method !== 'DELETE'
-          return expected.includes(answer.status) && !isPage
-            ? right(answer)
-            : left(dashboardFailed(`${what} was answered ${answer.status}: ${wordsOf(answer)}`))
         },
       }
     },

@@ -79,7 +79,8 @@ const removeOf = async (calls: DashboardCalls, path: string): Outcome<Failed, vo
 /** Deletes the folder unless people have put dashboards into it. */
 const removeOwnFolder = async (calls: DashboardCalls, project: string, name: string): Outcome<Failed, void> => {
   const path = projectPath(project, 'folders', name)
-  const found = await calls.send('GET', path, [200, 404])
+  // 400: the project does not exist.
+  const found = await calls.send('GET', path, [200, 400, 404])
   if (isLeft(found)) return found
   const spec = isObject(found.right.json) ? found.right.json['spec'] : undefined
   return found.right.status === 200 && isSameJson(spec, placeholder) ? removeOf(calls, path) : right(undefined)

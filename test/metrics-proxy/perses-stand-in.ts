@@ -89,6 +89,7 @@ export const startPersesStandIn = async (token?: string): Promise<PersesStandIn>
       return projects.has(project)
         ? { status: 200, json: listed(project, plural).map(shown) }
         : refused(`metadata.project "${project}" doesn't exist`)
+    if (call.method === 'GET' && !projects.has(project)) return refused(`metadata.project "${project}" doesn't exist`)
     const key = keyOf(project, plural, name.toLowerCase())
     const found = stored.get(key)
     if (found === undefined) return missing

@@ -210,25 +210,28 @@ for (const dashboard of both) {
   })
 
   // Serial: its rule concerns every call.
-  test.serial(`${dashboard}: an object that another program makes or deletes between two calls does no harm`, async (t) => {
-    const { register } = world
-    const standIn = dashboard === 'dashA' ? world.grafana : world.perses
-    const { owner } = await freshTenant()
-    // Each read and each change says at first that the object is missing, so that its making meets one that exists.
-    const seen = new Set<string>()
-    const absentAtFirst = ({ method, path, body }: StandInCall) => {
-      const key = `${method} ${path} ${JSON.stringify(body ?? '')}`
-      if (method === 'POST' || seen.has(key) || path.endsWith('/search') || path.endsWith('/datasources'))
-        return undefined
-      seen.add(key)
-      return { status: 404, json: { message: 'not found' } }
-    }
-    await expectStatus(register(dashboard, owner.token, bodyOf()), 200)
-    await standIn.during(absentAtFirst, () =>
-      expectStatus(register(dashboard, owner.token, bodyOf({ projectId: '', issueToken: true })), 200),
-    )
-    t.pass()
-  })
+  test.serial(
+    `${dashboard}: an object that another program makes or deletes between two calls does no harm`,
+    async (t) => {
+      const { register } = world
+      const standIn = dashboard === 'dashA' ? world.grafana : world.perses
+      const { owner } = await freshTenant()
+      // Each read and each change says at first that the object is missing, so that its making meets one that exists.
+      const seen = new Set<string>()
+      const absentAtFirst = ({ method, path, body }: StandInCall) => {
+        const key = `${method} ${path} ${JSON.stringify(body ?? '')}`
+        if (method === 'POST' || seen.has(key) || path.endsWith('/search') || path.endsWith('/datasources'))
+          return undefined
+        seen.add(key)
+        return { status: 404, json: { message: 'not found' } }
+      }
+      await expectStatus(register(dashboard, owner.token, bodyOf()), 200)
+      await standIn.during(absentAtFirst, () =>
+        expectStatus(register(dashboard, owner.token, bodyOf({ projectId: '', issueToken: true })), 200),
+      )
+      t.pass()
+    },
+  )
 }
 
 test('B: the default of a project is taken from the other datasource', async (t) => {
