@@ -28,11 +28,11 @@ const noSystem = 'the services of these tests have no dashboard systems'
 export const sample = defineSample({
   part: 'metrics-proxy',
   make: async (tenant) => {
-    await tenant.of(organizations)
-    await tenant.of(clusters)
-    return {}
+    const { orgId } = await tenant.of(organizations)
+    const { kubernetes } = await tenant.of(clusters)
+    return { identifier: `${orgId}.${kubernetes.uid}` }
   },
-  names: (_, plan) => ({ 'metrics tenant': { identifier: plan.org } }),
+  names: ({ identifier }) => ({ 'metrics tenant': { identifier } }),
   bodies: {
     'metricsProxy.registerDashA': registers,
     'metricsProxy.unregisterDashA': contexts,
