@@ -132,7 +132,7 @@ const callerRow = {
 }
 
 const tenantStatements = (db: SqlDatabase) => ({
-  // One row: the primary keys of accounts and members, and the owner's few clusters with this UID.
+  // Primary keys, and the index of UIDs. A limit would make SQLite plan the statement again each time.
   find: db.prepare({ ownerId: accounts.id, ...pick(clusters, 'uid'), userId: users.id }, tenantRow, (k, p) =>
     joinEntry(
       k('accounts as a')
@@ -141,8 +141,7 @@ const tenantStatements = (db: SqlDatabase) => ({
         .leftJoin('clusters as c', (on) => on.on('c.owner_id', 'a.id').onVal('c.uid', p.uid)),
     )
       .select('c.name as cluster_name')
-      .where('a.id', p.ownerId)
-      .limit(1),
+      .where('a.id', p.ownerId),
   ),
   ofCaller: db.prepare({ ...pick(clusters, 'uid'), userId: users.id, ownId: users.id }, callerRow, (k, p) =>
     joinAccess(k('clusters as c').join('accounts as a', 'a.id', 'c.owner_id'), p.userId)
