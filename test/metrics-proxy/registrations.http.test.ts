@@ -61,7 +61,7 @@ test('a registration at A makes organization, folder and datasource, and issues 
   t.is(json.datasource, backend)
   t.deepEqual(valueAt(json, 'dashA', 'dashboard'), { datasource: backend, folderID: folder?.id })
   t.is(wordAt(json, 'dashA', 'url'), grafana.origin)
-  t.is<unknown>(wordAt(json, "dashA", "bearerToken"), [...(organization?.tokens.values() ?? [])][0]?.key)
+  t.is<unknown>(wordAt(json, 'dashA', 'bearerToken'), [...(organization?.tokens.values() ?? [])][0]?.key)
 
   const again = await expectStatus(register('dashA', owner.token, bodyOf({ default: true })), 200)
   t.is(valueAt(again.json, 'dashA', 'bearerToken'), undefined)
