@@ -10,8 +10,13 @@ import { DashboardFailed } from '../../core/metrics-proxy/ports.ts'
 
 /** In bytes. Lists of one project or organization are shorter. */
 const answerLimit = 4 * 1024 * 1024
-/** In milliseconds: for one call, and for all calls of one change. */
-const [callTimeout, changeTimeout] = [10_000, 30_000]
+/** In milliseconds. */
+export interface DashboardTimes {
+  readonly oneCall: number
+  /** For all calls of one change. */
+  readonly oneChange: number
+}
+const usualTimes: DashboardTimes = { oneCall: 10_000, oneChange: 30_000 }
 
 /**
  * A call that is answered 5xx is sent again: systems that keep their data in files answer so while another request
@@ -64,7 +69,11 @@ const wordsOf = ({ json }: DashboardAnswer): string => {
  * @param base the address of the API, without a trailing slash. An operator has configured it, so it may be any.
  * @param authorization sent with each call.
  */
-export const makeDashboardHttp = (base: string, authorization: Secret | undefined): DashboardHttp => {
+export const makeDashboardHttp = (
+  base: string,
+  authorization: Secret | undefined,
+  { oneCall, oneChange }: DashboardTimes = usualTimes,
+): DashboardHttp => {
   const agent = new Agent({ connect: { timeout: 5_000 }, connections: 8, keepAliveTimeout: 4_000 })
   const read = async (body: AsyncIterable<Uint8Array>): Promise<unknown> => {
     const parts: Uint8Array[] = []
@@ -84,7 +93,7 @@ export const makeDashboardHttp = (base: string, authorization: Secret | undefine
     const got = await request(`${base}${path}`, {
       dispatcher: agent,
       method,
-      signal: AbortSignal.any([whole, AbortSignal.timeout(callTimeout)]),
+      signal: AbortSignal.any([whole, AbortSignal.timeout(oneCall)]),
       headers: {
         accept: 'application/json',
         'user-agent': 'moorage',
@@ -97,7 +106,7 @@ export const makeDashboardHttp = (base: string, authorization: Secret | undefine
   }
   return {
     begin: (signal) => {
-      const whole = AbortSignal.any([signal, AbortSignal.timeout(changeTimeout)])
+      const whole = AbortSignal.any([signal, AbortSignal.timeout(oneChange)])
       return {
         async send(method, path, expected, body, headers = {}) {
           const what = `${method} ${path.split('?', 1)[0]}`
