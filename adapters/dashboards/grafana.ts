@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
@@ -153,7 +153,7 @@ const issueToken = async (within: InOrganization, wanted: WantedDatasource): Out
   const account = await ensureAccount(within)
   if (isLeft(account)) return account
   // Names of tokens are unique in an account. That of a change that did not end must not stop the next one.
-  const name = `${wanted.backend} ${new Date().toISOString()}`
+  const name = `${wanted.backend} ${randomUUID()}`
   const made = await calls.send('POST', `/serviceaccounts/${account.right}/tokens`, [200, 201], { name }, headers)
   if (isLeft(made)) return made
   const id = numberAt(made.right, 'id')

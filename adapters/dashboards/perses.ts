@@ -11,7 +11,7 @@ type Failed = Failure<'DashboardFailed'>
 const pluginKind = 'PrometheusDatasource'
 
 /**
- * A folder cannot be empty. It may name a dashboard that does not exist: this one, until somebody makes dashboards.
+ * A folder cannot be empty. It may name a dashboard that does not exist: this one, until a person makes dashboards.
  */
 const placeholder: readonly FreeObject[] = [{ kind: 'Dashboard', name: 'overview' }]
 

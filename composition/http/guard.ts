@@ -119,8 +119,8 @@ export interface GuardDeps {
 const ignored = (): boolean => false
 
 /**
- * Returns the function that finds what belongs to the receivers of stream routes, or to nobody, by the words of the
- * paths as declared.
+ * Returns the function that finds what belongs to the receivers of stream routes, or is ignored, by the words of
+ * the paths as declared.
  */
 export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
   const open = routes.flatMap(({ bound, fullPath }) => {

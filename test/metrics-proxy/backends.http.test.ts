@@ -1,4 +1,4 @@
-import anyTest, { type TestFn } from 'ava'
+import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeDashboardHttp } from '../../adapters/dashboards/dashboard-http.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
@@ -7,7 +7,6 @@ import type { MetricsWorld } from './metrics-world.ts'
 import { metricsOfPier, startMetricsWorld } from './metrics-world.ts'
 import { startStandIn, valueAt } from './stand-in.ts'
 
-const test = anyTest as TestFn
 let world: MetricsWorld
 let proxyCluster: FakeKubernetes
 const keeper = 'proxykeeper'

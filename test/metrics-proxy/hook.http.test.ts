@@ -1,12 +1,11 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
-import anyTest, { type TestFn } from 'ava'
+import test from 'ava'
 import fc from 'fast-check'
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { openPatiently } from '../support/databases.ts'
 import type { MetricsWorld } from './metrics-world.ts'
 import { idOf, metricsOfPier, startMetricsWorld } from './metrics-world.ts'
 
-const test = anyTest as TestFn
 let world: MetricsWorld
 
 test.before(async () => {
@@ -49,7 +48,7 @@ const raw = (target: string, headers: Readonly<Record<string, string>> = {}, met
 
 const identifier = (): string => `${world.orgId}.${world.uid}`
 
-test('a member is told the tenant, in the body and in a header', async (t) => {
+test('a member gets the tenant, in the body and in a header', async (t) => {
   const { status, json, headers } = await raw(`${identifier()}/api/v1/query`)
   t.is(status, 200)
   t.deepEqual(json, { owner: world.org, clusterName: 'pier', tenantID: `user.${world.orgId}` })
@@ -83,7 +82,7 @@ test('a proxy may pass what the request carries', async (t) => {
   t.is((await raw(`${identifier()}/api/v1/query`, {}, 'POST')).status, 405)
 })
 
-test('a malformed identifier is 400, whatever it is', async (t) => {
+test('any malformed identifier is 400', async (t) => {
   const { uid, orgId } = world
   const malformed = [
     '1',

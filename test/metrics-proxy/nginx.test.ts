@@ -1,3 +1,4 @@
+// process: waiting - nginx answers
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -172,7 +173,7 @@ test('the datasource of a registration reads through the proxy', async (t) => {
   t.true(text.includes(`"user.${id}"`))
 })
 
-test('without the hook nobody reads', async (t) => {
+test('without the hook no request is passed on', async (t) => {
   const port = await reservedPort()
   const gone = String(await reservedPort())
   const other = await startNginx(port, exampleFor(gone, (upstream.address() as AddressInfo).port, port))

@@ -66,7 +66,11 @@ const registration = (changes: Partial<NewRegistration> = {}): NewRegistration =
   ...changes,
 })
 const withToken = (id: number, userId: UserId): NewRegistration['dashboards'] => ({
-  dashA: { isReady: true, placement: undefined, proxyTokens: [{ id: id as TokenId, userId }] },
+  dashA: {
+    isReady: true,
+    placement: { datasource: 'd', folderId: 7, projectName: 'p', folderName: 'f', issuedToken: '' },
+    proxyTokens: [{ id: id as TokenId, userId }],
+  },
 })
 
 const about: SuiteAbout = {
@@ -84,7 +88,7 @@ export const metricsStoresSuite = contractSuite<MetricsStoresBench>(about, (onBe
     const found = await registrations.find(row.backend, 'dashA', at)
     t.deepEqual(
       { ...found?.registration, sealedContents: [...(found?.registration.sealedContents ?? [])] },
-      { ...JSON.parse(JSON.stringify(row)), id, version: 1, sealedContents: [0, 255, 7], leasedUntil: later },
+      { ...row, id, version: 1, sealedContents: [0, 255, 7] },
     )
     t.is(await registrations.find('12.uid-502', 'dashA', at), undefined)
     t.is(await registrations.find('11.UID-501', 'dashA', at), undefined)
