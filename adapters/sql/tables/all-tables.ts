@@ -11,6 +11,7 @@ import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
 import * as metering from './metering.ts'
+import * as metricsProxy from './metrics-proxy.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
 import * as platform from './platform.ts'
@@ -34,6 +35,7 @@ export const tablesByPart = {
   mail,
   marketplace,
   metering,
+  metricsProxy,
   organizations,
   packages,
   platform,
