@@ -7,6 +7,7 @@ import {
   ArchiveLinksToken,
   ClaimRulesToken,
   ClaimStoreToken,
+  HostedConsolesToken,
   InstallerStoreToken,
   MarketplaceFaultsToken,
   MarketplaceUnitOfWorkToken,
@@ -17,7 +18,9 @@ import type { SubscriptionHistory } from '../../core/marketplace/subscriptions/s
 import {
   makeGetSubscription,
   makeListSubscriptions,
+  makePingConsole,
   makeRevokeSubscription,
+  makeSetConsole,
   makeSubscriptionHistory,
 } from '../../core/marketplace/subscriptions/subscriptions.ts'
 import type * as domain from '../../core/marketplace/types.ts'
@@ -36,7 +39,9 @@ import {
   listSubscriptions,
   listWarnings,
   openArchive,
+  pingConsole,
   revokeSubscription,
+  setConsole,
   takeClaim,
 } from './administration.routes.ts'
 import type { AuditReportsResp, Subscription } from './codecs.ts'
@@ -45,7 +50,10 @@ type WireSubscription = t.TypeOf<typeof Subscription>
 type WireHistory = t.TypeOf<typeof AuditReportsResp>
 
 const billingOf = (subscription: domain.Subscription): Partial<WireSubscription> => {
-  const hosted = { hostedConsoleBaseURL: '' }
+  const hosted = {
+    hostedConsoleBaseURL: subscription.consoleUrl,
+    meteringProxyApiToken: subscription.hasMeteringToken ? '*'.repeat(8) : '',
+  }
   if (subscription.marketplace === 'CloudA') return { cloudABillingDetails: hosted }
   if (subscription.marketplace === 'CloudC') return { cloudCBillingDetails: hosted }
   const { applicationId, resourceUsageId, plan } = subscription
@@ -74,6 +82,8 @@ const toWire = (subscription: domain.Subscription): WireSubscription => ({
   cloudCBillingDetails: undefined,
   ...billingOf(subscription),
   clusterId: subscription.clusterId,
+  noOfBillingEventSent: subscription.reports,
+  lastBillingEventSentAt: subscription.reportedAt,
   contractIDs: subscription.contractIds,
   noOfAlertNotificationsSent: subscription.alerts,
   lastAlertNotificationSentAt: subscription.alertedAt,
@@ -108,6 +118,7 @@ const named = (params: { readonly marketplace: domain.Marketplace; readonly subs
 export const subscriptionGroup = defineGroup({
   needs: {
     clock: ClockToken,
+    consoles: HostedConsolesToken,
     faults: MarketplaceFaultsToken,
     subscriptions: SubscriptionStoreToken,
     unitOfWork: MarketplaceUnitOfWorkToken,
@@ -120,6 +131,14 @@ export const subscriptionGroup = defineGroup({
     handle(getSubscription, makeGetSubscription(given), { input: ({ params }) => named(params), reply: toWire }),
     handle(getHistory, makeSubscriptionHistory(given), { input: ({ params }) => named(params), reply: toReports }),
     handle(revokeSubscription, makeRevokeSubscription(given), { input: ({ params }) => named(params) }),
+    handle(setConsole, makeSetConsole(given), {
+      input: ({ params, body }) => ({
+        ...named(params),
+        url: body.hostedConsoleBaseURL,
+        token: body.meteringProxyApiToken,
+      }),
+    }),
+    handle(pingConsole, makePingConsole(given), { input: ({ params }) => named(params) }),
   ],
 })
 

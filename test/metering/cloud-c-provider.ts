@@ -6,9 +6,15 @@ import { jwtVerify } from 'jose'
 export const consumer = 'project_number:1234567890'
 export const serviceName = 'product.endpoints.vendor-1.cloud.goog'
 
-/** What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends. */
+/**
+ * What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends;
+ * `hanging`: it is carried out, and nothing is answered.
+ */
 type Fault =
-  'lost' | 'silence' | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
+  | 'lost'
+  | 'hanging'
+  | 'silence'
+  | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
 
 interface SeenCall {
   readonly method: 'check' | 'report'
@@ -26,6 +32,8 @@ export interface CloudCProvider {
   readonly faults: { readonly check: Fault[]; readonly report: Fault[] }
   /** What the next checks find, in order. */
   readonly checkErrors: (readonly { readonly code: string; readonly detail?: string }[])[]
+  /** What is done when a report was carried out, before its answer. */
+  readonly hooks: { beforeAnswer: () => void }
   stop(): Promise<void>
 }
 
@@ -82,6 +90,7 @@ export const startCloudCProvider = async (): Promise<CloudCProvider> => {
     faults: { check: [] as Fault[], report: [] as Fault[] },
     checkErrors: [] as CloudCProvider['checkErrors'],
   }
+  const hooks = { beforeAnswer: (): void => undefined }
   const isProven = async (header: string | undefined): Promise<boolean> => {
     try {
       const { payload, protectedHeader } = await jwtVerify(/^Bearer (\S+)$/.exec(header ?? '')?.[1] ?? '', publicKey, {
@@ -135,13 +144,16 @@ export const startCloudCProvider = async (): Promise<CloudCProvider> => {
       if (!(await isProven(req.headers.authorization))) return answer(googleError(401, 'UNAUTHENTICATED'))
       if (service !== serviceName) return answer(googleError(403, 'PERMISSION_DENIED'))
       const said = carryOut(method, body)
+      if (method === 'report') hooks.beforeAnswer()
       if (fault === 'lost') return void req.socket.destroy()
+      if (fault === 'hanging') return
       answer(said)
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     ...provider,
+    hooks,
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     keyFile: JSON.stringify({
       type: 'service_account',

@@ -87,12 +87,12 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const provenAtMs = performance.now()
     const read = await readRouteBody(req, route)
     if (!read.ok) {
-      const unproven = admitted.right ? undefined : refusedByBody(route, admission, left(noSuchPath))
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
       return left(unproven ?? refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     }
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params, deps.names)
-    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, body)
+    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, context, body)
     if (stillRefused !== undefined) return left(stillRefused)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
@@ -135,9 +135,10 @@ const admit = (
 const refusedByBody = (
   route: Route,
   admission: Admission | undefined,
+  context: Pick<RequestContext, 'sourceIp'>,
   body: ReturnType<typeof decodeBody>,
 ): Refusal | undefined => {
-  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value)
+  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value, context)
   return decided !== undefined && isLeft(decided) ? refusalOf(decided.left, route) : undefined
 }
 

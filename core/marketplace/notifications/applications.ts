@@ -14,7 +14,7 @@ import { bindNow, linked, mayBind, unknownInstaller } from './bind.ts'
 import type { BindingInfo, ParsedBinding } from './bindings.ts'
 import { parseBinding } from './bindings.ts'
 import { ticksOf } from './event-times.ts'
-import type { EventTime, NotificationDeps, Notified, Work } from './notifications.ts'
+import type { EventTime, NotificationDeps, Notified, NotifyFailure, Work } from './notifications.ts'
 import { makeAnswerOnce, parseEventTime } from './notifications.ts'
 
 /** A notification of cloud B about a managed application. */
@@ -213,7 +213,7 @@ const ticksAt = (time: EventTime, now: Date): bigint => time.ticks ?? ticksOf(no
 /** Receives a notification of cloud B. Returns a link after a bind only. */
 export const makeReceiveApplication = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call<never>, notification: ApplicationNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: ApplicationNotification): Outcome<NotifyFailure, Notified> => {
     const parts = parseApplicationId(notification.applicationId ?? '')
     if (parts === undefined) return invalid('The subscription ID is not valid: applicationId names no application.')
     const time = parseEventTime(notification.eventTime)
@@ -225,6 +225,7 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     const bound = event.right.kind === 'bind' ? event.right.binding : undefined
     const about = bound === undefined ? [] : [bound.installerRef, bound.clusterId, bound.cloudAccountId]
     const identity = [key.marketplace, key.text, eventType, provisioningState, ...about]
-    return answerOnce(call, identity, time.right, applicationWork(deps, key, event.right, notification))
+    const work = applicationWork(deps, key, event.right, notification)
+    return answerOnce(call, identity, time.right, work, bound?.installerRef)
   }
 }

@@ -14,8 +14,9 @@ import type {
   NotificationDigest,
   NotificationInbox,
   NotificationKey,
+  NotificationLimits,
 } from '../ports.ts'
-import { NotificationInvalid, NotificationRefused } from '../ports.ts'
+import { NotificationInvalid, NotificationRefused, TooManyNotifications } from '../ports.ts'
 import type { Marketplace } from '../types.ts'
 import type { BindFailure } from './bind.ts'
 import { bindNow, linked, linkMilliseconds, mayBind, unknownInstaller } from './bind.ts'
@@ -28,6 +29,7 @@ export interface NotificationDeps {
   readonly digest: NotificationDigest
   readonly inbox: Pick<NotificationInbox, 'find'>
   readonly installers: Pick<InstallerStore, 'find' | 'renewLink'>
+  readonly limits: Pick<NotificationLimits, 'bind'>
   readonly links: ArchiveLinks
   readonly log: Log
   readonly newRef: () => string
@@ -83,10 +85,15 @@ const linkTo = async (
 /** What a notification does in its transaction. The answer is stored with it; a Left stores nothing. */
 export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<BindFailure, NotificationAnswer>
 
+/** A notification that is not answered, and may be sent again. */
+export type NotifyFailure = BindFailure | Failure<'TooManyNotifications'>
+
 /**
  * Answers a notification once: the answer is stored in the transaction of its work, and is given to each repetition. Of
  * several at once, one does the work. A notification without a time cannot be told from a later one, so it is always
  * carried out, which changes nothing the second time.
+ *
+ * @param boundRef the installer that a bind names: it is counted.
  */
 export const makeAnswerOnce =
   (deps: NotificationDeps) =>
@@ -95,7 +102,8 @@ export const makeAnswerOnce =
     identity: readonly string[],
     time: EventTime,
     work: Work,
-  ): Outcome<BindFailure, Notified> => {
+    boundRef?: string,
+  ): Outcome<NotifyFailure, Notified> => {
     const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
       if (answer.status === 403) return left(NotificationRefused(answer.message))
       return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
@@ -104,6 +112,13 @@ export const makeAnswerOnce =
     const key = deps.digest(...identity, time.text, ...unique)
     const known = await deps.inbox.find(key)
     if (known !== undefined) return answered(known)
+    const wait = boundRef === undefined ? undefined : deps.limits.bind(boundRef)
+    if (wait !== undefined)
+      return left(
+        TooManyNotifications('The installer is named by too many notifications; wait and try again.', {
+          retryAfterSeconds: wait,
+        }),
+      )
     const done = await deps.unitOfWork.run<BindFailure, NotificationAnswer>(call, (stores) => work(stores, key))
     return isLeft(done) ? done : answered(done.right)
   }
@@ -150,7 +165,7 @@ const bindWork =
 /** Receives a notification of cloud A or cloud C. Returns the link to the archive of the installer. */
 export const makeReceiveBind = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call<never>, notification: BindNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: BindNotification): Outcome<NotifyFailure, Notified> => {
     const { marketplace, eventType = '' } = notification
     const time = parseEventTime(notification.eventTime)
     if (isLeft(time)) return time
@@ -159,6 +174,6 @@ export const makeReceiveBind = (deps: NotificationDeps) => {
     const { installerRef, clusterId, cloudAccountId } = binding.right
     deps.log.info({ marketplace, eventType: eventType.slice(0, 64) }, 'a notification of a marketplace arrived')
     const identity = [marketplace, installerRef, eventType, clusterId, cloudAccountId]
-    return answerOnce(call, identity, time.right, bindWork(deps, notification, binding.right))
+    return answerOnce(call, identity, time.right, bindWork(deps, notification, binding.right), installerRef)
   }
 }
