@@ -5,7 +5,6 @@ import { makeInstallerStatus, makeOpenArchive, makeSweep } from '../../core/mark
 import { parseApplicationId } from '../../core/marketplace/notifications/application-id.ts'
 import {
   ArchiveLinksToken,
-  ClaimRulesToken,
   ClaimStoreToken,
   HostedConsolesToken,
   InstallerStoreToken,
@@ -147,9 +146,7 @@ export const claimGroup = defineGroup({
   needs: {
     claims: ClaimStoreToken,
     clock: ClockToken,
-    entropy: EntropyToken,
     memberships: MembershipStoreToken,
-    rules: ClaimRulesToken,
     unitOfWork: MarketplaceUnitOfWorkToken,
   },
   routes: (given) => [
