@@ -79,7 +79,10 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const params = decodeParams(route, pathValuesOf(req))
     if (isLeft(params)) return params
     const query = decodeQuery(route, context.params)
-    if (isLeft(query)) return query
+    if (isLeft(query)) {
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
+      return unproven === undefined ? query : left(unproven)
+    }
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
     const expectedVersion = expectedVersionOf(route, req.headers)
