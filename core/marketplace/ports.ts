@@ -146,8 +146,8 @@ export interface NotificationAnswer {
 /** The notifications that were answered. */
 export interface NotificationInbox {
   find(key: NotificationKey): Promise<NotificationAnswer | undefined>
-  /** The caller holds the lock of the installer or subscription, and has not found the key. */
-  add(key: NotificationKey, marketplace: Marketplace, answer: NotificationAnswer, at: Date): Promise<void>
+  /** Returns false if there is an answer to the notification: the transaction must then be rolled back. */
+  add(key: NotificationKey, marketplace: Marketplace, answer: NotificationAnswer, at: Date): Promise<boolean>
   /** Removes what was answered before an instant. Returns how many; at most `limit`. */
   removeBefore(at: Date, limit: number): Promise<number>
 }
@@ -181,6 +181,9 @@ export interface SubscriptionChanges {
   readonly reportedAt?: Date
 }
 
+/** What the provider says of an application. */
+export type SubscriptionContent = Pick<Subscription, 'plan' | 'resourceUsageId' | 'error'>
+
 /** Where an installation takes reports of usage. */
 export interface HostedConsole {
   /** An origin; empty to remove what is stored. */
@@ -211,6 +214,15 @@ export interface SubscriptionStore {
    * for the other.
    */
   obtain(subscription: NewSubscription, lifecycle: Lifecycle, at: Date): Promise<Subscription>
+  /** Inserts a subscription, which is locked then. Returns undefined if there is one with its key. */
+  insert(
+    subscription: NewSubscription,
+    lifecycle: Lifecycle,
+    content: SubscriptionContent,
+    at: Date,
+  ): Promise<Subscription | undefined>
+  /** Sets what an event of the provider leaves of a locked subscription. */
+  apply(id: SubscriptionId, lifecycle: Lifecycle, content: SubscriptionContent, at: Date): Promise<void>
   /** Returns the subscriptions that are bound or running, the oldest first; at most `limit`. */
   live(marketplace: Marketplace, limit: number): Promise<readonly Subscription[]>
   /** Changes a locked subscription. */

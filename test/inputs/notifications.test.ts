@@ -34,12 +34,14 @@ test.after.always(async () => {
   for (const { service } of services) await service.stop()
 })
 
+const methodOf = ({ bound }: AssembledRoute): string => (bound.kind === 'json' ? bound.route.method : '')
+
 const hookRoutes = (service: MarketService): readonly AssembledRoute[] =>
   service.running.assembly.routes.filter(({ listener, bound }) => listener === 'marketplace' && bound.kind === 'json')
 
 /** The address of a route, with a claim that does not exist and the secret of the marketplace. */
-const targetOf = ({ fullPath, bound }: AssembledRoute): string =>
-  fullPath.replace('{claimID}', 'a'.repeat(32)) + (bound.route.method === 'POST' ? `?secret=${secretOf}` : '')
+const targetOf = (route: AssembledRoute): string =>
+  route.fullPath.replace('{claimID}', 'a'.repeat(32)) + (methodOf(route) === 'POST' ? `?secret=${secretOf}` : '')
 
 /** What is wrong with an answer of this listener, whose errors are `{message}` alone; undefined if nothing is. */
 const faultOf = ({ status, json, text }: ServiceAnswer, wanted: readonly number[]): string | undefined => {
@@ -59,9 +61,7 @@ const askingEach = async (
   const faults: string[] = []
   for (const { cloud, service } of services) {
     const sendTo = makeSendJson(service.running.marketplaceUrl ?? '')
-    const own = hookRoutes(service).filter(
-      ({ fullPath, bound }) => bound.route.method === 'POST' && fullPath.includes(cloud),
-    )
+    const own = hookRoutes(service).filter((route) => methodOf(route) === 'POST' && route.fullPath.includes(cloud))
     if (own.length !== 1) faults.push(`${cloud} has ${own.length} routes`)
     for (const route of own)
       await ask(
@@ -144,22 +144,10 @@ test.serial('other methods, paths, queries and secrets are refused', async (t) =
     const root = listenerRoots.marketplace
     for (const route of hookRoutes(service)) {
       const target = targetOf(route)
-      for (const method of [
-        'PUT',
-        'DELETE',
-        'PATCH',
-        route.bound.kind === 'json' && route.bound.route.method === 'GET' ? 'POST' : 'GET',
-      ])
+      for (const method of ['PUT', 'DELETE', 'PATCH', methodOf(route) === 'GET' ? 'POST' : 'GET'])
         expect(`${method} ${target}`, await sendTo(method, target), [405])
     }
-    for (const path of [
-      '',
-      '/',
-      '/none',
-      '/marketplaces',
-      '/marketplaces/cloudD/notification/resource',
-      '/%00',
-    ])
+    for (const path of ['', '/', '/none', '/marketplaces', '/marketplaces/cloudD/notification/resource', '/%00'])
       expect(path, await sendTo('GET', root + path), [400, 404])
     for (const claim of [
       'none',

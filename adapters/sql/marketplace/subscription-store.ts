@@ -3,8 +3,13 @@ import type { Knex } from 'knex'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
-import type { SubscriptionChanges, SubscriptionKey, SubscriptionStore } from '../../../core/marketplace/ports.ts'
-import type { Lifecycle, Subscription } from '../../../core/marketplace/types.ts'
+import type {
+  SubscriptionChanges,
+  SubscriptionContent,
+  SubscriptionKey,
+  SubscriptionStore,
+} from '../../../core/marketplace/ports.ts'
+import type { Lifecycle, Subscription, SubscriptionId } from '../../../core/marketplace/types.ts'
 import type { Row } from '../kit/columns.ts'
 import { computed, cutTo, exact, flag, int, nullable, pick, without } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
@@ -35,6 +40,32 @@ const keyHash = ({ marketplace, text }: SubscriptionKey): Uint8Array =>
   createHash('sha256')
     .update(toWireJson([marketplace, text]))
     .digest()
+
+/** A subscription as it is inserted. */
+const newSubscription = (
+  id: SubscriptionId,
+  lifecycle: Lifecycle,
+  content: SubscriptionContent,
+  identity: Pick<Subscription, 'ref' | 'marketplace' | 'applicationId' | 'createdAt' | 'updatedAt'>,
+): Subscription => {
+  const { ref, marketplace, applicationId, createdAt, updatedAt } = identity
+  return {
+    id,
+    ...lifecycle,
+    ...content,
+    ...{ ref, marketplace, applicationId, createdAt, updatedAt },
+    accountId: undefined,
+    claimedBy: undefined,
+    clusterId: '',
+    contractIds: [],
+    alerts: 0,
+    alertedAt: undefined,
+    consoleUrl: '',
+    hasMeteringToken: false,
+    reports: 0,
+    reportedAt: undefined,
+  }
+}
 
 const noPlan = { publisher: '', product: '', name: '', version: '' }
 
@@ -93,6 +124,20 @@ const reads = (db: SqlDatabase) => {
   }
 }
 
+/** What an event of the provider sets. */
+const applied = pick(
+  marketplaceSubscriptions,
+  'state',
+  'installerRef',
+  'isProvisioned',
+  'isTombstone',
+  'lastTicks',
+  'plan',
+  'resourceUsageId',
+  'error',
+  'updatedAt',
+)
+
 const writes = (db: SqlDatabase) => ({
   obtain: insertInto(
     db,
@@ -115,6 +160,33 @@ const writes = (db: SqlDatabase) => ({
       fixed: { plan: noPlan, contractIds: [] },
     },
     (insert) => insert.onConflict('key_hash').merge(['key_hash']),
+  ),
+  // An existing row is changed, so that one row counts as inserted and two as not, and it is locked.
+  insert: insertInto(
+    db,
+    marketplaceSubscriptions,
+    {
+      omitted: [
+        'id',
+        'accountId',
+        'claimedBy',
+        'clusterId',
+        'alerts',
+        'alertedAt',
+        'consoleUrl',
+        'meteringToken',
+        'reports',
+        'reportedAt',
+      ],
+      fixed: { contractIds: [] },
+    },
+    (insert, k) => {
+      const known = insert.onConflict('key_hash')
+      return db.dialect === 'mysql' ? known.merge({ updated_at: k.raw('updated_at + 1') }) : known.ignore()
+    },
+  ),
+  apply: db.prepare({ id: marketplaceSubscriptions.id, ...applied }, (k, p) =>
+    k('marketplace_subscriptions').where('id', p.id).update(assigned(applied, p)),
   ),
   setConsole: db.prepare(pick(marketplaceSubscriptions, 'id', 'consoleUrl', 'meteringToken', 'updatedAt'), (k, p) =>
     k('marketplace_subscriptions')
@@ -187,6 +259,16 @@ export const makeSqlSubscriptionStore = (
             .where('id', id)
             .update(changedColumns(k, changes, at)),
         )
+      },
+      async insert({ key, ref, applicationId }, lifecycle, content, at) {
+        const { marketplace } = key
+        const identity = { ref, marketplace, keyHash: keyHash(key), applicationId, createdAt: at, updatedAt: at }
+        const row = { ...lifecycleValues(lifecycle), ...content, ...identity }
+        const { affected, insertId } = await runner.run(s.insert, row)
+        return affected === 1 ? newSubscription(insertId as SubscriptionId, lifecycle, content, identity) : undefined
+      },
+      async apply(id, lifecycle, content, at) {
+        await runner.run(s.apply, { id, ...lifecycleValues(lifecycle), ...content, updatedAt: at })
       },
       live: async (marketplace, limit) => (await runner.all(s.live, { marketplace, limit })).map(subscriptionOf),
       async setConsole({ id, ref }, { url, token }, at) {

@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type {
@@ -82,8 +83,24 @@ const linkTo = async (
   return links.make(ref, renewed.linkExpiresAt)
 }
 
+/** Another request has answered the same notification in the same moment. No client sees it. */
+const NotificationRepeated = defineFailure('NotificationRepeated', 'Conflict', 'The notification was answered before.')
+type WorkFailure = BindFailure | Failure<'NotificationRepeated'>
+
 /** What a notification does in its transaction. The answer is stored with it; a Left stores nothing. */
-export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<BindFailure, NotificationAnswer>
+export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<WorkFailure, NotificationAnswer>
+
+/** Stores and returns the answer. Left: there is one, and the work is undone. */
+export const answerWith = async (
+  { inbox }: Pick<MarketplaceStores, 'inbox'>,
+  key: NotificationKey,
+  marketplace: Marketplace,
+  answer: NotificationAnswer,
+  at: Date,
+): Outcome<WorkFailure, NotificationAnswer> =>
+  (await inbox.add(key, marketplace, answer, at))
+    ? right(answer)
+    : left(NotificationRepeated('The notification was answered before.'))
 
 /** A notification that is not answered, and may be sent again. */
 export type NotifyFailure = BindFailure | Failure<'TooManyNotifications'>
@@ -119,8 +136,14 @@ export const makeAnswerOnce =
           retryAfterSeconds: wait,
         }),
       )
-    const done = await deps.unitOfWork.run<BindFailure, NotificationAnswer>(call, (stores) => work(stores, key))
-    return isLeft(done) ? done : answered(done.right)
+    const done = await deps.unitOfWork.run<WorkFailure, NotificationAnswer>(call, (stores) => work(stores, key))
+    if (!isLeft(done)) return answered(done.right)
+    const failure = done.left
+    if (failure.tag !== 'NotificationRepeated')
+      return left(failure as Exclude<typeof failure, { tag: 'NotificationRepeated' }>)
+    const other = await deps.inbox.find(key)
+    if (other === undefined) throw new Error('An answer that exists is not found.')
+    return answered(other)
   }
 
 /** A notification of cloud A or cloud C: an installation is to be bound. The type of the event is not defined. */
@@ -158,8 +181,7 @@ const bindWork =
       const operation = `BIND ${(eventType ?? '').slice(0, 64)}`.trim()
       await bindNow(stores, deps.links, { installer, subscription, binding, next, operation, at })
     }
-    await stores.inbox.add(key, marketplace, answer, at)
-    return right(answer)
+    return answerWith(stores, key, marketplace, answer, at)
   }
 
 /** Receives a notification of cloud A or cloud C. Returns the link to the archive of the installer. */

@@ -79,6 +79,7 @@ export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) 
   const service = await startBenchService({
     name: 'service of a marketplace',
     folder: lab.folder,
+    profileFolder: run.profile,
     databaseUrl: await (await lab.mariaDb()).createDatabase(),
     settings: {
       MOORAGE_DEPLOYMENT_TYPE: 'CloudBMarketplaceDeployment',
