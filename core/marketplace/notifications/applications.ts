@@ -2,7 +2,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Call } from '../../kernel/principal.ts'
-import type { MarketplaceStores, NotificationAnswer, SubscriptionContent, SubscriptionKey } from '../ports.ts'
+import type {
+  MarketplaceStores,
+  NotificationAnswer,
+  NotificationKey,
+  SubscriptionContent,
+  SubscriptionKey,
+} from '../ports.ts'
 import { NotificationInvalid } from '../ports.ts'
 import type { LifecycleEvent, Transition } from '../subscriptions/states.ts'
 import { isEnded, transition } from '../subscriptions/states.ts'
@@ -15,7 +21,7 @@ import type { BindingInfo, ParsedBinding } from './bindings.ts'
 import { parseBinding } from './bindings.ts'
 import { ticksOf } from './event-times.ts'
 import type { EventTime, NotificationDeps, Notified, NotifyFailure, Work } from './notifications.ts'
-import { answerWith, makeAnswerOnce, parseEventTime } from './notifications.ts'
+import { answerWith, makeAnswerOnce, parseEventTime, repeated } from './notifications.ts'
 
 /** A notification of cloud B about a managed application. */
 export interface ApplicationNotification {
@@ -163,10 +169,14 @@ const applyProviderEvent = async (
   key: SubscriptionKey,
   event: ProviderEvent,
   received: Received,
-): Promise<NotificationAnswer> => {
+  inboxKey: NotificationKey,
+): Promise<NotificationAnswer | 'answered'> => {
   const { notification, operation, at } = received
   const { subscription, change, isNew } = await changedBy(deps, stores, key, event, received)
   const { id } = subscription
+  // What was answered before changes nothing: an event counts once.
+  const known = change.kind === 'applied' || isNew ? undefined : await stores.inbox.find(inboxKey)
+  if (known !== undefined) return 'answered'
   const record = (outcome: 'Succeeded' | 'Ignored' | 'Refused', description: string, state = subscription.state) =>
     stores.subscriptions.record(id, { at, operation, outcome, description, state })
   if (change.kind === 'unknown') {
@@ -241,14 +251,14 @@ const bindWork =
     return answerWith(stores, inboxKey, 'CloudB', answer.right, at)
   }
 
-/** Nothing is searched before the work: an event that another request has answered undoes it by the key of its answer. */
+/** An event that changes something was not answered before. */
 const eventWork =
   (deps: NotificationDeps, key: SubscriptionKey, event: ProviderEvent, notification: ApplicationNotification): Work =>
   async (stores, inboxKey) => {
     const at = deps.clock.now()
     const received: Received = { notification, operation: operationOf(notification), at }
-    const answer = await applyProviderEvent(deps, stores, key, event, received)
-    return answerWith(stores, inboxKey, 'CloudB', answer, at)
+    const answer = await applyProviderEvent(deps, stores, key, event, received, inboxKey)
+    return answer === 'answered' ? left(repeated()) : answerWith(stores, inboxKey, 'CloudB', answer, at)
   }
 
 /** An event without a time counts as if it had just happened. */
@@ -268,11 +278,13 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     const { eventType = '', provisioningState = '' } = notification
     const bound = event.right.kind === 'bind' ? event.right.binding : undefined
     const about = bound === undefined ? [] : [bound.installerRef, bound.clusterId, bound.cloudAccountId]
-    const identity = [key.marketplace, key.text, eventType, provisioningState, ...about]
+    const rest = [eventType, provisioningState, ...about]
+    const subject = { marketplace: key.marketplace, subject: key.text }
+    const identity = { ...subject, rest, time: time.right, boundRef: bound?.installerRef }
     const work =
       event.right.kind === 'bind'
         ? bindWork(deps, key, event.right.binding, notification)
         : eventWork(deps, key, event.right, notification)
-    return answerOnce(call, identity, time.right, work, bound?.installerRef)
+    return answerOnce(call, identity, work)
   }
 }

@@ -5,6 +5,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Call } from '../../kernel/principal.ts'
+import { hex } from '../../kernel/secret.ts'
 import type {
   ArchiveLinks,
   InstallerStore,
@@ -85,6 +86,8 @@ const linkTo = async (
 
 /** Another request has answered the same notification in the same moment. No client sees it. */
 const NotificationRepeated = defineFailure('NotificationRepeated', 'Conflict', 'The notification was answered before.')
+export const repeated = (): Failure<'NotificationRepeated'> =>
+  NotificationRepeated('The notification was answered before.')
 type WorkFailure = BindFailure | Failure<'NotificationRepeated'>
 
 /** What a notification does in its transaction. The answer is stored with it; a Left stores nothing. */
@@ -98,35 +101,61 @@ export const answerWith = async (
   answer: NotificationAnswer,
   at: Date,
 ): Outcome<WorkFailure, NotificationAnswer> =>
-  (await inbox.add(key, marketplace, answer, at))
-    ? right(answer)
-    : left(NotificationRepeated('The notification was answered before.'))
+  (await inbox.add(key, marketplace, answer, at)) ? right(answer) : left(repeated())
 
 /** A notification that is not answered, and may be sent again. */
 export type NotifyFailure = BindFailure | Failure<'TooManyNotifications'>
 
 /**
+ * Runs work of one subject after that before it, and the same work once: repetitions that arrive before its end get its
+ * result. The database decides; this spares it copies, and connections that wait for each other's locks.
+ */
+const makeTurns = <A>() => {
+  const running = new Map<string, Promise<A>>()
+  const last = new Map<string, Promise<unknown>>()
+  const run = async (subject: string, key: string, work: () => Promise<A>): Promise<A> => {
+    const before = last.get(subject)
+    const own = (before ?? Promise.resolve()).then(work, work)
+    running.set(key, own)
+    last.set(subject, own)
+    try {
+      return await own
+    } finally {
+      running.delete(key)
+      if (last.get(subject) === own) last.delete(subject)
+    }
+  }
+  return (subject: string, key: string, work: () => Promise<A>): Promise<A> =>
+    running.get(key) ?? run(subject, key, work)
+}
+
+/** Of a notification: what it is about, and all that makes it another one than those before. */
+export interface NotificationIdentity {
+  readonly marketplace: Marketplace
+  readonly subject: string
+  readonly rest: readonly string[]
+  readonly time: EventTime
+  /** The installer that a bind names. */
+  readonly boundRef?: string | undefined
+}
+
+/**
  * Answers a notification once: the answer is stored in the transaction of its work, and is given to each repetition. Of
  * several at once, one does the work. A notification without a time cannot be told from a later one, so it is always
  * carried out, which changes nothing the second time.
- *
- * @param boundRef the installer that a bind names: it is counted.
  */
-export const makeAnswerOnce =
-  (deps: NotificationDeps) =>
-  async (
-    { keyed: _, ...call }: Call<never>,
-    identity: readonly string[],
-    time: EventTime,
+export const makeAnswerOnce = (deps: NotificationDeps) => {
+  const turn = makeTurns<Either<NotifyFailure, Notified>>()
+  const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
+    if (answer.status === 403) return left(NotificationRefused(answer.message))
+    return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
+  }
+  const answer = async (
+    call: Call<NotificationAnswer>,
+    key: NotificationKey,
+    boundRef: string | undefined,
     work: Work,
-    boundRef?: string,
   ): Outcome<NotifyFailure, Notified> => {
-    const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
-      if (answer.status === 403) return left(NotificationRefused(answer.message))
-      return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
-    }
-    const unique = time.ticks === undefined ? [deps.newRef()] : []
-    const key = deps.digest(...identity, time.text, ...unique)
     const known = await deps.inbox.find(key)
     if (known !== undefined) return answered(known)
     const wait = boundRef === undefined ? undefined : deps.limits.bind(boundRef)
@@ -138,13 +167,21 @@ export const makeAnswerOnce =
       )
     const done = await deps.unitOfWork.run<WorkFailure, NotificationAnswer>(call, (stores) => work(stores, key))
     if (!isLeft(done)) return answered(done.right)
-    const failure = done.left
-    if (failure.tag !== 'NotificationRepeated')
-      return left(failure as Exclude<typeof failure, { tag: 'NotificationRepeated' }>)
+    if (done.left.tag !== 'NotificationRepeated') return left(done.left)
     const other = await deps.inbox.find(key)
     if (other === undefined) throw new Error('An answer that exists is not found.')
     return answered(other)
   }
+  return (
+    { keyed: _, ...call }: Call<never>,
+    { marketplace, subject, rest, time, boundRef }: NotificationIdentity,
+    work: Work,
+  ): Outcome<NotifyFailure, Notified> => {
+    const unique = time.ticks === undefined ? [deps.newRef()] : []
+    const key = deps.digest(marketplace, subject, ...rest, time.text, ...unique)
+    return turn(`${marketplace} ${subject}`, hex(key), () => answer(call, key, boundRef, work))
+  }
+}
 
 /** A notification of cloud A or cloud C: an installation is to be bound. The type of the event is not defined. */
 export interface BindNotification {
@@ -195,7 +232,8 @@ export const makeReceiveBind = (deps: NotificationDeps) => {
     if (isLeft(binding)) return binding
     const { installerRef, clusterId, cloudAccountId } = binding.right
     deps.log.info({ marketplace, eventType: eventType.slice(0, 64) }, 'a notification of a marketplace arrived')
-    const identity = [marketplace, installerRef, eventType, clusterId, cloudAccountId]
-    return answerOnce(call, identity, time.right, bindWork(deps, notification, binding.right), installerRef)
+    const rest = [eventType, clusterId, cloudAccountId]
+    const identity = { marketplace, subject: installerRef, rest, time: time.right, boundRef: installerRef }
+    return answerOnce(call, identity, bindWork(deps, notification, binding.right))
   }
 }
