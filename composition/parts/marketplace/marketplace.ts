@@ -17,7 +17,7 @@ import { isOpen } from '../../../core/kernel/deployment.ts'
 import { ClockToken, parseInstant } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
-import type { RecordedCall, RecordedUsage, RecordFilter } from '../../../core/marketplace/metering/types.ts'
+import type { RecordedCall, RecordedUsage, RecordFilter, UsageWords } from '../../../core/marketplace/metering/types.ts'
 import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { maxListRows } from '../../../core/kernel/page.ts'
@@ -262,6 +262,10 @@ const printRecord = async <A>(
   return 0
 }
 
+/** The metric of cloud C has the name of the service already. */
+const meteredName = ({ product, dimension }: UsageWords): string =>
+  dimension.startsWith(`${product}/`) ? dimension : `${product}/${dimension}`
+
 const usageJson = ({ key, subscriptionRef, start, end, changedAt, ...rest }: RecordedUsage): object => ({
   usageId: key,
   subscriptionId: subscriptionRef,
@@ -284,8 +288,8 @@ export const meteringUsage = (context: PartContext, options: MeteringRecordOptio
     const filter = filterOf(options, usageStates)
     return printRecord(context, options, (page) => resolve(UsageLedgerToken).listUsage(filter, page), {
       json: usageJson,
-      line: ({ start, end, state, quantity, dimension, answer }) =>
-        `${start.toISOString()}  ${end.toISOString()}  ${state.padEnd(8)}  ${quantity.padStart(8)}  ${dimension}  ${answer}`.trimEnd(),
+      line: ({ start, end, state, quantity, answer, ...usage }) =>
+        `${start.toISOString()}  ${end.toISOString()}  ${state.padEnd(8)}  ${quantity.padStart(8)}  ${meteredName(usage)}  ${answer}`.trimEnd(),
       id: ({ key }) => key,
     })
   })
@@ -296,8 +300,8 @@ export const meteringCalls = (context: PartContext, options: MeteringRecordOptio
     const filter = filterOf(options, callOutcomes)
     return printRecord(context, options, (page) => resolve(UsageLedgerToken).listCalls(filter, page), {
       json: callJson,
-      line: ({ at, outcome, code, quantity, dimension, askedBy, attempts, milliseconds }) =>
-        `${at.toISOString()}  ${outcome.padEnd(8)}  ${code.padEnd(28)}  ${quantity.padStart(8)}  ${dimension}  ${askedBy}  ${attempts} attempts, ${milliseconds} ms`,
+      line: ({ at, outcome, code, quantity, askedBy, attempts, milliseconds, ...call }) =>
+        `${at.toISOString()}  ${outcome.padEnd(8)}  ${code.padEnd(28)}  ${quantity.padStart(8)}  ${meteredName(call)}  ${askedBy}  ${attempts} attempts, ${milliseconds} ms`,
       id: ({ id }) => String(id),
     })
   })
