@@ -263,7 +263,7 @@ const printRecord = async <A>(
 }
 
 /** The metric of cloud C has the name of the service already. */
-const meteredName = ({ product, dimension }: UsageWords): string =>
+const meteredName = ({ product, dimension }: Pick<UsageWords, 'product' | 'dimension'>): string =>
   dimension.startsWith(`${product}/`) ? dimension : `${product}/${dimension}`
 
 const usageJson = ({ key, subscriptionRef, start, end, changedAt, ...rest }: RecordedUsage): object => ({

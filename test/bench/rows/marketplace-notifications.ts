@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { createConnection } from 'mysql2/promise'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reservedPort } from '../../support/components/reserved-port.ts'
 import { bars } from '../bars.ts'
@@ -77,8 +77,8 @@ const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Se
 const statementsOf = async (databaseUrl: string): Promise<number> => {
   const connection = await createConnection(databaseUrl)
   try {
-    const [rows] = await connection.query("show global status like 'Questions'")
-    return Number((rows as readonly { readonly Value: string }[])[0]?.Value)
+    const [rows] = await connection.query<RowDataPacket[]>("show global status like 'Questions'")
+    return Number(rows[0]?.['Value'])
   } finally {
     await connection.end()
   }
