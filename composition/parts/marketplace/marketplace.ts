@@ -15,7 +15,7 @@ import {
 import type { Installer, InstallerProduct, Marketplace, Subscription } from '../../../core/marketplace/types.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
 import { ClockToken, parseInstant } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import { UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
 import type { RecordedCall, RecordedUsage, RecordFilter, UsageWords } from '../../../core/marketplace/metering/types.ts'
 import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
@@ -254,7 +254,7 @@ const printRecord = async <A>(
       // A row that was added since the page before has moved others to this one.
       if (printed.has(shown.id(row))) continue
       printed.add(shown.id(row))
-      context.print(options.json === true ? JSON.stringify(shown.json(row)) : printable(shown.line(row)))
+      context.print(options.json === true ? toWireJson(shown.json(row)) : printable(shown.line(row)))
     }
     if (items.length < recordRows) break
   }
