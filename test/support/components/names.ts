@@ -16,6 +16,10 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
+  containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
+  nginx: { what: 'the nginx command; used by slow files only', needs: [] },
+  haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
+  systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
