@@ -79,15 +79,9 @@ test('the image has no shell and no root, and serves from a read-only file syste
     ...bases.flatMap((one) => ['--build-arg', one]),
     ...['-v', `${cache}:/root/.npm`, '-t', 'moorage', '.'],
   )
-  const inspected = await run(
-    buildah,
-    ...storage,
-    'inspect',
-    '--type=image',
-    '--format={{json .Docker.config}}',
-    'moorage',
-  )
-  const config = JSON.parse(inspected.stdout) as ImageConfiguration
+  const inspected = await run(buildah, ...storage, 'inspect', '--type=image', 'moorage')
+  const { config } = (JSON.parse(inspected.stdout) as { readonly Docker: { readonly config: ImageConfiguration } })
+    .Docker
   t.like(config, { User: '65532:65532', Cmd: ['serve'], StopSignal: 'SIGTERM', Volumes: { '/data': {} } })
   t.is(config.Labels['org.opencontainers.image.version'], releaseVersion)
 
