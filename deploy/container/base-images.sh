@@ -23,7 +23,8 @@ image() { # name, folder, configuration...
 
 # Libraries alone: no package is configured, so there is no shell and no program.
 mmdebstrap --quiet --variant=extract --include=libc6,libgcc-s1,libstdc++6,netbase "$suite" "$work/base"
-rm -rf "$work/base/usr/share/doc" "$work/base/usr/share/locale" "$work/base/var/lib/apt" "$work/base/var/cache"
+rm -rf "$work/base/usr/share/doc" "$work/base/usr/share/locale" "$work/base/var/lib/apt" "$work/base/var/cache" "$work/base/var/log" \
+  "$work/base/etc/apt" "$work/base/etc/cron.daily"
 rm -rf "$work/base/dev" && mkdir -p "$work/base/dev" "$work/base/tmp" "$work/base/etc"
 echo 'nonroot:x:65532:65532:nonroot:/data:/sbin/nologin' > "$work/base/etc/passwd"
 echo 'nonroot:x:65532:' > "$work/base/etc/group"

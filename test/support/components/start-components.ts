@@ -48,6 +48,7 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   // Only slow files use them, which take what they need.
   generators: async () => ({ environment: {} }),
   containers: async () => ({ environment: {} }),
+  'last-release': async () => ({ environment: {} }),
   nginx: async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),
   systemd: async () => ({ environment: {} }),
