@@ -198,7 +198,7 @@ test('the last release and this one run on one database, and what either writes 
   const newer = await startRelease(root, folder, databaseUrl)
   t.teardown(async () => {
     await Promise.all([older.stop(), newer.stop()])
-    await fake.close()
+    await fake.stop()
     rmSync(folder, { recursive: true, force: true })
   })
   let bearer = basic
