@@ -139,7 +139,7 @@ test('the image has no shell and no root, and serves from a read-only file syste
   const version = await request(`http://127.0.0.1:${api}/api/v1/version`)
   t.deepEqual(await version.body.json(), { version: releaseVersion }, said)
   t.regex(said, /"pid":1,/)
-  t.regex(said, /"origin":"path","path":"\/opt\/helm\/current\/helm"/, 'the helm of the image is used')
+  await until('the helm of the image', () => /"path":"\/opt\/helm\/current\/helm"/.test(said) || undefined)
   t.is(await health(), 0)
   const first = Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ')[0])
   process.kill(first, 'SIGTERM')

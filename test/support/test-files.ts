@@ -14,7 +14,8 @@ const slow =
 export const isSlow = (file: string): boolean => slow.test(file)
 
 /** Minutes of compilers, and tools that load much: a run of everything, or of what has changed, leaves them out. */
-const onlySlow = /^test\/(?:deployment\/|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
+const onlySlow =
+  /^test\/(?:deployment\/|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
 
 /** Whether a file runs only among the slow files, or when it is named. */
 export const isOnlySlow = (file: string): boolean => onlySlow.test(file)

@@ -17,7 +17,10 @@ export const components = {
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
   containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
-  'last-release': { what: 'the commit of the last release in the history; used by slow files only', needs: ['mariadb'] },
+  'last-release': {
+    what: 'the commit of the last release in the history; used by slow files only',
+    needs: ['mariadb'],
+  },
   nginx: { what: 'the nginx command; used by slow files only', needs: [] },
   haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
   systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
