@@ -100,6 +100,7 @@ const subscriptions: Migration = {
 
 const consoles: Migration = {
   id: '0091-marketplace-consoles',
+  phase: 'expand',
   summary: 'marketplace: where an installation takes reports of usage, and how often usage was reported',
   async up(knex, dialect) {
     await knex.schema.alterTable('marketplace_subscriptions', (table) => {
@@ -175,6 +176,7 @@ const hours: Migration = {
 
 const claims: Migration = {
   id: '0090-metering-claims',
+  phase: 'expand',
   summary: 'metering: one report of a metric at a time, and what was reported, in words',
   async up(knex, dialect) {
     await knex.schema.alterTable('metering_usage', (table) => {

@@ -24,4 +24,6 @@ export const instances = table('instances', {
   beatAt: instant(),
   sealingKey: nullable(text(64)),
   newestKey: nullable(text(64)),
+  version: nullable(text(32)),
+  knownSchema: nullable(text(64)),
 })
