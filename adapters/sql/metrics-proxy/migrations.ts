@@ -30,6 +30,6 @@ const registrations: Migration = {
 
 export const metricsProxyMigrations: PartMigrations = {
   part: 'metrics-proxy',
-  needs: ['identity'],
+  needs: [],
   migrations: [registrations],
 }
