@@ -56,6 +56,7 @@ const sourcesOf = async (t: ExecutionContext, commit: string): Promise<string> =
 interface Release {
   /** Of this process alone. */
   readonly url: string
+  readonly opsUrl: string
   readonly settings: Readonly<Record<string, string>>
   output(): string
   stop(): Promise<number | string>
@@ -100,7 +101,7 @@ const startRelease = async (sources: string, folder: string, databaseUrl: string
   }
   const first = await Promise.race([exited, until('the service', () => /Health +\S+\n/.test(said) || undefined)])
   if (first !== true) throw new Error(said)
-  return { url: `http://127.0.0.1:${api}`, settings, output: () => said, stop }
+  return { url: `http://127.0.0.1:${api}`, opsUrl: `http://127.0.0.1:${ops}`, settings, output: () => said, stop }
 }
 
 const basic = `Basic ${btoa(`${adminLogin}:${adminPassword}`)}`
@@ -206,6 +207,8 @@ test('the last release and this one run on one database, and what either writes 
   const [ofOlder, ofNewer] = [sendTo(older, () => bearer), sendTo(newer, () => bearer)]
   t.is((await ofOlder('GET', '/version')).json.version, last.version)
   t.is((await ofNewer('GET', '/version')).json.version, releaseVersion)
+  const readiness = await (await request(`${newer.opsUrl}/readyz?verbose`)).body.text()
+  t.regex(readiness, /releases.*an instance of v2026\.11\.25 or older is alive/)
   const made = await ofOlder('POST', `/users/${adminLogin}/tokens`, { name: 'both', scopes: ['all', 'sudo'] })
   bearer = `Bearer ${made.json.sha1}`
 

@@ -30,7 +30,7 @@ export interface Migration {
   readonly id: string
   /** What it does, one line, shown by `moorage migrate plan`. */
   readonly summary: string
-  /** Migrations of releases up to v2026.11.25, and of parts from outside, may declare none: they run in their order. */
+  /** Migrations of releases up to v2026.11.25, and those of parts from outside, have none: they run in their order. */
   readonly phase?: Phase
   /** Runs after `up`. */
   readonly fill?: Fill
