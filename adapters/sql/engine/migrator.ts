@@ -14,6 +14,7 @@ import {
 } from './migration-ledger.ts'
 import type { SchemaParameters } from '../kit/schema-columns.ts'
 import type { OrderedMigration } from '../kit/migration.ts'
+import { raiseEveryone } from '../authz/access-revisions.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
 export interface MigrateOptions {
@@ -53,6 +54,7 @@ const defaultWaitMilliseconds = 120_000
 /** Migrates the schema to this version. Returns the ids of the migrations that ran. Throws `MigrationRefused`. */
 export const migrateUp = async (database: SqlDatabase, options: MigrateOptions): Promise<readonly string[]> => {
   const session = await database.openSchemaSession()
+  let applied: readonly string[]
   try {
     const ledger = makeMigrationLedger(session, database.dialect)
     const { migrations } = options
@@ -68,10 +70,13 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions):
       staleMilliseconds: options.staleMilliseconds ?? defaultStaleMilliseconds,
       say: options.say ?? (() => undefined),
     }
-    return await (database.dialect === 'sqlite' ? runAllUndoably(run) : runLocked(database, run))
+    applied = await (database.dialect === 'sqlite' ? runAllUndoably(run) : runLocked(database, run))
   } finally {
     await session.close()
   }
+  // A migration may change what other processes have in memory.
+  if (applied.length > 0) await raiseEveryone(database)
+  return applied
 }
 
 /** Without the right to make tables, no migration can run, also not in a schema that an earlier version made. */

@@ -76,8 +76,28 @@ const instanceKeys: Migration = {
   },
 }
 
+/** The number of rows at this version. */
+const shards = 66
+
+const accessRevisions: Migration = {
+  id: '0096-kernel-access-revisions',
+  summary: 'revisions of what decides access; which processes raise them',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'access_revisions', (table) => {
+      table.integer('shard').notNullable().primary()
+      table.bigInteger('revision').notNullable()
+    })
+    await knex('access_revisions').insert(Array.from({ length: shards }, (_, shard) => ({ shard, revision: 1 })))
+    // Releases before this one do not know the column, and raise nothing.
+    await knex.schema.alterTable(
+      'instances',
+      (table) => void table.boolean('raises_access').notNullable().defaultTo(false),
+    )
+  },
+}
+
 export const kernelMigrations: PartMigrations = {
   part: 'kernel',
   needs: ['bus', 'identity', 'mail', 'organizations'],
-  migrations: [bookkeeping, indexes, instances, instanceKeys],
+  migrations: [bookkeeping, indexes, instances, instanceKeys, accessRevisions],
 }
