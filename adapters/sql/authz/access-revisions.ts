@@ -6,8 +6,8 @@ import { long, pick, selectedAs } from '../kit/columns.ts'
 import { collisionAttempts, collisionPause, isMissingTable, isRetryable } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { Prepared, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
-import { values } from '../kit/values.ts'
-import { everyoneShard, shardCount } from '../tables/access.ts'
+import { newRow, values } from '../kit/values.ts'
+import { everyoneShard } from '../tables/access.ts'
 import { accessRevisions } from '../tables/kernel.ts'
 import { accessChangeOf, raisedShards } from './access-changes.ts'
 
@@ -22,25 +22,38 @@ const mostRaised = 8
  */
 const newRevision = (): number => 1 + Math.floor(Math.random() * (greatestRevision - 1))
 
+const statementsOfRaise = (database: Pick<SqlDatabase, 'prepare'>) => {
+  const row = pick(accessRevisions, 'shard', 'revision')
+  return {
+    replace: database.prepare(row, (k, p) =>
+      k('access_revisions')
+        .where('shard', p.shard)
+        .update(values(accessRevisions, { revision: p.revision })),
+    ),
+    add: database.prepare(row, (k, p) =>
+      k('access_revisions').insert(newRow(accessRevisions, p)).onConflict('shard').merge(['revision']),
+    ),
+  }
+}
+
+type Raising = ReturnType<typeof statementsOfRaise>
+
+/** Gives a shard a new revision. A row that does not exist yet is added. */
+const raiseShard = async (runner: SqlRunner, raising: Raising, shard: number): Promise<void> => {
+  const row = { shard, revision: newRevision() }
+  if ((await runner.run(raising.replace, row)).affected === 0) await runner.run(raising.add, row)
+}
+
 /** Raises revisions last in a transaction: their rows are locked for the time of the commit only, in one order. */
 const raise = async (tx: SqlRunner, raising: Raising, shards: ReadonlySet<number>): Promise<void> => {
   const raised = shards.size > mostRaised || shards.has(everyoneShard) ? [everyoneShard] : [...shards]
   try {
-    for (const shard of raised.sort((a, b) => a - b)) await tx.run(raising, { shard, revision: newRevision() })
+    for (const shard of raised.sort((a, b) => a - b)) await raiseShard(tx, raising, shard)
   } catch (error) {
     // Before its migration no process remembers anything.
     if (!isMissingTable(error)) throw error
   }
 }
-
-type Raising = Prepared<{ readonly shard: number; readonly revision: number }, unknown>
-
-const raisingOf = (database: Pick<SqlDatabase, 'prepare'>): Raising =>
-  database.prepare(pick(accessRevisions, 'shard', 'revision'), (k, p) =>
-    k('access_revisions')
-      .where('shard', p.shard)
-      .update(values(accessRevisions, { revision: p.revision })),
-  )
 
 /** Runs the statements of a transaction, and collects the shards that they raise. */
 const raisingRunner = (
@@ -79,7 +92,7 @@ export const raisingRevisions = (
   database: SqlDatabase,
   compose: (build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => StatementText,
 ): SqlDatabase => {
-  const raising = raisingOf(database)
+  const raising = statementsOfRaise(database)
   const transaction = <A>(work: (tx: SqlRunner) => Promise<A>): Promise<A> =>
     database.transaction(async (tx) => {
       const shards = new Set<number>()
@@ -120,7 +133,7 @@ export const raisingRevisions = (
 
 /** Raises the revision of everyone: what is remembered before that no longer counts in any process. */
 export const raiseEveryone = async (database: SqlDatabase): Promise<void> => {
-  await raise(database, raisingOf(database), new Set([everyoneShard]))
+  await raise(database, statementsOfRaise(database), new Set([everyoneShard]))
 }
 
 /**
@@ -129,12 +142,12 @@ export const raiseEveryone = async (database: SqlDatabase): Promise<void> => {
  */
 const olderReleaseMilliseconds = 10 * 60 * 1000
 
-const totalRow = { total: selectedAs(long()), counted: selectedAs(long()), older: selectedAs(long()) }
+const totalRow = { total: selectedAs(long()), older: selectedAs(long()) }
 
 const statementsOf = (db: SqlDatabase) => ({
   total: db.prepare({}, totalRow, (k) =>
     k.raw(
-      `select cast(coalesce(sum(revision), 0) as ${db.dialect === 'mysql' ? 'signed' : 'integer'}) as total, count(*) as counted,
+      `select cast(coalesce(sum(revision), 0) as ${db.dialect === 'mysql' ? 'signed' : 'integer'}) as total,
       (select count(*) from instances as i where i.raises_access = 0 and i.beat_at > ${databaseNow(db.dialect)} - ${olderReleaseMilliseconds}) as older
       from access_revisions`,
     ),
@@ -144,14 +157,14 @@ const statementsOf = (db: SqlDatabase) => ({
 
 /**
  * Reads the revisions with one small statement; with a second one after a change. Returns undefined if a process of an
- * older release serves the database, or the table is incomplete.
+ * older release serves the database.
  */
 const makeReadRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) => {
   const statements = statementsOf(db)
   let last: { readonly total: number; readonly moment: AccessMoment } | undefined
   return async () => {
     const row = await db.first(statements.total, {})
-    if (row === undefined || row.counted !== shardCount || row.older > 0) return undefined
+    if (row === undefined || row.older > 0) return undefined
     if (last?.total === row.total) return last.moment
     const revisions: number[] = []
     let total = 0

@@ -76,7 +76,7 @@ const instanceKeys: Migration = {
   },
 }
 
-/** The number of rows at this version. */
+/** The number of shards at this version. A missing row is added by the first change. */
 const shards = 66
 
 const accessRevisions: Migration = {
@@ -87,6 +87,7 @@ const accessRevisions: Migration = {
       table.integer('shard').notNullable().primary()
       table.bigInteger('revision').notNullable()
     })
+    // Two first changes would otherwise wait for each other's new row.
     await knex('access_revisions').insert(Array.from({ length: shards }, (_, shard) => ({ shard, revision: 1 })))
     // Releases before this one do not know the column, and raise nothing.
     await knex.schema.alterTable(

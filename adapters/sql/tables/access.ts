@@ -4,7 +4,6 @@ export const accountShards = 64
 export const everyoneShard = accountShards
 /** The row for changes that other people see in the numbers of their followers. */
 export const followersShard = accountShards + 1
-export const shardCount = accountShards + 2
 
 /** Returns the shard of a user, an organization or a robot account. */
 export const shardOf = (accountId: number): number => accountId % accountShards
