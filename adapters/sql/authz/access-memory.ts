@@ -2,7 +2,7 @@ import type { AuthorizationFacts } from '../../../core/authz/ports.ts'
 import type { LocatedObject } from '../../../core/authz/types.ts'
 import type { CredentialStore, SessionGrant, TokenGrant } from '../../../core/identity/ports.ts'
 import type { AccountState } from '../../../core/identity/types.ts'
-import type { ObjectTypeDefinition } from '../../../core/kernel/access.ts'
+import type { ObjectKey, ObjectLocator, ObjectTypeDefinition } from '../../../core/kernel/access.ts'
 import type { Cache, Caches } from '../../../core/kernel/cache.ts'
 import type { AccessMoment } from '../../../core/kernel/principal.ts'
 import { token } from '../../../core/kernel/token.ts'
@@ -158,6 +158,15 @@ const makeIsRemembered = (objectTypes: readonly ObjectTypeDefinition[], objectRo
   return isRemembered
 }
 
+const textOf = (key: ObjectKey | undefined): readonly [kind: string, value: string] =>
+  key === undefined ? ['', ''] : 'name' in key ? ['name', key.name] : ['id', String(key.id)]
+
+/** Each text with its length before it, so that no two locators have one key. */
+const keyOf = (userId: number, locator: ObjectLocator): string =>
+  [String(userId), locator.type, locator.account ?? '', ...textOf(locator), ...textOf(locator.within)]
+    .map((text) => `${text.length}:${text}`)
+    .join('')
+
 /**
  * Returns the facts with the memory of objects that members have found. An object of a part from outside is not
  * remembered, since changes of its table raise nothing.
@@ -176,7 +185,7 @@ export const rememberFacts = (
       if (!isRemembered(locator.type)) return facts.locate(userId, locator)
       const moment = provenAt ?? (await memory.moment())
       if (moment === undefined) return facts.locate(userId, locator)
-      const key = JSON.stringify([userId, locator])
+      const key = keyOf(userId, locator)
       const kept = objects.recall(key, moment)
       if (kept !== undefined) return kept
       const located = await facts.locate(userId, locator)

@@ -156,13 +156,15 @@ const statementsOf = (db: SqlDatabase) => ({
 })
 
 /**
- * Reads the revisions with one small statement; with a second one after a change. Returns undefined if a process of an
- * older release serves the database.
+ * Reads the revisions with one small statement; with a second one after a change. SQLite counts the commits of all
+ * processes, so it takes a statement only after one. Returns undefined if a process of an older release serves the
+ * database.
  */
 const makeReadRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) => {
   const statements = statementsOf(db)
   let last: { readonly total: number; readonly moment: AccessMoment } | undefined
-  return async () => {
+  let atCommit: { readonly commits: number; readonly moment: AccessMoment | undefined } | undefined
+  const readNow = async (): Promise<AccessMoment | undefined> => {
     const row = await db.first(statements.total, {})
     if (row === undefined || row.older > 0) return undefined
     if (last?.total === row.total) return last.moment
@@ -176,20 +178,30 @@ const makeReadRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undef
     last = { total, moment }
     return moment
   }
+  return async () => {
+    const commits = db.commits()
+    if (commits !== undefined && atCommit?.commits === commits) return atCommit.moment
+    const moment = await readNow()
+    // A commit after the number was read has another number.
+    if (commits !== undefined) atCommit = { commits, moment }
+    return moment
+  }
 }
 
 /** A read that lasts longer is no longer waited for: the next one begins beside it. */
 const patienceMilliseconds = 50
 
 /**
- * Shares a read among all who wait for it. A caller never gets a read that began before the call. While one read
- * lasts, all callers wait for the next.
+ * Shares a read among all who wait for it. A caller never gets a read that began before the call. A read begins at the
+ * end of a turn of the event loop, for all requests that arrived in it; while one read lasts, all callers wait for the
+ * next.
  *
  * @internal
  */
 export const shareRead = <A>(
   read: () => Promise<A>,
   nowMs: () => number = () => performance.now(),
+  afterTurn: (begin: () => void) => void = setImmediate,
 ): (() => Promise<A>) => {
   let current: { readonly ended: Promise<unknown>; readonly sinceMs: number } | undefined
   let next: Promise<A> | undefined
@@ -202,33 +214,22 @@ export const shareRead = <A>(
     current = mine
     return begun
   }
-  return () => {
-    if (current === undefined || nowMs() - current.sinceMs > patienceMilliseconds) return begin()
-    next ??= current.ended.then(() => {
-      next = undefined
-      return begin()
+  const together = (): Promise<A> =>
+    new Promise((resolve, reject) => {
+      afterTurn(() => {
+        next = undefined
+        begin().then(resolve, reject)
+      })
     })
-    return next
+  return () => {
+    if (current !== undefined && nowMs() - current.sinceMs > patienceMilliseconds) return begin()
+    return (next ??= current === undefined ? together() : current.ended.then(together))
   }
 }
 
 /**
- * Returns the present revisions of everything that decides access, as of an instant after the call. SQLite counts the
- * commits of all processes, so a statement is needed only after one. The callers that wait at the same time share a
- * statement.
+ * Returns the present revisions of everything that decides access, as of an instant after the call. The callers that
+ * wait at the same time share a read.
  */
-export const makeAccessRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) => {
-  const read = shareRead(makeReadRevisions(db))
-  let last: { readonly commits: number; readonly moment: Promise<AccessMoment | undefined> } | undefined
-  return () => {
-    const commits = db.commits()
-    if (commits === undefined) return read()
-    if (last?.commits === commits) return last.moment
-    const mine = { commits, moment: read() }
-    last = mine
-    mine.moment.catch(() => {
-      if (last === mine) last = undefined
-    })
-    return mine.moment
-  }
-}
+export const makeAccessRevisions = (db: SqlDatabase): (() => Promise<AccessMoment | undefined>) =>
+  shareRead(makeReadRevisions(db))
