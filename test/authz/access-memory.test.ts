@@ -13,13 +13,17 @@ import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-s
 import { isForeignKeyViolation } from '../../adapters/sql/kit/driver-errors.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { everyoneShard, shardOf } from '../../adapters/sql/tables/access.ts'
+import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
+import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import type { CredentialStore, TokenGrant } from '../../core/identity/ports.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import type { TokenId, UserId } from '../../core/kernel/ids.ts'
+import { secret } from '../../core/kernel/secret.ts'
 import type { AccessMoment } from '../../core/kernel/principal.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
 import { objectRows } from '../support/object-rows.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import { repeats } from '../support/thorough.ts'
 import { clusterNameOf, nameOf } from './account-names.ts'
 import { catalogue } from './catalogue.ts'
@@ -53,7 +57,7 @@ test('a shared read began after each call that gets it, and of those who wait at
         const calledAt = (clock += 1)
         answers.push(
           share().then(
-            (readAt) => t.true(readAt > calledAt, `a read of ${readAt} for a call of ${calledAt}`),
+            (readAt) => void t.true(readAt > calledAt, `a read of ${readAt} for a call of ${calledAt}`),
             () => undefined,
           ),
         )
@@ -121,6 +125,7 @@ const counted = (grant: () => Promise<TokenGrant | undefined>, moment: () => Acc
   const remembered = rememberCredentials(store, memory, (at) => at !== undefined && isMarked)
   return {
     seen,
+    remembered,
     ask: (byte = 1) => remembered.tokenByHash(new Uint8Array(32).fill(byte)),
     minutePasses: () => void (isMarked = false),
   }
@@ -186,6 +191,28 @@ test('whether a token must be marked as used is judged by its row', async (t) =>
   await ask()
   await ask()
   t.is(seen.reads, 3)
+})
+
+test('a token that is remembered ends at its expiry, without a read', async (t) => {
+  let now = new Date(created_at)
+  const expiresAt = new Date(created_at + 30_000)
+  const { seen, remembered } = counted(
+    async () => grantOf({ expiresAt }),
+    () => momentOf(1),
+  )
+  const authenticator = makeAuthenticator({
+    credentials: remembered,
+    digest: sha256TokenDigest,
+    clock: { now: () => now },
+    caches: lruCaches,
+  } as unknown as Parameters<typeof makeAuthenticator>[0])
+  const ask = () => authenticator.authenticate({ kind: 'token', token: secret('a'.repeat(40)) }, undefined, '192.0.2.1')
+  t.is(unwrap(await ask()).tokenId, tokenId)
+  now = new Date(expiresAt.getTime() - 1)
+  t.is(unwrap(await ask()).tokenId, tokenId)
+  now = expiresAt
+  t.is(tagOf(await ask()), 'NotAuthenticated')
+  t.is(seen.reads, 1)
 })
 
 test('nothing is remembered where no revision is known', async (t) => {
