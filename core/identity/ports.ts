@@ -440,3 +440,28 @@ export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' 
 export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail; readonly mail: MailOutbox }
 export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
 export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')
+
+/** A judged account whose password is hashed. */
+export interface PreparedUser {
+  /**
+   * Inserts the user with a primary address that counts as verified. Failures: UserNameTaken and EmailTaken, by the
+   * unique keys.
+   */
+  insertIn(
+    stores: Pick<IdentityChanges, 'audit' | 'emails' | 'mail' | 'users'>,
+    now: Date,
+  ): Outcome<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, User>
+}
+
+/** Creates users in the transactions of other parts. */
+export interface UserFounder {
+  /**
+   * Prepares a user without a known password, who is notified by mail and requests one there. Failures: the name or the
+   * address is not valid, or the queue of hashes is full.
+   */
+  prepare(user: {
+    readonly login: string
+    readonly email: string
+  }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'TooManyAttempts'>, PreparedUser>
+}
+export const UserFounderToken = token<UserFounder>('identity.UserFounder')

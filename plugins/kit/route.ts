@@ -60,6 +60,11 @@ export interface Route<
    * remainder, with its slashes, to the parameter `path`.
    */
   readonly path: string
+  /**
+   * The remainder below `/*` may be anything, also empty or with escapes that are refused elsewhere. The route does not
+   * receive it.
+   */
+  readonly ignoresRest?: boolean
   readonly summary: string
   readonly description?: string
   /** A tag group of the specification: a name in `tags` of a part (composition/parts). */

@@ -16,6 +16,7 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
+  nginx: { what: 'the nginx command, for the metrics proxy', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -34,6 +35,7 @@ export const environmentNames = {
   nats: 'MOORAGE_TEST_NATS_SERVER',
   go: 'MOORAGE_TEST_GO',
   chromium: 'MOORAGE_TEST_CHROMIUM',
+  nginx: 'MOORAGE_TEST_NGINX',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */
