@@ -30,20 +30,20 @@ const named = ({ sql, order }: StatementText): string => {
 /** Returns what is wrong with the change that a statement is taken for. */
 const faultOf = (statement: StatementText): string | undefined => {
   const { sql } = statement
-  if (/^\s*select\b/.test(sql)) return accessChangeOf(statement) === 'nobody' ? undefined : `a read: ${sql}`
+  if (/^\s*select\b/.test(sql)) return accessChangeOf(statement) === 'nothing' ? undefined : `a read: ${sql}`
   const found = /^(insert(?: ignore)? into|delete from|update) [`"](\w+)[`"]/.exec(sql)
   const change = accessChangeOf(statement)
   if (found === null) return undefined
   const [, verb = '', tableName = ''] = found
   const table = accessTables[tableName]
-  if (table === undefined) return change === 'nobody' ? undefined : `a table that decides nothing: ${sql}`
-  const mayBeNobody =
+  if (table === undefined) return change === 'nothing' ? undefined : `a table that decides nothing: ${sql}`
+  const mayBeNothing =
     verb === 'update'
       ? setColumns(sql).every((column) =>
           table.decides === undefined ? table.ignored?.includes(column) : !table.decides.includes(column),
         )
       : verb !== 'delete from' && table.isFoundByKey === true
-  if (mayBeNobody !== (change === 'nobody')) return `${String(change === 'nobody')}: ${sql}`
+  if (mayBeNothing !== (change === 'nothing')) return `${String(change === 'nothing')}: ${sql}`
   if (typeof change === 'string') return undefined
   const text = named(statement)
   const isOfAccount = change.accounts.every(
@@ -64,7 +64,7 @@ for (const dialect of dialects) {
     const others = statements.filter(
       ({ sql }) => !/^\s*(select\b|(insert(?: ignore)? into|delete from|update) [`"])/.test(sql),
     )
-    const raising = others.filter((statement) => accessChangeOf(statement) !== 'nobody')
+    const raising = others.filter((statement) => accessChangeOf(statement) !== 'nothing')
     t.deepEqual(
       raising.map(({ sql }) => sql),
       [],

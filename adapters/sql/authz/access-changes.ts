@@ -6,7 +6,9 @@ import { accessTables, everyoneShard, followersShard, shardOf } from '../tables/
 
 /** Whose access a statement changes. The accounts are the values of these binds. */
 export type AccessChange =
-  'nobody' | 'everyone' | { readonly accounts: readonly (Parameter | Constant)[]; readonly isShownToFollowers: boolean }
+  | 'nothing'
+  | 'everyone'
+  | { readonly accounts: readonly (Parameter | Constant)[]; readonly isShownToFollowers: boolean }
 
 const reads = new Set(['select', 'show', 'explain', 'pragma'])
 
@@ -103,7 +105,7 @@ const insertion = (parsed: Parsed, table: AccessTable, at: number): AccessChange
   const conflict = outerWord(parsed, at, 'on')
   // A row that exists may be of another account than the statement says.
   const isUpsert = conflict < tokens.length && outerWord(parsed, conflict, 'nothing') === tokens.length
-  if (table.isFoundByKey === true) return isUpsert ? 'everyone' : 'nobody'
+  if (table.isFoundByKey === true) return isUpsert ? 'everyone' : 'nothing'
   const rows = outerWord(parsed, at, 'values')
   if (isUpsert || !isMark(tokens[at], '(') || rows === tokens.length) return 'everyone'
   const columns = cut(parsed, at + 1, depths.indexOf(0, at + 1), (token) => isMark(token, ',')).map(
@@ -162,7 +164,7 @@ const update = (parsed: Parsed): AccessChange => {
     return declared !== undefined && decidesAccess(declared, name) ? [{ name, declared }] : []
   })
   const [first] = deciding
-  if (first === undefined) return 'nobody'
+  if (first === undefined) return 'nothing'
   const { declared } = first
   if (declared === undefined || tables.size > 1) return 'everyone'
   // The row had another account before.
@@ -172,14 +174,14 @@ const update = (parsed: Parsed): AccessChange => {
 }
 
 const changeOfText = (statement: Pick<StatementText, 'sql' | 'order' | 'shown'>): AccessChange => {
-  if (/^\s*select\b/i.test(statement.sql)) return 'nobody'
+  if (/^\s*select\b/i.test(statement.sql)) return 'nothing'
   // The text with its values may have megabytes, and its table is at its beginning.
   const tokens = tokensOf((statement.shown ?? statement.sql).slice(0, 200))
   const [first] = tokens
-  if (first === undefined || isWord(first, ...reads)) return 'nobody'
+  if (first === undefined || isWord(first, ...reads)) return 'nothing'
   const parsed = (): Parsed => parse(statement)
   if (isWord(first, 'with')) {
-    return parsed().tokens.some((token) => isWord(token, 'insert', 'delete', 'set', 'replace')) ? 'everyone' : 'nobody'
+    return parsed().tokens.some((token) => isWord(token, 'insert', 'delete', 'set', 'replace')) ? 'everyone' : 'nothing'
   }
   if (isWord(first, 'update')) return statement.shown === undefined ? update(parsed()) : 'everyone'
   const reader = readerOf(tokens)
@@ -188,7 +190,7 @@ const changeOfText = (statement: Pick<StatementText, 'sql' | 'order' | 'shown'>)
   const name = reader.skip('into', 'from') ? reader.name() : undefined
   if (name === undefined) return 'everyone'
   const table = accessTables[name]
-  if (table === undefined) return 'nobody'
+  if (table === undefined) return 'nothing'
   if (statement.shown !== undefined || isWord(first, 'replace')) return 'everyone'
   if (isWord(first, 'insert')) return insertion(parsed(), table, reader.position())
   if (table.deletesOfOthers === true) return 'everyone'
@@ -210,7 +212,7 @@ export const accessChangeOf = (statement: StatementText): AccessChange => {
 /** Returns the shards that a statement with these binds raises. */
 export const raisedShards = (statement: StatementText, binds: object): readonly number[] => {
   const change = accessChangeOf(statement)
-  if (change === 'nobody') return []
+  if (change === 'nothing') return []
   if (change === 'everyone') return [everyoneShard]
   const values = change.accounts.map((slot) =>
     Number('constant' in slot ? slot.constant : slot.encode((binds as Record<string, unknown>)[slot.name] as never)),

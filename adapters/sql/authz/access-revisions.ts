@@ -114,7 +114,7 @@ export const raisingRevisions = (
     }
   }
   const all = ((statement: Prepared<object, unknown>, binds: object) =>
-    accessChangeOf(statement) === 'nobody'
+    accessChangeOf(statement) === 'nothing'
       ? database.all(statement, binds)
       : alone((tx) => tx.all(statement, binds))) as SqlRunner['all']
   return {
@@ -122,11 +122,13 @@ export const raisingRevisions = (
     transaction,
     all,
     first: ((statement: Prepared<object, unknown>, binds: object) =>
-      accessChangeOf(statement) === 'nobody'
+      accessChangeOf(statement) === 'nothing'
         ? database.first(statement, binds)
         : alone((tx) => tx.first(statement, binds))) as SqlRunner['first'],
     run: (statement, binds) =>
-      accessChangeOf(statement) === 'nobody' ? database.run(statement, binds) : alone((tx) => tx.run(statement, binds)),
+      accessChangeOf(statement) === 'nothing'
+        ? database.run(statement, binds)
+        : alone((tx) => tx.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all(compose(build) as Prepared<object, Row>, {}),
   }
 }

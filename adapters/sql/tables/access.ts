@@ -15,11 +15,11 @@ export interface AccessTable {
    * be known of the rows that a statement changes. Without one, the change concerns everyone.
    */
   readonly accounts: readonly (readonly string[])[]
-  /** Columns that decide nothing: an update of these alone concerns nobody. */
+  /** Columns that decide nothing: an update of these alone concerns no account. */
   readonly ignored?: readonly string[]
   /** The columns that decide; all but `ignored` by default. */
   readonly decides?: readonly string[]
-  /** A new row concerns nobody: rows are found by a unique key only, and what was not found is not remembered. */
+  /** A new row concerns no account: rows are found by a unique key only, and what was not found is not remembered. */
   readonly isFoundByKey?: true
   /** The deletion of a row deletes rows of other accounts. */
   readonly deletesOfOthers?: true
