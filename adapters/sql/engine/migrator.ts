@@ -13,6 +13,7 @@ import {
   pendingOf,
   refuseUnknown,
 } from './migration-ledger.ts'
+import { raiseEveryone } from '../authz/access-revisions.ts'
 import type { Fill, OrderedMigration, Phase } from '../kit/migration.ts'
 import type { StatementLock } from '../kit/statement-locks.ts'
 import { lockOf } from '../kit/statement-locks.ts'
@@ -79,6 +80,7 @@ const defaultWaitMilliseconds = 120_000
 /** Migrates the schema to this version. Returns the ids of the migrations that ran. Throws `MigrationRefused`. */
 export const migrateUp = async (database: SqlDatabase, options: MigrateOptions): Promise<readonly string[]> => {
   const session = await database.openSchemaSession()
+  let applied: readonly string[]
   try {
     const ledger = makeMigrationLedger(session, database.dialect, options.beside)
     const { migrations } = options
@@ -104,10 +106,13 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions):
       aliveWithout: options.aliveWithout ?? (async () => []),
       onPostponed,
     }
-    return await (database.dialect === 'sqlite' ? runAllUndoably(run) : runLocked(database, run))
+    applied = await (database.dialect === 'sqlite' ? runAllUndoably(run) : runLocked(database, run))
   } finally {
     await session.close()
   }
+  // A migration may change what other processes have in memory.
+  if (applied.length > 0) await raiseEveryone(database)
+  return applied
 }
 
 /** Without the right to make tables, no migration can run, also not in a schema that an earlier version made. */

@@ -7,6 +7,7 @@ import type {
   Lease,
   LeaseStore,
 } from '../../../core/kernel/instances.ts'
+import { raiseEveryone } from '../authz/access-revisions.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { long, pick } from '../kit/columns.ts'
@@ -41,6 +42,8 @@ export const makeSqlInstanceRegister = (
       if (!isUniqueViolation(error)) throw error
     }
     await database.run(statements.removeOld, {})
+    // What was done to the database without this service counts from now on in all processes.
+    await raiseEveryone(database)
   }
   return {
     // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
@@ -94,7 +97,11 @@ const compose = (db: SqlDatabase) => {
         .update({ ...assigned(told, p), beat_at: k.raw(now) }),
     ),
     enter: db.prepare({ ...byId, ...told }, (k, p) =>
-      k('instances').insert({ ...assigned({ ...byId, ...told }, p), beat_at: k.raw(now) }),
+      k('instances').insert({
+        ...assigned({ ...byId, ...told }, p),
+        ...values(instances, { raisesAccess: true }),
+        beat_at: k.raw(now),
+      }),
     ),
     leave: db.prepare(byId, (k, p) => k('instances').where('id', p.id).delete()),
     alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey', 'version', 'knownSchema'), (k) =>

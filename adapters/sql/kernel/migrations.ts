@@ -93,8 +93,30 @@ const instanceLevels: Migration = {
  */
 export const previousSchema = '0070-kernel-instance-keys'
 
+/** The number of shards at this version. A missing row is added by the first change. */
+const shards = 66
+
+const accessRevisions: Migration = {
+  id: '0096-kernel-access-revisions',
+  phase: 'expand',
+  summary: 'revisions of what decides access; which processes raise them',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'access_revisions', (table) => {
+      table.integer('shard').notNullable().primary()
+      table.bigInteger('revision').notNullable()
+    })
+    // Two first changes would otherwise wait for each other's new row.
+    await knex('access_revisions').insert(Array.from({ length: shards }, (_, shard) => ({ shard, revision: 1 })))
+    // Releases before this one do not know the column, and raise nothing.
+    await knex.schema.alterTable(
+      'instances',
+      (table) => void table.boolean('raises_access').notNullable().defaultTo(false),
+    )
+  },
+}
+
 export const kernelMigrations: PartMigrations = {
   part: 'kernel',
   needs: ['bus', 'identity', 'mail', 'organizations'],
-  migrations: [bookkeeping, indexes, instances, instanceKeys, instanceLevels],
+  migrations: [bookkeeping, indexes, instances, instanceKeys, instanceLevels, accessRevisions],
 }

@@ -231,7 +231,10 @@ const hidden = ({ hiddenAs, object }: GrantedAccess, message: string): Refusal =
 const missingQuery = (object: ObjectRef, values: CallerValues): string | undefined =>
   paramsOf(object).find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
 
-/** Decides on the relation of a route. A caller who may not see the object learns nothing else about it. */
+/**
+ * Decides on the relation of a route, for a caller who was proven just before. A caller who may not see the object
+ * learns nothing else about it.
+ */
 export const authorize = async (
   authorizer: Authorizer,
   principal: Principal,
@@ -245,7 +248,8 @@ export const authorize = async (
   const locator = locatorOf(access.object, values)
   if (locator === undefined)
     return left(hidden(access, `The ${access.object.type} does not exist, or you may not see it.`))
-  const decided = await authorizer.authorize(principal, locator, access.relation, access.demands)
+  const { relation, demands } = access
+  const decided = await authorizer.authorize(principal, locator, relation, demands, principal.provenAt)
   if (!isLeft(decided)) return decided
   const { tag, message, about } = decided.left
   return left(tag === 'ObjectHidden' ? hidden(access, message) : refusal(403, tag, message, definedFields({ about })))
