@@ -78,8 +78,8 @@ const backendObject = (backend: string, metrics: MetricsConfig, place: BackendPl
 }
 
 /**
- * MetricsBackends as objects of a cluster: a TricksterBackend and the Secret with its credentials, in one namespace, both
- * by server-side apply. The credential of the cluster's record needs get, patch and delete on both kinds there.
+ * MetricsBackends as objects of a cluster: a TricksterBackend and the Secret with its credentials, in one namespace,
+ * both by server-side apply. The credential of the cluster's record needs get, patch and delete on both kinds there.
  */
 export const makeBackendObjects = (place: BackendPlace, deps: BackendObjectsDeps): MetricsBackends => {
   const send = async (

@@ -57,7 +57,7 @@ const settings = {
   metricsProxyCluster: absentUnlessSet(
     'MOORAGE_METRICS_PROXY_CLUSTER',
     matching(/^[^/\s]{1,40}\/[^/\s]{1,63}$/, 'owner/cluster, both as this service names them'),
-    'The cluster, imported into this service, in which backends of the metrics proxy are written as Kubernetes objects.',
+    'The imported cluster in which backends of the metrics proxy are written as Kubernetes objects.',
     { fallbackText: 'none: registrations are in the database only' },
   ),
   metricsProxyNamespace: withDefault(

@@ -90,7 +90,7 @@ export interface TenantFacts {
 export interface TenantDirectory {
   /** Returns what the identifier names, in one query; undefined if the account does not exist. */
   find(ownerId: AccountId, clusterUid: string, caller: UserId): Promise<TenantFacts | undefined>
-  /** Returns the records of the cluster in the accounts of which the caller is a member, and the caller's own. One query. */
+  /** Returns the cluster's records in the accounts of which the caller is a member, and in the caller's own. One query. */
   ofCaller(clusterUid: string, caller: UserId): Promise<readonly ClusterOfCaller[]>
   /** Reports whether any account has the cluster. */
   exists(clusterUid: string): Promise<boolean>
@@ -150,8 +150,8 @@ export type RegistrationChange = Pick<Registration, 'ref' | 'sealedContents' | '
 /** Registrations, by their backend. */
 export interface RegistrationStore {
   /**
-   * Returns the registration, and whether the token of its datasource at one dashboard system is in force: it exists, has
-   * not expired at `at`, and its user is a member of the tenant. One query.
+   * Returns the registration, and whether the token of its datasource at one dashboard system is in force: it exists,
+   * has not expired at `at`, and its user is a member of the tenant. One query.
    */
   find(
     backend: string,
@@ -230,8 +230,8 @@ export const MetricsTargetsToken = token<MetricsTargets>('metrics-proxy.MetricsT
 /** Access tokens with which datasources ask the proxy, as the user who registers. */
 export interface ProxyTokens {
   /**
-   * Makes a token of the caller that can only read, confined to the account if it is an organization. It grants no more,
-   * and lives no longer, than the credential of the call; and no longer than the organization accepts.
+   * Makes a token of the caller that can only read, confined to the account if it is an organization. It grants no
+   * more, and lives no longer, than the credential of the call; and no longer than the organization accepts.
    */
   issue(
     call: SignedInCall<never>,

@@ -139,8 +139,8 @@ const busy = (): Failure<'RegistrationBusy'> =>
   RegistrationBusy('Another request changes the same registration. Send this one again.')
 
 /**
- * Waits until no other request changes the registration, and looks at it. `decide` ends the wait with a result; or takes
- * the registration, and is asked again if another request was faster.
+ * Waits until no other request changes the registration, and looks at it. `decide` ends the wait with a result; or
+ * takes the registration, and is asked again if another request was faster.
  */
 const untilFree = async <A>(
   { registrations, clock, pause }: RegistrationDeps,

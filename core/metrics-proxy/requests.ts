@@ -146,7 +146,8 @@ const choose = (
   if (another !== undefined)
     return left(
       MetricsRefused(
-        'Several accounts that you administer have the cluster: name one in the query parameter "org", or send a token that is confined to one organization.',
+        'Several accounts that you administer have the cluster: name one in the query parameter "org", or send a ' +
+          'token that is confined to one organization.',
       ),
     )
   if (cluster === undefined)

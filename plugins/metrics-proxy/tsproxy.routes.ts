@@ -50,19 +50,23 @@ const registerExample = {
   ...contextExample,
 }
 const rights =
-  'The caller must be an admin of the account that has the cluster. Returns 404 if no account has the cluster, and 403 ' +
-  'if the account of another has it.'
+  'The caller must be an admin of the account that has the cluster. Returns 404 if no account has the cluster, and ' +
+  '403 if only accounts of others have it.'
 const repeatable =
   'A registration that is repeated without a change asks no other system. Credentials are stored sealed and never ' +
-  'returned. The datasource reads through the metrics proxy with a token of the caller, which can only read and stops ' +
-  'when the caller leaves the account.'
+  'returned. The datasource reads through the metrics proxy with a token of the caller, which can only read and ' +
+  'stops when the caller leaves the account.'
+
+const issuing =
+  'A token for the API of the dashboard system is issued by the first registration, and by one with `issueToken`; ' +
+  'it is in that answer only.'
 
 export const registerDashA = changeRoute({
   id: 'metricsProxy.registerDashA',
   method: 'POST',
   path: '/tsproxy/register',
   summary: 'Register the metrics of a cluster at dashboard system A',
-  description: `${rights} ${repeatable} A token for the API of the dashboard system is issued by the first registration, and by one with \`issueToken\`; it is in that answer only.`,
+  description: `${rights} ${repeatable} ${issuing}`,
   body: body(RegisterRequest, registerExample),
   refusesSudo: true,
   ok: json(200, DashADatasourceResponse, {
@@ -81,7 +85,7 @@ export const unregisterDashA = changeRoute({
   method: 'POST',
   path: '/tsproxy/unregister',
   summary: 'Remove the metrics of a cluster from dashboard system A',
-  description: `${rights} A registration that does not exist counts as removed. A folder with dashboards of people is kept.`,
+  description: `${rights} What does not exist counts as removed. A folder with dashboards of people is kept.`,
   body: body(MetricsContext, contextExample),
   ok: empty(200),
 })
@@ -124,9 +128,10 @@ export const findTenant = hookRoute({
   ignoresRest: true,
   summary: 'Decide whether the caller may read the metrics of a cluster',
   description:
-    'For the metrics proxy, which asks before it passes a request on, with the credential of that request. The caller ' +
-    'must be a member of the account that owns the cluster; site admins have no special rights. Nothing is remembered: a ' +
-    'member who was removed is refused from the next request on. Any path is accepted behind the identifier.',
+    'For the metrics proxy, which asks before it passes a request on, with the credential of that request. The ' +
+    'caller must be a member of the account that owns the cluster; site admins have no special rights. Nothing is ' +
+    'remembered: a member who was removed is refused from the next request on. Any path is accepted behind the ' +
+    'identifier.',
   params: IdentifierPath,
   badPathAs: 400,
   ok: withHeader(
