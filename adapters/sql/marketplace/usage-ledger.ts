@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BegunUsage, UsageLedger } from '../../../core/marketplace/metering/ports.ts'
-import type { RecordFilter, SentUsage, UsageState } from '../../../core/marketplace/metering/types.ts'
+import type { RecordFilter, SentUsage, UsageKey, UsageState } from '../../../core/marketplace/metering/types.ts'
 import { collisionAttempts, collisionPause, isRetryable } from '../kit/driver-errors.ts'
 import type { Row } from '../kit/columns.ts'
 import { columnsOf, computed, cutTo, int, long, orElse, pick, qualified, without } from '../kit/columns.ts'
@@ -21,12 +21,15 @@ const heldRow = (db: SqlDatabase) => ({
 /** Characters of a text column that every database keeps. */
 const longestAnswer = 16_000
 
-export interface LedgerTimes {
+interface LedgerTimes {
   /** For how long usage is claimed by who sends it: longer than a check and a report take together. */
   readonly claimMilliseconds: number
   /** How often usage that another caller has claimed is looked at. */
   readonly pollMilliseconds: number
 }
+
+/** How many claims of others a caller waits for: more than one, so that it takes over that of a process that ended. */
+const patience = 1.2
 
 const usualTimes: LedgerTimes = { claimMilliseconds: 30_000, pollMilliseconds: 100 }
 
@@ -44,13 +47,17 @@ export const makeSqlUsageLedger = (database: SqlDatabase, times = usualTimes): U
       }
     }
   }
+  const isHeld = async (key: UsageKey): Promise<boolean> =>
+    ((await database.first(statements.find, { key }))?.heldFor ?? 0) > 0
   return {
     async begin(usage, refusesOverlap, at) {
+      const giveUpAt = performance.now() + times.claimMilliseconds * patience
       for (;;) {
         const begun = await claimedOnce(usage, refusesOverlap, at)
         if (begun !== 'held') return begun
+        if (performance.now() > giveUpAt) return { kind: 'busy' }
         do await sleep(times.pollMilliseconds)
-        while (((await database.first(statements.find, { key: usage.key }))?.heldFor ?? 0) > 0)
+        while (performance.now() <= giveUpAt && (await isHeld(usage.key)))
       }
     },
     async settle({ key, cloud, askedBy }, state, call, at) {

@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/log.ts'
 import { token } from '../../kernel/token.ts'
 import type { CloudAMetering, MeteredSubscriptions, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
 import { MeteringFailed, UsageRefused } from './ports.ts'
-import { sendUsage } from './send-usage.ts'
+import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { MeterUsage, ProviderResult, SentUsage } from './types.ts'
 
 /** Codes with which the provider refuses a request because of what it contains, or of how many there are. */
@@ -131,6 +131,7 @@ export const makeReportCloudA =
       return result.kind === 'accepted' ? right(result.answer) : left(failureOf(result))
     }
     const begun = await deps.ledger.begin(sent, false, deps.clock.now())
+    if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind !== 'send') {
       deps.tally.count('repeated')
       return right(begun.kind === 'accepted' ? begun.answer : '')

@@ -15,7 +15,7 @@ import type {
   UsageLedger,
 } from './ports.ts'
 import { MeteringFailed, ownCodes, UsageInvalid, UsageOverlaps } from './ports.ts'
-import { sendUsage } from './send-usage.ts'
+import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { ProviderResult, ReportAnswer, SentUsage, ServiceOperation, UsageReport } from './types.ts'
 
 /** How long a check that found no error stands for others of the consumer. */
@@ -166,6 +166,7 @@ export const makeReportCloudC =
     const subscriptionRef = (await deps.subscriptions.current()) ?? ''
     const sent = sentOf(digests, operation, { askedBy, subscriptionRef })
     const begun = await ledger.begin(sent, true, clock.now())
+    if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind === 'overlap') return left(UsageOverlaps(overlapText(begun.start, begun.end, begun.state)))
     if (begun.kind === 'accepted') {
       tally.count('repeated')

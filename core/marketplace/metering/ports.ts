@@ -91,6 +91,8 @@ export type BegunUsage =
   | { readonly kind: 'send'; readonly isDoubtful: boolean }
   /** It was accepted before. */
   | { readonly kind: 'accepted'; readonly answer: string }
+  /** Other callers had it for longer than one of them takes. */
+  | { readonly kind: 'busy' }
   /** Other usage of the same scope covers a part of the time. */
   | { readonly kind: 'overlap'; readonly start: Date; readonly end: Date; readonly state: UsageState }
 
@@ -98,7 +100,7 @@ export type BegunUsage =
 export interface UsageLedger {
   /**
    * Claims usage that is about to be sent, unless it was accepted before. While another caller sends the same usage,
-   * waits for it, at most half a minute: a claim of a process that ended is then taken over. Of several callers at
+   * waits for it, somewhat longer than a claim lasts, which is half a minute: the claim of a process that ended is taken over. Of several callers at
    * once, also on several instances, one claims usage of a scope first, and the others find it.
    * @param refusesOverlap also returns other usage of the scope that is not refused and covers a part of the time.
    */

@@ -1,5 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import { MeteringFailed, ownCodes } from './ports.ts'
 import type { MeteredSubscriptions, MeteringTally, UsageLedger } from './ports.ts'
 import type { MeteringCall, ProviderResult, SentUsage, UsageState } from './types.ts'
 
@@ -46,9 +48,20 @@ export const sendUsage = async <A>(
   tally.count(call.outcome)
   try {
     await ledger.settle(sent, stateOf(result, isDoubtful), call, clock.now())
-    if (result.kind === 'accepted' && sent.subscriptionRef !== '') await subscriptions.reported(sent.subscriptionRef)
   } catch (error) {
     log.error({ usage: sent.key, ...call, error }, 'what a provider said to usage was not recorded')
   }
+  if (result.kind === 'accepted' && sent.subscriptionRef !== '')
+    try {
+      await subscriptions.reported(sent.subscriptionRef)
+    } catch (error) {
+      log.error({ subscription: sent.subscriptionRef, error }, 'usage of a subscription was not counted')
+    }
   return result
 }
+
+/** Another request has sent the same usage for longer than a request takes. */
+export const sentElsewhere = (): Failure<'MeteringFailed'> =>
+  MeteringFailed('Other requests are sending this usage. It may be recorded: repeat the same request.', {
+    origin: { code: ownCodes.timeout },
+  })

@@ -161,7 +161,7 @@ export const makeMeteredSubscriptions = (deps: MeteredDeps): MeteredSubscription
       return second === undefined ? first?.ref : undefined
     },
     async reported(ref) {
-      await unitOfWork.run<never, void>(ownCall('metering.reported', new AbortController().signal), async (stores) => {
+      await unitOfWork.run<never, void>(ownCall('metering.reported'), async (stores) => {
         const { marketplace } = settings
         const subscription = marketplace && (await stores.subscriptions.lockByRef(marketplace, ref))
         if (subscription === undefined) return right(undefined)
