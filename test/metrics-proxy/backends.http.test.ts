@@ -110,6 +110,7 @@ test('a dashboard system that does not answer in time fails, and its late answer
     t.true(isLeft(failed) && failed.left.reason?.startsWith('GET /x: '), JSON.stringify(failed))
     t.false(JSON.stringify(failed).includes('canary'))
   }
-  t.false(isLeft(await slow.begin(signal).send('GET', '/x', [200])))
-  await Promise.all([slow.close(), bounded.close(), standIn.stop()])
+  const patient = makeDashboardHttp(standIn.origin, undefined)
+  t.false(isLeft(await patient.begin(signal).send('GET', '/x', [200])))
+  await Promise.all([slow.close(), bounded.close(), patient.close(), standIn.stop()])
 })
