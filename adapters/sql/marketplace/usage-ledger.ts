@@ -9,7 +9,7 @@ import { databaseNow } from '../kit/fragments.ts'
 import { filteredRows } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto, values } from '../kit/values.ts'
-import { meteringCalls, meteringScopes, meteringUsage } from '../tables/metering.ts'
+import { meteringCalls, meteringScopes, meteringUsage } from '../tables/marketplace.ts'
 
 const usageRow = pick(meteringUsage, 'state', 'answer', 'start', 'end')
 /** For how much longer another caller has the usage, in milliseconds; negative if none has. */

@@ -4,6 +4,7 @@ import {
   instant,
   int,
   json,
+  largeText,
   long,
   nullable,
   rowId,
@@ -49,4 +50,22 @@ export const instances = table('instances', {
 export const accessRevisions = table('access_revisions', {
   shard: int(),
   revision: long(),
+})
+
+export const siteSettings = table('site_settings', {
+  name: text(64),
+  value: text(255),
+})
+
+export const allowedDomains = table('allowed_domains', {
+  domain: text(253),
+})
+
+export const branding = table('branding', {
+  id: int(),
+  logo: largeText(),
+  favicon: largeText(),
+  primaryColor: text(7),
+  showAppTag: flag(),
+  appName: text(64),
 })
