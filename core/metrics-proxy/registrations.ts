@@ -219,13 +219,14 @@ const place = async (
   const issued = await deps.tokens.issue(call, tenant.context, `metrics proxy ${dashboard} ${backend}`)
   if (isLeft(issued)) return issued
   const { ref: newToken, value: proxyToken } = issued.right
+  // Changes that fail again and again must not gather tokens: the newest and the oldest may be in use.
+  const [newest, ...earlier] = before.proxyTokens
+  const former = [newest, earlier.at(-1)].filter((each) => each !== undefined)
   const kept = await holder.save({
-    dashboards: holder.withRegistered(dashboard, { proxyTokens: [newToken, ...before.proxyTokens] }),
+    dashboards: holder.withRegistered(dashboard, { proxyTokens: [newToken, ...former] }),
   })
-  if (isLeft(kept)) {
-    await deps.tokens.revoke(call, [newToken])
-    return kept
-  }
+  await deps.tokens.revoke(call, isLeft(kept) ? [newToken] : earlier.slice(0, -1))
+  if (isLeft(kept)) return kept
   const told = await deps.backends.put(backend, content.metrics, call.signal)
   if (isLeft(told)) return told
   const wanted = {
@@ -240,7 +241,7 @@ const place = async (
   }
   const placed = await system.put(wanted, call.signal)
   if (isLeft(placed)) return placed
-  await deps.tokens.revoke(call, before.proxyTokens)
+  await deps.tokens.revoke(call, former)
   const { placement, token } = placed.right
   return deps.unitOfWork.run<RegisterFailure, RegisteredDatasource>(call, async ({ registrations, audit }) => {
     const dashboards = holder.withRegistered(dashboard, { isReady: true, placement, proxyTokens: [newToken] })

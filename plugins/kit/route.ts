@@ -159,7 +159,7 @@ export interface Admission<F extends string = string> {
     query: (name: string) => readonly string[],
   ) => Either<Failure<F>, boolean>
   /** Gets the decoded body of a sender that is not admitted yet; undefined if it does not decode. */
-  readonly byBody?: (body: unknown) => Either<Failure<F>, void>
+  readonly byBody?: (body: unknown, call: Pick<Call, 'sourceIp'>) => Either<Failure<F>, void>
 }
 
 /** A declared route with its use case, with types erased, as the binder takes it. */

@@ -233,6 +233,33 @@ for (const dashboard of both) {
   )
 }
 
+test('a dashboard system that is down for long does not gather tokens', async (t) => {
+  const { register, perses, service, hook } = world
+  const { owner, tenant, backend } = await freshTenant()
+  const tokensOf = async (): Promise<number> => {
+    const { json } = await expectStatus(
+      service.send('GET', '/api/v1/user/settings/tokens/access-tokens', { token: owner.token }),
+      200,
+    )
+    return (json as unknown as readonly { name: string }[]).filter(({ name }) => name.startsWith('metrics proxy'))
+      .length
+  }
+  await expectStatus(register('dashB', owner.token, bodyOf()), 200)
+  const first = proxyTokenOf('dashB', tenant, backend) ?? ''
+  const isOurs = ({ path, body }: StandInCall): boolean => `${path} ${JSON.stringify(body ?? '')}`.includes(tenant)
+  await perses.during(
+    (call) => (isOurs(call) ? { status: 400, json: { message: 'datasource schemas are not loaded' } } : undefined),
+    async () => {
+      for (let attempt = 0; attempt < 6; attempt += 1)
+        t.is((await register('dashB', owner.token, bodyOf({ issueToken: true }))).status, 500)
+    },
+  )
+  t.true((await tokensOf()) <= 3)
+  t.is((await hook(first, backend)).status, 200, 'the token of the datasource stays in force')
+  await expectStatus(register('dashB', owner.token, bodyOf()), 200)
+  t.is(await tokensOf(), 1)
+})
+
 test('B: the default of a project is taken from the other datasource', async (t) => {
   const { perses, register } = world
   const { owner, tenant, backend } = await freshTenant()

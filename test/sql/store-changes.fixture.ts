@@ -32,6 +32,7 @@ import { metricsRegistrations } from '../../adapters/sql/tables/metrics-proxy.ts
 import { organizations, robotAccounts, teams } from '../../adapters/sql/tables/organizations.ts'
 import { packageDrivers } from '../../adapters/sql/tables/packages.ts'
 import { branding } from '../../adapters/sql/tables/platform.ts'
+import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { newClientCluster, newClientOrg } from '../client-orgs/client-org-store.suite.ts'
@@ -40,6 +41,7 @@ import { terms } from '../contracts/contract-store.fixture.ts'
 import { unwrap } from '../support/outcome.ts'
 
 const at = new Date('2026-05-01T08:00:00.123Z')
+const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -373,6 +375,9 @@ export const storeChanges: Readonly<Record<string, Change>> = {
         'keyHash',
         'applicationId',
         'alerts',
+        'consoleUrl',
+        'meteringToken',
+        'reports',
         'createdAt',
         'updatedAt',
       ),
@@ -380,9 +385,10 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       accountId: present(marketplaceSubscriptions.accountId),
       claimedBy: present(marketplaceSubscriptions.claimedBy),
       alertedAt: present(marketplaceSubscriptions.alertedAt),
+      reportedAt: present(marketplaceSubscriptions.reportedAt),
     },
     prepare: async (db) => {
-      const store = makeSqlSubscriptionStore(db)(db)
+      const store = makeSqlSubscriptionStore(db, secretBox)(db)
       const pending = { state: 'Pending', isProvisioned: false, isTombstone: false } as const
       const fresh = { ...pending, installerRef: undefined, lastTicks: undefined }
       const key = { marketplace: 'CloudA', text: 'k' } as const
@@ -422,6 +428,7 @@ export const tablesOfMarks: readonly string[] = [
   'licenses',
   'mail_outbox',
   'metering_hours',
+  'metering_scopes',
   'metering_usage',
   'org_members',
   'recovery_codes',

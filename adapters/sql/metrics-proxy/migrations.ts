@@ -3,6 +3,7 @@ import { asciiText, createTable, instant, longBytes, rowId } from '../kit/schema
 
 const registrations: Migration = {
   id: '0085-metrics-proxy-registrations',
+  phase: 'expand',
   summary: 'metrics proxy: what is registered at dashboard systems, sealed',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'metrics_registrations', (table) => {
@@ -29,6 +30,6 @@ const registrations: Migration = {
 
 export const metricsProxyMigrations: PartMigrations = {
   part: 'metrics-proxy',
-  needs: ['identity'],
+  needs: [],
   migrations: [registrations],
 }

@@ -1,17 +1,4 @@
-import {
-  fixedBytes,
-  flag,
-  instant,
-  int,
-  json,
-  long,
-  nullable,
-  rowId,
-  sealed,
-  table,
-  text,
-  withDefault,
-} from '../kit/columns.ts'
+import { fixedBytes, instant, int, json, long, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
 
 export const idempotencyRecords = table('idempotency_records', {
   id: rowId(),
@@ -37,7 +24,8 @@ export const instances = table('instances', {
   beatAt: instant(),
   sealingKey: nullable(text(64)),
   newestKey: nullable(text(64)),
-  raisesAccess: withDefault(flag()),
+  version: nullable(text(32)),
+  knownSchema: nullable(text(64)),
 })
 
 /**

@@ -79,7 +79,10 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const params = decodeParams(route, pathValuesOf(req))
     if (isLeft(params)) return params
     const query = decodeQuery(route, context.params)
-    if (isLeft(query)) return query
+    if (isLeft(query)) {
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
+      return unproven === undefined ? query : left(unproven)
+    }
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
     const expectedVersion = expectedVersionOf(route, req.headers)
@@ -87,12 +90,12 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const provenAtMs = performance.now()
     const read = await readRouteBody(req, route)
     if (!read.ok) {
-      const unproven = admitted.right ? undefined : refusedByBody(route, admission, left(noSuchPath))
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
       return left(unproven ?? refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     }
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params, deps.names)
-    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, body)
+    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, context, body)
     if (stillRefused !== undefined) return left(stillRefused)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
@@ -135,9 +138,10 @@ const admit = (
 const refusedByBody = (
   route: Route,
   admission: Admission | undefined,
+  context: Pick<RequestContext, 'sourceIp'>,
   body: ReturnType<typeof decodeBody>,
 ): Refusal | undefined => {
-  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value)
+  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value, context)
   return decided !== undefined && isLeft(decided) ? refusalOf(decided.left, route) : undefined
 }
 

@@ -16,7 +16,14 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
-  nginx: { what: 'the nginx command, for the metrics proxy', needs: [] },
+  nginx: { what: 'the nginx command', needs: [] },
+  containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
+  'last-release': {
+    what: 'the commit of the last release in the history; used by slow files only',
+    needs: ['mariadb'],
+  },
+  haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
+  systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components

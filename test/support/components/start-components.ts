@@ -49,6 +49,10 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Only slow files use them, which take what they need.
   generators: async () => ({ environment: {} }),
+  containers: async () => ({ environment: {} }),
+  'last-release': async () => ({ environment: {} }),
+  haproxy: async () => ({ environment: {} }),
+  systemd: async () => ({ environment: {} }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }
