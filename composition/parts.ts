@@ -35,6 +35,7 @@ export const parts = [
   { load: () => import('./parts/hubs/clustersets.ts') },
   { load: () => import('./parts/hubs/featuresets.ts') },
   { load: () => import('./parts/client-orgs.ts') },
+  { load: () => import('./parts/metrics-proxy.ts') },
   { load: () => import('./parts/packages/part.ts'), commands: helmCommands },
   { load: () => import('./parts/packages/repositories.ts') },
   { load: () => import('./parts/contracts/part.ts'), commands: contractsCommands },

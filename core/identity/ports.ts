@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { AccessMoment, Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
@@ -224,6 +224,7 @@ export interface TokenGrant {
   readonly lastUsedAt: Date | undefined
   /** Set by `tokenWithProfileByHash`. */
   readonly profile?: User
+  readonly provenAt?: AccessMoment
 }
 export interface SessionGrant {
   readonly account: AccountState
@@ -231,9 +232,13 @@ export interface SessionGrant {
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
+  readonly provenAt?: AccessMoment
 }
 
-/** The reads of authentication. Each method is one prepared query over a unique key. The caller must check expiry. */
+/**
+ * The reads of authentication. Each method is one prepared query over a unique key, or an answer from memory that is
+ * proven to be what the query would return. The caller must check expiry.
+ */
 export interface CredentialStore {
   tokenByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
   /** Like `tokenByHash`, with the user's profile: for routes that show it. */
@@ -241,8 +246,8 @@ export interface CredentialStore {
   sessionByHash(hash: Uint8Array): Promise<SessionGrant | undefined>
   /** `key` is a name or, if it contains `@`, a verified address, in lower case. Organizations have no password. */
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
-  /** Returns the kind of account with this name, and its state if it is a user. */
-  accountByName(name: string): Promise<AccountState | 'organization' | undefined>
+  /** Returns the kind of account with this name, and its state if it is a user, as of the moment if one is given. */
+  accountByName(name: string, provenAt?: AccessMoment): Promise<AccountState | 'organization' | undefined>
   /**
    * Advances the marks of the token and of its owner's last login. They never move back, so late writers are harmless.
    */

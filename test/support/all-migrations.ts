@@ -11,6 +11,7 @@ import { kernelMigrations } from '../../adapters/sql/kernel/migrations.ts'
 import { mailMigrations } from '../../adapters/sql/mail/migrations.ts'
 import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations.ts'
 import { meteringMigrations } from '../../adapters/sql/marketplace/migrations.ts'
+import { metricsProxyMigrations } from '../../adapters/sql/metrics-proxy/migrations.ts'
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
 import { packagesMigrations } from '../../adapters/sql/packages/migrations.ts'
 import { tasksMigrations } from '../../adapters/sql/tasks/migrations.ts'
@@ -35,6 +36,7 @@ export const allMigrations: readonly PartMigrations[] = [
   mailMigrations,
   marketplaceMigrations,
   meteringMigrations,
+  metricsProxyMigrations,
   organizationsMigrations,
   packagesMigrations,
   tasksMigrations,

@@ -3,6 +3,7 @@ import { asciiText, createTable, instant, rowId } from '../kit/schema-columns.ts
 
 const clientOrgs: Migration = {
   id: '0080-client-orgs-clusters',
+  phase: 'expand',
   summary: 'client organizations and their clusters, with tombstones',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'client_orgs', (table) => {
