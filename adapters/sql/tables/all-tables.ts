@@ -17,7 +17,10 @@ import * as usage from './usage.ts'
 import type { Table } from '../kit/columns.ts'
 import { columnsOf, tableName } from '../kit/columns.ts'
 
-/** The tables of each part, with those of a smaller part that belongs to it. A test compares them with the schema after all migrations. */
+/**
+ * The tables of each part, with those of a smaller part that belongs to it. A test compares them with the schema after
+ * all migrations.
+ */
 export const tablesByPart = {
   audit,
   authz,
