@@ -24,6 +24,22 @@ export interface Running {
   readonly isTold?: Promise<void>
 }
 
+/**
+ * Files that a part keeps outside of the database, each named by a row of one of its tables. `moorage backup` takes them
+ * along.
+ */
+export interface StoredFiles {
+  /** What they are, in one word of letters, such as `documents`. */
+  readonly name: string
+  readonly table: string
+  /** Columns of the table: first the one with the reference of a file, which is empty if the row has none. */
+  readonly columns: readonly string[]
+  /** Returns a file, or undefined if there is none. Rejects if the store does not work. */
+  read(ref: string): Promise<Uint8Array | undefined>
+  /** Stores a file. `values` are those of `columns`. Rejects if the store does not work. */
+  write(values: readonly unknown[], bytes: Uint8Array): Promise<void>
+}
+
 /** A step of the start of `serve`; commands take none. */
 type Step = Using<Running | void>
 
@@ -48,6 +64,9 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
+  readonly storedFiles?: Using<StoredFiles>
+  /** Looks, after a restore, at what people need first, such as whether a site admin can sign in. Changes nothing. */
+  readonly restored?: Using<() => Promise<readonly Finding[]>>
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
   readonly commands?: Describe
   /** Checks of `/readyz`. */

@@ -275,6 +275,15 @@ const openSchemaSession = async ({ pool }: Parts): Promise<SchemaSession> => {
           else resolve(Array.isArray(answer) ? (answer as Record<string, unknown>[]) : [])
         })
       }),
+    async *rows(sql) {
+      const options = { sql, rowsAsArray: true, jsonStrings: true }
+      const query = connection.query(options)
+      try {
+        for await (const row of query.stream({ highWaterMark: 500 })) yield row as readonly unknown[]
+      } catch (error) {
+        throw toThrown(error)
+      }
+    },
     close: () => new Promise((resolve) => connection.end(() => resolve())),
   }
 }
