@@ -276,8 +276,7 @@ const openSchemaSession = async ({ pool }: Parts): Promise<SchemaSession> => {
         })
       }),
     async *rows(sql) {
-      const options = { sql, rowsAsArray: true, jsonStrings: true }
-      const query = connection.query(options)
+      const query = connection.query({ sql, rowsAsArray: true })
       try {
         for await (const row of query.stream({ highWaterMark: 500 })) yield row as readonly unknown[]
       } catch (error) {

@@ -56,22 +56,27 @@ const sealName = 'seal'
 const sealLength = 2 * 64 + 2
 /** The last entry of every archive and the end: a header, one block and two blocks of zeros. */
 const tailLength = 512 + 512 + endOfTar.length
-const digestField = 'MOORAGE.sha256'
-const detailField = 'MOORAGE.detail'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 interface EntryContent {
   readonly name: string
   readonly bytes: Buffer
-  /** JSON of what the one who restores it must know. */
-  readonly detail?: string
+  /** What the one who restores it must know, as JSON has it. */
+  readonly detail?: unknown
+}
+
+/** What the header of an entry says of it. */
+interface EntryFacts {
+  readonly sha256?: string
+  readonly detail?: unknown
 }
 
 /** Returns an entry of a tar archive, without the end of the archive. */
 const tarEntry = async ({ name, bytes, detail }: EntryContent, modifiedAt: Date, isPlain = false): Promise<Buffer> => {
   const packing = pack()
-  const pax = { [digestField]: sha256(bytes), ...(detail === undefined ? {} : { [detailField]: detail }) }
+  // Programs that unpack archives know a comment, and would warn of a field of our own.
+  const pax = { comment: toWireJson({ sha256: sha256(bytes), detail } satisfies EntryFacts) }
   packing.entry({ name, mode: 0o600, mtime: modifiedAt, size: bytes.length, ...(isPlain ? {} : { pax }) }, bytes)
   packing.finalize()
   const whole = await buffer(packing)
@@ -116,8 +121,7 @@ export const makeArchiveWriter = (file: FileHandle, now: Date): ArchiveWriter =>
       await flush()
       return count
     },
-    file: (kind, ref, detail, bytes) =>
-      entry({ name: `files/${kind}/${ref}`, bytes: Buffer.from(bytes), detail: toWireJson(detail) }),
+    file: (kind, ref, detail, bytes) => entry({ name: `files/${kind}/${ref}`, bytes: Buffer.from(bytes), detail }),
     async finish(manifest, key) {
       await entry({ name: 'manifest.json', bytes: Buffer.from(`${toWireJson(manifest, 2)}\n`) })
       const mac = hexOf(key.digest(`moorage backup ${whole.copy().digest('hex')}`))
@@ -254,10 +258,9 @@ const makeEntryReader = (onEntry: (entry: ArchiveEntry) => Promise<void>): Entry
   const counts = new Map<string, number>()
   const files = new Map<string, number>()
   let text: string | undefined
-  const take = async (name: string, bytes: Buffer, pax: Readonly<Record<string, string>>): Promise<void> => {
+  const take = async (name: string, bytes: Buffer, facts: EntryFacts): Promise<void> => {
     if (name === sealName) return
-    if (pax[digestField] !== sha256(bytes))
-      throw new ArchiveUnusable(`It was changed: the entry ${name} is not as it was.`)
+    if (facts.sha256 !== sha256(bytes)) throw new ArchiveUnusable(`It was changed: the entry ${name} is not as it was.`)
     const [kind, owner = '', ref = ''] = name.split('/')
     if (name === 'manifest.json') text = bytes.toString('utf8')
     else if (kind === 'rows') {
@@ -266,7 +269,7 @@ const makeEntryReader = (onEntry: (entry: ArchiveEntry) => Promise<void>): Entry
       await onEntry({ kind: 'rows', table: owner, rows })
     } else if (kind === 'files') {
       files.set(owner, (files.get(owner) ?? 0) + 1)
-      await onEntry({ kind: 'file', of: owner, ref, detail: fromWireJson(pax[detailField] ?? 'null'), bytes })
+      await onEntry({ kind: 'file', of: owner, ref, detail: facts.detail, bytes })
     } else throw new ArchiveUnusable(`It has an entry of an unknown kind: ${name}.`)
   }
   return {
@@ -275,7 +278,7 @@ const makeEntryReader = (onEntry: (entry: ArchiveEntry) => Promise<void>): Entry
       const parsing = (async () => {
         for await (const entry of entries) {
           const { name, pax } = entry.header as { readonly name: string; readonly pax?: Record<string, string> | null }
-          await take(name, await buffer(entry), pax ?? {})
+          await take(name, await buffer(entry), factsOf(name, pax?.['comment']))
         }
       })()
       await Promise.all([pipeline(source, entries), parsing])
@@ -290,6 +293,14 @@ const makeEntryReader = (onEntry: (entry: ArchiveEntry) => Promise<void>): Entry
           throw new ArchiveUnusable(`It has ${files.get(name) ?? 0} files of ${name} instead of ${count}.`)
       return manifest
     },
+  }
+}
+
+const factsOf = (name: string, comment = '{}'): EntryFacts => {
+  try {
+    return fromWireJson(comment) as EntryFacts
+  } catch {
+    throw new ArchiveUnusable(`It was changed: the header of the entry ${name} is not as it was.`)
   }
 }
 

@@ -138,7 +138,7 @@ const loadRows = async (
   const migrations = await migrationsFor(config, database)
   await loading.begin()
   const then = migrations.filter(({ id }) => manifest.migrations.includes(id))
-  await migrateUp(database, { migrations: [...then, restoreMark], say: (line) => context.say(line) })
+  await migrateUp(database, { migrations: [...then, restoreMark] })
   const targets = new Map((await loading.tables()).map((table) => [table.name, table]))
   const sources = new Map(manifest.tables.map((table) => [table.name, table]))
   refuseOtherTables(manifest, targets)
