@@ -5,6 +5,7 @@ import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
+import type { DemoSeeder } from './cli/demo/demo.ts'
 import type { Describe } from './cli/describe.ts'
 import type { Finding } from './cli/doctor/finding.ts'
 import type { FrameSettings } from './config/frame-settings.ts'
@@ -67,6 +68,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly storedFiles?: Using<StoredFiles>
   /** Looks, after a restore, at what people need first, such as whether a site admin can sign in. Changes nothing. */
   readonly restored?: Using<() => Promise<readonly Finding[]>>
+  /** Adds what belongs to the part to the demonstration of `moorage demo seed`. Parts run in their order. */
+  readonly demo?: DemoSeeder
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
   readonly commands?: Describe
   /** Checks of `/readyz`. */

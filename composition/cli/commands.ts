@@ -176,12 +176,35 @@ const describeBackup: Describe = (program, run, context) => {
     )
 }
 
+const describeDemo: Describe = (program, run, context) => {
+  const demo = program
+    .command('demo')
+    .description('A demonstration: a vendor, customers, clusters, contracts and usage.')
+
+  withJson(demo.command('seed'))
+    .description('Fill an empty database with the demonstration, and print who can sign in.')
+    .addHelpText(
+      'after',
+      examples(
+        'MOORAGE_DATA_DIR=demo moorage demo seed',
+        'MOORAGE_DATA_DIR=demo MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true moorage demo seed',
+      ),
+    )
+    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).seedDemo(context, options)))
+
+  withJson(demo.command('reset'))
+    .description('Empty a database that has nothing but the demonstration. The service must not run.')
+    .addHelpText('after', examples('MOORAGE_DATA_DIR=demo moorage demo reset'))
+    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).resetDemo(context, options)))
+}
+
 /** The commands of the frame. */
 export const frameCommands: readonly Describe[] = [
   describeService,
   describeMigrate,
   describeKeys,
   describeBackup,
+  describeDemo,
   describeConfig,
   describeTestPort,
 ]

@@ -81,6 +81,8 @@ export interface ServiceInput {
   readonly acceptsKeyring?: boolean
   /** For tests, which may replace what no setting changes, such as the cost of hashes. */
   readonly replaced?: readonly Binding[]
+  /** False for a command that does the work of jobs itself. */
+  readonly runsJobs?: boolean
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }
@@ -134,6 +136,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       foundation,
       stops,
       held,
+      runsJobs: input.runsJobs ?? true,
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -177,6 +180,7 @@ interface ListeningDeps {
   readonly foundation: Foundation
   readonly stops: StopSequence
   readonly held: Server | undefined
+  readonly runsJobs: boolean
   readonly logState: () => LogState
 }
 
@@ -194,7 +198,14 @@ const runSteps = (
     return [running]
   })
 
-const openListeners = async ({ composition, foundation, stops, held, logState }: ListeningDeps): Promise<Listening> => {
+const openListeners = async ({
+  composition,
+  foundation,
+  stops,
+  held,
+  runsJobs,
+  logState,
+}: ListeningDeps): Promise<Listening> => {
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -218,7 +229,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
-  runJobs(composition, foundation, metrics, stops)
+  if (runsJobs) runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeFileSync } from 'node:fs'
 import { openSnapshot } from '../../adapters/sql/kernel/backup/snapshot.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
+import type { TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import type { ExecutionContext } from 'ava'
 import { toWireJson } from '../../core/kernel/json.ts'
 import { openPatiently } from '../support/databases.ts'
 
@@ -87,3 +89,52 @@ export const differences = (one: ReadonlyMap<string, Texts>, other: ReadonlyMap<
       from.filter((text) => !without.includes(text)).slice(0, 3)
     return [...only(a, b).map((text) => `${key} - ${text}`), ...only(b, a).map((text) => `${key} + ${text}`)]
   })
+
+/** Changes a service one after the other until it is stopped. Returns what it acknowledged. */
+const writing = ({ of, token }: UnderLoad) => {
+  const acknowledged: string[] = []
+  let isOver = false
+  const done = (async () => {
+    for (let n = 0; !isOver; n += 1) {
+      const name = `load-${String(n).padStart(5, '0')}`
+      const { status, text } = await of.send('POST', '/api/v1/orgs/harbour/teams', {
+        token,
+        body: { name, permission: 'read' },
+      })
+      if (status !== 201) throw new Error(text)
+      acknowledged.push(name)
+    }
+  })()
+  const stop = async (): Promise<void> => {
+    isOver = true
+    await done
+  }
+  return { acknowledged, stop }
+}
+
+interface UnderLoad {
+  readonly of: TestService
+  readonly settings: Settings
+  /** Of a user who may make teams of the organization harbour. */
+  readonly token: string
+  readonly target: Settings
+}
+
+/** A backup under load has what was acknowledged before it began, and nothing without what came before. */
+export const underLoad = async (t: ExecutionContext, given: UnderLoad): Promise<void> => {
+  const { settings, target } = given
+  const writer = writing(given)
+  await until('there is load', () => writer.acknowledged.length > 20 || undefined)
+  const before = writer.acknowledged.length
+  const archive = newPath('.tar')
+  const created = await backup(settings, 'create', archive, '--passphrase-file', passphraseFile)
+  t.is(created.code, 0, created.err)
+  await writer.stop()
+  const restored = await backup(target, 'restore', archive, '--passphrase-file', passphraseFile)
+  t.is(restored.code, 0, restored.err + restored.out)
+  const teams = (await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '')).get('teams')?.join() ?? ''
+  const has = writer.acknowledged.map((name) => teams.includes(`"${name}"`))
+  const last = has.lastIndexOf(true)
+  t.true(last + 1 >= before, `${last} of ${before}`)
+  t.false(has.slice(0, last + 1).includes(false), 'a prefix of what was written')
+}

@@ -1,7 +1,6 @@
 // process: own - keeps its process busy
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { emptyMysqlUrl } from '../support/databases.ts'
@@ -12,9 +11,8 @@ import { targetOf } from '../support/route-targets.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { writeSqliteFile } from '../support/sqlite-file.ts'
-import { until } from '../support/until.ts'
 import type { Settings } from './drill.fixture.ts'
-import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf } from './drill.fixture.ts'
+import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf, underLoad } from './drill.fixture.ts'
 
 const withMariaDb = needing('mariadb')
 
@@ -74,60 +72,9 @@ withMariaDb.serial(
   },
 )
 
-/** Changes a service one after the other until it is stopped. Returns what it acknowledged. */
-const writing = (of: TestService, prefix: string) => {
-  const acknowledged: string[] = []
-  let isOver = false
-  const done = (async () => {
-    for (let n = 0; !isOver; n += 1) {
-      const name = `${prefix}-${String(n).padStart(5, '0')}`
-      const body = { name, permission: 'read' }
-      const { status, text } = await of.send('POST', '/api/v1/orgs/harbour/teams', { token: service.adminToken, body })
-      if (status !== 201) throw new Error(text)
-      acknowledged.push(name)
-    }
-  })()
-  const stop = async (): Promise<void> => {
-    isOver = true
-    await done
-  }
-  return { acknowledged, stop }
-}
-
-/** A backup under load has what was acknowledged before it began, and nothing without what came before. */
-const underLoad = async (
-  t: ExecutionContext,
-  of: TestService,
-  settingsOf: Settings,
-  target: Settings,
-): Promise<void> => {
-  const writer = writing(of, settingsOf === settings ? 'lite' : 'maria')
-  await until('there is load', () => writer.acknowledged.length > 20 || undefined)
-  const before = writer.acknowledged.length
-  const archive = newPath('.tar')
-  const created = await backup(settingsOf, 'create', archive, '--passphrase-file', passphraseFile)
-  t.is(created.code, 0, created.err)
-  await writer.stop()
-  const restored = await backup(target, 'restore', archive, '--passphrase-file', passphraseFile)
-  t.is(restored.code, 0, restored.err + restored.out)
-  const teams = (await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '')).get('teams')?.join() ?? ''
-  const has = writer.acknowledged.map((name) => teams.includes(`"${name}"`))
-  const last = has.lastIndexOf(true)
-  t.true(last + 1 >= before, `${last} of ${before}`)
-  t.false(has.slice(0, last + 1).includes(false), 'a prefix of what was written')
-}
-
-test.serial('a backup of SQLite under load is a moment of it', (t) => underLoad(t, service, settings, newDeployment()))
-
-withMariaDb.serial('a backup of MariaDB under load is a moment of it, and is restored into SQLite', async (t) => {
-  const grown = newDeployment(await emptyMysqlUrl())
-  const archive = newPath('.tar')
-  t.is((await backup(settings, 'create', archive, '--passphrase-file', passphraseFile)).code, 0)
-  t.is((await backup(grown, 'restore', archive, '--passphrase-file', passphraseFile)).code, 0)
-  const other = await startService({ settings: { ...grown, MOORAGE_USAGE_REPORTERS: 'anyone' } })
-  t.teardown(() => other.stop())
-  await underLoad(t, other, grown, newDeployment())
-})
+test.serial('a backup of SQLite under load is a moment of it', (t) =>
+  underLoad(t, { of: service, settings, token: service.adminToken, target: newDeployment() }),
+)
 
 test.serial('verify finds any changed byte, a cut file, another key ring and a newer schema', async (t) => {
   const archive = newPath('.tar')

@@ -160,6 +160,7 @@ export const part = definePart({
       after: 'Authorization',
     },
   ],
+  demo: async (world) => (await import('./demo.ts')).seedContracts(world),
   storedFiles: using({ documents: DocumentStoreToken }, ({ documents }) => ({
     name: 'documents',
     table: 'contracts',

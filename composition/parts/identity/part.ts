@@ -288,6 +288,18 @@ export const part = definePart({
         : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
     ]
   }),
+  async demo({ vendor, customers, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+      tell(`person ${login}`)
+      await send('POST', '/admin/users', {
+        username: login,
+        email: `${login}@example.com`,
+        full_name: fullName,
+        password: passwordOf(login),
+        must_change_password: false,
+      })
+    }
+  },
   async doctor(settings) {
     const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
     return [...checkExtIdp(settings), ...checkPasswordList(settings)]

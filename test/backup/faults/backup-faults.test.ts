@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import test from 'ava'
 import { emptyMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
@@ -13,8 +12,11 @@ import { adminPassword, startService } from '../../support/service.ts'
 import { startSmallDisk } from '../../support/small-disk.ts'
 import { repeats } from '../../support/thorough.ts'
 import type { Settings } from '../drill.fixture.ts'
-import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf } from '../drill.fixture.ts'
+import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf, underLoad } from '../drill.fixture.ts'
 
+const disk = await startSmallDisk(24)
+test.after.always(() => disk?.close())
+const onDisk = disk === undefined ? test.skip : test.serial
 const withMariaDb = needing('mariadb')
 const key = ['--passphrase-file', passphraseFile]
 const urlOf = (settings: Settings): string => settings['MOORAGE_DATABASE_URL'] ?? ''
@@ -136,10 +138,6 @@ withMariaDb.serial('the same into MariaDB', async (t) => {
   await killedRestore(t, async () => newDeployment(await emptyMysqlUrl()))
 })
 
-const disk = await startSmallDisk(24)
-test.after.always(() => disk?.close())
-const onDisk = disk === undefined ? test.skip : test.serial
-
 onDisk('a full disk ends a backup without an archive, and a restore with a mark', async (t) => {
   t.timeout(900_000)
   const { folder, outside, enter, fill, free } = disk!
@@ -179,5 +177,14 @@ test.serial('10^6 rows are backed up, checked and restored in bounded memory', a
     t.log(`${words[0]}: ${Math.round(performance.now() - started)} ms, ${Math.round(peak)} MiB`)
   }
   t.log(`${Math.round(statSync(archive).size / 2 ** 20)} MiB`)
-  await sleep(0)
+})
+
+withMariaDb.serial('a backup of MariaDB under load is a moment of it, and is restored into SQLite', async (t) => {
+  t.timeout(600_000)
+  const settings = { ...newDeployment(await emptyMysqlUrl()), MOORAGE_ADMIN_PASSWORD: adminPassword }
+  const service = await startService({ settings })
+  t.teardown(() => service.stop())
+  const token = service.adminToken
+  t.is((await service.send('POST', '/api/v1/orgs', { token, body: { username: 'harbour' } })).status, 201)
+  await underLoad(t, { of: service, settings, token, target: newDeployment() })
 })

@@ -1,3 +1,4 @@
+import type { MigrationLedger } from '../../engine/migration-ledger.ts'
 import { makeMigrationLedger, newHolder, restoreMark } from '../../engine/migration-ledger.ts'
 import type { Bind } from '../../kit/columns.ts'
 import type { SchemaSession, SqlDatabase } from '../../kit/statement.ts'
@@ -21,6 +22,8 @@ export interface Loading {
    * has left.
    */
   begin(): Promise<void>
+  /** Removes every table. Until that is done, no service starts on the database. */
+  empty(): Promise<void>
   /** Returns the tables as the schema describes them now. */
   tables(): Promise<readonly StoredTable[]>
   /** Inserts rows in one transaction. */
@@ -52,9 +55,11 @@ export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
     state: () => stateOf(session, dialect),
     async begin() {
       if ((await stateOf(session, dialect)).kind === 'unfinished') await dropAll(session, dialect)
-      await ledger.create()
-      await ledger.begin(restoreMark.id, newHolder(), false)
-      await ledger.finish(restoreMark.id, 'done')
+      await mark(ledger)
+    },
+    async empty() {
+      if ((await stateOf(session, dialect)).kind !== 'unfinished') await mark(ledger)
+      await dropAll(session, dialect)
     },
     tables: () => readTables(session, dialect),
     insert: (table, rows) => insertRows(session, dialect, table, rows),
@@ -69,6 +74,12 @@ export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
     },
     close: () => session.close(),
   }
+}
+
+const mark = async (ledger: MigrationLedger): Promise<void> => {
+  await ledger.create()
+  await ledger.begin(restoreMark.id, newHolder(), false)
+  await ledger.finish(restoreMark.id, 'done')
 }
 
 const countOf = async (session: SchemaSession, dialect: Dialect, table: string): Promise<number> =>
