@@ -216,13 +216,22 @@ export const readArchive = async (
         yield bytes
       }
     }
-    const reader = makeEntryReader(onEntry)
+    let refused: { readonly error: unknown } | undefined
+    const reader = makeEntryReader(async (entry) => {
+      try {
+        await onEntry(entry)
+      } catch (error) {
+        refused = { error }
+        throw error
+      }
+    })
     let fault: unknown
     try {
       await pipeline(file.createReadStream({ autoClose: false, start: 0 }), hashed, (source) => reader.read(source))
     } catch (error) {
       fault = error
     }
+    if (refused !== undefined) throw refused.error
     // What is wrong with an entry says more than that some byte was changed.
     if (fault instanceof ArchiveUnusable) throw fault
     if (fault !== undefined) throw isOfTar(fault) ? new ArchiveUnusable(cut) : fault
