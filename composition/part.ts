@@ -5,9 +5,9 @@ import type { SentSubject } from '../core/bus/types.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
-import type { DemoSeeder } from './cli/demo/demo.ts'
 import type { Describe } from './cli/describe.ts'
 import type { Finding } from './cli/doctor/finding.ts'
+import type { Container } from './container.ts'
 import type { FrameSettings } from './config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
@@ -40,6 +40,51 @@ export interface StoredFiles {
   /** Stores a file. `values` are those of `columns`. Rejects if the store does not work. */
   write(values: readonly unknown[], bytes: Uint8Array): Promise<void>
 }
+
+/** A person of the demonstration. */
+interface DemoPerson {
+  readonly login: string
+  readonly fullName: string
+  /** The team of the organization that the person is in. */
+  readonly team: 'Owners' | 'Editors' | 'Viewers'
+}
+
+/** A cluster of the demonstration: a record, to which no connection is made. */
+export interface DemoCluster {
+  readonly name: string
+  readonly displayName: string
+  readonly uid: string
+  readonly mode: 'prod' | 'non-prod'
+}
+
+export interface DemoOrganization {
+  readonly name: string
+  readonly fullName: string
+  readonly people: readonly DemoPerson[]
+  readonly clusters: readonly DemoCluster[]
+}
+
+/** What `demo seed` works with. Seeders run in the order of the parts, and find what those before them have made. */
+export interface DemoWorld {
+  readonly vendor: DemoOrganization
+  readonly customers: readonly DemoOrganization[]
+  readonly now: Date
+  /** The ports of the open parts. */
+  readonly container: Container
+  /** Returns the password of a person: generated, and shown at the end. */
+  passwordOf(login: string): string
+  /** Calls a route below `/api/v1` as the first site admin, and returns its JSON. Throws if it is refused. */
+  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: unknown): Promise<unknown>
+  /** The id of an organization. */
+  idOf(name: string): Promise<number>
+  /** Says what is made now. */
+  tell(text: string): void
+}
+
+export type DemoSeeder = (world: DemoWorld) => Promise<void>
+
+/** By this text `demo reset` knows what it may remove. */
+export const demoDescription = 'Demonstration data, made by moorage demo seed'
 
 /** A step of the start of `serve`; commands take none. */
 type Step = Using<Running | void>

@@ -85,7 +85,7 @@ const readNamed = (file: string): string => {
   }
 }
 
-/** Files that are not whole yet, or needed only meanwhile. */
+/** Files that are not whole yet, or that are removed at the end. */
 interface Drafts {
   readonly archive: string
   readonly keyRing: string

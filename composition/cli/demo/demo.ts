@@ -4,12 +4,14 @@ import { isCurrent, migrateUp, migrationStatus } from '../../../adapters/sql/eng
 import { openLoading } from '../../../adapters/sql/kernel/backup/loading.ts'
 import { makeSqlInstanceRegister } from '../../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
 import { fromWireJson, textAt, toWireJson } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
-import type { Container } from '../../container.ts'
 import { migrationsFor } from '../../migrations.ts'
+import type { DemoOrganization, DemoWorld } from '../../part.ts'
+import { demoDescription } from '../../part.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { isInUse, openStore } from '../../service/foundation.ts'
 import type { RunningService } from '../../service/running-service.ts'
@@ -18,51 +20,6 @@ import type { CommandContext, CommonOptions, ExitCode } from '../command-context
 import { printJson } from '../command-context.ts'
 import { configOf } from '../loaded-config.ts'
 import { makeProgress } from '../backup/create.ts'
-
-/** A person of the demonstration. */
-interface DemoPerson {
-  readonly login: string
-  readonly fullName: string
-  /** The team of the organization that the person is in. */
-  readonly team: 'Owners' | 'Editors' | 'Viewers'
-}
-
-/** A cluster of the demonstration: a record, to which no connection is made. */
-export interface DemoCluster {
-  readonly name: string
-  readonly displayName: string
-  readonly uid: string
-  readonly mode: 'prod' | 'non-prod'
-}
-
-export interface DemoOrganization {
-  readonly name: string
-  readonly fullName: string
-  readonly people: readonly DemoPerson[]
-  readonly clusters: readonly DemoCluster[]
-}
-
-/** What `demo seed` works with. Seeders run in the order of the parts, and find what those before them have made. */
-export interface DemoWorld {
-  readonly vendor: DemoOrganization
-  readonly customers: readonly DemoOrganization[]
-  readonly now: Date
-  /** The ports of the open parts. */
-  readonly container: Container
-  /** Returns the password of a person: generated, and shown at the end. */
-  passwordOf(login: string): string
-  /** Calls a route below `/api/v1` as the first site admin, and returns its JSON. Throws if it is refused. */
-  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: unknown): Promise<unknown>
-  /** The id of an organization. */
-  idOf(name: string): Promise<number>
-  /** Says what is made now. */
-  tell(text: string): void
-}
-
-export type DemoSeeder = (world: DemoWorld) => Promise<void>
-
-/** By this text `demo reset` knows what it may remove. */
-export const demoDescription = 'Demonstration data, made by moorage demo seed'
 
 const organization = (
   [name, fullName]: readonly [string, string],
@@ -207,7 +164,7 @@ const seedParts = async (
     const world: DemoWorld = {
       vendor,
       customers,
-      now: new Date(),
+      now: container.resolve(ClockToken).now(),
       container,
       tell,
       send,

@@ -11,7 +11,7 @@ import type { ContractId, ContractTerms } from '../../../core/contracts/types.ts
 import { ClockToken, laterByDays } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { EntropyToken, SecretBoxToken } from '../../../core/kernel/secret.ts'
-import type { DemoOrganization, DemoSeeder, DemoWorld } from '../../cli/demo/demo.ts'
+import type { DemoOrganization, DemoSeeder, DemoWorld } from '../../part.ts'
 import { operatorCall } from '../../service/operator.ts'
 
 /** Before the first month of usage. */

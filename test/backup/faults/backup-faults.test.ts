@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import type { ExecutionContext } from 'ava'
-import test from 'ava'
+import anyTest from 'ava'
 import { emptyMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
 import { needing } from '../../support/components/needing.ts'
 import { cleanEnvironment, mainFile } from '../../support/service-process.ts'
@@ -16,8 +16,8 @@ import type { Settings } from '../drill.fixture.ts'
 import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf, underLoad } from '../drill.fixture.ts'
 
 const disk = await startSmallDisk(24)
-test.after.always(() => disk?.close())
-const onDisk = disk === undefined ? test.skip : test.serial
+anyTest.after.always(() => disk?.close())
+const onDisk = disk === undefined ? anyTest.skip : anyTest.serial
 const withMariaDb = needing('mariadb')
 const key = ['--passphrase-file', passphraseFile]
 const urlOf = (settings: Settings): string => settings['MOORAGE_DATABASE_URL'] ?? ''
@@ -74,7 +74,7 @@ const filled = async (count: number): Promise<Settings> => {
 const draftsBeside = (archive: string): readonly string[] =>
   readdirSync(dirname(archive)).filter((name) => name.startsWith(`.${archive.split('/').at(-1)}.`))
 
-test.serial('a backup that is killed leaves no archive, and the next one removes what it left', async (t) => {
+anyTest.serial('a backup that is killed leaves no archive, and the next one removes what it left', async (t) => {
   t.timeout(900_000)
   const settings = await filled(100_000)
   const archive = newPath('.tar')
@@ -129,7 +129,7 @@ const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Sett
   t.deepEqual(differences(await rowsOf(urlOf(target)), expected), [])
 }
 
-test.serial('no service starts on a restore into SQLite that was killed, and the next restore is whole', async (t) => {
+anyTest.serial('no service starts on a restore into SQLite that was killed, and the next restore is whole', async (t) => {
   t.timeout(900_000)
   await killedRestore(t, async () => newDeployment())
 })
@@ -161,7 +161,7 @@ onDisk('a full disk ends a backup without an archive, and a restore with a mark'
   free()
 })
 
-test.serial('10^6 rows are backed up, checked and restored in bounded memory', async (t) => {
+anyTest.serial('10^6 rows are backed up, checked and restored in bounded memory', async (t) => {
   t.timeout(1_800_000)
   const few = await filled(100_000)
   const { peak: least } = await run(few, ['create', newPath('.tar'), ...key])
