@@ -30,7 +30,7 @@ export const onAnyStore = async <A>(
     return await work({ ...compose({ config, foundation, log, stops }), config, foundation })
   } finally {
     await stops.run()
-    lines.flushNow()
+    await lines.flush()
   }
 }
 

@@ -10,7 +10,7 @@ import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
-import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import type { Assembly, Listener } from '../assemble.ts'
@@ -21,7 +21,7 @@ import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import { migrationsFor } from '../migrations.ts'
+import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -33,7 +33,7 @@ import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
-import { makeCertificateInUse, readinessChecks } from './readiness.ts'
+import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
 
@@ -131,12 +131,15 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, foundation, stops)
+    // A step that removes what this version uses may have begun before this process was seen.
+    await refuseOtherSchema(foundation.database, input.config)
     const { setStarted, ...listening } = await openListeners({
       composition,
       foundation,
       stops,
       held,
       runsJobs: input.runsJobs ?? true,
+      knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -158,8 +161,10 @@ const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log:
   if (!config.settings.migrate) return refuseOtherSchema(database, config)
   try {
     const applied = await migrateUp(database, {
+      ...besideOthers(database),
       migrations: await migrationsFor(config, database),
       say: (line) => log.info({ isStep: true }, line),
+      onPostponed: ({ id }, instances) => log.info({}, postponed(id, instances)),
     })
     if (applied.length > 0)
       log.info(
@@ -182,6 +187,7 @@ interface ListeningDeps {
   readonly held: Server | undefined
   readonly runsJobs: boolean
   readonly logState: () => LogState
+  readonly knownSchema: string
 }
 
 /** Runs a step of every part, in the order of the list. What they start is stopped in reverse. */
@@ -205,6 +211,7 @@ const openListeners = async ({
   held,
   runsJobs,
   logState,
+  knownSchema,
 }: ListeningDeps): Promise<Listening> => {
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
@@ -215,6 +222,7 @@ const openListeners = async ({
   const checks = [
     { name: 'started', check: async () => isStarted },
     ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
+    releasesCheck(container.resolve(FleetToken), knownSchema),
     ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
   ]
   for (const { gauges, read } of parts.flatMap((part) => part.metrics ?? []))

@@ -1,4 +1,17 @@
-import { fixedBytes, instant, int, json, long, nullable, rowId, sealed, table, text } from '../kit/columns.ts'
+import {
+  fixedBytes,
+  flag,
+  instant,
+  int,
+  json,
+  long,
+  nullable,
+  rowId,
+  sealed,
+  table,
+  text,
+  withDefault,
+} from '../kit/columns.ts'
 
 export const idempotencyRecords = table('idempotency_records', {
   id: rowId(),
@@ -24,4 +37,16 @@ export const instances = table('instances', {
   beatAt: instant(),
   sealingKey: nullable(text(64)),
   newestKey: nullable(text(64)),
+  version: nullable(text(32)),
+  knownSchema: nullable(text(64)),
+  raisesAccess: withDefault(flag()),
+})
+
+/**
+ * The revisions of what decides access. A change sets those of the accounts that it is about to random numbers
+ * (`tables/access.ts`).
+ */
+export const accessRevisions = table('access_revisions', {
+  shard: int(),
+  revision: long(),
 })

@@ -49,6 +49,10 @@ export const marketplaceSubscriptions = table('marketplace_subscriptions', {
   alertedAt: nullable(instant()),
   createdAt: instant(),
   updatedAt: instant(),
+  consoleUrl: withDefault(text(512)),
+  meteringToken: nullable(sealed()),
+  reports: withDefault(int()),
+  reportedAt: nullable(instant()),
 })
 
 export const marketplaceEvents = table('marketplace_events', {

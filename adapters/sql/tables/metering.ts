@@ -1,6 +1,6 @@
 import type { MeteredHour } from '../../../core/marketplace/metering/hours/ports.ts'
 import type { MeteredCloud, MeteringCall, UsageKey, UsageState } from '../../../core/marketplace/metering/types.ts'
-import { instant, int, long, longText, named, rowId, table, text } from '../kit/columns.ts'
+import { instant, int, long, longText, named, rowId, table, text, withDefault } from '../kit/columns.ts'
 
 export const meteringUsage = table('metering_usage', {
   id: rowId(),
@@ -12,6 +12,17 @@ export const meteringUsage = table('metering_usage', {
   state: text<UsageState>(8),
   answer: longText(),
   changedAt: instant(),
+  claimedUntil: withDefault(instant()),
+  product: withDefault(text(255)),
+  dimension: withDefault(text(512)),
+  quantity: withDefault(text(64)),
+  consumer: withDefault(text(255)),
+  subscriptionRef: withDefault(text(36)),
+})
+
+export const meteringScopes = table('metering_scopes', {
+  scope: text(64),
+  usedAt: instant(),
 })
 
 export const meteringCalls = table('metering_calls', {

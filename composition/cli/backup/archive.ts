@@ -279,7 +279,7 @@ const makeEntryReader = (onEntry: (entry: ArchiveEntry) => Promise<void>): Entry
     } else if (kind === 'files') {
       files.set(owner, (files.get(owner) ?? 0) + 1)
       await onEntry({ kind: 'file', of: owner, ref, detail: facts.detail, bytes })
-    } else throw new ArchiveUnusable(`It has an entry of an unknown kind: ${name}.`)
+    } else throw new ArchiveUnusable(`It was changed: it has an entry of an unknown kind, ${name}.`)
   }
   return {
     async read(source) {

@@ -174,7 +174,7 @@ const finishedMigrations = async ({ foundation, config }: OpenDeployment): Promi
   if (!(await isInUse(database)))
     throw new StartRefused(['This database has no accounts: there is nothing to back up.'])
   await refuseOtherKeyring(foundation, config.settings.keyring)
-  return status.filter(({ state }) => state === 'done' || state === 'absent').map(({ id }) => id)
+  return status.filter(({ state }) => ['done', 'absent', 'newer'].includes(state)).map(({ id }) => id)
 }
 
 interface KeysSeen {

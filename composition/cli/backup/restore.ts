@@ -13,7 +13,7 @@ import { verifyChain } from '../../../core/audit/audit-chain.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
-import { migrationsFor } from '../../migrations.ts'
+import { besideOthers, migrationsFor } from '../../migrations.ts'
 import { openStore } from '../../service/foundation.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
@@ -136,12 +136,14 @@ const loadRows = async (
   { archive, manifest, config, loading, database }: Restoring,
 ): Promise<void> => {
   const migrations = await migrationsFor(config, database)
+  const { beside } = besideOthers(database)
   await loading.begin()
   const then = migrations.filter(({ id }) => manifest.migrations.includes(id))
-  await migrateUp(database, { migrations: [...then, restoreMark] })
+  await migrateUp(database, { beside, migrations: [...then, restoreMark] })
   const targets = new Map((await loading.tables()).map((table) => [table.name, table]))
   const sources = new Map(manifest.tables.map((table) => [table.name, table]))
   refuseOtherTables(manifest, targets)
+  for (const target of targets.values()) await loading.clear(target)
   const insert = async (entry: ArchiveEntry): Promise<void> => {
     if (entry.kind !== 'rows') return
     const [from, to] = [sources.get(entry.table), targets.get(entry.table)]
@@ -159,7 +161,7 @@ const loadRows = async (
   }
   const broken = await loading.brokenReferences()
   if (broken.length > 0) throw new StartRefused([`Rows name rows that do not exist: ${broken.join(', ')}.`])
-  await migrateUp(database, { migrations: [...migrations, restoreMark], say: (line) => context.say(line) })
+  await migrateUp(database, { beside, migrations: [...migrations, restoreMark], say: (line) => context.say(line) })
 }
 
 /** The schema was made by the same migrations, so a difference is a fault of the archive or of a part. */

@@ -2,13 +2,14 @@ import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeArchiveLinks } from '../../../adapters/marketplace/archive-links.ts'
-import { makeClaimAllowance } from '../../../adapters/marketplace/claim-allowance.ts'
+import { makeClaimAllowance, makeNotificationLimits } from '../../../adapters/marketplace/claim-allowance.ts'
+import { makeHostedConsoles } from '../../../adapters/marketplace/hosted-consoles.ts'
 import { makeInstallerArchive } from '../../../adapters/marketplace/installer-archive.ts'
 import { makeNotificationSenders, notificationDigest } from '../../../adapters/marketplace/notification-senders.ts'
 import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
 import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
 import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
-import { makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
@@ -28,6 +29,7 @@ import { writeWhole } from '../../../adapters/system/whole-files.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { makeContractLifecycle } from '../../../core/contracts/lifecycle.ts'
 import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
@@ -35,6 +37,8 @@ import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secre
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { MeteredSubscriptionsToken } from '../../../core/marketplace/metering/ports.ts'
+import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
 import { CreateInstallerToken, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
 import {
@@ -42,6 +46,7 @@ import {
   ClaimAllowanceToken,
   ClaimRulesToken,
   ClaimStoreToken,
+  HostedConsolesToken,
   InstallerArchiveToken,
   InstallerStoreToken,
   MarketplaceFaultsToken,
@@ -49,6 +54,7 @@ import {
   MarketplaceUnitOfWorkToken,
   NotificationDigestToken,
   NotificationInboxToken,
+  NotificationLimitsToken,
   NotificationSendersToken,
   SubscriptionStoreToken,
   TopicMessagesToken,
@@ -231,12 +237,28 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
       }),
     ),
     bind(NotificationDigestToken, {}, () => notificationDigest),
+    bind(NotificationLimitsToken, { caches: CachesToken }, ({ caches }) => makeNotificationLimits(caches)),
+    bind(HostedConsolesToken, {}, () => {
+      const reached = makeUserUrlPolicy(makeEgressAllowance(values.egressAllow), boot.resolver.lookup)
+      return makeHostedConsoles(makeGuardedFetch(reached, boot.readings))
+    }),
+    bind(
+      MeteredSubscriptionsToken,
+      {
+        clock: ClockToken,
+        entropy: EntropyToken,
+        settings: MarketplaceSettingsToken,
+        subscriptions: SubscriptionStoreToken,
+        unitOfWork: MarketplaceUnitOfWorkToken,
+      },
+      makeMeteredSubscriptions,
+    ),
   ]
 }
 
 const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonly Binding[] => [
   bind(StoresToken, { clock: ClockToken, secretBox: SecretBoxToken }, ({ clock, secretBox }) => ({
-    subscriptions: makeSqlSubscriptionStore(database),
+    subscriptions: makeSqlSubscriptionStore(database, secretBox),
     installers: makeSqlInstallerStore(database, secretBox),
     claims: makeSqlClaimStore(database),
     inbox: makeSqlNotificationInbox(database),

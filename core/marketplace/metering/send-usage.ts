@@ -1,10 +1,11 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { MeteringTally, UsageLedger } from './ports.ts'
+import type { MeteredSubscriptions, MeteringTally, UsageLedger } from './ports.ts'
 import type { MeteringCall, ProviderResult, SentUsage, UsageState } from './types.ts'
 
 interface SendDeps {
   readonly ledger: Pick<UsageLedger, 'settle'>
+  readonly subscriptions: Pick<MeteredSubscriptions, 'reported'>
   readonly tally: MeteringTally
   readonly clock: Clock
   readonly log: Log
@@ -27,7 +28,7 @@ const outcomeOf = (result: ProviderResult<unknown>): MeteringCall['outcome'] =>
  * @param answerText what of the answer is recorded.
  */
 export const sendUsage = async <A>(
-  { ledger, tally, clock, log }: SendDeps,
+  { ledger, subscriptions, tally, clock, log }: SendDeps,
   sent: SentUsage,
   isDoubtful: boolean,
   ask: () => Promise<ProviderResult<A>>,
@@ -45,6 +46,7 @@ export const sendUsage = async <A>(
   tally.count(call.outcome)
   try {
     await ledger.settle(sent, stateOf(result, isDoubtful), call, clock.now())
+    if (result.kind === 'accepted' && sent.subscriptionRef !== '') await subscriptions.reported(sent.subscriptionRef)
   } catch (error) {
     log.error({ usage: sent.key, ...call, error }, 'what a provider said to usage was not recorded')
   }

@@ -3,7 +3,7 @@ import { makeMigrationLedger, newHolder, restoreMark } from '../../engine/migrat
 import type { Bind } from '../../kit/columns.ts'
 import type { SchemaSession, SqlDatabase } from '../../kit/statement.ts'
 import type { Dialect, StoredRow, StoredTable } from './snapshot.ts'
-import { quoted, readTables, tableNames } from './snapshot.ts'
+import { leftOutTables, quoted, readTables, tableNames } from './snapshot.ts'
 
 /** A database that an earlier restore, or nothing, has written to. */
 export type TargetState =
@@ -26,6 +26,8 @@ export interface Loading {
   empty(): Promise<void>
   /** Returns the tables as the schema describes them now. */
   tables(): Promise<readonly StoredTable[]>
+  /** Removes the rows that migrations have made, which are in the archive too. */
+  clear(table: StoredTable): Promise<void>
   /** Inserts rows in one transaction. */
   insert(table: StoredTable, rows: readonly StoredRow[]): Promise<void>
   /** Gives the next row of each table the number that it would have had, so that no number is used twice. */
@@ -64,6 +66,9 @@ export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
       await dropAll(session, dialect)
     },
     tables: () => readTables(session, dialect),
+    async clear(table) {
+      await session.execute(`delete from ${quoted(dialect, table.name)}`, [])
+    },
     insert: (table, rows) => insertRows(session, dialect, table, rows),
     setNumbers: (tables) => setNumbers(session, dialect, tables),
     async endLeases() {
@@ -72,7 +77,8 @@ export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
     count: async (table) => countOf(session, dialect, table),
     brokenReferences: () => brokenReferences(session, dialect),
     async finish() {
-      await session.execute('delete from schema_migrations where id = ?', [restoreMark.id])
+      await session.execute('delete from schema_steps where id = ?', [restoreMark.id])
+      await ledger.abandon(restoreMark.id)
     },
     close: () => session.close(),
   }
@@ -80,14 +86,14 @@ export const openLoading = async (database: SqlDatabase): Promise<Loading> => {
 
 const mark = async (ledger: MigrationLedger): Promise<void> => {
   await ledger.create()
-  await ledger.begin(restoreMark.id, newHolder(), false)
+  await ledger.begin(restoreMark, newHolder(), false)
   await ledger.finish(restoreMark.id, 'done')
 }
 
 const countOf = async (session: SchemaSession, dialect: Dialect, table: string): Promise<number> =>
   Number((await session.execute(`select count(*) as n from ${quoted(dialect, table)}`, []))[0]?.['n'])
 
-const ledgerTables = new Set(['schema_migrations', 'schema_lock'])
+const ledgerTables = ['schema_steps', 'schema_lock', 'schema_migrations'] as const
 
 const stateOf = async (session: SchemaSession, dialect: Dialect): Promise<TargetState> => {
   const names = await tableNames(session, dialect)
@@ -96,7 +102,7 @@ const stateOf = async (session: SchemaSession, dialect: Dialect): Promise<Target
     : []
   if (migrations.includes(restoreMark.id)) return { kind: 'unfinished' }
   for (const table of names) {
-    if (ledgerTables.has(table)) continue
+    if (leftOutTables.has(table)) continue
     const found = await session.execute(`select 1 from ${quoted(dialect, table)} limit 1`, [])
     if (found.length > 0) return { kind: 'used', table }
   }
@@ -106,7 +112,7 @@ const stateOf = async (session: SchemaSession, dialect: Dialect): Promise<Target
 /** The ledger goes last: a process that is killed here leaves the mark. */
 const dropAll = async (session: SchemaSession, dialect: Dialect): Promise<void> => {
   const names = await tableNames(session, dialect)
-  for (const name of [...names.filter((each) => !ledgerTables.has(each)), 'schema_lock', 'schema_migrations'])
+  for (const name of [...names.filter((each) => !ledgerTables.some((table) => table === each)), ...ledgerTables])
     await session.execute(`drop table if exists ${quoted(dialect, name)}`, [])
 }
 
