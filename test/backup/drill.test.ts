@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
+import { readArchive } from '../../composition/cli/backup/archive.ts'
+import { schemaFaults } from '../../composition/cli/backup/verify.ts'
+import { ourMigrations } from '../support/schema.ts'
 import { emptyMysqlUrl } from '../support/databases.ts'
 import { needing } from '../support/components/needing.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
@@ -100,6 +103,12 @@ test.serial('verify finds any changed byte, a cut file, another key ring and a n
     t.is(cut.code, 1)
     t.regex(cut.err, /It is cut, or its backup was not finished/)
   }
+  const { manifest } = await readArchive(archive)
+  t.deepEqual(schemaFaults(manifest, ourMigrations), [])
+  const [last = ''] = ourMigrations.map(({ id }) => id).slice(-1)
+  t.regex(schemaFaults(manifest, ourMigrations.slice(0, -1))[0] ?? '', new RegExp(`made by a newer Moorage.*${last}`))
+  const ofPart = { ...manifest, migrations: [...manifest.migrations, 'berths/0001-berths'] }
+  t.regex(schemaFaults(ofPart, ourMigrations)[0] ?? '', /tables of the part berths, which is not loaded/)
   const foreign = newDeployment()
   t.is(
     (await backup({ ...foreign, MOORAGE_DATABASE_URL: 'sqlite::memory:' }, 'create', newPath(), '--no-key-ring')).code,

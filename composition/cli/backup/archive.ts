@@ -216,12 +216,12 @@ export const readArchive = async (
         yield bytes
       }
     }
-    let refused: Error | undefined
+    const passed: { refused?: Error } = {}
     const reader = makeEntryReader(async (entry) => {
       try {
         await onEntry(entry)
       } catch (error) {
-        refused = error as Error
+        passed.refused = error as Error
         throw error
       }
     })
@@ -231,7 +231,7 @@ export const readArchive = async (
     } catch (error) {
       fault = error
     }
-    if (refused !== undefined) throw refused
+    if (passed.refused !== undefined) throw passed.refused
     // What is wrong with an entry says more than that some byte was changed.
     if (fault instanceof ArchiveUnusable) throw fault
     if (fault !== undefined) throw isOfTar(fault) ? new ArchiveUnusable(cut) : fault
