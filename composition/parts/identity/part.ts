@@ -66,10 +66,10 @@ import type { Boot } from '../../boot.ts'
 import { FirstAdminToken } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
 import { bind, lazily } from '../../binding.ts'
-import { defineGauges } from '../../http/gauges.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
+import { AttemptTallyToken, attemptGauges, countedThrottle, makeAttemptTally } from './attempt-counts.ts'
 import { identitySettings } from './settings.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 
@@ -120,15 +120,17 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       }),
     ),
     bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
-    bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
-      makeAttemptThrottle({
+    bind(AttemptTallyToken, {}, () => makeAttemptTally()),
+    bind(AttemptThrottleToken, { background: BackgroundToken, tally: AttemptTallyToken }, ({ background, tally }) => {
+      const throttle = makeAttemptThrottle({
         counters: makeSqlAttemptCounters(database),
         key: attemptKeyOf(boot),
         clock: steadyClock,
         background,
         log: boot.log,
-      }),
-    ),
+      })
+      return countedThrottle(throttle, tally)
+    }),
     bind(AllowancesToken, {}, () =>
       makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
     ),
@@ -144,7 +146,11 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         }),
     ),
     bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
-    bind(HashingQueueToken, {}, () => makeHashingQueue()),
+    bind(HashingQueueToken, {}, () => {
+      const queue = makeHashingQueue()
+      boot.pools.watch('passwords', queue.load)
+      return queue
+    }),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
       AuthenticatorToken,
@@ -267,14 +273,7 @@ export const part = definePart({
       ),
     ]
   },
-  metrics: [
-    defineGauges(
-      { moorage_password_checks_waiting: { help: 'Password checks that wait.' } },
-      { queue: HashingQueueToken },
-      ({ queue }) =>
-        () => ({ moorage_password_checks_waiting: queue.waiting }),
-    ),
-  ],
+  metrics: [attemptGauges],
   async doctor(settings) {
     const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
     return [...checkExtIdp(settings), ...checkPasswordList(settings)]
