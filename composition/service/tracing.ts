@@ -138,7 +138,7 @@ const inSecond = (args: readonly unknown[], headers: Readonly<Record<string, str
 }
 
 const inInit = (args: readonly unknown[], headers: Readonly<Record<string, string>>): readonly unknown[] => {
-  const [input, init] = args as readonly [unknown, { readonly headers?: HeadersInit }?]
+  const [input, init] = args as readonly [unknown, { readonly headers?: ConstructorParameters<typeof Headers>[0] }?]
   const sent = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined))
   for (const [name, value] of Object.entries(headers)) sent.set(name, value)
   return [input, { ...init, headers: Object.fromEntries(sent) }]

@@ -249,7 +249,14 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
     t.is(await world.change((tasks) => tasks.countUnfinished(eve)), 1)
     t.like((await world.queues.counts()).byState, { queued: 3, running: 0, succeeded: 1, unknown: 0 })
     await world.age(100)
-    t.true((await world.queues.counts()).oldestQueuedSeconds >= 100)
+    const { oldest } = await world.queues.counts()
+    t.deepEqual(
+      oldest.map(({ kind, state }) => [kind, state]),
+      [[kinds[0], 'queued']],
+    )
+    t.true((oldest[0]?.seconds ?? 0) >= 100)
+    await claimed(claimFrom(queue))
+    t.deepEqual((await world.queues.counts()).oldest.map(({ state }) => state).sort(), ['queued', 'running'])
   })
 
   on('lists are within one actor or one tenant, newest first', async (t, world) => {
