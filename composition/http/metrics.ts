@@ -74,15 +74,15 @@ const counted = {
   moorage_http_requests_in_flight: { help: 'Requests that are not answered yet.' },
   moorage_refusals_total: { type: 'counter', help: 'Refusals by code.', label: 'code' },
   moorage_build_info: { help: 'Always 1; the release is in the label.', label: 'version' },
-  moorage_job_runs_total: { type: 'counter', help: 'Runs of jobs on this instance.', label: ['job', 'outcome'] },
-  moorage_job_last_run_seconds: { help: 'How long the last run took.', label: 'job' },
+  moorage_job_runs_total: { type: 'counter', help: 'Runs of jobs on this instance.', label: ['job_id', 'outcome'] },
+  moorage_job_last_run_seconds: { help: 'How long the last run took.', label: 'job_id' },
   moorage_job_last_end_timestamp_seconds: {
     help: 'When the last run on this instance ended, as Unix time.',
-    label: 'job',
+    label: 'job_id',
   },
   moorage_job_last_success_timestamp_seconds: {
     help: 'When the last run on this instance that did not fail ended, as Unix time.',
-    label: 'job',
+    label: 'job_id',
   },
 } as const satisfies Record<string, Declared>
 
@@ -90,7 +90,7 @@ const counted = {
 const scraped = {
   moorage_job_running_seconds: {
     help: 'How long the run that is in progress on this instance has taken so far; 0 when there is none.',
-    label: 'job',
+    label: 'job_id',
   },
   moorage_database_connections: {
     help: 'Connections of the database pool by state; waiting counts callers.',

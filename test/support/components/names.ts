@@ -16,6 +16,7 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
+  promtool: { what: 'the promtool command of Prometheus', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -34,6 +35,7 @@ export const environmentNames = {
   nats: 'MOORAGE_TEST_NATS_SERVER',
   go: 'MOORAGE_TEST_GO',
   chromium: 'MOORAGE_TEST_CHROMIUM',
+  promtool: 'MOORAGE_TEST_PROMTOOL',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */
