@@ -51,7 +51,7 @@ test('every declared metric is exposed with its type and help, and numbers of wr
   t.regex(text, /^moorage_sign_in_refusals_total\{kind="password",reason="subject-locked"\} 1$/m)
   t.regex(text, /^moorage_account_locks_total\{kind="password"\} 1$/m)
   t.regex(text, /^moorage_database_takes_changes 1$/m)
-  t.regex(text, /^moorage_pool_wait_seconds_count\{pool="passwords"\} [1-9]/m)
+  t.regex(text, /^moorage_pool_waiting\{pool="names"\} 0$/m)
   t.regex(text, /^moorage_disk_free_bytes\{folder="data"\} [1-9]/m)
   t.regex(text, /^moorage_mail_queued \d/m)
   t.regex(text, /^moorage_clusters\{phase="Active"\} 0$/m)
