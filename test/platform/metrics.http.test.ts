@@ -43,8 +43,7 @@ test('every declared metric is exposed with its type and help, and numbers of wr
   const own = (await declaredMetrics()).filter(({ name }) => name.startsWith('moorage_'))
   const missing = own.filter(
     ({ name, type = 'gauge', help, part }) =>
-      part !== 'metering' &&
-      !text.includes(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`),
+      part !== 'metering' && !text.includes(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`),
   )
   t.deepEqual(missing, [])
   t.regex(text, /^moorage_sign_in_refusals_total\{kind="password",reason="wrong"\} 5$/m)

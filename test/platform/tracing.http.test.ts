@@ -167,7 +167,7 @@ test('clusters, chart sources and providers get the trace, and a cluster gets no
     MOORAGE_EGRESS_ALLOW: '127.0.0.1',
     MOORAGE_CLOUD_A_STORAGE_ENDPOINT: base,
   })
-  t.teardown(() => new Promise((resolve) => upstream.close(resolve)))
+  t.teardown(() => new Promise<void>((resolve) => upstream.close(() => resolve())))
   const { container } = other.service.running
   const chartSource = container.resolve(token<{ readonly fetch: GuardedFetch }>('packages.ChartFetch'))
   await chartSource.fetch({ url: new URL(`${base}/index.yaml`), limitBytes: 1000 }, new AbortController().signal)
@@ -270,7 +270,10 @@ test('the ports whose work is traced exist', async (t) => {
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   for (const type of ['VendorHosted', 'CloudAMarketplaceDeployment', 'CloudCMarketplaceDeployment']) {
     const config = await loadConfig({
-      environment: { MOORAGE_DEPLOYMENT_TYPE: type, MOORAGE_CONTRACT_DOCUMENTS: 's3://key:secret@s3.eu-central-1.amazonaws.com/documents/x?region=eu-central-1' },
+      environment: {
+        MOORAGE_DEPLOYMENT_TYPE: type,
+        MOORAGE_CONTRACT_DOCUMENTS: 's3://key:secret@s3.eu-central-1.amazonaws.com/documents/x?region=eu-central-1',
+      },
     })
     const foundation = await passingFoundation()
     const { boot } = compose({ config, foundation, log, stops: { add: () => undefined } })
