@@ -59,7 +59,7 @@ export interface Counts {
 
 export const otherLabel = 'other'
 
-/** @param names the names of the labels. @param most the number of values of the first label that are told apart. */
+/** @param names the names of the labels. @param most the number of values of the first label that have series of their own. */
 export const makeCounts = (names: readonly string[], most: number): Counts => {
   const firsts = new Set<string>()
   const counts = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()

@@ -43,7 +43,7 @@ const expected = [
 
 /** Writes a secret into each text of each table. What a constraint refuses stays as it is. */
 const plantInTables = async (path: string, fresh: (what: string) => string): Promise<number> => {
-  const columns = await readSqliteFile(
+  const columns = readSqliteFile(
     path,
     (file) =>
       file
@@ -81,8 +81,11 @@ test.serial(
     const canaries = makeCanaries()
     canaries.keep('token of the admin', service.adminToken)
     const database = join(folder, 'planted.sqlite')
-    writeFileSync(database, await readSqliteFile(service.databasePath, (file) => file.serialize()))
-  t.true((await plantInTables(database, canaries.fresh)) > 100)
+    writeFileSync(
+      database,
+      readSqliteFile(service.databasePath, (file) => file.serialize()),
+    )
+    t.true((await plantInTables(database, canaries.fresh)) > 100)
     const line = (fields: object): string =>
       JSON.stringify({ level: 30, time: '2026-11-27T00:00:00.000Z', v: 0, ...fields })
     const log = join(folder, 'moorage.log')

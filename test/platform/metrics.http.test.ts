@@ -86,7 +86,7 @@ test('names that callers make up, users and clusters add no series', async (t) =
   t.deepEqual(grown, [])
 })
 
-test('of many clusters that fail, fifty are told apart and the rest is other; so are open streams', async (t) => {
+test('of many clusters that fail, fifty have series of their own and the rest is other; so are open streams', async (t) => {
   const answers = makeClusterAnswers()
   const link = (n: number): ClusterLink => ({ ownerName: `owner${n}`, name: 'quay' }) as ClusterLink
   for (let n = 0; n < 500; n++) {

@@ -250,13 +250,7 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
     t.like((await world.queues.counts()).byState, { queued: 3, running: 0, succeeded: 1, unknown: 0 })
     await world.age(100)
     const { oldest } = await world.queues.counts()
-    t.deepEqual(
-      oldest.map(({ kind, state }) => [kind, state]),
-      [[kinds[0], 'queued']],
-    )
-    t.true((oldest[0]?.seconds ?? 0) >= 100)
-    await claimed(claimFrom(queue))
-    t.deepEqual((await world.queues.counts()).oldest.map(({ state }) => state).sort(), ['queued', 'running'])
+    t.true(oldest.length === 1 && oldest[0]?.state === 'queued' && oldest[0].seconds >= 100)
   })
 
   on('lists are within one actor or one tenant, newest first', async (t, world) => {
@@ -410,6 +404,7 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
     await world.change((tasks) => tasks.append(task.id, [line('two'), line('three')]))
     await world.age(14)
     t.is((await world.outbox().mine(1)).length, 1)
+    t.is((await world.outbox().lag()).count, 3)
     await world.age(14)
     t.is(await world.outbox('other').adopt(10), 0)
   })

@@ -1,3 +1,4 @@
+import { toWireJson } from '../../../core/kernel/json.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 
 /** What is shown instead of a text that is left out. */
@@ -46,7 +47,7 @@ const decoded = (text: string): string => {
 export const withoutSecrets = (text: string, secrets: readonly string[]): string => {
   let clean = text
   for (const secret of secrets)
-    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]))
+    for (const form of new Set([secret, toWireJson(secret).slice(1, -1), encodeURIComponent(secret)]))
       clean = clean.replaceAll(form, removed)
   for (const form of credentialForms) clean = clean.replaceAll(form, removed)
   return clean
@@ -123,7 +124,7 @@ export const shownLine = (line: string, secrets: readonly string[]): string | un
     return shown === undefined ? [] : [[name, shown] as const]
   })
   const message = withoutLongWords(withoutSecrets(msg.slice(0, 300), secrets))
-  return withoutSecrets(JSON.stringify({ ...Object.fromEntries(fields), msg: message }), secrets)
+  return withoutSecrets(toWireJson({ ...Object.fromEntries(fields), msg: message }), secrets)
 }
 
 /** Replaces names of accounts and clusters in labels of metrics by numbers: they tell who the customers are. */

@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
+import { request } from 'undici'
+import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 import { StartRefused } from '../../boot.ts'
@@ -35,7 +37,7 @@ interface Entry {
 const metricsMilliseconds = 5_000
 const mostLines = 100_000
 
-const about = `What this is: facts about an installation of Moorage, for whoever helps with it.
+const about = `What this is: facts about an installation of Moorage, for the people who help with it.
 
 versions.json     releases and the machine
 settings.json     each setting with its source; secrets are masked
@@ -79,8 +81,11 @@ const metricsOf = async (config: LoadedConfig | undefined): Promise<string> => {
   const { opsListen } = config.settings
   if (opsListen.port === 0) return 'The port of MOORAGE_OPS_LISTEN is not fixed.\n'
   try {
-    const answer = await fetch(`${addressUrl(opsListen)}/metrics`, { signal: AbortSignal.timeout(metricsMilliseconds) })
-    return answer.ok ? withoutNames(await answer.text()) : `The service answered ${answer.status}.\n`
+    const { statusCode, body } = await request(`${addressUrl(opsListen)}/metrics`, {
+      signal: AbortSignal.timeout(metricsMilliseconds),
+    })
+    const text = await body.text()
+    return statusCode === 200 ? withoutNames(text) : `The service answered ${statusCode}.\n`
   } catch {
     return 'The service does not answer at MOORAGE_OPS_LISTEN.\n'
   }
@@ -155,7 +160,7 @@ export const supportBundle = async (context: CommandContext, options: BundleOpti
     { name: 'log.txt', text: await linesOf(options.log, most, secrets) },
   ]
   const entries = found.map(({ name, text }) => ({ name, text: withoutSecrets(text, secrets) }))
-  const file = options.output ?? fileName(new Date())
+  const file = options.output ?? fileName(steadyClock.now())
   try {
     await write(file, entries)
   } catch (error) {

@@ -97,7 +97,7 @@ export const clusterGauges = defineGauges(
       type: 'counter',
       help:
         'Requests to a member cluster that failed, by the reason: what the driver says of the connection, or the ' +
-        'status. The first 50 clusters that failed are told apart; the rest is other.',
+        'status. The first 50 clusters that failed have series of their own; the rest is other.',
       label: ['cluster', 'reason'],
     },
     moorage_clusters: { help: 'Records of clusters by the phase that was found last.', label: 'phase' },

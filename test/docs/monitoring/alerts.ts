@@ -1,7 +1,7 @@
 /** An alert, with an incident that must raise it. */
 export interface Alert {
   readonly name: string
-  /** `page`: users are harmed now, or soon; `ticket`: somebody must act in the next days; `info`: worth knowing. */
+  /** `page`: users are harmed now, or soon; `ticket`: an operator must act in the next days; `info`: worth knowing. */
   readonly severity: 'page' | 'ticket' | 'info'
   readonly expr: string
   /** How long the expression must hold. */
