@@ -50,7 +50,7 @@ export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
     t.is(claimed?.attempts, 1)
   })
 
-  on('the number of mails that are not sent is told, with the age of the oldest', async (t, world) => {
+  on('mails that are not sent are counted, with the age of the oldest', async (t, world) => {
     t.deepEqual(await world.queue.lag(), { count: 0, oldestSeconds: 0 })
     await post(world, mailTo('ada@example.org'), mailTo('eve@example.org'))
     const [first] = await claim(world.queue)
