@@ -104,9 +104,15 @@ const describeMigrate: Describe = (program, run, context) => {
   const migrate = program.command('migrate').description('Schema migrations of the database.')
 
   withJson(migrate.command('up'))
-    .description('Apply what is missing. Waits while another instance does it.')
+    .description(
+      'Apply what is missing. Waits while another instance does it. A step that removes what an older release uses is ' +
+        'left for later while an instance of such a release is alive.',
+    )
+    .option('--force', 'remove it all the same: instances of older releases fail from then on')
     .addHelpText('after', examples('moorage migrate up', 'moorage migrate up --json'))
-    .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migrateUp(context, options)))
+    .action((options: CommonOptions & { readonly force?: boolean }) =>
+      run(async () => (await import('./migrate.ts')).migrateUp(context, options)),
+    )
 
   withJson(migrate.command('status'))
     .description('Say which migrations are applied and which are missing. Exits 0 in both cases.')
@@ -114,7 +120,9 @@ const describeMigrate: Describe = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migrateStatus(context, options)))
 
   withJson(migrate.command('plan'))
-    .description('Say what `up` would do, without doing it.')
+    .description(
+      'Say what `up` would do, without doing it: each statement with the table, about how many rows it has, and what waits.',
+    )
     .addHelpText('after', examples('moorage migrate plan'))
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migratePlan(context, options)))
 

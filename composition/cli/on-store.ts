@@ -27,6 +27,6 @@ export const onStore = async <A>(
     return await work(compose({ config, foundation, log, stops }))
   } finally {
     await stops.run()
-    lines.flushNow()
+    await lines.flush()
   }
 }

@@ -54,7 +54,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     else {
       await Promise.race([service.isTold, delay(tellingWaitMs, undefined, { ref: false })])
       plain.clear()
-      lines.flushNow()
+      await lines.flush()
     }
     for (const line of welcome(service)) context.print(line)
     return service
@@ -62,7 +62,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
   try {
     return await runUntilStopped({ signals: process, log, start, exitNow })
   } finally {
-    lines.flushNow()
+    await lines.flush()
   }
 }
 

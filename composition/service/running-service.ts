@@ -12,7 +12,7 @@ import { disksOf } from '../../adapters/system/temporary-folder.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
-import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import type { Assembly, Listener } from '../assemble.ts'
@@ -23,7 +23,7 @@ import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import { migrationsFor } from '../migrations.ts'
+import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -35,7 +35,7 @@ import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
-import { makeCertificateInUse, readinessChecks } from './readiness.ts'
+import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
 import { openTracing, tracedDatabase } from './tracing.ts'
@@ -134,11 +134,14 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     await startHeartbeat(composition, foundation, stops)
+    // A step that removes what this version uses may have begun before this process was seen.
+    await refuseOtherSchema(foundation.database, input.config)
     const { setStarted, ...listening } = await openListeners({
       composition,
       foundation,
       stops,
       held,
+      knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -166,8 +169,10 @@ const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log:
   if (!config.settings.migrate) return refuseOtherSchema(database, config)
   try {
     const applied = await migrateUp(database, {
+      ...besideOthers(database),
       migrations: await migrationsFor(config, database),
       say: (line) => log.info({ isStep: true }, line),
+      onPostponed: ({ id }, instances) => log.info({}, postponed(id, instances)),
     })
     if (applied.length > 0)
       log.info(
@@ -189,6 +194,7 @@ interface ListeningDeps {
   readonly stops: StopSequence
   readonly held: Server | undefined
   readonly logState: () => LogState
+  readonly knownSchema: string
 }
 
 /** Runs a step of every part, in the order of the list. What they start is stopped in reverse. */
@@ -205,7 +211,14 @@ const runSteps = (
     return [running]
   })
 
-const openListeners = async ({ composition, foundation, stops, held, logState }: ListeningDeps): Promise<Listening> => {
+const openListeners = async ({
+  composition,
+  foundation,
+  stops,
+  held,
+  logState,
+  knownSchema,
+}: ListeningDeps): Promise<Listening> => {
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -215,6 +228,7 @@ const openListeners = async ({ composition, foundation, stops, held, logState }:
   const checks = [
     { name: 'started', check: async () => isStarted },
     ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
+    releasesCheck(container.resolve(FleetToken), knownSchema),
     ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
   ]
   for (const { gauges, read } of parts.flatMap((part) => part.metrics ?? []))

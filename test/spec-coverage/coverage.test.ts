@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { Operation } from '../../composition/http/openapi/document.ts'
@@ -6,7 +7,8 @@ import type { Access } from '../../plugins/kit/access.ts'
 import { catalogue } from '../authz/catalogue.ts'
 import { declaredRoutes, documentTags } from '../support/declared-routes.ts'
 import type { SpecRow } from './rows.ts'
-import { notBuiltYet, shapeOf, specRows } from './rows.ts'
+import { notBuiltYet, notDeclared, shapeOf, specRows, widerOperations } from './rows.ts'
+import { coverageBy, coveragePage } from './coverage-page.ts'
 
 const routes = declaredRoutes()
 const byShape = new Map(
@@ -129,4 +131,35 @@ test('routes of one deployment type are gated, and no other route is', (t) => {
   t.deepEqual(gateOf(marketplaces), ['any-marketplace'])
   t.deepEqual(gateOf('/marketplace/api/v1'), ['any-marketplace'])
   for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')
+})
+
+test('each operation of the wider interface that is not built has its reason, and each reason is needed', (t) => {
+  const reasons = notDeclared()
+  const coverageOf = coverageBy(routes, reasons)
+  const unexplained = widerOperations().filter((operation) => {
+    const coverage = coverageOf(operation)
+    return coverage.state === 'not built' && coverage.reason === undefined
+  })
+  const waiting = new Set(notBuiltYet())
+  t.deepEqual(
+    unexplained.map(({ method, path }) => `${method} /api/v1${path}`).filter((name) => !waiting.has(name)),
+    [],
+  )
+  const used = new Set(
+    widerOperations().flatMap((operation) => {
+      const coverage = coverageOf(operation)
+      return coverage.state === 'not built' ? [coverage.reason] : []
+    }),
+  )
+  t.deepEqual(
+    reasons.filter(({ reason }) => !used.has(reason)),
+    [],
+  )
+})
+
+test('docs/coverage.md is made from the declarations (make it: npm run docs:coverage)', (t) => {
+  t.is(
+    readFileSync(new URL('../../docs/coverage.md', import.meta.url), 'utf8'),
+    coveragePage(widerOperations(), coverageBy(routes, notDeclared())),
+  )
 })

@@ -44,3 +44,29 @@ export const notBuiltYet = (): readonly string[] =>
     const [method = '', path = ''] = line.split('\t')
     return `${method} ${path}`
   })
+
+/** An operation of the wider interface. `path` is below the root of its listener. */
+export interface WiderOperation {
+  readonly group: string
+  readonly method: string
+  readonly path: string
+}
+
+export const widerOperations = (): readonly WiderOperation[] =>
+  linesOf('wider-operations.tsv').map((line) => {
+    const [group = '', method = '', path = ''] = line.split('\t')
+    return { group, method, path }
+  })
+
+/** Why the operations of a group whose paths begin with a text are not declared. */
+export interface NotDeclared {
+  readonly group: string
+  readonly begins: string
+  readonly reason: string
+}
+
+export const notDeclared = (): readonly NotDeclared[] =>
+  linesOf('not-declared.tsv').map((line) => {
+    const [group = '', begins = '', reason = ''] = line.split('\t')
+    return { group, begins, reason }
+  })

@@ -116,6 +116,11 @@ export interface SqlDatabase extends SqlRunner {
     readonly waitSeconds: number
   }
   /**
+   * Returns a number that changes with each commit, of any process; undefined if the database counts none. It costs no
+   * statement.
+   */
+  commits(): number | undefined
+  /**
    * Throws `Unavailable` if nothing that is written now would remain: the file of SQLite was removed or replaced. Each
    * change calls it.
    */

@@ -1,7 +1,8 @@
 import * as audit from './audit.ts'
 import * as authz from './authz.ts'
 import * as bus from './bus.ts'
-import * as chartRepositories from './chart-repositories.ts'
+import * as chartRepositories from './packages.ts'
+import * as clientOrgs from './client-orgs.ts'
 import * as clouds from './clouds.ts'
 import * as clusters from './clusters.ts'
 import * as contracts from './contracts.ts'
@@ -9,10 +10,11 @@ import * as identity from './identity.ts'
 import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
-import * as metering from './metering.ts'
+import * as metering from './marketplace.ts'
+import * as metricsProxy from './metrics-proxy.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
-import * as platform from './platform.ts'
+import * as platform from './kernel.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import type { Table } from '../kit/columns.ts'
@@ -24,6 +26,7 @@ export const tablesByPart = {
   authz,
   bus,
   chartRepositories,
+  clientOrgs,
   clouds,
   clusters,
   contracts,
@@ -32,6 +35,7 @@ export const tablesByPart = {
   mail,
   marketplace,
   metering,
+  metricsProxy,
   organizations,
   packages,
   platform,

@@ -17,6 +17,7 @@ import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
 import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
+import { isMarkDue } from '../../../core/identity/sessions/sessions.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
@@ -45,6 +46,7 @@ import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../.
 import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tokens.ts'
 import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
 import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
+import { AccessMemoryToken, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
@@ -145,12 +147,18 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
           clock,
         }),
     ),
-    bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
     bind(HashingQueueToken, {}, () => {
       const queue = makeHashingQueue()
       boot.pools.watch('passwords', queue.load)
       return queue
     }),
+    bind(CredentialStoreToken, { memory: AccessMemoryToken, clock: ClockToken }, ({ memory, clock }) =>
+      rememberCredentials(
+        makeSqlCredentialStore(database),
+        memory,
+        (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
+      ),
+    ),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
       AuthenticatorToken,

@@ -1,13 +1,14 @@
 import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
 import { makeArchiveLinks } from '../../../adapters/marketplace/archive-links.ts'
-import { makeClaimAllowance } from '../../../adapters/marketplace/claim-allowance.ts'
+import { makeClaimAllowance, makeNotificationLimits } from '../../../adapters/marketplace/claim-allowance.ts'
+import { makeHostedConsoles } from '../../../adapters/marketplace/hosted-consoles.ts'
 import { makeInstallerArchive } from '../../../adapters/marketplace/installer-archive.ts'
 import { makeNotificationSenders, notificationDigest } from '../../../adapters/marketplace/notification-senders.ts'
 import type { SourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
 import { makeTopicMessages } from '../../../adapters/marketplace/topic-messages.ts'
 import { makeSourceRanges } from '../../../adapters/marketplace/source-ranges.ts'
-import { makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../../adapters/sql/contracts/binding-store.ts'
@@ -27,12 +28,15 @@ import { writeWhole } from '../../../adapters/system/whole-files.ts'
 import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { makeContractLifecycle } from '../../../core/contracts/lifecycle.ts'
 import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
+import { MeteredSubscriptionsToken } from '../../../core/marketplace/metering/ports.ts'
+import { makeMeteredSubscriptions } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import { makeClaimRules } from '../../../core/marketplace/claims/claims.ts'
 import { CreateInstallerToken, makeCreateInstaller } from '../../../core/marketplace/installers/installers.ts'
 import {
@@ -40,6 +44,7 @@ import {
   ClaimAllowanceToken,
   ClaimRulesToken,
   ClaimStoreToken,
+  HostedConsolesToken,
   InstallerArchiveToken,
   InstallerStoreToken,
   MarketplaceFaultsToken,
@@ -47,6 +52,7 @@ import {
   MarketplaceUnitOfWorkToken,
   NotificationDigestToken,
   NotificationInboxToken,
+  NotificationLimitsToken,
   NotificationSendersToken,
   SubscriptionStoreToken,
   TopicMessagesToken,
@@ -227,12 +233,28 @@ const senderBindings = (boot: MarketplaceBoot): readonly Binding[] => {
       }),
     ),
     bind(NotificationDigestToken, {}, () => notificationDigest),
+    bind(NotificationLimitsToken, { caches: CachesToken }, ({ caches }) => makeNotificationLimits(caches)),
+    bind(HostedConsolesToken, {}, () => {
+      const reached = makeUserUrlPolicy(makeEgressAllowance(values.egressAllow), boot.resolver.lookup)
+      return makeHostedConsoles(makeGuardedFetch(reached, boot.readings))
+    }),
+    bind(
+      MeteredSubscriptionsToken,
+      {
+        clock: ClockToken,
+        entropy: EntropyToken,
+        settings: MarketplaceSettingsToken,
+        subscriptions: SubscriptionStoreToken,
+        unitOfWork: MarketplaceUnitOfWorkToken,
+      },
+      makeMeteredSubscriptions,
+    ),
   ]
 }
 
 const storeBindings = (boot: MarketplaceBoot, database = boot.database): readonly Binding[] => [
   bind(StoresToken, { clock: ClockToken, secretBox: SecretBoxToken }, ({ clock, secretBox }) => ({
-    subscriptions: makeSqlSubscriptionStore(database),
+    subscriptions: makeSqlSubscriptionStore(database, secretBox),
     installers: makeSqlInstallerStore(database, secretBox),
     claims: makeSqlClaimStore(database),
     inbox: makeSqlNotificationInbox(database),

@@ -28,7 +28,7 @@ const surroundMicroseconds = async (): Promise<number> => {
   return Math.max(0, differences.sort((a, b) => a - b)[3] ?? 0)
 }
 
-/** Row 32: what traces cost a request that is authenticated, when they are off and when all are recorded. */
+/** Row 33: what traces cost a request that is authenticated, when they are off and when all are recorded. */
 export const traces: MeasureRow = async ({ lab, bench }) => {
   const receiver = await startOtlpReceiver()
   const on = await lab.service({ name: 'service with traces', settings: { MOORAGE_OTLP_ENDPOINT: receiver.url } })
@@ -45,7 +45,7 @@ export const traces: MeasureRow = async ({ lab, bench }) => {
   const share = (100 * offUs) / medianOf(twin, 'cpuUs')
   return [
     {
-      row: '32',
+      row: '33',
       what: 'traces off: share of the CPU of GET /user',
       ours: readingOf(twin),
       against: 'the same without the id of the request in the log',
@@ -55,7 +55,7 @@ export const traces: MeasureRow = async ({ lab, bench }) => {
       note: `${offUs.toFixed(2)} us a request`,
     },
     {
-      row: '32 +',
+      row: '33 +',
       what: 'traces on, all recorded: CPU of GET /user',
       ours: readingOf(ours),
       against: 'the service without traces',

@@ -17,6 +17,14 @@ export const components = {
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
   promtool: { what: 'the promtool command of Prometheus', needs: [] },
+  nginx: { what: 'the nginx command', needs: [] },
+  containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
+  'last-release': {
+    what: 'the commit of the last release in the history; used by slow files only',
+    needs: ['mariadb'],
+  },
+  haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
+  systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -36,6 +44,7 @@ export const environmentNames = {
   go: 'MOORAGE_TEST_GO',
   chromium: 'MOORAGE_TEST_CHROMIUM',
   promtool: 'MOORAGE_TEST_PROMTOOL',
+  nginx: 'MOORAGE_TEST_NGINX',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */
