@@ -11,6 +11,7 @@ export const frameCommandNames: readonly string[] = [
   'serve',
   'openapi',
   'doctor',
+  'support-bundle',
   'migrate',
   'keys',
   'config',

@@ -4,6 +4,7 @@ import type { ReadOptions } from './backup/verify.ts'
 import type { CommonOptions } from './command-context.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
+import type { BundleOptions } from './support-bundle/support-bundle.ts'
 import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
 import type { TestPortOptions } from './test-port/test-port.ts'
@@ -81,6 +82,25 @@ const describeService: Describe = (program, run, context) => {
       examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.',
     )
     .action((options: CommonOptions) => run(async () => (await import('./doctor/doctor.ts')).doctor(context, options)))
+
+  withJson(program.command('support-bundle'))
+    .description(
+      'Write versions, masked settings, what the doctor found, migrations, metrics and the last lines of the log to ' +
+        'one file that can be sent to a stranger.',
+    )
+    .option('--output <file>', 'the file to write; it must not exist (default: moorage-support-TIME.tar.gz)')
+    .option('--log <file>', 'the log of the service in JSON, or - for stdin')
+    .option('--lines <number>', 'how many of the last lines of the log', '2000')
+    .addHelpText(
+      'after',
+      examples(
+        'moorage support-bundle --log /var/log/moorage.log',
+        'journalctl -u moorage -o cat -n 5000 | moorage support-bundle --log -',
+      ) + '\n\nNo row of the database is in it, and no password, key or token. Names of clusters are numbers.',
+    )
+    .action((options: BundleOptions) =>
+      run(async () => (await import('./support-bundle/support-bundle.ts')).supportBundle(context, options)),
+    )
 }
 
 const describeMigrate: Describe = (program, run, context) => {

@@ -78,6 +78,8 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     ...used,
     secretBox: boot.secretBox,
     log,
+    tracing: boot.tracing,
+    scope: boot.scope,
     isAccessToken: (text) => hasAccessTokenForm(text, digest),
     takesQueryTokens: settings.queryTokens,
     rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),

@@ -14,7 +14,7 @@ import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
 import type { Binding } from '../binding.ts'
 import type { Boot } from '../boot.ts'
-import { StartRefused } from '../boot.ts'
+import { makeWatchedPools, StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from '../config/setting.ts'
 import { fileKey } from '../config/setting.ts'
@@ -44,6 +44,7 @@ import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { ofApiListener } from '../http/api-listener.ts'
+import { tracedBindings } from './tracing.ts'
 import { FirstAdminToken } from './operator.ts'
 import { bind } from '../binding.ts'
 
@@ -57,7 +58,11 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(CachesToken, {}, () => lruCaches),
   bind(LogToken, {}, () => boot.log),
   bind(SecretBoxToken, {}, () => boot.secretBox),
-  bind(PictureMakerToken, {}, () => makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))),
+  bind(PictureMakerToken, {}, () => {
+    const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 8 })
+    boot.pools.watch('pictures', queue.load)
+    return makeSharpPictureMaker(queue)
+  }),
   bind(LeaseStoreToken, {}, () => makeSqlLeaseStore(boot.database)),
   bind(IdempotencyStoreToken, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),
   bind(InstanceRegisterToken, {}, () =>
@@ -176,7 +181,10 @@ export const compose = (input: ComposeInput): Composition => {
     ...catalogueProblems(boot.catalogue),
   ])
   const container = makeContainer(
-    sources.flatMap(({ bindings }) => bindings),
+    tracedBindings(
+      boot.tracing,
+      sources.flatMap(({ bindings }) => bindings),
+    ),
     {
       onMade: (port, close) => {
         onMade?.(port)
@@ -266,17 +274,24 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
   const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
+  const { tracing, scope } = foundation.traces
   // The objects of closed parts are in the database too.
   const objectRows = parts.flatMap((part) => part.objectRows ?? [])
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   const readings = makeReadingBudgets()
+  const pools = makeWatchedPools()
+  const resolver = makeNameResolver({ account: readings.account })
+  pools.watch('names', resolver.load)
   return {
     settings,
     deployment,
-    log,
+    log: scope.logOf(log),
     database,
     clock,
     instanceId,
+    tracing,
+    scope,
+    pools,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
@@ -288,7 +303,7 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
     // The claims of accounts are the same in every deployment.
     subjects: parts.flatMap((part) => part.subjects ?? []),
     readings,
-    resolver: makeNameResolver({ account: readings.account }),
+    resolver,
     heldObjects: makeSqlHeldObjects(database, objectRows),
     baseUrl: () => baseUrl,
     shownSettings: () => shownSettings(rows, settings),

@@ -5,8 +5,10 @@ import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
+import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { disksOf } from '../../adapters/system/temporary-folder.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
@@ -36,6 +38,7 @@ import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
+import { openTracing, tracedDatabase } from './tracing.ts'
 
 interface HeldPort {
   readonly settings: FrameSettings
@@ -123,8 +126,10 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   const { settings, held } = await holdPort(input.config.settings)
   const stops = makeStopSequence(input.log)
   try {
-    const foundation = await openFoundation(settings, input.localClock)
-    stops.add('database', () => foundation.database.close())
+    const opened = await openFoundation(settings, input.localClock)
+    stops.add('database', () => opened.database.close())
+    const foundation = await withTraces(opened, settings, input.log)
+    stops.add('traces', () => foundation.traces.close())
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
     const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
@@ -155,6 +160,12 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     held?.close()
     throw error
   }
+}
+
+/** Opens the traces that the settings ask for. They end before the database, after everything that they record. */
+const withTraces = async (foundation: Foundation, settings: FrameSettings, log: Log): Promise<Foundation> => {
+  const traces = await openTracing(settings, foundation.instanceId, log)
+  return { ...foundation, traces, database: tracedDatabase(foundation.database, traces.tracing) }
 }
 
 const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log: Log): Promise<void> => {
@@ -232,6 +243,11 @@ const openListeners = async ({
     degraded: () => degradedChecks(checks),
     ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
     logLinesLost: () => logState().lost,
+    takesChanges: () => foundation.refusal() === undefined,
+    databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
+    disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
+    pools: boot.pools.loads,
+    spansLost: foundation.traces.lost,
   })
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
@@ -358,6 +374,7 @@ const runJobs = (
     trusted: () => boot.clock.trusted(),
     onStart: metrics.jobStarted,
     onRun: metrics.jobRan,
+    tracing: boot.tracing,
   })
   stops.add('jobs', () => jobs.stop())
 }

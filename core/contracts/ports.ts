@@ -229,6 +229,11 @@ export interface ContractStore {
    * it; at most `limit`.
    */
   listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
+  /**
+   * Returns when the next contract of any account ends, by the terms that count last, and how many end before
+   * `endsBefore`. Contracts that were revoked do not count.
+   */
+  nextEnds(now: Date, endsBefore: Date): Promise<{ readonly first: Date | undefined; readonly count: number }>
   /** Returns false if another process has reminded the people of the contract of its present end already. */
   markReminded(contract: Pick<Contract, 'id' | 'endsAt'>, days: 45 | 10, at: Date): Promise<boolean>
   /** Returns the active contracts of an account to which new clusters are bound without a request. */

@@ -20,6 +20,7 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { traces } from './rows/traces.ts'
 import { usageMonths } from './rows/usage-months.ts'
 import { usageReport } from './rows/usage-report.ts'
 import { usageViews } from './rows/usage-views.ts'
@@ -60,6 +61,7 @@ const rows: Readonly<
   30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
+  33: { measure: traces, sides: 2, extraSeconds: 10 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

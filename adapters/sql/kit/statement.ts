@@ -112,9 +112,15 @@ export interface SqlDatabase extends SqlRunner {
   now(): Promise<number>
   /**
    * Returns the numbers of connections that can change data (MySQL: all of them), in use and free, and of waiting
-   * callers.
+   * callers; and how many callers got one since the start, after how many seconds in all.
    */
-  load(): { readonly used: number; readonly free: number; readonly waiting: number }
+  load(): {
+    readonly used: number
+    readonly free: number
+    readonly waiting: number
+    readonly waits: number
+    readonly waitSeconds: number
+  }
   /**
    * Returns a number that changes with each commit, of any process; undefined if the database counts none. It costs no
    * statement.

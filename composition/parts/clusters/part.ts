@@ -59,6 +59,7 @@ import { TasksToken } from '../../../core/tasks/ports.ts'
 import { clustersPlugin } from '../../../plugins/clusters/plugin.ts'
 import { bind, lazily } from '../../binding.ts'
 import { definePart } from '../../part.ts'
+import { ClusterAnswersToken, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
 
 const ClusterEgressToken = token<EgressPolicy>('clusters.Egress')
 const ConnectionPoolsToken = token<ConnectionPools>('clusters.ConnectionPools')
@@ -126,6 +127,7 @@ export const part = definePart({
     ),
   },
   objectRows: clusterObjectRows,
+  metrics: [clusterGauges],
   tags: [
     {
       name: 'Cluster Management v1',
@@ -169,13 +171,18 @@ export const part = definePart({
       bind(
         JsonReaderToken,
         {},
-        () => makeJsonReader(),
+        () => {
+          const json = makeJsonReader()
+          boot.pools.watch('json', json.load)
+          return json
+        },
         (json) => json.close(),
       ),
       bind(ClusterReadsToken, { json: JsonReaderToken }, ({ json }) => ({
         budgets: boot.readings,
         json,
         report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached'),
+        traceHeaders: boot.tracing.headers,
       })),
       bind(PublicAddressToken, {}, () => ({ kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })),
       bind(CredentialCodecToken, {}, () => jsonCredentialCodec),
@@ -186,9 +193,12 @@ export const part = definePart({
           return refused === undefined ? right(undefined) : left(AddressRefused(refused))
         },
       })),
-      bind(ClusterApiToken, wires, ({ pools, egress, reads }) => makeUndiciClusterApi(pools, egress, reads)),
-      bind(ClusterTransportToken, wires, ({ pools, egress, reads }) =>
-        makeUndiciClusterTransport(pools, egress, reads),
+      bind(ClusterAnswersToken, {}, () => makeClusterAnswers()),
+      bind(ClusterApiToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+        countedApi(makeUndiciClusterApi(pools, egress, reads), answers),
+      ),
+      bind(ClusterTransportToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+        countedTransport(makeUndiciClusterTransport(pools, egress, reads), answers),
       ),
       bind(ClusterStoreToken, {}, () => store()(database)),
       bind(

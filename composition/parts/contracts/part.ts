@@ -39,6 +39,7 @@ import {
 import { parseProducts, type Products, ProductsToken } from '../../../core/contracts/contract-rules.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { optional, token } from '../../../core/kernel/token.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
@@ -56,6 +57,7 @@ import { secretUrl, words } from '../../config/setting-type.ts'
 import { contractsPlugin } from '../../../plugins/contracts/plugin.ts'
 import type { Binding } from '../../binding.ts'
 import { bind, using } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
 
 const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
@@ -147,6 +149,8 @@ const orDown = <A>(answer: Either<Failure, A>): A => {
   return answer.right
 }
 
+const endingSoonMs = 10 * 24 * 3600 * 1000
+
 /** Contracts, their bindings, documents and licenses. */
 export const part = definePart({
   plugin: contractsPlugin,
@@ -174,6 +178,40 @@ export const part = definePart({
         ),
       ),
   })),
+  metrics: [
+    defineGauges(
+      {
+        moorage_contract_next_end_timestamp_seconds: {
+          help: 'When the next contract of any account ends, as Unix time.',
+        },
+        moorage_contracts_ending: { help: 'Contracts that end within ten days.' },
+        moorage_license_authority_expiry_timestamp_seconds: {
+          help: 'When the certificate authority that signs licenses ends, as Unix time.',
+        },
+      },
+      {
+        contracts: ContractStoreToken,
+        authorities: AuthorityStoreToken,
+        signer: LicenseSignerToken,
+        clock: ClockToken,
+      },
+      ({ contracts, authorities, signer, clock }) =>
+        async () => {
+          const now = clock.now()
+          const { first, count } = await contracts.nextEnds(now, new Date(now.getTime() + endingSoonMs))
+          const current = (await authorities.list()).find(({ retiredAt }) => retiredAt === undefined)
+          const seconds = (at: Date): number => at.getTime() / 1000
+          return {
+            moorage_contracts_ending: count,
+            ...definedFields({
+              moorage_contract_next_end_timestamp_seconds: first && seconds(first),
+              moorage_license_authority_expiry_timestamp_seconds:
+                current && seconds(signer.validityOf(current.certificatePem).notAfter),
+            }),
+          }
+        },
+    ),
+  ],
   provide(boot) {
     const { database } = boot
     return [
@@ -194,7 +232,11 @@ export const part = definePart({
       bind(
         LicenseSignerToken,
         {},
-        () => makeLicenseSigner(),
+        () => {
+          const signer = makeLicenseSigner()
+          boot.pools.watch('licenses', signer.load)
+          return signer
+        },
         (signer) => (signer as ReturnType<typeof makeLicenseSigner>).close(),
       ),
       bind(ProductsToken, {}, () => productsOf(boot)),

@@ -70,10 +70,10 @@ import { FirstAdminToken, operatorCall } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
 import { bind, lazily, using } from '../../binding.ts'
 import { ok, problem } from '../../cli/doctor/finding.ts'
-import { defineGauges } from '../../http/gauges.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
+import { AttemptTallyToken, attemptGauges, countedThrottle, makeAttemptTally } from './attempt-counts.ts'
 import { identitySettings } from './settings.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 
@@ -124,15 +124,17 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       }),
     ),
     bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
-    bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
-      makeAttemptThrottle({
+    bind(AttemptTallyToken, {}, () => makeAttemptTally()),
+    bind(AttemptThrottleToken, { background: BackgroundToken, tally: AttemptTallyToken }, ({ background, tally }) => {
+      const throttle = makeAttemptThrottle({
         counters: makeSqlAttemptCounters(database),
         key: attemptKeyOf(boot),
         clock: steadyClock,
         background,
         log: boot.log,
-      }),
-    ),
+      })
+      return countedThrottle(throttle, tally)
+    }),
     bind(AllowancesToken, {}, () =>
       makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
     ),
@@ -147,6 +149,11 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
           clock,
         }),
     ),
+    bind(HashingQueueToken, {}, () => {
+      const queue = makeHashingQueue()
+      boot.pools.watch('passwords', queue.load)
+      return queue
+    }),
     bind(CredentialStoreToken, { memory: AccessMemoryToken, clock: ClockToken }, ({ memory, clock }) =>
       rememberCredentials(
         makeSqlCredentialStore(database),
@@ -154,7 +161,6 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
       ),
     ),
-    bind(HashingQueueToken, {}, () => makeHashingQueue()),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
       AuthenticatorToken,
@@ -277,14 +283,7 @@ export const part = definePart({
       ),
     ]
   },
-  metrics: [
-    defineGauges(
-      { moorage_password_checks_waiting: { help: 'Password checks that wait.' } },
-      { queue: HashingQueueToken },
-      ({ queue }) =>
-        () => ({ moorage_password_checks_waiting: queue.waiting }),
-    ),
-  ],
+  metrics: [attemptGauges],
   restored: using({ unitOfWork: IdentityUnitOfWorkToken }, ({ unitOfWork }) => async () => {
     const admins = await unitOfWork.run(operatorCall('admin.afterRestore'), async ({ users }) =>
       right(await users.lockActiveAdmins()),

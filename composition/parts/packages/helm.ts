@@ -50,20 +50,24 @@ export const helmOf = (
 const BundledHelmToken = token<BundledHelm>('packages.BundledHelm')
 
 /** Returns how the ports of the helm program are made. */
-export const helmBindings = ({ settings, log }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
+export const helmBindings = ({ settings, log, pools }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
   bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
   bind(BundledHelmToken, {}, () => helmOf(settings).bundled),
   bind(HelmLimitsToken, {}, () => usualLimits(availableParallelism())),
   bind(
     HelmRunnerToken,
     { chartTexts: ChartTextsToken, finder: HelmFinderToken, limits: HelmLimitsToken },
-    (given) =>
-      makeHelmProcessRunner({
+    (given) => {
+      const runner = makeHelmProcessRunner({
         ...given,
         proxy: makeLoopbackProxy(),
         guards: makeGuards(searchPath()),
         folder: settings.tempDir,
-      }),
+      })
+      pools.watch('helm-renderings', () => runner.load().renderings)
+      pools.watch('helm-changes', () => runner.load().changes)
+      return runner
+    },
     (runner) => runner.close(),
   ),
   bind(
