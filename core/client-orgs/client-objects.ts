@@ -157,7 +157,7 @@ const metadataOfNamespace = (client: Client, namespace: string, plan: ClusterPla
       labels: { [clientOrgLabel]: 'true' },
       annotations: {
         ...plan.annotations,
-        ...(plan.dbProductConfig === undefined ? {} : { [dbProductKey]: toWireJson(plan.dbProductConfig) }),
+        ...(plan.dbProductConfig && { [dbProductKey]: toWireJson(plan.dbProductConfig) }),
       },
     })
   return marked(
@@ -371,7 +371,9 @@ type HubRights = 'written' | 'not served'
 
 const isNotServed = ({ tag }: Failure): boolean => tag === 'NotAHub'
 
-/** Adds the client organization to the account of its admin on the hub. An account of another program stays as it is. */
+/**
+ * Adds the client organization to the account of its admin on the hub. An account of another program stays as it is.
+ */
 const writeAccount = async (hub: Hub, { orgId, adminId }: Client): Outcome<HubChangeFailure, void> => {
   const [name, org] = [hubUserName(adminId), String(orgId)]
   const created = await hub.create(
