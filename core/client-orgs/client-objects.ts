@@ -15,6 +15,7 @@ import {
 } from '../clusters/hub-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
+import { clusterRoleBindingKind } from '../hubs/spokes/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
@@ -35,11 +36,6 @@ type Blocked = Failure<'ClientObjectBlocked'>
 
 const rbacApi = 'rbac.authorization.k8s.io'
 const roleBindingKind: HubKind = { apiVersion: `${rbacApi}/v1`, kind: 'RoleBinding', plural: 'rolebindings' }
-const clusterRoleBindingKind: HubKind = {
-  apiVersion: `${rbacApi}/v1`,
-  kind: 'ClusterRoleBinding',
-  plural: 'clusterrolebindings',
-}
 const { account: accountKind, setRoleBinding, spokeRoleBinding } = distribution.kinds
 
 /** The account on a cluster as which the members of a client organization reach it, in its namespace. */

@@ -18,10 +18,13 @@ const test = needing('kubernetes', 'spoke-kubernetes')
 let world: ClientWorld
 /** A second spoke, on the API server of the hub. */
 let second: string
+/** A spoke on the API server of the first, whose record the vendor removes. */
+let third: string
 
 test.before(async () => {
   world = await startClientWorld()
   second = await world.moreSpoke((await kubernetes())!)
+  third = await world.moreSpoke(world.spokeServer)
 })
 test.after.always(() => world?.stop())
 
@@ -236,7 +239,6 @@ test('an organization that owns something else is not deleted, and is neither de
 
 test('what is on a cluster whose record the vendor has removed stays there, and the deletion ends', async (t) => {
   const name = world.name('weyland')
-  const third = await world.moreSpoke(world.spokeServer)
   const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
   const store = world.service.running.container.resolve(ClusterStoreToken)
   const vendorId = await world.orgId(world.org)
