@@ -225,11 +225,11 @@ export const readArchive = async (
         throw error
       }
     })
-    let fault: unknown
+    let fault: Error | undefined
     try {
       await pipeline(file.createReadStream({ autoClose: false, start: 0 }), hashed, (source) => reader.read(source))
     } catch (error) {
-      fault = error
+      fault = error as Error
     }
     if (passed.refused !== undefined) throw passed.refused
     // What is wrong with an entry says more than that some byte was changed.
