@@ -225,16 +225,17 @@ export const readArchive = async (
         throw error
       }
     })
-    let fault: unknown
+    let fault: Error | undefined
     try {
       await pipeline(file.createReadStream({ autoClose: false, start: 0 }), hashed, (source) => reader.read(source))
     } catch (error) {
-      fault = error
+      fault = error as Error
     }
     if (passed.refused !== undefined) throw passed.refused
     // What is wrong with an entry says more than that some byte was changed.
     if (fault instanceof ArchiveUnusable) throw fault
-    if (fault !== undefined) throw isOfTar(fault) ? new ArchiveUnusable(cut) : fault
+    if (fault !== undefined && isOfTar(fault)) throw new ArchiveUnusable(cut)
+    if (fault !== undefined) throw fault
     const macInput = whole.copy().digest('hex')
     if (whole.update(seal.mac).digest('hex') !== seal.digest)
       throw new ArchiveUnusable('It was changed after it was made: its digest is another one.')

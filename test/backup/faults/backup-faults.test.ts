@@ -129,10 +129,13 @@ const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Sett
   t.deepEqual(differences(await rowsOf(urlOf(target)), expected), [])
 }
 
-anyTest.serial('no service starts on a restore into SQLite that was killed, and the next restore is whole', async (t) => {
-  t.timeout(900_000)
-  await killedRestore(t, async () => newDeployment())
-})
+anyTest.serial(
+  'no service starts on a restore into SQLite that was killed, and the next restore is whole',
+  async (t) => {
+    t.timeout(900_000)
+    await killedRestore(t, async () => newDeployment())
+  },
+)
 
 withMariaDb.serial('the same into MariaDB', async (t) => {
   t.timeout(900_000)
