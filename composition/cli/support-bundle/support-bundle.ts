@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
-import { request } from 'undici'
+import { makeUndiciApiClient } from '../../../adapters/api-client/undici-api-client.ts'
 import { steadyClock } from '../../../adapters/system/system-clock.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
@@ -80,14 +80,16 @@ const metricsOf = async (config: LoadedConfig | undefined): Promise<string> => {
   if (config === undefined) return 'The settings are not valid.\n'
   const { opsListen } = config.settings
   if (opsListen.port === 0) return 'The port of MOORAGE_OPS_LISTEN is not fixed.\n'
+  const client = makeUndiciApiClient({ server: addressUrl(opsListen), headers: {} })
+  const isLate = setTimeout(() => void client.close(), metricsMilliseconds)
   try {
-    const { statusCode, body } = await request(`${addressUrl(opsListen)}/metrics`, {
-      signal: AbortSignal.timeout(metricsMilliseconds),
-    })
-    const text = await body.text()
-    return statusCode === 200 ? withoutNames(text) : `The service answered ${statusCode}.\n`
+    const { status, body } = await client.send({ method: 'GET', path: '/metrics', headers: {}, body: undefined })
+    return status === 200 ? withoutNames(body) : `The service answered ${status}.\n`
   } catch {
     return 'The service does not answer at MOORAGE_OPS_LISTEN.\n'
+  } finally {
+    clearTimeout(isLate)
+    await client.close()
   }
 }
 
