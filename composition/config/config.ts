@@ -194,5 +194,7 @@ const contradictions = (settings: Settings): readonly string[] => {
         'certificate.',
     )
   }
+  if (settings.workers > 1 && settings.databaseUrl.reveal() === 'sqlite::memory:')
+    problems.push('MOORAGE_WORKERS must be 1 with sqlite::memory:, since no other process can read that database.')
   return problems
 }

@@ -7,6 +7,11 @@ export interface Gauge {
   readonly help: string
   /** The label that tells the values of the gauge apart. Without one, the gauge has one value. */
   readonly label?: string
+  /**
+   * What is shown where an instance has several processes: the sum of their values, for what each has of its own, or
+   * the highest, for what is the same in all, such as a count of rows. Defaults to the highest.
+   */
+  readonly ofProcesses?: 'sum' | 'max'
 }
 
 /** The values of gauges by their names: a number, or a number for each value of the label. */

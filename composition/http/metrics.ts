@@ -1,3 +1,4 @@
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { GaugeValues, Gauges } from './gauges.ts'
@@ -32,7 +33,12 @@ export interface Metrics extends RequestObserver {
   add(gauges: Gauges['gauges'], read: () => GaugeValues | Promise<GaugeValues>): void
   /** Returns the text exposition and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
+  /** Returns the values as plain JSON, for `makeMergedMetrics`. */
+  snapshot(): Promise<MetricsSnapshot>
 }
+
+/** The metrics of a process and their values, as prom-client returns them. */
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 /** The metrics of the frame. */
 export const frameMetricNames: readonly string[] = [
@@ -51,6 +57,13 @@ export const frameMetricNames: readonly string[] = [
   'moorage_proxy_open',
   'moorage_refusals_total',
   'moorage_tls_certificate_expiry_timestamp_seconds',
+]
+
+/** The metrics of the process that watches over workers. */
+export const workerMetricNames: readonly string[] = [
+  'moorage_worker_messages_dropped_total',
+  'moorage_worker_restarts_total',
+  'moorage_workers',
 ]
 
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -126,10 +139,11 @@ const addGauges = (
       .finally(() => {
         reading = undefined
       }))
-  for (const [name, { help, label }] of Object.entries(gauges)) {
+  for (const [name, { help, label, ofProcesses = 'max' }] of Object.entries(gauges)) {
     new Gauge({
       name,
       help,
+      aggregator: ofProcesses,
       labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
@@ -157,6 +171,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
   })
   new Gauge({
     name: 'moorage_clock_skew_seconds',
+    aggregator: 'max',
     help: "This machine's clock less the database's; beyond 5 either way no jobs run here.",
     registers,
     collect() {
@@ -176,6 +191,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
   })
   new Gauge({
     name: 'moorage_degraded',
+    aggregator: 'max',
     help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
     labelNames: ['check'],
     registers,
@@ -201,6 +217,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
 const addCertificate = (registry: Registry, until: () => Date): void => {
   new Gauge({
     name: 'moorage_tls_certificate_expiry_timestamp_seconds',
+    aggregator: 'min',
     help: 'When the certificate of the API ends, as Unix time.',
     registers: [registry],
     collect() {
@@ -216,6 +233,7 @@ export const makeMetrics = (release: string): Metrics => {
   const registers = [registry]
   new Gauge({
     name: 'moorage_build_info',
+    aggregator: 'max',
     help: 'Always 1; the release is in the label.',
     labelNames: ['version'],
     registers,
@@ -230,12 +248,14 @@ export const makeMetrics = (release: string): Metrics => {
   })
   const jobSeconds = new Gauge({
     name: 'moorage_job_last_run_seconds',
+    aggregator: 'max',
     help: 'How long the last run took.',
     labelNames: ['job'],
     registers,
   })
   const jobEnds = new Gauge({
     name: 'moorage_job_last_end_timestamp_seconds',
+    aggregator: 'max',
     help: 'When the last run on this instance ended, as Unix time.',
     labelNames: ['job'],
     registers,
@@ -243,6 +263,7 @@ export const makeMetrics = (release: string): Metrics => {
   const runs = new Map<string, number>()
   new Gauge({
     name: 'moorage_job_running_seconds',
+    aggregator: 'max',
     help: 'How long the run that is in progress on this instance has taken so far; 0 when there is none.',
     labelNames: ['job'],
     registers,
@@ -263,5 +284,6 @@ export const makeMetrics = (release: string): Metrics => {
       jobSeconds.labels(job).set(took)
     },
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    snapshot: () => registry.getMetricsAsJSON(),
   }
 }

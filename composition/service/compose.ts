@@ -12,7 +12,7 @@ import type { Needs } from '../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
 import type { Binding } from '../binding.ts'
-import type { Boot } from '../boot.ts'
+import type { Boot, Processes } from '../boot.ts'
 import { StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from '../config/setting.ts'
@@ -132,6 +132,8 @@ export interface ComposeInput {
   readonly foundation: Foundation
   readonly log: Log
   readonly stops: Pick<StopSequence, 'add'>
+  /** This process alone, if absent. */
+  readonly processes?: Processes
   /** For tests, which may replace what no setting changes. */
   readonly replaced?: readonly Binding[]
   /** Called for each port that is made. */
@@ -248,7 +250,9 @@ const closedPortOf = ({ parts, settings }: PartsConfig, boot: Boot): ((port: Tok
   }
 }
 
-const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPart[]): Boot => {
+const oneProcess: Processes = { count: 1, share: (total) => total, topic: () => undefined }
+
+const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInput, open: readonly AnyPart[]): Boot => {
   const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
@@ -263,6 +267,7 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
     database,
     clock,
     instanceId,
+    processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },

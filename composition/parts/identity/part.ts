@@ -144,7 +144,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         }),
     ),
     bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
-    bind(HashingQueueToken, {}, () => makeHashingQueue()),
+    bind(HashingQueueToken, {}, () => makeHashingQueue(boot.processes.share)),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
       AuthenticatorToken,
@@ -269,7 +269,7 @@ export const part = definePart({
   },
   metrics: [
     defineGauges(
-      { moorage_password_checks_waiting: { help: 'Password checks that wait.' } },
+      { moorage_password_checks_waiting: { help: 'Password checks that wait.', ofProcesses: 'sum' } },
       { queue: HashingQueueToken },
       ({ queue }) =>
         () => ({ moorage_password_checks_waiting: queue.waiting }),

@@ -125,6 +125,7 @@ export const part = definePart({
         moorage_mail_attempts: {
           help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
       },
       { tally: MailTallyToken },

@@ -81,7 +81,11 @@ export const part = definePart({
         { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
         ({ servers, identities, mint, entropy }) => {
           if (servers.length === 0)
-            return { bus: makeInProcessTaskBus(), start: () => undefined, close: async () => undefined }
+            return {
+              bus: makeInProcessTaskBus(boot.processes.topic('task bus')),
+              start: () => undefined,
+              close: async () => undefined,
+            }
           const safe = makeSealedKeys(boot.secretBox, entropy)
           const bus = makeNatsTaskBus({
             servers,
@@ -122,7 +126,7 @@ export const part = definePart({
           publisher: EventPublisherToken,
           clock: ClockToken,
         },
-        (given) => makeTaskWorker(given, { ...boot, workers: boot.settings.taskWorkers }),
+        (given) => makeTaskWorker(given, { ...boot, workers: boot.processes.share(boot.settings.taskWorkers) }),
       ),
     ]
   },
@@ -131,7 +135,7 @@ export const part = definePart({
       {
         moorage_tasks: { help: 'Tasks of the last week by state, of all instances.', label: 'state' },
         moorage_task_oldest_queued_seconds: { help: 'How long the oldest task waits; 0 when none does.' },
-        moorage_tasks_running_here: { help: 'Tasks that this instance does now.' },
+        moorage_tasks_running_here: { help: 'Tasks that this instance does now.', ofProcesses: 'sum' },
       },
       { queues: TaskQueuesToken, worker: TaskWorkerToken },
       ({ queues, worker }) =>

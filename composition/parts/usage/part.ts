@@ -49,6 +49,7 @@ export const part = definePart({
             'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
             'not tried again.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
       },
       { tally: UsageEventTallyToken },
