@@ -74,7 +74,7 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     void (running?.stop({ drains: false }) ?? Promise.resolve()).finally(() => exitNow(1))
   }
   const start = async (): Promise<Served> => {
-    const service =
+    const service: Served =
       watch === undefined ? servedBy(await startRunning({ ...input, logState: lines.state })) : await watch.start()
     running = service
     // The welcome reports it to terminal users.
