@@ -2,13 +2,12 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../core/kernel/log.ts'
 import { orBindRefused } from '../boot.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
+import { addressUrl } from '../config/setting-type.ts'
 import { makeMergedMetrics, makeWorkerMetrics } from '../http/merged-metrics.ts'
 import type { CheckResult, ReadinessCheck } from '../http/ops-server.ts'
 import { makeOpsServer } from '../http/ops-server.ts'
-import type { PartsConfig } from '../service/compose.ts'
-import { addressUrl } from '../service/compose.ts'
-import { prepareStore } from '../service/running-service.ts'
 import type { FromWorker, WorkerFacts } from '../service/worker-link.ts'
 import type { WorkerProcess, Workers } from '../service/workers.ts'
 import { makeWorkers } from '../service/workers.ts'
@@ -41,9 +40,8 @@ const mergedResults = (found: readonly (readonly CheckResult[])[]): readonly Che
 }
 
 export interface ServeWorkersInput {
-  readonly config: PartsConfig
+  readonly settings: FrameSettings
   readonly log: Log
-  readonly acceptsKeyring: boolean
   /** Called when the workers end again and again: the service must end. */
   readonly onGivenUp: (reason: string) => void
 }
@@ -58,6 +56,8 @@ export interface RunningWorkers extends Pick<WorkerFacts, 'baseUrl' | 'marketpla
 
 interface Watch {
   readonly start: () => Promise<RunningWorkers>
+  /** Stops the workers, then the operations listener. */
+  readonly stop: RunningWorkers['stop']
   /** Ends all processes immediately. */
   readonly kill: () => void
 }
@@ -72,8 +72,7 @@ const workersCheck = (workers: Workers, count: number): ReadinessCheck => ({
 
 /** Returns the first process of an instance with workers: it serves the operations listener, and starts the workers. */
 export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
-  const { config, log, acceptsKeyring } = input
-  const { settings } = config
+  const { settings, log } = input
   let opsAddress: ListenAddress = settings.opsListen
   let isStarted = false
   let isStopping = false
@@ -107,7 +106,6 @@ export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
     return isOrderly
   }
   const start = async (): Promise<RunningWorkers> => {
-    await prepareStore({ config, log, acceptsKeyring })
     opsAddress = await orBindRefused('MOORAGE_OPS_LISTEN', settings.opsListen, () => ops.listen(settings.opsListen))
     // Each worker takes connections from one queue of the system, so that none is lost when a worker ends or stops.
     cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -123,5 +121,5 @@ export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
       throw error
     }
   }
-  return { start, kill: workers.kill }
+  return { start, stop, kill: workers.kill }
 }

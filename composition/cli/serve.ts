@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { loadFrameSettings } from '../config/config.ts'
 import { configOf } from './loaded-config.ts'
 import { beforeCrash, runUntilStopped } from './lifecycle.ts'
 import { StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import { tooFewFiles } from '../http/connections.ts'
 import type { RunningService } from '../service/running-service.ts'
-import { startRunning } from '../service/running-service.ts'
 import { openWorkerLink } from '../service/worker-link.ts'
 import type { RunningWorkers } from './serve-workers.ts'
 import { watchOverWorkers } from './serve-workers.ts'
@@ -49,34 +49,60 @@ const openLog = ({ logFormat, logLevel }: Pick<FrameSettings, 'logFormat' | 'log
  */
 export const serve = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   if (cluster.isWorker) return serveAsWorker(context, options)
-  const config = await configOf(context, options)
   const fewFiles = tooFewFiles()
   if (fewFiles !== undefined) throw new StartRefused([fewFiles])
+  const frame = await loadFrameSettings({ environment: context.environment, file: options.config })
+  if (frame !== undefined && frame.workers > 1) return serveByWorkers(context, frame)
+  const config = await configOf(context, options)
   const { settings } = config
-  const { lines, plain, log } = openLog(settings, settings.workers > 1)
-  const input = {
-    config: { ...config, settings: { ...settings, migrate: settings.migrate && options.migrate } },
-    log,
-    acceptsKeyring: options.acceptKeyRing === true,
+  const ownLog = openLog(settings, false)
+  const { log, lines } = ownLog
+  const start = async (): Promise<Served> => {
+    const { startRunning } = await import('../service/running-service.ts')
+    const service = await startRunning({
+      config: { ...config, settings: { ...settings, migrate: settings.migrate && options.migrate } },
+      log,
+      logState: lines.state,
+      acceptsKeyring: options.acceptKeyRing === true,
+    })
+    return servedBy(service)
   }
-  const watch =
-    settings.workers === 1 ? undefined : watchOverWorkers({ ...input, onGivenUp: (reason) => endFor(reason) })
-  if (watch !== undefined) beforeCrash(watch.kill)
+  return untilStopped({ context, ownLog, start, exitNow: (code) => process.exit(code) })
+}
+
+/** Runs an instance of several processes. This one loads no part of the service. */
+const serveByWorkers = (context: CommandContext, settings: FrameSettings): Promise<ExitCode> => {
+  const ownLog = openLog(settings, true)
   const exitNow = (code: ExitCode): never => {
-    watch?.kill()
-    lines.flushNow()
+    watch.kill()
+    ownLog.lines.flushNow()
     process.exit(code)
   }
-  let running: { stop(how: { readonly drains: boolean }): Promise<boolean> } | undefined
-  const endFor = (reason: string): void => {
-    context.say(`moorage: ${reason}`)
-    setTimeout(exitNow, longestEndMs, 1).unref()
-    void (running?.stop({ drains: false }) ?? Promise.resolve()).finally(() => exitNow(1))
-  }
-  const start = async (): Promise<Served> => {
-    const service: Served =
-      watch === undefined ? servedBy(await startRunning({ ...input, logState: lines.state })) : await watch.start()
-    running = service
+  const watch = watchOverWorkers({
+    settings,
+    log: ownLog.log,
+    onGivenUp: (reason) => {
+      context.say(`moorage: ${reason}`)
+      setTimeout(exitNow, longestEndMs, 1).unref()
+      void watch.stop({ drains: false }).finally(() => exitNow(1))
+    },
+  })
+  beforeCrash(watch.kill)
+  return untilStopped({ context, ownLog, start: watch.start, exitNow })
+}
+
+interface UntilStoppedInput {
+  readonly context: CommandContext
+  readonly ownLog: ReturnType<typeof openLog>
+  readonly start: () => Promise<Served>
+  readonly exitNow: (code: ExitCode) => void
+}
+
+/** Starts the service, welcomes its operator, and stops it at a signal. */
+const untilStopped = async ({ context, ownLog, start, exitNow }: UntilStoppedInput): Promise<ExitCode> => {
+  const { log, plain, lines } = ownLog
+  const welcomed = async (): Promise<Served> => {
+    const service = await start()
     // The welcome reports it to terminal users.
     if (plain === undefined)
       log.info({ version: releaseVersion, plugins: service.plugins, routes: service.routes }, 'ready')
@@ -88,15 +114,19 @@ export const serve = async (context: CommandContext, options: ServeOptions): Pro
     for (const line of welcome(service)) context.print(line)
     return service
   }
+  const flushAndExit = (code: ExitCode): void => {
+    lines.flushNow()
+    exitNow(code)
+  }
   try {
-    return await runUntilStopped({ signals: process, log, start, exitNow })
+    return await runUntilStopped({ signals: process, log, start: welcomed, exitNow: flushAndExit })
   } finally {
     lines.flushNow()
   }
 }
 
 /** What the welcome says of a service, and how it is stopped. */
-type Served = RunningWorkers & { readonly isTold?: Promise<void> }
+type Served = Omit<RunningWorkers, 'instanceId'> & { readonly isTold?: Promise<void> }
 
 const servedBy = ({ assembly, ...service }: RunningService): Served => ({
   ...service,
@@ -122,8 +152,9 @@ const serveAsWorker = async (context: CommandContext, options: ServeOptions): Pr
     const { settings } = config
     const { lines, plain, log } = openLog(settings, true)
     const start = async (): Promise<RunningService> => {
+      const { startRunning } = await import('../service/running-service.ts')
       const service = await startRunning({
-        config: { ...config, settings: { ...settings, migrate: false } },
+        config: { ...config, settings: { ...settings, migrate: link.migrates && settings.migrate && options.migrate } },
         log,
         logState: lines.state,
         acceptsKeyring: options.acceptKeyRing === true,

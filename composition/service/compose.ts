@@ -17,7 +17,7 @@ import { StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from '../config/setting.ts'
 import { fileKey } from '../config/setting.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { addressUrl } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
 import type { Tag } from '../http/openapi/tags.ts'
@@ -294,7 +294,3 @@ const shownSettings = (rows: SettingRows, settings: object): Readonly<Record<str
       return [fileKey(row), value === undefined ? null : row.type.show(value)]
     }),
   )
-
-/** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
-export const addressUrl = (address: FrameSettings['listen']): string =>
-  `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`

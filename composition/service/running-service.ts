@@ -30,8 +30,8 @@ import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
 import type { Running } from '../part.ts'
 import type { Composition, PartsConfig, StopSequence } from './compose.ts'
-import { addressUrl, compose, makeStopSequence } from './compose.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { compose, makeStopSequence } from './compose.ts'
+import { addressUrl, showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
@@ -185,25 +185,6 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await stops.run()
     held?.close()
     throw error
-  }
-}
-
-/**
- * Brings the schema up to date and checks the key ring, for the workers that are started after it. Creates the data
- * folder, the key ring and the certificate. Throws StartRefused.
- */
-export const prepareStore = async ({
-  config,
-  log,
-  acceptsKeyring,
-}: Pick<ServiceInput, 'config' | 'log' | 'acceptsKeyring'>): Promise<void> => {
-  const foundation = await openFoundation(config.settings)
-  try {
-    await bringSchemaUp(foundation, config, log)
-    if (acceptsKeyring !== true) await refuseOtherKeyring(foundation, config.settings.keyring)
-  } finally {
-    await foundation.clock.stop()
-    await foundation.database.close()
   }
 }
 

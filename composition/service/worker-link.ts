@@ -31,6 +31,8 @@ export interface WorkerSeat {
   readonly index: number
   readonly count: number
   readonly opsAddress: ListenAddress
+  /** Whether this worker brings the schema up to date: the first process of an instance. */
+  readonly migrates: boolean
   readonly address?: ListenAddress
   readonly replaces?: string
 }
@@ -91,6 +93,7 @@ type StopListener = () => void
 /** A worker's link to the process that started it. */
 export interface WorkerLink {
   readonly place: WorkerPlace
+  readonly migrates: boolean
   /** A stop with a time to drain is SIGTERM, another one SIGINT. Signals of the system are for the first process. */
   readonly signals: { on(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: StopListener): unknown }
   /** Tells that this worker serves. Resolves when the message has been sent. */
@@ -155,6 +158,7 @@ export const openWorkerLink = async (channel: Channel): Promise<WorkerLink> => {
         close: async () => void (answers = undefined),
       }),
     },
+    migrates: seat.migrates,
     signals: {
       on: (signal, listener) => {
         stopListeners.set(signal, listener)

@@ -157,6 +157,7 @@ class Launcher {
       index,
       count: this.#deps.count,
       opsAddress: this.#deps.opsAddress(),
+      migrates: this.#address === undefined,
       ...definedFields({ address: this.#address, replaces: instanceId }),
     }
   }
