@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { fstatSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeBatchedLines, makePlainLines } from '../../adapters/logging/log-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
@@ -30,12 +31,12 @@ const leaveSignalsToFirst = (): void => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 }
 
-/** A pipe keeps writes of several processes apart up to this length (PIPE_BUF). */
+/** A pipe keeps writes of several processes apart up to this length (PIPE_BUF); a file does so at any length. */
 const pipeBytes = 4096
 
 /** Returns the log of this process, which goes to stderr. */
 const openLog = ({ logFormat, logLevel }: Pick<FrameSettings, 'logFormat' | 'logLevel'>, hasOthers: boolean) => {
-  const lines = makeBatchedLines({ fd: 2, ...(hasOthers ? { mostBytes: pipeBytes } : {}) })
+  const lines = makeBatchedLines({ fd: 2, ...(hasOthers && fstatSync(2).isFIFO() ? { mostBytes: pipeBytes } : {}) })
   beforeCrash(lines.flushNow)
   const isTerminal = process.stderr.isTTY
   const isPlain = logFormat === 'text' || (logFormat === 'auto' && isTerminal)

@@ -2,7 +2,7 @@ import type { WorkerProcess } from '../../composition/service/workers.ts'
 import type { FromWorker, ToWorker, WorkerFacts, WorkerLink } from '../../composition/service/worker-link.ts'
 import { openWorkerLink } from '../../composition/service/worker-link.ts'
 
-/** A process that a test plays: its link is the real one, and messages go through JSON. */
+/** A process that a test plays: its link is the real one, and messages are copied. */
 export interface FakeWorker {
   readonly link: Promise<WorkerLink>
   exit(code: number | null, signal?: string): void
@@ -19,8 +19,6 @@ export const factsOf = (instanceId: string): WorkerFacts => ({
   instanceId,
 })
 
-const copied = <A>(message: A): A => JSON.parse(JSON.stringify(message)) as A
-
 /** Returns a `fork` for tests, and what it has started so far. */
 export const fakeFork = () => {
   const workers: FakeWorker[] = []
@@ -31,7 +29,7 @@ export const fakeFork = () => {
     let isKilled = false
     let isOver = false
     const later = <M>(deliver: (message: M) => void, message: M, done: () => void): void => {
-      const copy = copied(message)
+      const copy = structuredClone(message)
       setImmediate(() => {
         if (!isOver) deliver(copy)
         done()

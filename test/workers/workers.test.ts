@@ -141,10 +141,10 @@ test('a worker that ends at once again and again ends the service with the reaso
   const house = makeHouse(1)
   await house.startAll()
   for (let index = 0; index < 8; index++) {
-    const process = await house.process(index)
-    if (index > 0) await (await process.link).refused(['The database cannot be used.'])
+    const fake = await house.process(index)
+    if (index > 0) await (await fake.link).refused(['The database cannot be used.'])
     await until('it has told', () => new Promise<true>((resolve) => setImmediate(resolve, true)))
-    process.exit(1)
+    fake.exit(1)
   }
   await until('it was given up', () => house.state.givenUp[0])
   t.deepEqual(house.state.givenUp, [
