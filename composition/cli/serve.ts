@@ -139,7 +139,7 @@ const untilTold = async (isTold: Promise<void> | undefined): Promise<void> => {
   await Promise.race([isTold, delay(tellingWaitMs, undefined, { ref: false })])
 }
 
-/** Runs a worker of an instance. It is told its place, and when to stop, by the process that started it. */
+/** Runs a worker of an instance. The process that started it sends it its place, and asks it to stop. */
 const serveAsWorker = async (context: CommandContext, options: ServeOptions): Promise<ExitCode> => {
   leaveSignalsToFirst()
   const link = await openWorkerLink(process)

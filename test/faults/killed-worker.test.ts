@@ -49,7 +49,7 @@ const besiege = async (t: ExecutionContext, databaseUrl: (folder: string) => Pro
     const victim = childrenOf(service.pid).toSorted()[kill % 2] ?? 0
     process.kill(victim, 'SIGKILL')
     await until('it is gone', () => (isRunning(victim) ? undefined : true))
-    // The other goes on while its sibling is started.
+    // The other serves while its sibling is started.
     await ledger.untilAcknowledged(10)
     await untilReady()
   }
@@ -72,7 +72,7 @@ const besiege = async (t: ExecutionContext, databaseUrl: (folder: string) => Pro
 }
 
 const declareFor = (name: string, given: TestFn, databaseUrl: (folder: string) => Promise<string>): void =>
-  given(`a worker that is killed under writers, on ${name}: nothing acknowledged is lost, the other goes on`, (t) =>
+  given(`a worker that is killed under writers, on ${name}: nothing acknowledged is lost, the other serves`, (t) =>
     besiege(t, databaseUrl),
   )
 
