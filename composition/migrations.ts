@@ -1,7 +1,8 @@
-import { MigrationRefused } from '../adapters/sql/engine/migration-ledger.ts'
+import { MigrationRefused, newestOf } from '../adapters/sql/engine/migration-ledger.ts'
 import { migrationFaults, orderedMigrations } from '../adapters/sql/engine/migration-order.ts'
-import { kernelMigrations } from '../adapters/sql/kernel/migrations.ts'
-import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
+import { aliveWithout } from '../adapters/sql/kernel/instance-store.ts'
+import { kernelMigrations, previousSchema } from '../adapters/sql/kernel/migrations.ts'
+import type { SchemaSession, SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { OrderedMigration, PartMigrations } from '../adapters/sql/kit/migration.ts'
 import { StartRefused } from './boot.ts'
 
@@ -25,6 +26,23 @@ export const migrationsFor = async (
     throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
   }
 }
+
+/** Returns the newest of our migrations: what this process knows of the schema. */
+export const knownSchemaOf = ({ parts, ownParts }: MigratedParts): string =>
+  newestOf(divided(parts, ownParts).own.flatMap(({ migrations }) => migrations))
+
+/** Returns what the migrator must know of this release and of the instances that are alive. */
+export const besideOthers = ({ dialect }: Pick<SqlDatabase, 'dialect'>) => ({
+  beside: previousSchema,
+  aliveWithout: (session: SchemaSession, migration: string) => aliveWithout(session, dialect, migration),
+})
+
+/** Returns one sentence about a contracting migration that waits for instances. */
+export const postponed = (id: string, instances: readonly string[]): string =>
+  instances.length === 0
+    ? `The migration ${id} waits: the user of the database may not change the schema. Run: moorage migrate up`
+    : `The migration ${id} waits for instances of an older release: ${instances.join(', ')}. When they have ended, ` +
+      'run: moorage migrate up'
 
 /** Returns what is wrong with the migrations of parts of a deployer, for a database of this kind. Asks no database. */
 export const outsideMigrationFaults = (

@@ -20,12 +20,39 @@ export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptio
     streams: [{ type: 'raw', level, stream }],
     serializers: { error: errorFields, err: errorFields },
   })
+  const ownFields = JSON.stringify({ ...logger.fields, level: bunyan.INFO }).slice(0, -1)
+  const writesInfo = logger.level() <= bunyan.INFO
   return {
     debug: (fields, message) => logger.debug(fields, message),
-    info: (fields, message) => logger.info(fields, message),
+    info: (fields, message) => {
+      if (!writesInfo) return
+      if (!isPlain(fields)) return logger.info(fields, message)
+      // Bunyan gives its lines the time of this machine.
+      // eslint-disable-next-line no-restricted-syntax
+      const rest = JSON.stringify({ ...fields, msg: message, time: new Date(), v: recordVersion })
+      lines.add(`${ownFields},${rest.slice(1)}\n`)
+    },
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
   }
+}
+
+/** Of the shape of a record: `LOG_VERSION` of bunyan. */
+const recordVersion = 0
+
+const namesOfBunyan: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'msg', 'time', 'v', 'src'])
+
+/**
+ * Reports whether the record is the fields with those of bunyan around them, so that it can be written without
+ * bunyan's copies. That is so for the lines of requests, most of a log: it takes a third of the time.
+ */
+const isPlain = (fields: object): boolean => {
+  for (const name in fields) {
+    const value: unknown = fields[name as keyof typeof fields]
+    if (typeof value === 'object' || typeof value === 'bigint' || typeof value === 'function') return false
+    if (namesOfBunyan.has(name)) return false
+  }
+  return true
 }
 
 const lineOf = (record: object): string => {

@@ -1,14 +1,17 @@
 import { write, writeSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { toWireJson } from '../../core/kernel/json.ts'
 
 /** Collects lines and writes them in batches, so that a log line needs no system call of its own. */
 export interface BatchedLines {
   add(line: string): void
   /**
-   * Writes the waiting lines synchronously, at the end of the process. A batch in progress completes by itself: the
-   * process waits for it.
+   * Writes the waiting lines synchronously, for a process that ends at once. The rest of a batch that is being written
+   * may be lost.
    */
   flushNow(): void
+  /** Writes the waiting lines, after the batch that is being written: for the orderly end. Waits 3 seconds at most. */
+  flush(): Promise<void>
   /** Returns the number of lines that were lost, and why nothing can be written at present: a code of the system. */
   state(): LogState
 }
@@ -114,6 +117,22 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     why = trouble === undefined ? 'the reader is too slow' : `the log could not be written (${trouble})`
   }
 
+  const flushNow = (): void => {
+    if (isClosed) return
+    const rest = retry === undefined || underWay === undefined ? [] : [underWay]
+    if (retry !== undefined) underWay = undefined
+    clearTimeout(retry)
+    retry = undefined
+    const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]), nextWrite)
+    if (left.length === 0) return
+    if (code === 'EBADF') return void (isClosed = true)
+    // The process may go on.
+    trouble = code
+    if (underWay !== undefined) return void waiting.unshift(left.toString('utf8'))
+    underWay = left
+    retry = setTimeout(sendRest, retryMs).unref()
+  }
+
   return {
     state: () => ({ lost, trouble }),
     add: (line) => {
@@ -123,20 +142,11 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
       if (waitingLength >= batchLength) send()
       else schedule()
     },
-    flushNow: () => {
-      if (isClosed) return
-      const rest = retry === undefined || underWay === undefined ? [] : [underWay]
-      if (retry !== undefined) underWay = undefined
-      clearTimeout(retry)
-      retry = undefined
-      const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]), nextWrite)
-      if (left.length === 0) return
-      if (code === 'EBADF') return void (isClosed = true)
-      // The process may go on.
-      trouble = code
-      if (underWay !== undefined) return void waiting.unshift(left.toString('utf8'))
-      underWay = left
-      retry = setTimeout(sendRest, retryMs).unref()
+    flushNow,
+    flush: async () => {
+      for (let asked = 0; underWay !== undefined && retry === undefined && asked < mostAttempts; asked += 1)
+        await delay(attemptMs)
+      flushNow()
     },
   }
 }
@@ -145,7 +155,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
  * How often, and how far apart, a reader that takes nothing is asked again: the end of the process waits for three
  * seconds at most.
  */
-const [mostAttempts, attemptMs] = [1_500, 2]
+const [mostAttempts, attemptMs] = [1_500, 2] as const
 const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 /** Returns what could not be written, with the code of the system. */

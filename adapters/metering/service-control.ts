@@ -16,7 +16,7 @@ interface ServiceControlSdk {
 const loadControl = (): Promise<ServiceControlSdk> => import('@googleapis/servicecontrol')
 
 export interface CloudCOptions {
-  /** The key file of the service account that reports; undefined if it is not configured. */
+  /** The key file of the service account that reports; undefined: the credentials of the environment. */
   readonly keyFile: string | undefined
   /** Where usage is reported instead of at the provider. */
   readonly endpoint: string | undefined
@@ -32,18 +32,33 @@ const scope = 'https://www.googleapis.com/auth/servicecontrol'
 const retries = 2
 
 type Client = servicecontrol_v1.Servicecontrol
+type JWT = InstanceType<ServiceControlSdk['auth']['JWT']>
+type GoogleAuth = InstanceType<ServiceControlSdk['auth']['GoogleAuth']>
 
 /**
- * Returns a client whose token is signed by the key itself: nothing but usage is sent. Only the address and the key of
- * the file are used.
+ * Returns credentials whose token is signed by the key itself: nothing but usage is sent. Only the address and the key
+ * of the file are used.
  */
-const clientOf = async (sdk: ServiceControlSdk, keyFile: string, endpoint: string): Promise<Client> => {
+const keyOf = async (sdk: ServiceControlSdk, keyFile: string): Promise<JWT> => {
   const file: unknown = JSON.parse(await readFile(keyFile, 'utf8'))
   const [email, key] = [textAt(file, 'client_email'), textAt(file, 'private_key')]
   if (email === '' || key === '') throw new Error('It has no client_email or no private_key.')
   const jwt = new sdk.auth.JWT({ email, key, scopes: [scope] })
   jwt.useJWTAccessWithScope = true
-  return sdk.servicecontrol({ version: 'v1', auth: jwt, rootUrl: `${endpoint}/` })
+  return jwt
+}
+
+/**
+ * Returns the credentials that the package finds: those of the workload, by the metadata server of the machine, or the
+ * file that `GOOGLE_APPLICATION_CREDENTIALS` names. Tokens are exchanged by the rules for requests to outside; the
+ * metadata server, at its fixed address, is asked by the package itself.
+ */
+const found = async (sdk: ServiceControlSdk, { egress }: CloudCOptions): Promise<GoogleAuth> => {
+  const fetchImplementation = egress.fetch as unknown as typeof fetch
+  const transporterOptions = { fetchImplementation }
+  const google = new sdk.auth.GoogleAuth({ scopes: [scope], clientOptions: { transporterOptions } })
+  await google.getClient()
+  return google
 }
 
 const valueOf = ({ value }: ServiceOperation): servicecontrol_v1.Schema$MetricValue =>
@@ -87,13 +102,20 @@ export const makeServiceControl = (options: CloudCOptions): ServiceControl => {
     send: (client: Client, settings: object) => Promise<{ readonly data: unknown }>,
     read: (answer: ReportAnswer) => A,
   ): Promise<ProviderResult<A>> => {
-    if (keyFile === undefined) return notConfigured('The key file of the provider is not configured.')
     const sdk = await loadProvider(packageName, load)
     if ('kind' in sdk) return sdk
     try {
-      client ??= await clientOf(sdk, keyFile, endpoint)
+      client ??= sdk.servicecontrol({
+        version: 'v1',
+        auth: keyFile === undefined ? await found(sdk, options) : await keyOf(sdk, keyFile),
+        rootUrl: `${endpoint}/`,
+      })
     } catch (error) {
-      return notConfigured('The key file of the provider cannot be read.', new Error(errorName(error)))
+      const message =
+        keyFile === undefined
+          ? 'No credentials of the provider are found in the environment, and no key file is configured.'
+          : 'The key file of the provider cannot be read.'
+      return notConfigured(message, new Error(errorName(error)))
     }
     let tries = 0
     const fetchImplementation = (async (input: string | URL, init: RequestInit = {}) => {
@@ -121,6 +143,12 @@ export const makeServiceControl = (options: CloudCOptions): ServiceControl => {
       if (!isObject(data)) return badAnswer(new Error('The answer is not a JSON object.'), tries)
       return { kind: 'accepted', answer: read(data), attempts: tries }
     } catch (error) {
+      // The credentials come before the request, and have answers of their own.
+      if (tries === 0)
+        return notConfigured(
+          'The credentials of the provider are refused, or cannot be had.',
+          new Error(errorName(error)),
+        )
       return resultOf(error, tries)
     }
   }

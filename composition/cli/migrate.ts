@@ -7,7 +7,7 @@ import {
   unfinishedMigration,
   unlockMigrations,
 } from '../../adapters/sql/engine/migrator.ts'
-import type { MigrationStatus } from '../../adapters/sql/engine/migrator.ts'
+import type { MigrationStatus, StatementEffect } from '../../adapters/sql/engine/migrator.ts'
 import type { OrderedMigration } from '../../adapters/sql/kit/migration.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
@@ -15,7 +15,7 @@ import { printJson } from './command-context.ts'
 import { configOf } from './loaded-config.ts'
 import { openStore } from '../service/foundation.ts'
 import { StartRefused } from '../boot.ts'
-import { migrationsFor } from '../migrations.ts'
+import { besideOthers, migrationsFor, postponed } from '../migrations.ts'
 
 const onStore = async (
   context: CommandContext,
@@ -35,13 +35,28 @@ const onStore = async (
   }
 }
 
-export const migrateUp = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
+interface UpOptions extends CommonOptions {
+  readonly force?: boolean
+}
+
+export const migrateUp = (context: CommandContext, options: UpOptions): Promise<ExitCode> =>
   onStore(context, options, async (database, migrations) => {
-    const applied = await runMigrations(database, { migrations, say: (line) => context.say(line) })
+    const waiting: string[] = []
+    const { beside, aliveWithout } = besideOthers(database)
+    const applied = await runMigrations(database, {
+      migrations,
+      beside,
+      ...(options.force === true ? {} : { aliveWithout }),
+      say: (line) => context.say(line),
+      onPostponed: ({ id }, instances) => {
+        waiting.push(id)
+        context.say(`moorage: ${postponed(id, instances)}`)
+      },
+    })
     const ran = migrations.filter(({ id }) => applied.includes(id))
     if (options.json === true)
-      return printJson(context, { applied, migrations: ran.map(({ id, part }) => ({ id, part })) })
-    if (ran.length === 0) context.print('The schema is up to date.')
+      return printJson(context, { applied, waiting, migrations: ran.map(({ id, part }) => ({ id, part })) })
+    if (ran.length === 0 && waiting.length === 0) context.print('The schema is up to date.')
     for (const { id, part } of ran) context.print(`applied ${id} of the part ${part}`)
   })
 
@@ -71,11 +86,29 @@ export const migratePlan = (context: CommandContext, options: CommonOptions): Pr
     const plan = await migrationPlan(database, migrations)
     if (options.json === true) return printJson(context, { plan })
     if (plan.length === 0) context.print('Nothing to do: the schema is up to date.')
-    for (const { id, part, summary, statements } of plan) {
-      context.print(`-- ${id} of the part ${part}: ${summary}`)
-      for (const statement of statements) context.print(`${statement};`)
+    for (const { id, part, summary, phase, statements, effects, fills } of plan) {
+      context.print(`-- ${id} of the part ${part}${phase === undefined ? '' : `, ${phase}`}: ${summary}`)
+      if (phase === 'contract') context.print('-- waits until no instance of an older release is alive')
+      for (const [index, statement] of statements.entries()) {
+        const effect = effects[index]
+        if (effect !== undefined) context.print(`--   ${effectInWords(effect)}`)
+        context.print(`${statement};`)
+      }
+      if (fills !== undefined)
+        context.print(`--   the last statements run again for each ${fills.rowsAtATime} rows of ${fills.table}`)
     }
   })
+
+const effectInWords = ({ lock, table, rows }: StatementEffect): string =>
+  table === undefined ? 'a new table' : `${table}, about ${rows ?? 0} rows: ${lockInWords[lock]}`
+
+const lockInWords: Readonly<Record<StatementEffect['lock'], string>> = {
+  none: 'nothing waits',
+  brief: 'statements on the table wait for a moment',
+  online: 'reads the whole table; nothing waits',
+  rows: 'changes of the same rows wait',
+  writes: 'changes of the table wait until it ends',
+}
 
 export const migrateUnlock = (context: CommandContext, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async (database) => {

@@ -110,7 +110,7 @@ const untilStopped = async ({ context, ownLog, start, exitNow }: UntilStoppedInp
     else {
       await untilTold(service.isTold)
       plain.clear()
-      lines.flushNow()
+      await lines.flush()
     }
     for (const line of welcome(service)) context.print(line)
     return service
@@ -122,7 +122,7 @@ const untilStopped = async ({ context, ownLog, start, exitNow }: UntilStoppedInp
   try {
     return await runUntilStopped({ signals: process, log, start: welcomed, exitNow: flushAndExit })
   } finally {
-    lines.flushNow()
+    await lines.flush()
   }
 }
 

@@ -93,6 +93,12 @@ export const frameSettings = {
     'How long one statement of a request may take, with the wait for a connection, before the request ' +
       'returns 503; with SQLite, how long a change waits for earlier changes.',
   ),
+  accessMemory: withDefault(
+    'MOORAGE_ACCESS_MEMORY',
+    wordOf('on', 'off'),
+    'on',
+    'Whether callers and their rights are kept in memory as long as nothing has changed them. The answers are the same.',
+  ),
   deploymentType: withDefault(
     'MOORAGE_DEPLOYMENT_TYPE',
     wordOf(...deploymentTypes),

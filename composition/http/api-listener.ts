@@ -29,9 +29,10 @@ import { makePages } from './pages/pages.ts'
 import type { Pages } from './guard.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
-const namesOf = ({ plugins }: Assembly): Names | undefined => {
-  const tables = plugins.flatMap(({ listener, names }) => (listener === 'api' && names !== undefined ? [names] : []))
-  return tables.length === 0 ? undefined : makeNames(tables, listenerRoots.api)
+const namesOf = ({ plugins }: Assembly, serves: readonly Listener[]): Names | undefined => {
+  const tables = plugins.flatMap(({ names }) => (names === undefined ? [] : [names]))
+  const roots = Object.fromEntries(serves.map((listener) => [listener, listenerRoots[listener]]))
+  return tables.length === 0 ? undefined : makeNames(tables, roots)
 }
 
 /** A listener without the API has no pages. */
@@ -88,7 +89,7 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
     readings: boot.readings,
-    names: serves.includes('api') ? namesOf(assembly) : undefined,
+    names: namesOf(assembly, serves),
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: serves.map((listener) => listenerRoots[listener]),

@@ -141,7 +141,9 @@ const bindAll = (
       const own = listener === 'marketplace' ? { ...deps, readsCredentials: false } : deps
       const handler =
         bound.route.ok.kind === 'feed' ? bindFeedRoute(own, bound, noteEndless, deps.feedTimes) : bindRoute(own, bound)
-      addRoute(server, bound.route.method, fullPath, bound.route.id, withinBudget(deps, handler))
+      // The guard cuts a path whose rest is ignored.
+      const routed = bound.route.ignoresRest === true ? fullPath.replace(/\/\*$/, '') : fullPath
+      addRoute(server, bound.route.method, routed, bound.route.id, withinBudget(deps, handler))
     } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
 }

@@ -115,21 +115,25 @@ export interface GuardDeps {
   readonly ownAddress: OwnAddressOf
 }
 
+/** A route that ignores the rest of its path reads its own query. */
+const ignored = (): boolean => false
+
 /**
- * Returns the function that finds what belongs to the receivers of stream routes, by the words of their paths as
- * declared.
+ * Returns the function that finds what belongs to the receivers of stream routes, or is ignored, by the words of
+ * the paths as declared.
  */
 export const makeFindBelow = (routes: readonly AssembledRoute[]): FindBelow => {
-  const streams = routes.flatMap(({ bound, fullPath }) => {
-    if (bound.kind !== 'stream') return []
+  const open = routes.flatMap(({ bound, fullPath }) => {
+    if (bound.kind === 'json' && bound.route.ignoresRest !== true) return []
     const words = fullPath
       .replace(/\/\*$/, '')
       .split('/')
       .map((word) => (word.startsWith('{') ? '[^/]+' : word.replace(/[^\w-]/g, '\\$&')))
-    return [{ pattern: new RegExp(`^${words.join('/')}(?=/|$)`), ownsQuery: bound.route.ownsQuery }]
+    const ownsQuery = bound.kind === 'stream' ? bound.route.ownsQuery : ignored
+    return [{ pattern: new RegExp(`^${words.join('/')}(?=/|$)`), ownsQuery }]
   })
   return (path) => {
-    for (const { pattern, ownsQuery } of streams) {
+    for (const { pattern, ownsQuery } of open) {
       const from = pattern.exec(path)?.[0].length
       if (from !== undefined)
         return { from, isChecked: ownsQuery !== undefined, ownsQuery: ownsQuery?.(path.slice(from)) === true }

@@ -2,6 +2,13 @@ import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
+import {
+  AccessMemoryToken,
+  makeAccessMemory,
+  noAccessMemory,
+  rememberFacts,
+} from '../../adapters/sql/authz/access-memory.ts'
+import { makeAccessRevisions } from '../../adapters/sql/authz/access-revisions.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
@@ -16,6 +23,7 @@ import {
   RoleUnitOfWorkToken,
 } from '../../core/authz/ports.ts'
 import { compileSchema } from '../../core/authz/schema.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { authzPlugin } from '../../plugins/authz/plugin.ts'
 import { StartRefused } from '../boot.ts'
@@ -25,6 +33,23 @@ import { definePart } from '../part.ts'
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({
   plugin: authzPlugin,
+  async demo({ customers, send, tell }) {
+    for (const { name } of customers) {
+      tell(`role of ${name}`)
+      const teams = (await send('GET', `/orgs/${name}/teams`)) as readonly {
+        readonly id: number
+        readonly name: string
+      }[]
+      await send('POST', `/authz/roles?org=${name}`, {
+        name: 'cluster users',
+        permissions: [
+          { namespace: 'cluster_mgmt', action: 'view clusters' },
+          { namespace: 'cluster_mgmt', action: 'connect to clusters' },
+        ],
+        teamIDs: teams.flatMap((team) => (team.name === 'on-call' ? [team.id] : [])),
+      })
+    }
+  },
   migrations: authzMigrations,
   objectRows: [roleObjectRows],
   tags: [
@@ -34,7 +59,7 @@ export const part = definePart({
       after: 'Administration',
     },
   ],
-  provide({ database, catalogue, objectRows }) {
+  provide({ database, catalogue, objectRows, settings }) {
     const roles = lazily(() => makeSqlRoleStore(database))
     const rights = lazily(() => makeSqlRightsStore(database))
     return [
@@ -44,9 +69,14 @@ export const part = definePart({
         if (isLeft(schema)) throw new StartRefused(schema.left)
         return schema.right
       }),
-      bind(AuthorizationFactsToken, {}, () =>
-        makeSqlAuthorizationFacts(database, catalogue.objectTypes, objectRows)(database),
+      bind(AccessMemoryToken, { caches: CachesToken }, ({ caches }) =>
+        settings.accessMemory === 'off' ? noAccessMemory : makeAccessMemory(makeAccessRevisions(database), caches),
       ),
+      bind(AuthorizationFactsToken, { memory: AccessMemoryToken }, ({ memory }) => {
+        const { objectTypes } = catalogue
+        const facts = makeSqlAuthorizationFacts(database, objectTypes, objectRows)(database)
+        return rememberFacts(facts, memory, objectTypes, objectRows)
+      }),
       bind(
         AuthorizerToken,
         { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken, clock: ClockToken },

@@ -8,6 +8,7 @@ import { isOpen } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Token } from '../../core/kernel/token.ts'
 import { TaskHandlersToken } from '../../core/tasks/ports.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
 import type { Needs } from '../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
@@ -20,6 +21,7 @@ import { fileKey } from '../config/setting.ts'
 import { addressUrl } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
+import { knownSchemaOf } from '../migrations.ts'
 import type { Tag } from '../http/openapi/tags.ts'
 import { tagsOf } from '../http/openapi/tags.ts'
 import type { AnyPart } from '../part.ts'
@@ -29,7 +31,7 @@ import type { Foundation } from './foundation.ts'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
 import { pauseInLongTurn } from '../../adapters/sql/engine/event-loop-turns.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
-import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
+import { makeSqlFleet, makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import { timerPause } from '../../adapters/system/background.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
@@ -37,7 +39,7 @@ import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken, PauseInLongTurnToken, PauseToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
-import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
@@ -46,7 +48,7 @@ import { FirstAdminToken } from './operator.ts'
 import { bind } from '../binding.ts'
 
 /** Returns how the ports of the frame are made, which belong to no part. */
-const frameBindings = (boot: Boot): readonly Binding[] => [
+const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(ClockToken, {}, () => boot.clock),
   bind(TimeTrustToken, {}, () => boot.clock),
   bind(PauseToken, {}, () => timerPause),
@@ -58,13 +60,17 @@ const frameBindings = (boot: Boot): readonly Binding[] => [
   bind(PictureMakerToken, {}, () => makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))),
   bind(LeaseStoreToken, {}, () => makeSqlLeaseStore(boot.database)),
   bind(IdempotencyStoreToken, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),
-  bind(InstanceRegisterToken, {}, () => makeSqlInstanceRegister(boot.database, boot.instanceId)),
+  bind(InstanceRegisterToken, {}, () =>
+    makeSqlInstanceRegister(boot.database, boot.instanceId, { version: releaseVersion, knownSchema }),
+  ),
+  bind(FleetToken, { register: InstanceRegisterToken }, ({ register }) => makeSqlFleet(register)),
 ]
 
 /** The ports that `serve` needs beside those of the routes, jobs and tasks of plugins. */
 const frameNeeds = {
   ...ofApiListener,
   register: InstanceRegisterToken,
+  fleet: FleetToken,
   leases: LeaseStoreToken,
   firstAdmin: FirstAdminToken,
   taskHandlers: TaskHandlersToken,
@@ -205,7 +211,7 @@ export const wiringOf = (
   )
   return {
     sources: [
-      { owner: 'the frame', bindings: frameBindings(boot) },
+      { owner: 'the frame', bindings: frameBindings(boot, knownSchemaOf({ parts, ownParts })) },
       ...open.map(({ part, owner, isOutside }) => ({ owner, isOutside, bindings: provisionsOf(part, boot) })),
       { owner: 'the caller', bindings: replaced, isOutside: true },
     ],
@@ -233,9 +239,17 @@ const provisionsOf = (part: AnyPart, boot: Boot): readonly Binding[] => {
 const isBinding = (binding: Partial<Binding> | undefined): binding is Binding =>
   typeof binding?.token?.key === 'symbol' && typeof binding.needs === 'object' && typeof binding.make === 'function'
 
-const neededBy = ({ plugin, checks, metrics = [], start, ready }: AnyPart): readonly Wanted[] => {
+const neededBy = ({
+  plugin,
+  checks,
+  metrics = [],
+  start,
+  ready,
+  storedFiles,
+  restored,
+}: AnyPart): readonly Wanted[] => {
   const owner = `Plugin ${plugin.id}`
-  const others = [checks, ...metrics.map(({ read }) => read), start, ready]
+  const others = [checks, ...metrics.map(({ read }) => read), start, ready, storedFiles, restored]
   return [plugin.needs, ...others.map((using): Needs => using?.needs ?? {})].map((needs) => ({ owner, needs }))
 }
 

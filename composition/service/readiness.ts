@@ -4,6 +4,7 @@ import { daysLeft, expiryTold } from '../../adapters/security/tls-identity.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import type { SharedClock } from '../../adapters/system/shared-clock.ts'
 import { whyUnwritable } from '../../adapters/system/temporary-folder.ts'
+import type { Fleet, InstanceLevel } from '../../core/kernel/instances.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { ReadinessCheck } from '../http/ops-server.ts'
 import type { Foundation } from './foundation.ts'
@@ -103,6 +104,21 @@ const certificateChecks = (certificate: CertificateInUse['current']): readonly R
     { name: 'certificate', isDegrading: true, check: async () => !hasEnded(), reason },
     { name: 'certificate renewal', isInformative: true, check: async () => told() === undefined, reason },
   ]
+}
+
+/** Shows an upgrade that is under way, or that an instance was forgotten. */
+export const releasesCheck = (fleet: Fleet, knownSchema: string): ReadinessCheck => {
+  let lowest: InstanceLevel | undefined
+  return {
+    name: 'releases',
+    isInformative: true,
+    check: async () => {
+      if (await fleet.knows(knownSchema)) return true
+      lowest = await fleet.lowest()
+      return false
+    },
+    reason: () => `an instance of ${lowest?.version ?? 'v2026.11.25 or older'} is alive: see docs/upgrades.md`,
+  }
 }
 
 const logCheck = (state: () => LogState): ReadinessCheck => ({

@@ -11,7 +11,7 @@ import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
-import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import type { Assembly, Listener } from '../assemble.ts'
@@ -22,7 +22,7 @@ import { makeApiListener, ofApiListener } from '../http/api-listener.ts'
 import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
-import { migrationsFor } from '../migrations.ts'
+import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
 import type { Processes } from '../boot.ts'
@@ -36,7 +36,7 @@ import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
 import type { CertificateInUse } from './readiness.ts'
-import { makeCertificateInUse, readinessChecks } from './readiness.ts'
+import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
 
@@ -91,6 +91,8 @@ export interface ServiceInput {
   readonly acceptsKeyring?: boolean
   /** For tests, which may replace what no setting changes, such as the cost of hashes. */
   readonly replaced?: readonly Binding[]
+  /** False for a command that does the work of jobs itself. */
+  readonly runsJobs?: boolean
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
   /** Set in a worker of an instance with several processes. */
@@ -164,6 +166,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
     if (worker?.replaces !== undefined) await makeSqlInstanceRegister(foundation.database, worker.replaces).leave()
     await startHeartbeat(composition, foundation, stops)
+    // A step that removes what this version uses may have begun before this process was seen.
+    await refuseOtherSchema(foundation.database, input.config)
     const { setStarted, ...listening } = await openListeners({
       composition,
       foundation,
@@ -171,6 +175,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       bound,
       held,
       makeOps: worker?.makeOpsServer ?? makeOpsServer,
+      runsJobs: input.runsJobs ?? true,
+      knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
     // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
@@ -192,8 +198,10 @@ const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log:
   if (!config.settings.migrate) return refuseOtherSchema(database, config)
   try {
     const applied = await migrateUp(database, {
+      ...besideOthers(database),
       migrations: await migrationsFor(config, database),
       say: (line) => log.info({ isStep: true }, line),
+      onPostponed: ({ id }, instances) => log.info({}, postponed(id, instances)),
     })
     if (applied.length > 0)
       log.info(
@@ -216,7 +224,9 @@ interface ListeningDeps {
   readonly bound: ListenAddress
   readonly held: Server | undefined
   readonly makeOps: (deps: OpsServerDeps) => OpsServer
+  readonly runsJobs: boolean
   readonly logState: () => LogState
+  readonly knownSchema: string
 }
 
 /** Runs a step of every part, in the order of the list. What they start is stopped in reverse. */
@@ -234,7 +244,7 @@ const runSteps = (
   })
 
 const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
-  const { composition, foundation, stops, bound, held, makeOps, logState } = deps
+  const { composition, foundation, stops, bound, held, makeOps, runsJobs, logState, knownSchema } = deps
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -244,6 +254,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const checks = [
     { name: 'started', check: async () => isStarted },
     ...readinessChecks({ foundation, settings: boot.settings, certificate: certificate.current, logState }),
+    releasesCheck(container.resolve(FleetToken), knownSchema),
     ...parts.flatMap((part) => part.checks?.make(container.give(part.checks.needs)) ?? []),
   ]
   for (const { gauges, read } of parts.flatMap((part) => part.metrics ?? []))
@@ -258,7 +269,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
-  runJobs(composition, foundation, metrics, stops)
+  if (runsJobs) runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)

@@ -20,10 +20,10 @@ export const makeAuthorizer = (deps: {
   readonly facts: AuthorizationFacts
   readonly clock: Clock
 }): Authorizer => ({
-  async authorize(principal, locator, relation, demands = 'met') {
+  async authorize(principal, locator, relation, demands = 'met', provenAt) {
     const type = typeNamed(deps.schema, objectTypeOf(locator))
     const wanted = relationBit(type, relation)
-    const located = await deps.facts.locate(principal.userId, locator)
+    const located = await deps.facts.locate(principal.userId, locator, provenAt)
     const isDeniedOutside = type.place?.outsiders === 'denied'
     if (located === undefined) return left(isDeniedOutside ? outsider(locator) : hidden(locator, type))
 

@@ -4,7 +4,7 @@ import type { OrgId, RoleId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { AccessMoment, Principal } from '../kernel/principal.ts'
 import type { RightsStore } from '../kernel/rights.ts'
 import { token } from '../kernel/token.ts'
 import type { AuthorizationSchema } from './schema.ts'
@@ -37,24 +37,23 @@ export const AuthorizationSchemaToken = token<AuthorizationSchema>('authz.Author
 export interface Authorizer {
   /**
    * Returns the facts that were loaded. A token's restriction (to one organization, to public objects) is applied here;
-   * its scope is declared by the route and was checked before.
-   * The relation `member` on an organization is membership itself.
-   * For a type whose place says `outsiders: 'denied'` the answer to a caller outside the account is AccessDenied,
-   * whatever the object.
-   * For a caller in the owning account who may see no object of the type, the answer is AccessDenied, whether the
-   * object exists or not. For a caller who may see all of them, ObjectHidden reports that the object does not exist.
-   * Outsiders learn nothing.
-   * A member who does not meet the organization's requirements (`core/kernel/access.ts`) gets SecondFactorDemanded or
-   * TokenLifeTooLong, whatever the object. Site admins are exempt from every organization's requirements.
-   * With `demands` set to `any` the requirements are not checked: a member may always leave, and the use case checks
-   * them in all other cases.
-   * Takes one query. Throws if the object's type has no such relation.
+   * its scope is declared by the route and was checked before. The relation `member` on an organization is membership
+   * itself. For a type whose place says `outsiders: 'denied'` the answer to a caller outside the account is
+   * AccessDenied, whatever the object. For a caller in the owning account who may see no object of the type, the answer
+   * is AccessDenied, whether the object exists or not. For a caller who may see all of them, ObjectHidden reports that
+   * the object does not exist. Outsiders learn nothing. A member who does not meet the organization's requirements
+   * (`core/kernel/access.ts`) gets SecondFactorDemanded or TokenLifeTooLong, whatever the object. Site admins are
+   * exempt from every organization's requirements. With `demands` set to `any` the requirements are not checked: a
+   * member may always leave, and the use case checks them in all other cases. With `provenAt`, the rights are those of
+   * that moment: only for a check that follows the proof of the caller at once. Takes one query, or none if it is
+   * remembered. Throws if the object's type has no such relation.
    */
   authorize(
     principal: Principal,
     object: ObjectLocator,
     relation: string,
     demands?: 'met' | 'any',
+    provenAt?: AccessMoment,
   ): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
@@ -65,8 +64,9 @@ export interface AuthorizationFacts {
    * Finds an object and what the user holds in the account that owns it, in one query. Returns undefined if the account
    * does not exist or, for an object that the request names without its account, if the object does not exist. Names of
    * accounts compare without regard to case. Throws if the type has no place, or another than the locator names.
+   * With a moment, what is remembered may be as old as that; without one, it is as new as the call.
    */
-  locate(userId: UserId, object: ObjectLocator): Promise<LocatedObject | undefined>
+  locate(userId: UserId, object: ObjectLocator, provenAt?: AccessMoment): Promise<LocatedObject | undefined>
   /**
    * Returns the objects of one type among `ids` that belong to the context's account (for `token`: to the user), with
    * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids; one

@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { AccessMoment, Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { AccountLifeStore, PageSizeStore, SearchTermStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
@@ -224,6 +224,7 @@ export interface TokenGrant {
   readonly lastUsedAt: Date | undefined
   /** Set by `tokenWithProfileByHash`. */
   readonly profile?: User
+  readonly provenAt?: AccessMoment
 }
 export interface SessionGrant {
   readonly account: AccountState
@@ -231,9 +232,13 @@ export interface SessionGrant {
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
+  readonly provenAt?: AccessMoment
 }
 
-/** The reads of authentication. Each method is one prepared query over a unique key. The caller must check expiry. */
+/**
+ * The reads of authentication. Each method is one prepared query over a unique key, or an answer from memory that is
+ * proven to be what the query would return. The caller must check expiry.
+ */
 export interface CredentialStore {
   tokenByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
   /** Like `tokenByHash`, with the user's profile: for routes that show it. */
@@ -241,8 +246,8 @@ export interface CredentialStore {
   sessionByHash(hash: Uint8Array): Promise<SessionGrant | undefined>
   /** `key` is a name or, if it contains `@`, a verified address, in lower case. Organizations have no password. */
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
-  /** Returns the kind of account with this name, and its state if it is a user. */
-  accountByName(name: string): Promise<AccountState | 'organization' | undefined>
+  /** Returns the kind of account with this name, and its state if it is a user, as of the moment if one is given. */
+  accountByName(name: string, provenAt?: AccessMoment): Promise<AccountState | 'organization' | undefined>
   /**
    * Advances the marks of the token and of its owner's last login. They never move back, so late writers are harmless.
    */
@@ -435,3 +440,28 @@ export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' 
 export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail; readonly mail: MailOutbox }
 export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
 export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')
+
+/** A judged account whose password is hashed. */
+export interface PreparedUser {
+  /**
+   * Inserts the user with a primary address that counts as verified. Failures: UserNameTaken and EmailTaken, by the
+   * unique keys.
+   */
+  insertIn(
+    stores: Pick<IdentityChanges, 'audit' | 'emails' | 'mail' | 'users'>,
+    now: Date,
+  ): Outcome<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, User>
+}
+
+/** Creates users in the transactions of other parts. */
+export interface UserFounder {
+  /**
+   * Prepares a user without a known password, who is notified by mail and requests one there. Failures: the name or the
+   * address is not valid, or the queue of hashes is full.
+   */
+  prepare(user: {
+    readonly login: string
+    readonly email: string
+  }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'TooManyAttempts'>, PreparedUser>
+}
+export const UserFounderToken = token<UserFounder>('identity.UserFounder')

@@ -8,9 +8,19 @@ export interface InstanceKeys {
   readonly newestKey: string | undefined
 }
 
-/** A process that is alive. */
+/** What a process is built from. */
+export interface InstanceLevel {
+  /** Its release, as `GET /version` returns it. */
+  readonly version: string
+  /** The newest migration of our own that it knows, such as `0095-kernel-instance-levels`. */
+  readonly knownSchema: string
+}
+
+/** A process that is alive. Those of releases up to v2026.11.25 do not tell their level. */
 export interface LiveInstance extends InstanceKeys {
   readonly id: string
+  readonly version: string | undefined
+  readonly knownSchema: string | undefined
 }
 
 /** The processes that serve this database, by the database's clock. Each process has its own id, new at each start. */
@@ -26,6 +36,18 @@ export interface InstanceRegister {
   leave(): Promise<void>
 }
 export const InstanceRegisterToken = token<InstanceRegister>('kernel.InstanceRegister')
+
+/** The processes that serve this database, seen as one. During an upgrade they are of two releases. */
+export interface Fleet {
+  /** Returns the level of the oldest process that is alive, or undefined if one of them does not tell its level. */
+  lowest(): Promise<InstanceLevel | undefined>
+  /**
+   * Reports whether every process that is alive knows the migration. What a migration brought and an older process
+   * cannot judge, such as a new limit of a token, is given out only then.
+   */
+  knows(migration: string): Promise<boolean>
+}
+export const FleetToken = token<Fleet>('kernel.Fleet')
 
 /** An exclusive right, limited in time. */
 export interface Lease {

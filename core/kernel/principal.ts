@@ -49,6 +49,14 @@ export const allows = (granted: ScopeSet, required: RequiredScope): boolean => {
 export type UnspentCode =
   { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
 
+/**
+ * The state of everything that decides access, at an instant after a request arrived: a random number for each group of
+ * accounts, which each change replaces. What was read after the numbers that are still the same is still true.
+ */
+export interface AccessMoment {
+  readonly revisions: readonly number[]
+}
+
 /** The authenticated caller. Rights are always those of `userId`, also under impersonation. */
 export interface Principal {
   readonly userId: UserId
@@ -75,6 +83,11 @@ export interface Principal {
   readonly unspentCode?: UnspentCode
   /** The password must be replaced before any other operation. */
   readonly mustChangePassword?: boolean
+  /**
+   * The moment at which the caller was proven, if it is known. Only the checks that follow at once may use it; what is
+   * judged later takes a moment of its own.
+   */
+  readonly provenAt?: AccessMoment
   /** The site admin who acts as this user. */
   readonly impersonator?: { readonly userId: UserId; readonly login: string }
 }

@@ -41,6 +41,24 @@ export const SubscriptionMissing = defineFailure(
   'NotFound',
   'The marketplace has no subscription with this id.',
 )
+/** The installation of a subscription does not take reports of usage. */
+export const ConsoleNotReady = defineFailure(
+  'ConsoleNotReady',
+  'Invalid',
+  'The address of the installation is not known, or it does not answer that it takes reports of usage.',
+)
+/** The address or the token of an installation is not one. */
+export const ConsoleInvalid = defineFailure(
+  'ConsoleInvalid',
+  'Unprocessable',
+  'The address is no origin, or a token is missing, or the marketplace takes no usage from installations.',
+)
+/** Too many notifications that are refused came from an address, or too many binds of one installer. */
+export const TooManyNotifications = defineFailure(
+  'TooManyNotifications',
+  'Backoff',
+  'Too many notifications were refused to this address, or name this installer; wait as `Retry-After` says.',
+)
 /** No installer has this id. */
 export const InstallerMissing = defineFailure('InstallerMissing', 'NotFound', 'No installer has this id.')
 /** The installer is not valid as it is asked for. */
@@ -128,8 +146,8 @@ export interface NotificationAnswer {
 /** The notifications that were answered. */
 export interface NotificationInbox {
   find(key: NotificationKey): Promise<NotificationAnswer | undefined>
-  /** The caller holds the lock of the installer or subscription, and has not found the key. */
-  add(key: NotificationKey, marketplace: Marketplace, answer: NotificationAnswer, at: Date): Promise<void>
+  /** Returns false if there is an answer to the notification: the transaction must then be rolled back. */
+  add(key: NotificationKey, marketplace: Marketplace, answer: NotificationAnswer, at: Date): Promise<boolean>
   /** Removes what was answered before an instant. Returns how many; at most `limit`. */
   removeBefore(at: Date, limit: number): Promise<number>
 }
@@ -159,7 +177,27 @@ export interface SubscriptionChanges {
   readonly claimedBy?: UserId
   readonly contractIds?: readonly ContractId[]
   readonly alertedAt?: Date
+  /** Counts a report. */
+  readonly reportedAt?: Date
 }
+
+/** What the provider says of an application. */
+export type SubscriptionContent = Pick<Subscription, 'plan' | 'resourceUsageId' | 'error'>
+
+/** Where an installation takes reports of usage. */
+export interface HostedConsole {
+  /** An origin; empty to remove what is stored. */
+  readonly url: string
+  /** An access token of a site admin there. */
+  readonly token: Secret | undefined
+}
+
+/** Asks an installation of a customer whether it takes reports of usage. */
+export interface HostedConsoles {
+  /** Returns why it does not; undefined if it does. Never rejects. It returns within ten seconds. */
+  faultOf(marketplace: Marketplace, console: HostedConsole, signal: AbortSignal): Promise<string | undefined>
+}
+export const HostedConsolesToken = token<HostedConsoles>('marketplace.HostedConsoles')
 
 /** Subscriptions and their history. */
 export interface SubscriptionStore {
@@ -176,8 +214,23 @@ export interface SubscriptionStore {
    * for the other.
    */
   obtain(subscription: NewSubscription, lifecycle: Lifecycle, at: Date): Promise<Subscription>
+  /** Inserts a subscription, which is locked then. Returns undefined if there is one with its key. */
+  insert(
+    subscription: NewSubscription,
+    lifecycle: Lifecycle,
+    content: SubscriptionContent,
+    at: Date,
+  ): Promise<Subscription | undefined>
+  /** Sets what an event of the provider leaves of a locked subscription. */
+  apply(id: SubscriptionId, lifecycle: Lifecycle, content: SubscriptionContent, at: Date): Promise<void>
+  /** Returns the subscriptions that are bound or running, the oldest first; at most `limit`. */
+  live(marketplace: Marketplace, limit: number): Promise<readonly Subscription[]>
   /** Changes a locked subscription. */
   update(id: SubscriptionId, changes: SubscriptionChanges, at: Date): Promise<void>
+  /** Sets where a locked subscription takes reports of usage. The token is sealed. */
+  setConsole(subscription: Pick<Subscription, 'id' | 'ref'>, console: HostedConsole, at: Date): Promise<void>
+  /** Returns the token of `setConsole`; undefined if there is none. */
+  meteringToken(subscription: Pick<Subscription, 'id' | 'ref'>): Promise<Secret | undefined>
   /** Adds to the history. */
   record(id: SubscriptionId, event: Omit<SubscriptionEvent, 'id'>): Promise<void>
   /** Returns the history, the oldest first; at most `limit` of the newest events. */
@@ -291,6 +344,18 @@ export interface InstallerArchive {
   publicKey(): Promise<string>
 }
 export const InstallerArchiveToken = token<InstallerArchive>('marketplace.InstallerArchive')
+
+/**
+ * Bounds notifications that have no effect. A sender that is proven is never counted among those that are refused, so
+ * that others behind its address cannot stop it.
+ */
+export interface NotificationLimits {
+  /** Counts a notification that is refused. Returns the seconds to wait if its address has sent too many. */
+  refused(address: string): number | undefined
+  /** Counts a bind that was not answered before. Returns the seconds to wait if its installer was named too often. */
+  bind(installerRef: string): number | undefined
+}
+export const NotificationLimitsToken = token<NotificationLimits>('marketplace.NotificationLimits')
 
 /** A link to an archive, as a request has it. */
 export interface ArchiveLink {

@@ -79,6 +79,13 @@ export interface Subscription extends Lifecycle {
   /** How often, and when last, people were notified of a fault. */
   readonly alerts: number
   readonly alertedAt: Date | undefined
+  /** The origin under which the installation takes reports of usage; empty if it is not known. */
+  readonly consoleUrl: string
+  /** An access token of the installation is stored, sealed. */
+  readonly hasMeteringToken: boolean
+  /** How often, and when last, the provider accepted usage of the subscription. */
+  readonly reports: number
+  readonly reportedAt: Date | undefined
   readonly createdAt: Date
   readonly updatedAt: Date
 }

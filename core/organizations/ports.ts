@@ -295,6 +295,24 @@ export interface CallerProof {
   isStillProven(principal: Principal): Promise<boolean>
 }
 
+/** An organization that another part creates. An absent field of the profile is empty, and the visibility public. */
+export interface FoundedOrganization {
+  readonly name: string
+  readonly profile: Partial<OrganizationProfile>
+  readonly orgType: number
+  /** The only member at first, in the team Owners. */
+  readonly ownerId: UserId
+}
+
+/** Creates organizations in the transaction of another part. */
+export interface OrganizationFounder {
+  /** Inserts the organization with its first teams and its owner, and records it in its audit log. */
+  found(
+    organization: FoundedOrganization,
+    at: Date,
+  ): Outcome<Failure<'OrganizationNameRefused' | 'OrganizationFieldRefused' | 'OrganizationNameTaken'>, Organization>
+}
+
 /** The stores of this part, bound to one transaction. */
 export interface OrganizationStores {
   readonly organizations: OrganizationStore

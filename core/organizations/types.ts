@@ -6,6 +6,12 @@ import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 export const visibilities = ['public', 'limited', 'private'] as const
 export type Visibility = (typeof visibilities)[number]
 
+/**
+ * The type of a client organization: a customer, for whom the owner of a hub runs databases on shared clusters. Its
+ * name is that of its namespaces, so it is neither renamed nor deleted as other organizations are.
+ */
+export const clientOrgType = 2
+
 export interface Organization {
   readonly id: OrgId
   readonly name: string
@@ -16,7 +22,7 @@ export interface Organization {
   readonly website: string
   readonly location: string
   readonly visibility: Visibility
-  /** 0 for an ordinary organization. */
+  /** 0 for an ordinary organization, 2 for a client organization. */
   readonly orgType: number
   readonly fleetEndpoint: string
   /** The name of the picture; undefined if there is none. */

@@ -5,6 +5,8 @@ import type { ReadShape } from './unknown-fields.ts'
 export interface OtherPath {
   readonly other: string
   readonly own: string
+  /** The listener of the path; `api` by default. */
+  readonly listener?: 'api' | 'marketplace'
   /**
    * Only for a GET with a Content-Type, which has no meaning there: it tells clients apart that read one path in two
    * forms.
@@ -14,10 +16,12 @@ export interface OtherPath {
 
 /** Names of another system that a plugin accepts and gives beside those of this interface. */
 export interface NameTable {
-  /** Below the root of the listener. The first one that fits is used. */
+  /** Below the root of their listener. The first one that fits is used. */
   readonly paths: readonly OtherPath[]
   /** Fields of bodies, and query parameters, by their other name. */
   readonly fields: Readonly<Record<string, string>>
+  /** Of fields of received bodies, by the own name of the field: values by the other one. */
+  readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** The facts of a request that decide on its path. */
@@ -66,18 +70,27 @@ const mapped = (shape: ReadShape | undefined, value: unknown, before: Rename, af
   return after(copy, shape.fields)
 }
 
-/** Returns the names of several tables under one root. */
-export const makeNames = (tables: readonly NameTable[], root: string): Names => {
+const ownValue = (others: Readonly<Record<string, string>>, value: string): string =>
+  Object.hasOwn(others, value) ? (others[value] ?? value) : value
+
+/** The roots of the listeners that are served, by the listener. */
+export type NamedRoots = Readonly<Partial<Record<'api' | 'marketplace', string>>>
+
+/** Returns the names of several tables. */
+export const makeNames = (tables: readonly NameTable[], roots: NamedRoots): Names => {
   const paths = tables.flatMap(({ paths: rows }) =>
     rows.map((row) => ({ ...row, other: segmentsOf(row.other), own: segmentsOf(row.own) })),
   )
+  const values = new Map(tables.flatMap((each) => Object.entries(each.values ?? {})))
   const fields = tables.flatMap(({ fields: rows }) => Object.entries(rows))
   return {
     ownPath({ path, isReadWithContentType }) {
-      if (!path.startsWith(`${root}/`)) return path
+      const [listener, root] = Object.entries(roots).find(([, each]) => path.startsWith(`${each}/`)) ?? []
+      if (root === undefined) return path
       const segments = segmentsOf(path.slice(root.length))
       const row = paths.find(
-        ({ other, ifReadHasContentType }) =>
+        ({ other, listener: served = 'api', ifReadHasContentType }) =>
+          served === listener &&
           fits(other, segments) &&
           (ifReadHasContentType !== true || (isReadWithContentType && other.length === segments.length)),
       )
@@ -98,6 +111,8 @@ export const makeNames = (tables: readonly NameTable[], root: string): Names => 
             object[own] = object[other]
             delete object[other]
           }
+          for (const [own, others] of values)
+            if (known.has(own) && typeof object[own] === 'string') object[own] = ownValue(others, object[own])
           return object
         },
         asItIs,

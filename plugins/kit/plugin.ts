@@ -17,7 +17,7 @@ interface PluginDescription {
    * provider of its ports registers the rows of a type with `boot.objectRows`.
    */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
-  /** Names of another system that all routes of the listener accept and give beside their own. */
+  /** Names of another system that all routes accept and give beside their own. */
   readonly names?: NameTable
 }
 

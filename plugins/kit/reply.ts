@@ -144,6 +144,8 @@ export interface ReplySpec<Result> {
   readonly isEmptyToo?: boolean
   /** Reports that `reply` may return an `EmptyAnswer` instead. */
   readonly isBodilessToo?: boolean
+  /** For `json`: a header that repeats a text of the value, for proxies that read headers only. */
+  readonly header?: { readonly name: string; textOf(value: Result): string }
   readonly __result?: Result
 }
 
@@ -289,6 +291,15 @@ export const orJsonText = <R>(reply: ReplySpec<R>): ReplySpec<R | JsonText> => (
 
 /** Declares the same reply, or 204 without a body: `reply` may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })
+
+/**
+ * Declares the same JSON reply, with a text of it in a header. It has no entity tag: a proxy that asks on behalf of a
+ * request passes that request's `If-None-Match`, and does not understand 304. The text must be printable ASCII.
+ */
+export const withHeader = <R>(reply: ReplySpec<R>, name: string, textOf: (value: R) => string): ReplySpec<R> => ({
+  ...reply,
+  header: { name, textOf },
+})
 
 /** Declares the same reply, or the same status without a body: `reply` may return an `EmptyAnswer`. */
 export const orEmpty = <R>(reply: ReplySpec<R>): ReplySpec<R | EmptyAnswer> => ({ ...reply, isBodilessToo: true })

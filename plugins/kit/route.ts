@@ -60,6 +60,11 @@ export interface Route<
    * remainder, with its slashes, to the parameter `path`.
    */
   readonly path: string
+  /**
+   * The remainder below `/*` may be anything, also empty or with escapes that are refused elsewhere. The route does not
+   * receive it.
+   */
+  readonly ignoresRest?: boolean
   readonly summary: string
   readonly description?: string
   /** A tag group of the specification: a name in `tags` of a part (composition/parts). */
@@ -154,7 +159,7 @@ export interface Admission<F extends string = string> {
     query: (name: string) => readonly string[],
   ) => Either<Failure<F>, boolean>
   /** Gets the decoded body of a sender that is not admitted yet; undefined if it does not decode. */
-  readonly byBody?: (body: unknown) => Either<Failure<F>, void>
+  readonly byBody?: (body: unknown, call: Pick<Call, 'sourceIp'>) => Either<Failure<F>, void>
 }
 
 /** A declared route with its use case, with types erased, as the binder takes it. */

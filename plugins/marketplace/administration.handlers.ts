@@ -5,8 +5,8 @@ import { makeInstallerStatus, makeOpenArchive, makeSweep } from '../../core/mark
 import { parseApplicationId } from '../../core/marketplace/notifications/application-id.ts'
 import {
   ArchiveLinksToken,
-  ClaimRulesToken,
   ClaimStoreToken,
+  HostedConsolesToken,
   InstallerStoreToken,
   MarketplaceFaultsToken,
   MarketplaceUnitOfWorkToken,
@@ -17,7 +17,9 @@ import type { SubscriptionHistory } from '../../core/marketplace/subscriptions/s
 import {
   makeGetSubscription,
   makeListSubscriptions,
+  makePingConsole,
   makeRevokeSubscription,
+  makeSetConsole,
   makeSubscriptionHistory,
 } from '../../core/marketplace/subscriptions/subscriptions.ts'
 import type * as domain from '../../core/marketplace/types.ts'
@@ -36,7 +38,9 @@ import {
   listSubscriptions,
   listWarnings,
   openArchive,
+  pingConsole,
   revokeSubscription,
+  setConsole,
   takeClaim,
 } from './administration.routes.ts'
 import type { AuditReportsResp, Subscription } from './codecs.ts'
@@ -45,7 +49,10 @@ type WireSubscription = t.TypeOf<typeof Subscription>
 type WireHistory = t.TypeOf<typeof AuditReportsResp>
 
 const billingOf = (subscription: domain.Subscription): Partial<WireSubscription> => {
-  const hosted = { hostedConsoleBaseURL: '' }
+  const hosted = {
+    hostedConsoleBaseURL: subscription.consoleUrl,
+    meteringProxyApiToken: subscription.hasMeteringToken ? '*'.repeat(8) : '',
+  }
   if (subscription.marketplace === 'CloudA') return { cloudABillingDetails: hosted }
   if (subscription.marketplace === 'CloudC') return { cloudCBillingDetails: hosted }
   const { applicationId, resourceUsageId, plan } = subscription
@@ -74,6 +81,8 @@ const toWire = (subscription: domain.Subscription): WireSubscription => ({
   cloudCBillingDetails: undefined,
   ...billingOf(subscription),
   clusterId: subscription.clusterId,
+  noOfBillingEventSent: subscription.reports,
+  lastBillingEventSentAt: subscription.reportedAt,
   contractIDs: subscription.contractIds,
   noOfAlertNotificationsSent: subscription.alerts,
   lastAlertNotificationSentAt: subscription.alertedAt,
@@ -108,6 +117,7 @@ const named = (params: { readonly marketplace: domain.Marketplace; readonly subs
 export const subscriptionGroup = defineGroup({
   needs: {
     clock: ClockToken,
+    consoles: HostedConsolesToken,
     faults: MarketplaceFaultsToken,
     subscriptions: SubscriptionStoreToken,
     unitOfWork: MarketplaceUnitOfWorkToken,
@@ -120,6 +130,14 @@ export const subscriptionGroup = defineGroup({
     handle(getSubscription, makeGetSubscription(given), { input: ({ params }) => named(params), reply: toWire }),
     handle(getHistory, makeSubscriptionHistory(given), { input: ({ params }) => named(params), reply: toReports }),
     handle(revokeSubscription, makeRevokeSubscription(given), { input: ({ params }) => named(params) }),
+    handle(setConsole, makeSetConsole(given), {
+      input: ({ params, body }) => ({
+        ...named(params),
+        url: body.hostedConsoleBaseURL,
+        token: body.meteringProxyApiToken,
+      }),
+    }),
+    handle(pingConsole, makePingConsole(given), { input: ({ params }) => named(params) }),
   ],
 })
 
@@ -128,9 +146,7 @@ export const claimGroup = defineGroup({
   needs: {
     claims: ClaimStoreToken,
     clock: ClockToken,
-    entropy: EntropyToken,
     memberships: MembershipStoreToken,
-    rules: ClaimRulesToken,
     unitOfWork: MarketplaceUnitOfWorkToken,
   },
   routes: (given) => [

@@ -4,6 +4,8 @@ import {
   ClaimantMissing,
   ClaimMissing,
   ClaimTaken,
+  ConsoleInvalid,
+  ConsoleNotReady,
   InstallerMissing,
   SubscriptionMissing,
 } from '../../core/marketplace/ports.ts'
@@ -15,6 +17,7 @@ import {
   ArchiveLinkQuery,
   AuditReportsResp,
   ClaimPath,
+  ConsoleOption,
   InstallerPath,
   MarketplaceInstallerStatus,
   OrgClaimableCheckResp,
@@ -48,10 +51,12 @@ const subscriptionExample: t.OutputOf<typeof Subscription> = {
   requesterId: 0,
   boundedInstallerId: installerId,
   state: 'Bounded',
-  cloudABillingDetails: { hostedConsoleBaseURL: '' },
+  cloudABillingDetails: { hostedConsoleBaseURL: '', meteringProxyApiToken: '' },
   cloudBBillingDetails: undefined,
   cloudCBillingDetails: undefined,
   clusterId,
+  noOfBillingEventSent: 0,
+  lastBillingEventSentAt: undefined,
   contractIDs: [42],
   noOfAlertNotificationsSent: 0,
   lastAlertNotificationSentAt: undefined,
@@ -98,6 +103,32 @@ export const revokeSubscription = subscriptionRoute({
   ok: empty(200),
 })
 
+export const setConsole = subscriptionRoute({
+  id: 'marketplace.setConsole',
+  method: 'PUT',
+  path: '/dashboard/marketplaces/{marketplace}/{subscriptionId}/console',
+  summary: 'Set where the installation of a subscription takes reports of usage',
+  description: 'The address and the token replace those before; both empty remove them. Not for cloud B.',
+  badPathAs: 400,
+  body: body(ConsoleOption, {
+    hostedConsoleBaseURL: 'https://console.example.com',
+    meteringProxyApiToken: '3f786850e387550fdab836ed7e6dc881de23001b',
+  }),
+  ok: empty(200),
+  failures: [SubscriptionMissing, ConsoleInvalid],
+})
+
+export const pingConsole = subscriptionRoute({
+  id: 'marketplace.pingConsole',
+  method: 'GET',
+  path: '/dashboard/marketplaces/{marketplace}/{subscriptionId}/ping',
+  summary: 'Ask the installation of a subscription whether it takes reports of usage',
+  description: 'Asks `check/readiness` of its metering proxy, with its token. 400 says why it does not.',
+  badPathAs: 400,
+  ok: empty(200, 'Ready, no body'),
+  failures: [SubscriptionMissing, ConsoleNotReady],
+})
+
 export const getHistory = subscriptionRoute({
   id: 'marketplace.getHistory',
   method: 'GET',
@@ -137,7 +168,7 @@ export const takeClaim = route({
   path: '/orgs/claim/{claimID}',
   summary: 'Take a claim',
   description:
-    'Once. The organization that is named takes over the subscription; the contracts begin for it, unless the ' +
+    'Once, after a question about it was answered with yes; before that it is 409. The organization that is named takes over the subscription; the contracts begin for it, unless the ' +
     'installer was made for another account.',
   params: ClaimPath,
   body: body(TakeClaimOption, { organization: 'acme' }, { whenAbsent: {} }),

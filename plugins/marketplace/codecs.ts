@@ -194,12 +194,30 @@ export const SubscriptionPath = request(
   'SubscriptionPath',
 )
 
+export const ConsoleOption = request(
+  {
+    hostedConsoleBaseURL: described(
+      patternText(/^(?:https?:\/\/[^\s/?#@\\]{1,255})?$/, 300, 'an origin, as https://console.example.com'),
+      'Where the installation is reached; empty to remove it.',
+    ),
+    meteringProxyApiToken: described(
+      givenText(1024),
+      'An access token of a site admin of the installation, for `read:marketplace`. It is stored sealed.',
+    ),
+  },
+  'MarketplaceConsoleOption',
+)
+
 const billing = (which: string) => `What cloud ${which} bills by; absent for other clouds.`
 
 const HostedBilling = (name: string) =>
   answer(
     {
       hostedConsoleBaseURL: described(t.string, 'Where the installation is reached; empty if it is unknown.'),
+      meteringProxyApiToken: described(
+        t.string,
+        'Eight asterisks if an access token of the installation is stored; else empty. It is never returned.',
+      ),
     },
     name,
   )
@@ -231,6 +249,8 @@ export const Subscription = answer(
     ),
     cloudCBillingDetails: described(optional(HostedBilling('CloudCBillingDetails')), billing('C')),
     clusterId: described(t.string, 'The cluster of the installation; empty if none is bound.'),
+    noOfBillingEventSent: described(SafeInteger, 'How often the provider accepted usage that was reported from here.'),
+    lastBillingEventSentAt: described(optional(Instant), 'When it last did; absent if never.'),
     contractIDs: described(t.readonlyArray(SafeInteger), 'The contracts that began with the subscription.'),
     noOfAlertNotificationsSent: described(SafeInteger, 'How often a mail was sent about a fault.'),
     lastAlertNotificationSentAt: described(optional(Instant), 'When such a mail was last sent; absent if never.'),

@@ -4,7 +4,7 @@ import { makeCheckClaim } from '../../core/marketplace/claims/claims.ts'
 import { makeReceiveApplication } from '../../core/marketplace/notifications/applications.ts'
 import type { BindingInfo } from '../../core/marketplace/notifications/bindings.ts'
 import { makeReceiveBind, refusalOfDeployment } from '../../core/marketplace/notifications/notifications.ts'
-import type { NotificationSenders } from '../../core/marketplace/ports.ts'
+import type { NotificationLimits, NotificationSenders } from '../../core/marketplace/ports.ts'
 import {
   ArchiveLinksToken,
   ClaimAllowanceToken,
@@ -15,10 +15,13 @@ import {
   MarketplaceUnitOfWorkToken,
   NotificationDigestToken,
   NotificationInboxToken,
+  NotificationLimitsToken,
   NotificationRefused,
   NotificationSendersToken,
+  TooManyNotifications,
 } from '../../core/marketplace/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
 import { at, textAt } from '../../core/kernel/json.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
@@ -42,34 +45,55 @@ const bindingOf = (info: WireBinding): BindingInfo => ({
 
 type Settings = Parameters<typeof refusalOfDeployment>[0]
 
-const wrongAddress = left(NotificationRefused('The address is not one from which installers send.'))
-const wrongSecret = left(NotificationRefused('The secret does not match.'))
+interface AdmissionDeps {
+  readonly settings: Settings
+  readonly senders: NotificationSenders
+  readonly limits: NotificationLimits
+}
+type Admitting = Admission<'NotificationRefused' | 'TooManyNotifications'>
+
+const wrongAddress = NotificationRefused('The address is not one from which installers send.')
+const wrongSecret = NotificationRefused('The secret does not match.')
+
+/** A sender that is not proven. It is counted after it was judged, so that the right secret always admits. */
+const unproven = (limits: NotificationLimits, sourceIp: string, refused: Failure<'NotificationRefused'>) => {
+  const wait = limits.refused(sourceIp)
+  return left(
+    wait === undefined
+      ? refused
+      : TooManyNotifications('Too many notifications from this address were refused; wait and try again.', {
+          retryAfterSeconds: wait,
+        }),
+  )
+}
 
 /** Installers of cloud A are known by their addresses. */
-const byAddress = (settings: Settings, senders: NotificationSenders): Admission<'NotificationRefused'> => ({
+const byAddress = ({ settings, senders, limits }: AdmissionDeps): Admitting => ({
   bySender({ sourceIp }) {
     const refused = refusalOfDeployment(settings, 'CloudA')
     if (refused !== undefined) return left(refused)
-    return senders.isInstallerAddress(sourceIp) ? right(true) : wrongAddress
+    return senders.isInstallerAddress(sourceIp) ? right(true) : unproven(limits, sourceIp, wrongAddress)
   },
 })
 
-const bySecret = (settings: Settings, senders: NotificationSenders): Admission<'NotificationRefused'> => ({
-  bySender(_, query) {
+const bySecret = ({ settings, senders, limits }: AdmissionDeps): Admitting => ({
+  bySender({ sourceIp }, query) {
     const refused = refusalOfDeployment(settings, 'CloudB')
     if (refused !== undefined) return left(refused)
-    return senders.isSecret(query('secret')) ? right(true) : wrongSecret
+    return senders.isSecret(query('secret')) ? right(true) : unproven(limits, sourceIp, wrongSecret)
   },
 })
 
 /** One installer may test notifications without the secret; only the body has its id. */
-const bySecretOrTest = (settings: Settings, senders: NotificationSenders): Admission<'NotificationRefused'> => ({
+const bySecretOrTest = ({ settings, senders, limits }: AdmissionDeps): Admitting => ({
   bySender(_, query) {
     const refused = refusalOfDeployment(settings, 'CloudC')
     return refused === undefined ? right(senders.isSecret(query('secret'))) : left(refused)
   },
-  byBody: (body) =>
-    senders.isTestInstaller(textAt(at(body, 'bindingInfo'), 'installerId')) ? right(undefined) : wrongSecret,
+  byBody: (body, { sourceIp }) =>
+    senders.isTestInstaller(textAt(at(body, 'bindingInfo'), 'installerId'))
+      ? right(undefined)
+      : unproven(limits, sourceIp, wrongSecret),
 })
 
 /** The notifications of the marketplaces. */
@@ -80,6 +104,7 @@ export const notificationGroup = defineGroup({
     entropy: EntropyToken,
     inbox: NotificationInboxToken,
     installers: InstallerStoreToken,
+    limits: NotificationLimitsToken,
     links: ArchiveLinksToken,
     log: LogToken,
     senders: NotificationSendersToken,
@@ -87,23 +112,22 @@ export const notificationGroup = defineGroup({
     unitOfWork: MarketplaceUnitOfWorkToken,
   },
   routes: (given) => {
-    const { senders, settings } = given
     const deps = { ...given, newRef: () => given.entropy.uuid() }
     const receiveBind = makeReceiveBind(deps)
     const reply = (link: string | undefined) => ({ link: link ?? '' })
     return [
       handle(receiveCloudA, receiveBind, {
-        admission: byAddress(settings, senders),
+        admission: byAddress(given),
         input: ({ body }) => ({ ...body, marketplace: 'CloudA' as const, bindingInfo: bindingOf(body.bindingInfo) }),
         reply,
       }),
       handle(receiveCloudC, receiveBind, {
-        admission: bySecretOrTest(settings, senders),
+        admission: bySecretOrTest(given),
         input: ({ body }) => ({ ...body, marketplace: 'CloudC' as const, bindingInfo: bindingOf(body.bindingInfo) }),
         reply,
       }),
       handle(receiveCloudB, makeReceiveApplication(deps), {
-        admission: bySecret(settings, senders),
+        admission: bySecret(given),
         input: ({ body }) => ({
           eventType: body.eventType,
           applicationId: body.applicationId,

@@ -4,6 +4,7 @@ import {
   ClaimTaken,
   NotificationInvalid,
   NotificationRefused,
+  TooManyNotifications,
 } from '../../core/marketplace/ports.ts'
 import { anyone } from '../kit/access.ts'
 import { json, orEmpty } from '../kit/reply.ts'
@@ -19,7 +20,7 @@ import {
 } from './codecs.ts'
 
 const common = { tag: 'Marketplace', access: anyone, dialect: 'marketplace' } as const
-const failures = [NotificationInvalid, NotificationRefused] as const
+const failures = [NotificationInvalid, NotificationRefused, TooManyNotifications] as const
 
 const claimId = '8f3a0c51d2b94e6f8a7b6c5d4e3f2a10'
 const installerId = '5b1f9d0c7e6a4d38b2c1a0f9e8d7c6b5'

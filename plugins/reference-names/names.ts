@@ -8,6 +8,7 @@ const products = {
   voyager: 'ingressProduct',
 } as const
 const clouds = { aws: 'cloudA', azure: 'cloudB', gcp: 'cloudC' } as const
+const marketplaces = { Aws: 'CloudA', Azure: 'CloudB', Gcp: 'CloudC' } as const
 const ofProduct = (name: string): string => `/dashboard/summary/{}/{}/usage-report/products/${name}`
 
 /** The names of the reference for what the specification calls otherwise. This is the only list of them. */
@@ -25,12 +26,25 @@ export const referenceNames: NameTable = {
       own: '/clusters/{}/{}/clustersets/{}/sync-status/suite-features-version',
     },
     { other: '/trickster', own: '/tsproxy' },
+    {
+      other: '/ace-installer/deployment/marketplace/installers',
+      own: '/platform-installer/deployment/marketplace/installers',
+    },
     { other: '/ace-installer', own: '/installer' },
     { other: '/rancher', own: '/fleet' },
     ...Object.entries(products).map(([other, own]) => ({ other: ofProduct(other), own: ofProduct(own) })),
     ...Object.entries(clouds).map(([other, own]) => ({
       other: `/proxy/metered-billing/marketplaces/${other}`,
       own: `/proxy/metered-billing/marketplaces/${own}`,
+    })),
+    ...Object.entries(marketplaces).map(([other, own]) => ({
+      other: `/dashboard/marketplaces/${other}`,
+      own: `/dashboard/marketplaces/${own}`,
+    })),
+    ...Object.entries(clouds).map(([other, own]) => ({
+      other: `/marketplaces/${other}`,
+      own: `/marketplaces/${own}`,
+      listener: 'marketplace' as const,
     })),
   ],
   fields: {
@@ -50,5 +64,7 @@ export const referenceNames: NameTable = {
     grafana: 'dashA',
     perses: 'dashB',
     AWSAccountID: 'cloudAAccountID',
+    hostedB3BaseURL: 'hostedConsoleBaseURL',
   },
+  values: { marketplace: marketplaces },
 }

@@ -10,6 +10,7 @@ import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticat
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
+import { metricsHook } from './rows/metrics-hook.ts'
 import { marketplaceNotifications } from './rows/marketplace-notifications.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
@@ -59,7 +60,8 @@ const rows: Readonly<
   29: { measure: usageBatches, sides: 0, extraSeconds: 60 },
   30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
-  32: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
+  32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
+  33: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

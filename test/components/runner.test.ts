@@ -133,6 +133,11 @@ test('a run of everything leaves out only what the slow run has', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
     'test/composition/installed-part.test.ts',
+    'test/deployment/chart.test.ts',
+    'test/deployment/container.test.ts',
+    'test/deployment/last-release.test.ts',
+    'test/deployment/proxies.test.ts',
+    'test/deployment/systemd.test.ts',
     'test/openapi/generated-clients.test.ts',
     'test/openapi/returned-failures.test.ts',
     'test/openapi/spectral.test.ts',

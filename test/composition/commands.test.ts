@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
@@ -27,6 +27,11 @@ const commands = [
   'bus init',
   'helm install',
   'helm version',
+  'backup create',
+  'backup verify',
+  'backup restore',
+  'demo seed',
+  'demo reset',
 ]
 
 for (const command of commands) {
@@ -96,6 +101,17 @@ test('openapi prints the document of this deployment', async (t) => {
   t.is(document.openapi, '3.1.0')
   t.is(document.servers[0]?.url, 'https://p.example/api/v1')
   t.truthy(document.paths['/version'])
+})
+
+test('keys init makes a key ring once, and asks no database', async (t) => {
+  const path = join(cliFolder, 'made', 'keyring.json')
+  const environment = { MOORAGE_KEYRING: path, MOORAGE_DATABASE_URL: 'mysql://reader@127.0.0.1:1/none' }
+  t.regex((await run(['keys', 'init'], environment)).out, /Made the key ring .*keyring\.json/)
+  const made = readFileSync(path, 'utf8')
+  const again = await run(['keys', 'init'], environment)
+  t.is(again.code, 1)
+  t.regex(again.err, /exists already/)
+  t.is(readFileSync(path, 'utf8'), made)
 })
 
 test('migrate: status, plan, up, up again, unlock', async (t) => {

@@ -31,10 +31,13 @@ const packInto = async (folder: string): Promise<readonly string[]> => {
     cpSync(join(root, file), join(checkout, file))
   }
   symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  // Of a user who lets no script run: the archive has the build all the same.
+  const userConfig = join(folder, 'user.npmrc')
+  writeFileSync(userConfig, 'ignore-scripts=true\n')
   const pack = async (cwd: string): Promise<string> => {
     const { stdout } = await execute('npm', ['pack', '--silent', '--pack-destination', folder], {
       cwd,
-      env: environment(),
+      env: environment({ NPM_CONFIG_USERCONFIG: userConfig }),
     })
     return join(folder, stdout.trim().split('\n').at(-1) ?? '')
   }

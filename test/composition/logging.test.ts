@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import test from 'ava'
+import fc from 'fast-check'
 import { makeBatchedLines, makePlainLines, plainLine } from '../../adapters/logging/log-lines.ts'
 import { errorFields } from '../../adapters/logging/error-fields.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
@@ -53,6 +54,24 @@ test('flushNow writes what waits, at once', (t) => {
   lines.flushNow()
   t.is(text(), 'last words\n')
   closeSync(fd)
+})
+
+test('flush waits for the batch that is being written: at the orderly end no line is lost', async (t) => {
+  const { stderr } = await child(`
+    import { makeBatchedLines } from './adapters/logging/log-lines.ts'
+    // A pipe that the process uses does not block, like a terminal.
+    process.stderr.write('')
+    const lines = makeBatchedLines({ fd: 2, batchLength: 500000 })
+    for (let number = 0; number < 20000; number += 1) lines.add('line ' + number + ' ' + 'x'.repeat(20) + '\\n')
+    await lines.flush()
+    process.exit(0)
+  `)
+  const numbers = stderr
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => Number(line.split(' ')[1]))
+  t.is(numbers.length, 20_000)
+  t.true(numbers.every((number, index) => number === index))
 })
 
 test('beyond the bound lines are dropped and counted', (t) => {
@@ -127,6 +146,39 @@ test('a driver’s error tells which table or state it is about, and nothing tha
     ["Incorrect string value: 'hunter2' for column `a`.`b`", 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD'],
   ] as const)
     t.is(told(message, code), undefined, message)
+})
+
+test('a record of level info has the fields, in the order, that bunyan gives to one of level warn', (t) => {
+  const written: string[] = []
+  const log = makeBunyanLog({ level: 'info', lines: { add: (line) => void written.push(line) } })
+  const value = fc.oneof(
+    fc.string(),
+    fc.integer(),
+    fc.double(),
+    fc.boolean(),
+    fc.constant(undefined),
+    fc.constant(null),
+  )
+  const anyFields = fc.oneof(
+    fc.dictionary(fc.string(), value),
+    fc.dictionary(fc.constantFrom('name', 'level', 'msg', 'time', 'v', 'pid', 'status', 'error'), value),
+    fc.dictionary(fc.string(), fc.anything({ withBigInt: true })),
+  )
+  fc.assert(
+    fc.property(anyFields, fc.string(), (fields, message) => {
+      written.length = 0
+      log.info(fields, message)
+      log.warn(fields, message)
+      const [info, warn] = written.map((line) => {
+        t.true(line.endsWith('}\n'))
+        const { time, ...rest } = JSON.parse(line) as Record<string, unknown>
+        return JSON.stringify({ ...rest, ...(Object.hasOwn(fields, 'level') ? {} : { level: 0 }), time: typeof time })
+      })
+      return info === warn
+    }),
+  )
+  log.debug({}, 'not written')
+  t.is(written.length, 2)
 })
 
 test('a descriptor that is closed is no error', async (t) => {
@@ -207,7 +259,7 @@ test('nothing is lost when the process ends while a batch is being written', asy
     import { makeBatchedLines } from './adapters/logging/log-lines.ts'
     const lines = makeBatchedLines({ fd: 2, batchLength: 1000 })
     for (let n = 0; n < 5000; n += 1) lines.add('line ' + n + '\\n')
-    lines.flushNow()
+    await lines.flush()
     process.exit(0)
   `)
   const numbers = stderr

@@ -1,39 +1,11 @@
 import test from 'ava'
-import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
-import type { Prepare, StatementText } from '../../adapters/sql/kit/statement.ts'
 import { tableName } from '../../adapters/sql/kit/columns.ts'
-import { loadConfig } from '../../composition/config/config.ts'
-import { compose, makeStopSequence } from '../../composition/service/compose.ts'
-import { passingFoundation } from '../../composition/service/foundation.ts'
 import { storeChanges, tablesOfMarks } from '../sql/store-changes.fixture.ts'
+import { preparedStatements } from './prepared.ts'
 
 for (const dialect of ['sqlite', 'mysql'] as const) {
   test(`every statement that a service prepares is one of ${dialect}`, async (t) => {
-    const environment = {
-      MOORAGE_DATABASE_URL: 'sqlite::memory:',
-      MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted',
-      MOORAGE_BILLING_ENABLED: 'true',
-    }
-    const config = await loadConfig({ environment })
-    const foundation = await passingFoundation()
-    const log = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
-    const stops = makeStopSequence(log)
-    stops.add('database', () => foundation.database.close())
-    const prepared: StatementText[] = []
-    const prepareOf = makePrepare(makeComposer(dialect))
-    const prepare = ((...statement: Parameters<Prepare>) => {
-      const made = prepareOf(...statement)
-      prepared.push(made)
-      return made
-    }) as Prepare
-    compose({
-      config,
-      foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } },
-      log,
-      stops,
-    })
-    await stops.run()
+    const prepared = await preparedStatements(dialect)
     // A statement is composed when it is first used, and most tests use few.
     for (const { sql, order } of prepared) t.is(sql.split('?').length - 1, order.length, sql)
     t.true(prepared.length > 300, String(prepared.length))

@@ -316,6 +316,8 @@ test('only site admins with the scope reach the routes of administration', async
     ['GET', `/dashboard/marketplaces/CloudB/${randomUUID()}`],
     ['DELETE', `/dashboard/marketplaces/CloudB/${randomUUID()}`],
     ['GET', `/dashboard/marketplaces/CloudB/${randomUUID()}/audit-logs`],
+    ['PUT', `/dashboard/marketplaces/CloudB/${randomUUID()}/console`],
+    ['GET', `/dashboard/marketplaces/CloudB/${randomUUID()}/ping`],
     ['GET', '/orgs/claim'],
     ['PATCH', `/orgs/claim/${'a'.repeat(32)}`],
     ['GET', `/platform-installer/deployment/marketplace/installers/${'a'.repeat(32)}/status`],

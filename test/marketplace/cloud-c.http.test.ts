@@ -92,6 +92,9 @@ test('a claim may be taken once its installer is bound, and is asked for with pa
 
   const clusterId = randomUUID()
   t.is((await notify(notification(bindOf(installer, { clusterId })))).status, 200)
+  // It is bound, and the rules would allow it; no question was answered with yes: it is not listed, and not taken.
+  t.not((await admin('GET', '/orgs/claim')).json.claimID, claim)
+  t.is((await admin('PATCH', `/orgs/claim/${claim}`, { body: {} })).status, 409)
   await openStoreOf(service, (database) =>
     database.query((k) => k('marketplace_claims').where('ref', claim).update({ next_check_at: 1 })),
   )

@@ -15,7 +15,7 @@ for (const database of eachDatabase()) {
   declareSuite(marketplaceStoresSuite, database.name, async () => {
     const db = await database.open()
     return {
-      subscriptions: makeSqlSubscriptionStore(db)(db),
+      subscriptions: makeSqlSubscriptionStore(db, secretBox)(db),
       installers: makeSqlInstallerStore(db, secretBox)(db),
       claims: makeSqlClaimStore(db)(db),
       inbox: makeSqlNotificationInbox(db)(db),

@@ -1,4 +1,5 @@
 // process: own - it changes the environment, where the package of a provider looks for credentials
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { surroundWithTraps } from '../clouds/hostile-surroundings.ts'
 import type { CloudAProvider } from './cloud-a-provider.ts'
 import { awsError, giveCredentials, region, startCloudAProvider } from './cloud-a-provider.ts'
 import type { CloudCProvider } from './cloud-c-provider.ts'
-import { consumer, serviceName, startCloudCProvider } from './cloud-c-provider.ts'
+import { consumer, serviceName, startCloudCProvider, startMetadataServer } from './cloud-c-provider.ts'
 
 surroundWithTraps()
 giveCredentials()
@@ -101,15 +102,86 @@ test('a package that is not installed is named', async (t) => {
   t.regex(JSON.stringify(c), /npm install @googleapis\/servicecontrol/)
 })
 
-test('a key file that is absent, missing or unreadable is what is said', async (t) => {
+test('a key file that is missing or unreadable is what is said', async (t) => {
   const notConfigured = { kind: 'failed', code: 'ProviderNotConfigured', mayBeRecorded: false } as const
   const broken = join(folder, 'broken.json')
   writeFileSync(broken, '{"client_email":"a@b","private_key":')
-  t.like(await controlC({ keyFile: undefined }).check(operation), notConfigured)
   t.like(await controlC({ keyFile: join(folder, 'none.json') }).check(operation), notConfigured)
   const said = await controlC({ keyFile: broken }).check(operation)
   t.like(said, notConfigured)
   t.notRegex(JSON.stringify(said), /private_key/)
+})
+
+/** Runs work in an environment with other variables; those that are undefined are absent. */
+const within = async (changes: Readonly<Record<string, string | undefined>>, work: () => Promise<void>) => {
+  const kept = Object.fromEntries(Object.keys(changes).map((name) => [name, process.env[name]]))
+  const set = (values: Readonly<Record<string, string | undefined>>): void => {
+    for (const [name, value] of Object.entries(values))
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  }
+  set(changes)
+  try {
+    await work()
+  } finally {
+    set(kept)
+  }
+}
+
+/** The proxy and the key file that the traps name. */
+const untrapped = {
+  HTTP_PROXY: undefined,
+  HTTPS_PROXY: undefined,
+  http_proxy: undefined,
+  https_proxy: undefined,
+  GOOGLE_APPLICATION_CREDENTIALS: undefined,
+}
+
+test.serial('without a key file, cloud C is asked with the token of the workload', async (t) => {
+  const metadata = await startMetadataServer('token-of-the-workload')
+  t.teardown(() => metadata.stop())
+  await within(
+    { ...untrapped, GCE_METADATA_HOST: metadata.host, METADATA_SERVER_DETECTION: 'assume-present' },
+    async () => {
+      const control = controlC({ keyFile: undefined })
+      const refused = await control.report({ ...operation, operationId: randomUUID() })
+      t.like(refused, { kind: 'refused', code: 'UNAUTHENTICATED' }, 'the provider does not know the account')
+      cloudC.tokens.add('token-of-the-workload')
+      const id = randomUUID()
+      t.like(await control.check({ ...operation, operationId: id }), { kind: 'accepted' })
+      t.like(await control.report({ ...operation, operationId: id }), { kind: 'accepted' })
+      t.true(cloudC.billed.has(id))
+      t.true(metadata.asked.some((path) => path.endsWith('/service-accounts/default/token')))
+    },
+  )
+})
+
+test.serial('without a key file, the file of the environment is taken; without one, nothing is sent', async (t) => {
+  const nowhere = { GCE_METADATA_HOST: '127.0.0.1:9', METADATA_SERVER_DETECTION: 'none', HOME: folder }
+  const count = cloudC.seen.length
+  await within({ ...untrapped, ...nowhere }, async () => {
+    const none = await controlC({ keyFile: undefined }).check(operation)
+    t.like(none, { kind: 'failed', code: 'ProviderNotConfigured', mayBeRecorded: false })
+  })
+  // The trap: a file that does not exist.
+  t.like(await controlC({ keyFile: undefined }).check(operation), { kind: 'failed', code: 'ProviderNotConfigured' })
+  t.is(cloudC.seen.length, count)
+})
+
+test.serial('without a region, cloud A is not configured; that of the environment is taken', async (t) => {
+  const count = cloudA.seen.length
+  const noRegion = { AWS_REGION: undefined, AWS_DEFAULT_REGION: undefined, HOME: folder, AWS_CONFIG_FILE: undefined }
+  await within(noRegion, async () => {
+    for (const endpoint of [cloudA.origin, undefined]) {
+      const result = await meteringA({ region: undefined, endpoint }).report(usage, key)
+      t.like(result, { kind: 'failed', code: 'ProviderNotConfigured', mayBeRecorded: false, attempts: 0 }, endpoint)
+      t.regex(JSON.stringify(result), /region/)
+    }
+  })
+  t.is(cloudA.seen.length, count)
+  await within({ AWS_REGION: region }, async () => {
+    t.like(await meteringA({ region: undefined }).report(usage, key), { kind: 'accepted' })
+  })
 })
 
 // Other tests of this file need the credentials of the process.

@@ -32,9 +32,13 @@ export const signatureOf = (
   return hmac(signing, ['AWS4-HMAC-SHA256', instant, scope, sha256(canonical)].join('\n')).toString('hex')
 }
 
-/** What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends. */
+/**
+ * What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends;
+ * `hanging`: it is carried out, and nothing is answered.
+ */
 type Fault =
   | 'lost'
+  | 'hanging'
   | 'dropped'
   | 'silence'
   | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
@@ -51,10 +55,12 @@ export interface CloudAProvider {
   readonly billed: Map<string, { readonly id: string; readonly quantity: number; readonly content: string }>
   /** For the next requests, in order. */
   readonly faults: Fault[]
+  /** What is done when a request was carried out, before its answer. */
+  readonly hooks: { beforeAnswer: () => void }
   stop(): Promise<void>
 }
 
-const accessKey = {
+export const accessKey = {
   id: 'AKIDMETERING',
   secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
   session: 'session-1',
@@ -95,6 +101,7 @@ const isInteger = (value: unknown): boolean => Number.isInteger(value) && Number
 export const startCloudAProvider = async (now: () => number = Date.now): Promise<CloudAProvider> => {
   const seen: SeenUsage[] = []
   const faults: Fault[] = []
+  const hooks = { beforeAnswer: (): void => undefined }
   const billed: CloudAProvider['billed'] = new Map()
   const tokens = new Map<string, string>()
   const carryOut = (body: Readonly<Record<string, unknown>>): Said => {
@@ -144,7 +151,9 @@ export const startCloudAProvider = async (now: () => number = Date.now): Promise
         typeof fault === 'object'
           ? fault
           : (refusalOf(request) ?? (isKnown ? carryOut(body) : awsError('UnknownOperationException')))
+      hooks.beforeAnswer()
       if (fault === 'lost') return void req.socket.destroy()
+      if (fault === 'hanging') return
       res.writeHead(said.status, { 'content-type': 'application/x-amz-json-1.1', ...said.headers })
       res.end(said.body)
     })()
@@ -155,6 +164,7 @@ export const startCloudAProvider = async (now: () => number = Date.now): Promise
     seen,
     billed,
     faults,
+    hooks,
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -6,9 +6,15 @@ import { jwtVerify } from 'jose'
 export const consumer = 'project_number:1234567890'
 export const serviceName = 'product.endpoints.vendor-1.cloud.goog'
 
-/** What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends. */
+/**
+ * What happens to a request instead of the ordinary answer. `lost`: it is carried out, and the connection ends;
+ * `hanging`: it is carried out, and nothing is answered.
+ */
 type Fault =
-  'lost' | 'silence' | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
+  | 'lost'
+  | 'hanging'
+  | 'silence'
+  | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
 
 interface SeenCall {
   readonly method: 'check' | 'report'
@@ -26,6 +32,10 @@ export interface CloudCProvider {
   readonly faults: { readonly check: Fault[]; readonly report: Fault[] }
   /** What the next checks find, in order. */
   readonly checkErrors: (readonly { readonly code: string; readonly detail?: string }[])[]
+  /** What is done when a report was carried out, before its answer. */
+  readonly hooks: { beforeAnswer: () => void }
+  /** Access tokens that are accepted beside those of the key file. */
+  readonly tokens: Set<string>
   stop(): Promise<void>
 }
 
@@ -81,8 +91,11 @@ export const startCloudCProvider = async (): Promise<CloudCProvider> => {
     billed: new Map<string, Operation>(),
     faults: { check: [] as Fault[], report: [] as Fault[] },
     checkErrors: [] as CloudCProvider['checkErrors'],
+    tokens: new Set<string>(),
   }
+  const hooks = { beforeAnswer: (): void => undefined }
   const isProven = async (header: string | undefined): Promise<boolean> => {
+    if (provider.tokens.has(/^Bearer (\S+)$/.exec(header ?? '')?.[1] ?? '')) return true
     try {
       const { payload, protectedHeader } = await jwtVerify(/^Bearer (\S+)$/.exec(header ?? '')?.[1] ?? '', publicKey, {
         issuer: email,
@@ -135,13 +148,16 @@ export const startCloudCProvider = async (): Promise<CloudCProvider> => {
       if (!(await isProven(req.headers.authorization))) return answer(googleError(401, 'UNAUTHENTICATED'))
       if (service !== serviceName) return answer(googleError(403, 'PERMISSION_DENIED'))
       const said = carryOut(method, body)
+      if (method === 'report') hooks.beforeAnswer()
       if (fault === 'lost') return void req.socket.destroy()
+      if (fault === 'hanging') return
       answer(said)
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     ...provider,
+    hooks,
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     keyFile: JSON.stringify({
       type: 'service_account',
@@ -154,4 +170,46 @@ export const startCloudCProvider = async (): Promise<CloudCProvider> => {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+export interface MetadataServer {
+  /** Host and port, as `GCE_METADATA_HOST` has them. */
+  readonly host: string
+  /** The paths that were asked for. */
+  readonly asked: string[]
+  stop(): Promise<void>
+}
+
+/** The metadata server of a machine or a pod, which gives out tokens of its service account. */
+export const startMetadataServer = async (token: string): Promise<MetadataServer> => {
+  const asked: string[] = []
+  const server = createServer((req, res) => {
+    const path = (req.url ?? '').split('?')[0] ?? ''
+    asked.push(path)
+    if (req.headers['metadata-flavor'] !== 'Google') return void res.writeHead(403).end()
+    const isToken = path.endsWith('/service-accounts/default/token')
+    const said = isToken
+      ? JSON.stringify({ access_token: token, expires_in: 3599, token_type: 'Bearer' })
+      : (answers[path] ?? '')
+    res.writeHead(isToken || path in answers ? 200 : 404, {
+      'Metadata-Flavor': 'Google',
+      'Content-Type': isToken ? 'application/json' : 'text/plain',
+    })
+    res.end(said)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const answers: Readonly<Record<string, string>> = {
+  '/computeMetadata/v1/instance': '',
+  '/computeMetadata/v1/universe/universe-domain': 'googleapis.com',
+  '/computeMetadata/v1/project/project-id': 'project-1',
 }

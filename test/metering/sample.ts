@@ -10,6 +10,7 @@ export const sample = defineSample({
   sharedTables: {
     metering_usage: shared,
     metering_calls: shared,
+    metering_scopes: shared,
     metering_hours: shared,
   },
 })

@@ -23,6 +23,11 @@ const sent = (changes: Partial<SentUsage> = {}): SentUsage => ({
   start: hour(10),
   end: hour(11),
   askedBy: 'vera',
+  product: 'product-1',
+  dimension: 'product-1/nodes',
+  quantity: '3',
+  consumer: 'project:p',
+  subscriptionRef: '',
   ...changes,
 })
 const call = (changes: Partial<MeteringCall> = {}): MeteringCall => ({
@@ -34,8 +39,11 @@ const call = (changes: Partial<MeteringCall> = {}): MeteringCall => ({
   ...changes,
 })
 
+/** Claims that end at once, as those of a process that was killed a while ago. */
+const ended = { claimMilliseconds: 0, pollMilliseconds: 1 }
+
 onEach('usage is known by its key, and what was accepted stays so', async (t, database) => {
-  const ledger = makeSqlUsageLedger(database)
+  const ledger = makeSqlUsageLedger(database, ended)
   const usage = sent()
   t.deepEqual(await ledger.begin(usage, true, at), { kind: 'send', isDoubtful: false })
   t.deepEqual(await ledger.begin(usage, true, at), { kind: 'send', isDoubtful: true }, 'the process may have ended')
@@ -71,13 +79,105 @@ onEach('usage that overlaps other usage of its scope is found, unless that was r
   t.like(await ledger.begin(sent({ scope: other.scope }), true, at), { kind: 'send' })
 })
 
-onEach('copies that begin at once have one row', async (t, database) => {
+onEach(
+  'of copies that begin at once, on two instances, one is sent; the others get its answer',
+  async (t, database) => {
+    const instances = [makeSqlUsageLedger(database), makeSqlUsageLedger(database)]
+    const usage = sent()
+    let sends = 0
+    const report = async (index: number) => {
+      const ledger = instances[index % 2]!
+      const begun = await ledger.begin(usage, true, at)
+      if (begun.kind !== 'send') return begun
+      sends += 1
+      await ledger.settle(usage, 'accepted', call(), at)
+      return { kind: 'accepted', answer: '{"a":1}' }
+    }
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => report(index)))
+    t.is(sends, 1)
+    for (const answer of answers) t.deepEqual(answer, { kind: 'accepted', answer: '{"a":1}' })
+  },
+)
+
+onEach('if the copy that is sent fails, another one is', async (t, database) => {
   const ledger = makeSqlUsageLedger(database)
   const usage = sent()
-  const begun = await Promise.all(Array.from({ length: 8 }, () => ledger.begin(usage, false, at)))
-  t.true(begun.every(({ kind }) => kind === 'send'))
-  const rows = await database.query((k) => k('metering_usage').where('usage_key', usage.key))
-  t.is(rows.length, 1)
+  let sends = 0
+  const report = async () => {
+    const begun = await ledger.begin(usage, true, at)
+    if (begun.kind !== 'send') return begun.kind
+    sends += 1
+    await ledger.settle(usage, sends === 1 ? 'unknown' : 'accepted', call(), at)
+    return `sent, ${begun.isDoubtful ? 'doubtful' : 'new'}`
+  }
+  const answers = await Promise.all(Array.from({ length: 4 }, report))
+  t.deepEqual(answers.toSorted(), ['accepted', 'accepted', 'sent, doubtful', 'sent, new'])
+})
+
+onEach('of reports of overlapping times that begin at once, on two instances, one is sent', async (t, database) => {
+  const instances = [makeSqlUsageLedger(database), makeSqlUsageLedger(database)]
+  for (let round = 0; round < 10; round += 1) {
+    const { scope } = sent()
+    const begun = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => {
+        const start = new Date(hour(10).getTime() + index)
+        return instances[index % 2]!.begin(sent({ scope, start }), true, at)
+      }),
+    )
+    t.deepEqual(begun.map(({ kind }) => kind).toSorted(), [...Array<string>(5).fill('overlap'), 'send'])
+  }
+})
+
+onEach('a claim of a process that ended is taken over, with the same key', async (t, database) => {
+  const ledger = makeSqlUsageLedger(database, { claimMilliseconds: 300, pollMilliseconds: 20 })
+  const usage = sent()
+  t.deepEqual(await ledger.begin(usage, true, at), { kind: 'send', isDoubtful: false })
+  const begun = await Promise.all([ledger.begin(usage, true, at), database.now()])
+  t.deepEqual(begun[0], { kind: 'send', isDoubtful: true })
+})
+
+onEach('a caller does not wait for others without end', async (t, database) => {
+  const ledger = makeSqlUsageLedger(database, { claimMilliseconds: 200, pollMilliseconds: 5 })
+  const usage = sent()
+  await ledger.begin(usage, true, at)
+  // Others have taken the claim again and again.
+  await database.query((k) =>
+    k('metering_usage')
+      .where('usage_key', usage.key)
+      .update({ claimed_until: Date.now() + 3_600_000 }),
+  )
+  t.deepEqual(await ledger.begin(usage, true, at), { kind: 'busy' })
+})
+
+onEach('the record is listed whole, by pages and by filters', async (t, database) => {
+  const ledger = makeSqlUsageLedger(database)
+  const subscriptionRef = randomUUID()
+  const all = [
+    sent({ subscriptionRef, start: hour(1), end: hour(2) }),
+    sent({ start: hour(2), end: hour(3) }),
+    sent({ subscriptionRef, start: hour(3), end: hour(4), quantity: '0.25' }),
+  ]
+  for (const usage of all) await ledger.begin(usage, true, usage.end)
+  await ledger.settle(all[0]!, 'accepted', call(), hour(2))
+  await ledger.settle(all[2]!, 'refused', call({ outcome: 'refused', code: 'X', answer: '' }), hour(4))
+  const page = (number: number, limit = 10) => ({ page: number, limit })
+  const keys = async (filter: Parameters<typeof ledger.listUsage>[0], at = page(1)) =>
+    (await ledger.listUsage(filter, at)).items.map(({ key }) => key)
+  const [first, second, third] = all.map(({ key }) => key)
+  t.deepEqual(await keys({}), [third, second, first])
+  t.deepEqual(await keys({}, page(2, 2)), [first])
+  t.is((await ledger.listUsage({}, page(1, 2))).total, 3)
+  t.deepEqual(await keys({ subscriptionRef }), [third, first])
+  t.deepEqual(await keys({ outcome: 'sent' }), [second])
+  t.deepEqual(await keys({ since: hour(2), until: hour(3) }), [second])
+  const { askedBy: _, scope: __, ...words } = all[2]!
+  t.deepEqual((await ledger.listUsage({ outcome: 'refused' }, page(1))).items, [
+    { ...words, state: 'refused', answer: '', changedAt: hour(4) },
+  ])
+  const { items } = await ledger.listCalls({ subscriptionRef, since: hour(3) }, page(1))
+  t.like(items[0], { key: third, outcome: 'refused', code: 'X', quantity: '0.25', askedBy: 'vera', at: hour(4) })
+  t.is(items.length, 1)
+  t.is((await ledger.listCalls({ outcome: 'accepted' }, page(1))).items[0]?.key, first)
 })
 
 onEach('what is old is removed, the rest stays', async (t, database) => {

@@ -44,8 +44,9 @@ const isClosed = (codec: t.Any): boolean => {
 const unsaid = ({ bound, fullPath }: AssembledRoute): readonly string[] => {
   const inPath = propsOf(bound.route.params)
   const inQuery = bound.kind === 'json' ? propsOf(bound.route.query) : {}
-  // The rest of the path of a stream is that of another system.
-  const isRest = (name: string): boolean => bound.kind === 'stream' && name === 'path' && fullPath.endsWith('/*')
+  // The rest of the path of a stream is that of another system; others ignore it.
+  const isOpen = bound.kind === 'stream' || bound.route.ignoresRest === true
+  const isRest = (name: string): boolean => isOpen && name === 'path' && fullPath.endsWith('/*')
   return [
     ...pathNames(fullPath).filter((name) => {
       const codec = inPath[name]

@@ -13,6 +13,7 @@ export const sample = defineSample({
     leases: 'which instance runs a job',
     schema_lock: 'migrations',
     schema_migrations: 'migrations',
+    schema_steps: 'migrations',
     sqlite_sequence: 'the last ids, of SQLite',
   },
   refusedToOwner: {

@@ -106,7 +106,7 @@ test('paths of the reference lead to those of this interface, where the plugin i
   t.is(kubeConfig.status, 422, 'an access config is missing')
 })
 
-const names = makeNames([referenceNames], '/api/v1')
+const names = makeNames([referenceNames], { api: '/api/v1', marketplace: '/marketplace/api/v1' })
 const shape = shapeOf(
   request(
     {

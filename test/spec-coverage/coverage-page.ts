@@ -24,7 +24,9 @@ export const coverageBy = (
   return ({ group, method, path }) => {
     if (roots.some((root) => shapes.has(shapeOf(method, root + path)))) return { state: 'declared' }
     const shape = shapeOf('', `/api/v1${path}`).trim()
-    const caught = catchAlls.find(({ methods, begins }) => methods.includes(method) && shape.startsWith(`${begins}/`))
+    const caught = catchAlls.find(
+      ({ methods, begins }) => methods.some((one) => one === method) && shape.startsWith(`${begins}/`),
+    )
     if (caught !== undefined) return { state: 'catch-all', by: caught.fullPath }
     if (pages.has(`${method} ${path}`)) return { state: 'page' }
     const known = reasons.find((reason) => reason.group === group && path.startsWith(reason.begins))

@@ -18,6 +18,7 @@ export interface KilledService extends Pick<ServiceProcess, 'send'> {
   readonly toSpoke: LossyEntrance
   /** SIGKILL, and another process, for which the time of the lease has passed. */
   killAndStart(): Promise<void>
+  readonly database: Awaited<ReturnType<typeof openPatiently>>
   isAuditWhole(): Promise<boolean>
   stop(): Promise<void>
 }
@@ -54,6 +55,7 @@ export const startKilledService = async (
     toHub,
     toSpoke,
     send,
+    database,
     killAndStart: async () => {
       service.signal('SIGKILL')
       await service.exited

@@ -12,6 +12,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 /** Tables that no store declares. */
 const undeclared: Readonly<Record<string, string>> = {
+  schema_steps: 'The migrator makes and reads it before there is a schema.',
   schema_lock: 'The migrator makes and reads it before there is a schema.',
   schema_migrations: 'The migrator makes and reads it before there is a schema.',
   sqlite_sequence: 'SQLite makes it.',

@@ -207,6 +207,7 @@ test('faults of the declarations are reported all at once', async (t) => {
     part('d', ['e'], step('d/0001-x'), step('d/0001-x')),
     part('e', ['d'], step(`e/0001-${'x'.repeat(60)}`)),
     part('b', []),
+    part('f', [], { ...step('f/0001-x'), phase: 'contract' }),
   ]
   const error = await t.throwsAsync(orderedMigrations(own, outside, 'sqlite'), { instanceOf: MigrationRefused })
   for (const expected of [
@@ -222,6 +223,7 @@ test('faults of the declarations are reported all at once', async (t) => {
     `The migration e/0001-${'x'.repeat(60)} must have an id such as e/0001-what, with at most 64`,
     'Two migrations have the id 0002-a-two.',
     'Two migrations have the id d/0001-x.',
+    'The migration f/0001-x must not declare a phase',
     'The migrations 0001-a-one and 0001-b-one have the same number.',
   ])
     t.true(error.message.includes(expected), `${expected}\n${error.message}`)

@@ -17,6 +17,34 @@ export const slowMigration = (restMilliseconds: number): OrderedMigration => ({
   },
 })
 
+/** Adds a column to `first` and sets it in three rows at a time. It rests after the second time. */
+export const fillingMigration = (restMilliseconds: number): OrderedMigration => {
+  let times = 0
+  return {
+    part: 'test',
+    id: '0003-test-fill',
+    summary: 'a column with a value in each row',
+    phase: 'expand',
+    up: async (knex) => {
+      await knex.schema.alterTable('first', (table) => void table.integer('doubled').nullable())
+    },
+    fill: {
+      table: 'first',
+      rowsAtATime: 3,
+      rows: async (knex, _dialect, after, upTo) => {
+        await knex('first')
+          .where('id', '>', after)
+          .where('id', '<=', upTo)
+          .update({ doubled: knex.raw('id * 2') })
+        times += 1
+        if (times !== 3 || restMilliseconds === 0) return
+        process.stdout.write('resting')
+        await sleep(restMilliseconds)
+      },
+    },
+  }
+}
+
 // As a program it is the child that gets killed.
 if (process.argv[1] === import.meta.filename && process.argv[2] !== undefined) {
   const first: OrderedMigration = {
@@ -25,5 +53,6 @@ if (process.argv[1] === import.meta.filename && process.argv[2] !== undefined) {
     summary: 'made before',
     up: async () => undefined,
   }
-  await migrateUp(await openDatabase(process.argv[2]), { migrations: [first, slowMigration(60_000)] })
+  const slow = process.argv[3] === 'fill' ? fillingMigration : slowMigration
+  await migrateUp(await openDatabase(process.argv[2]), { migrations: [first, slow(60_000)] })
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
+import { makeSqlClientOrgStore } from '../../adapters/sql/client-orgs/client-org-store.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
@@ -7,9 +8,10 @@ import { changeableOfUser } from '../../adapters/sql/identity/rows.ts'
 import { makeSqlPageSizeStore } from '../../adapters/sql/identity/settings-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import type { Columns, Table } from '../../adapters/sql/kit/columns.ts'
-import { columnsOf, present, without } from '../../adapters/sql/kit/columns.ts'
+import { columnsOf, pick, present, without } from '../../adapters/sql/kit/columns.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
+import { makeSqlRegistrationStore } from '../../adapters/sql/metrics-proxy/registration-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { profileOfOrganization } from '../../adapters/sql/organizations/rows.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
@@ -19,22 +21,26 @@ import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/dri
 import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlBrandingStore } from '../../adapters/sql/kernel/site-store.ts'
 import { roles } from '../../adapters/sql/tables/authz.ts'
-import { chartRepositories } from '../../adapters/sql/tables/chart-repositories.ts'
+import { chartRepositories, packageDrivers } from '../../adapters/sql/tables/packages.ts'
+import { clientOrgClusters } from '../../adapters/sql/tables/client-orgs.ts'
 import { cloudCredentials } from '../../adapters/sql/tables/clouds.ts'
 import { clusters } from '../../adapters/sql/tables/clusters.ts'
 import { contracts } from '../../adapters/sql/tables/contracts.ts'
 import { pageSizes, users } from '../../adapters/sql/tables/identity.ts'
 import { marketplaceSubscriptions } from '../../adapters/sql/tables/marketplace.ts'
+import { metricsRegistrations } from '../../adapters/sql/tables/metrics-proxy.ts'
 import { organizations, robotAccounts, teams } from '../../adapters/sql/tables/organizations.ts'
-import { packageDrivers } from '../../adapters/sql/tables/packages.ts'
-import { branding } from '../../adapters/sql/tables/platform.ts'
+import { branding } from '../../adapters/sql/tables/kernel.ts'
+import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { clusterPhases, hostingProviders, phaseReasons } from '../../core/clusters/types.ts'
-import type { UserId } from '../../core/kernel/ids.ts'
+import type { AccountId, UserId } from '../../core/kernel/ids.ts'
+import { newClientCluster, newClientOrg } from '../client-orgs/client-org-store.suite.ts'
 import { newCluster } from '../clusters/cluster-store.suite.ts'
 import { terms } from '../contracts/contract-store.fixture.ts'
 import { unwrap } from '../support/outcome.ts'
 
 const at = new Date('2026-05-01T08:00:00.123Z')
+const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -320,6 +326,43 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       }
     },
   },
+  'a cluster of a client organization': {
+    tables: [clientOrgClusters],
+    columns: {
+      ...without(clientOrgClusters, 'id', 'clientOrgId', 'name', 'state', 'message', 'version'),
+      gatewayOfId: present(clientOrgClusters.gatewayOfId),
+    },
+    prepare: async (db) => {
+      const store = makeSqlClientOrgStore(db)(db)
+      const clientOrgId = await store.insert({ ...newClientOrg, name: 'acme' })
+      const cluster = { ...newClientCluster, clientOrgId, name: 'shop' }
+      await store.insertCluster(cluster)
+      const [made] = await store.clustersOf(clientOrgId)
+      return async (fields) => {
+        await store.replanCluster(made!.id, { ...cluster, ...(fields as object) })
+        return (await store.clustersOf(clientOrgId))[0]
+      }
+    },
+  },
+  'a registration of metrics': {
+    tables: [metricsRegistrations],
+    columns: {
+      ...pick(metricsRegistrations, 'ref', 'sealedContents', 'dashboards'),
+      leasedUntil: present(metricsRegistrations.leasedUntil),
+    },
+    chosen: { dashboards: fc.constant({ dashA: { isReady: true, proxyTokens: [{ id: 7, userId: 8 }] } }) },
+    prepare: async (db) => {
+      const store = makeSqlRegistrationStore(db)(db)
+      const content = { ref: 'r', sealedContents: new Uint8Array([1]), dashboards: {}, leasedUntil: undefined }
+      const names = { backend: '1.uid', ownerId: 1 as AccountId, tenantId: 1 as AccountId, clusterUid: 'uid' }
+      const id = (await store.insert({ ...names, ...content }, at)) ?? 0
+      return async (fields) => {
+        const before = await store.find(names.backend, 'dashA', at)
+        await store.change(id, before?.registration.version ?? 0, { ...content, ...fields }, at)
+        return (await store.find(names.backend, 'dashA', at))?.registration
+      }
+    },
+  },
   'a subscription': {
     tables: [marketplaceSubscriptions],
     columns: {
@@ -331,6 +374,9 @@ export const storeChanges: Readonly<Record<string, Change>> = {
         'keyHash',
         'applicationId',
         'alerts',
+        'consoleUrl',
+        'meteringToken',
+        'reports',
         'createdAt',
         'updatedAt',
       ),
@@ -338,9 +384,10 @@ export const storeChanges: Readonly<Record<string, Change>> = {
       accountId: present(marketplaceSubscriptions.accountId),
       claimedBy: present(marketplaceSubscriptions.claimedBy),
       alertedAt: present(marketplaceSubscriptions.alertedAt),
+      reportedAt: present(marketplaceSubscriptions.reportedAt),
     },
     prepare: async (db) => {
-      const store = makeSqlSubscriptionStore(db)(db)
+      const store = makeSqlSubscriptionStore(db, secretBox)(db)
       const pending = { state: 'Pending', isProvisioned: false, isTombstone: false } as const
       const fresh = { ...pending, installerRef: undefined, lastTicks: undefined }
       const key = { marketplace: 'CloudA', text: 'k' } as const
@@ -367,6 +414,7 @@ export const tablesOfMarks: readonly string[] = [
   'avatars',
   'bus_identities',
   'bus_users',
+  'client_orgs',
   'contract_cluster_intervals',
   'contract_cluster_tags',
   'contract_clusters',
@@ -379,6 +427,7 @@ export const tablesOfMarks: readonly string[] = [
   'licenses',
   'mail_outbox',
   'metering_hours',
+  'metering_scopes',
   'metering_usage',
   'org_members',
   'recovery_codes',

@@ -2,6 +2,7 @@ import { auditMigrations } from '../../adapters/sql/audit/migrations.ts'
 import { authzMigrations } from '../../adapters/sql/authz/migrations.ts'
 import { busMigrations } from '../../adapters/sql/bus/migrations.ts'
 import { chartRepositoriesMigrations } from '../../adapters/sql/packages/migrations.ts'
+import { clientOrgsMigrations } from '../../adapters/sql/client-orgs/migrations.ts'
 import { cloudsMigrations } from '../../adapters/sql/clouds/migrations.ts'
 import { clustersMigrations } from '../../adapters/sql/clusters/migrations.ts'
 import { contractsMigrations } from '../../adapters/sql/contracts/migrations.ts'
@@ -10,6 +11,7 @@ import { kernelMigrations } from '../../adapters/sql/kernel/migrations.ts'
 import { mailMigrations } from '../../adapters/sql/mail/migrations.ts'
 import { marketplaceMigrations } from '../../adapters/sql/marketplace/migrations.ts'
 import { meteringMigrations } from '../../adapters/sql/marketplace/migrations.ts'
+import { metricsProxyMigrations } from '../../adapters/sql/metrics-proxy/migrations.ts'
 import { organizationsMigrations } from '../../adapters/sql/organizations/migrations.ts'
 import { packagesMigrations } from '../../adapters/sql/packages/migrations.ts'
 import { tasksMigrations } from '../../adapters/sql/tasks/migrations.ts'
@@ -25,6 +27,7 @@ export const allMigrations: readonly PartMigrations[] = [
   authzMigrations,
   busMigrations,
   chartRepositoriesMigrations,
+  clientOrgsMigrations,
   cloudsMigrations,
   clustersMigrations,
   contractsMigrations,
@@ -33,6 +36,7 @@ export const allMigrations: readonly PartMigrations[] = [
   mailMigrations,
   marketplaceMigrations,
   meteringMigrations,
+  metricsProxyMigrations,
   organizationsMigrations,
   packagesMigrations,
   tasksMigrations,

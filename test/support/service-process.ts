@@ -21,6 +21,8 @@ export interface ProcessOptions {
   readonly words?: readonly string[]
   /** The words before the command, which run it where a disk is mounted. */
   readonly enter?: readonly string[]
+  /** Answers pass a program that adds to them, and are not held against the document. */
+  readonly isBehindProxy?: boolean
 }
 
 /** `node composition/main.ts serve` as a process of its own. */
@@ -85,7 +87,10 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
   await ready
   const baseUrl = /API +(\S+)\/api\/v1\n/.exec(output.stdout)?.[1] ?? ''
   // Every answer that this process receives whole is held against the document.
-  const answers = watchReceivedAnswers(Number(new URL(baseUrl).port), await checkOf(baseUrl, environment))
+  const answers =
+    options.isBehindProxy === true
+      ? { stop: () => undefined }
+      : watchReceivedAnswers(Number(new URL(baseUrl).port), await checkOf(baseUrl, environment))
   return {
     baseUrl,
     opsUrl: /Health +(\S+)\/readyz\n/.exec(output.stdout)?.[1] ?? '',

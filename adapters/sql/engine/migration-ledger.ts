@@ -2,15 +2,15 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SchemaSession } from '../kit/statement.ts'
-import type { OrderedMigration } from '../kit/migration.ts'
+import type { OrderedMigration, Phase } from '../kit/migration.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
 /**
- * `failed` and `started` require a person to run `unlock`, which changes them to `resumable`. They occur only on MySQL:
+ * `filling`: the schema is changed, and rows are being set. It continues by itself. `failed` and `started` require a person to run `unlock`, which changes them to `resumable`. They occur only on MySQL:
  * SQLite rolls back.
  */
-export type RecordedState = 'started' | 'failed' | 'resumable' | 'done'
+export type RecordedState = 'started' | 'failed' | 'resumable' | 'filling' | 'done'
 
 /** The database's record of one migration. */
 export interface MigrationRecord {
@@ -22,6 +22,12 @@ export interface MigrationRecord {
   readonly finishedAt: Date | undefined
   /** The process that ran it, `host:pid:random`. */
   readonly holder: string
+  /** Undefined for a migration that declares none. */
+  readonly phase: Phase | undefined
+  /** The newest migration of the release that may run beside the one that ran this. */
+  readonly beside: string
+  /** The `id` of the last row that a fill has set. */
+  readonly filledTo: number
 }
 
 interface LockState {
@@ -37,10 +43,14 @@ export interface MigrationLedger {
   create(): Promise<void>
   exists(): Promise<boolean>
   records(): Promise<MigrationRecord[]>
-  /** Inserts the record, or continues a resumable one. */
-  begin(id: string, holder: string, resumes: boolean): Promise<void>
+  /** Inserts the record, or continues one that was interrupted. */
+  begin(migration: Pick<OrderedMigration, 'id' | 'phase'>, holder: string, resumes: boolean): Promise<void>
+  /** Removes the record of a migration that was begun and has changed nothing. */
+  abandon(id: string): Promise<void>
   advance(id: string, statementsDone: number): Promise<void>
-  finish(id: string, state: 'done' | 'failed'): Promise<void>
+  /** Records that the rows up to this `id` are set. */
+  fillTo(id: string, row: number): Promise<void>
+  finish(id: string, state: 'done' | 'failed' | 'filling'): Promise<void>
   lock(): Promise<LockState>
   /** Takes the lock if it is free or its holder has been silent for longer than `staleMilliseconds`. */
   tryLock(holder: string, staleMilliseconds: number): Promise<boolean>
@@ -54,7 +64,8 @@ export const newHolder = (): string => `${hostname().slice(0, 30)}:${process.pid
 
 const checksumOf = (id: string): string => createHash('sha256').update(id).digest('hex')
 
-export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): MigrationLedger => {
+/** `beside`: the newest migration of the release before this one, which may run beside it. */
+export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect, beside = ''): MigrationLedger => {
   const now = databaseNow(dialect)
   const { execute } = session
   const lock = async (): Promise<LockState> => {
@@ -70,9 +81,23 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
   }
   return {
     create: () => createTables(session, dialect),
-    exists: () => ledgerExists(session, dialect),
-    records: async () => (await execute('select * from schema_migrations order by id', [])).map(toRecord),
-    begin: async (id, holder, resumes) => {
+    exists: () => tableExists(session, dialect, 'schema_lock'),
+    records: async () => {
+      // Releases up to v2026.11.25 have made no such table.
+      const steps = (await tableExists(session, dialect, 'schema_steps'))
+        ? await execute('select * from schema_steps', [])
+        : []
+      const stepOf = new Map(steps.map((step) => [step['id'], step]))
+      const rows = await execute('select * from schema_migrations order by id', [])
+      return rows.map((row) => toRecord(row, stepOf.get(row['id'])))
+    },
+    begin: async ({ id, phase }, holder, resumes) => {
+      const ignore = dialect === 'mysql' ? 'insert ignore' : 'insert or ignore'
+      await execute(`${ignore} into schema_steps (id, phase, beside, filled_to) values (?, ?, ?, 0)`, [
+        id,
+        phase ?? '',
+        beside,
+      ])
       await (resumes
         ? execute(`update schema_migrations set state = 'started', holder = ?, started_at = ${now} where id = ?`, [
             holder,
@@ -83,6 +108,12 @@ export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): M
               `values (?, ?, 'started', 0, ?, ${now})`,
             [id, checksumOf(id), holder],
           ))
+    },
+    abandon: async (id) => {
+      await execute('delete from schema_migrations where id = ?', [id])
+    },
+    fillTo: async (id, row) => {
+      await execute('update schema_steps set filled_to = ? where id = ?', [row, id])
     },
     advance: async (id, statementsDone) => {
       await execute('update schema_migrations set statements_done = ? where id = ?', [statementsDone, id])
@@ -125,22 +156,26 @@ const createTables = async ({ execute }: SchemaSession, dialect: Dialect): Promi
       `acquired_at bigint not null, beat_at bigint not null)${settings}`,
     [],
   )
+  await execute(
+    'create table if not exists schema_steps (id varchar(64) not null primary key, phase varchar(16) not null, ' +
+      `beside varchar(64) not null, filled_to bigint not null)${settings}`,
+    [],
+  )
   const ignore = dialect === 'mysql' ? 'insert ignore' : 'insert or ignore'
   await execute(`${ignore} into schema_lock (id, holder, acquired_at, beat_at) values (1, '', 0, 0)`, [])
 }
 
-const ledgerExists = async ({ execute }: SchemaSession, dialect: Dialect): Promise<boolean> => {
+const tableExists = async ({ execute }: SchemaSession, dialect: Dialect, name: string): Promise<boolean> => {
   const found =
     dialect === 'mysql'
-      ? await execute(
-          "select 1 from information_schema.tables where table_schema = database() and table_name = 'schema_lock'",
-          [],
-        )
-      : await execute("select 1 from sqlite_master where type = 'table' and name = 'schema_lock'", [])
-  return found.length > 0
+      ? 'select 1 from information_schema.tables where table_schema = database() and table_name = ?'
+      : "select 1 from sqlite_master where type = 'table' and name = ?"
+  return (await execute(found, [name])).length > 0
 }
 
-const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
+type Row = Readonly<Record<string, unknown>>
+
+const toRecord = (row: Row, step: Row | undefined): MigrationRecord => {
   const id = String(row['id'])
   if (row['checksum'] !== checksumOf(id)) {
     throw new Error(
@@ -154,8 +189,14 @@ const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
     startedAt: new Date(Number(row['started_at'])),
     finishedAt: row['finished_at'] === null ? undefined : new Date(Number(row['finished_at'])),
     holder: String(row['holder']),
+    phase: phaseOf(step?.['phase']),
+    beside: String(step?.['beside'] ?? ''),
+    filledTo: Number(step?.['filled_to'] ?? 0),
   }
 }
+
+const phaseOf = (stored: unknown): Phase | undefined =>
+  stored === 'expand' || stored === 'contract' ? stored : undefined
 
 /**
  * The schema cannot be migrated to this version automatically. The message states in plain words what a person must do.
@@ -173,8 +214,24 @@ export const pendingOf = (
 ): readonly OrderedMigration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
+/**
+ * The record of a restore that is not finished. Every version takes it for a migration of a newer one, and does not start.
+ * A restore passes it to `migrateUp` as a migration that has run.
+ */
+export const restoreMark: OrderedMigration = {
+  id: '9999-restore-not-finished',
+  summary: 'a restore that is not finished',
+  part: 'kernel',
+  up: async () => undefined,
+}
+
 /** Returns the message of an older version for a schema in which these migrations, which it does not know, have run. */
 export const ofNewerVersion = (ids: readonly string[]): string => {
+  if (ids.includes(restoreMark.id))
+    return (
+      'A restore into this database has begun and not ended. Run `moorage backup restore` again: it removes what is ' +
+      'there and starts over. Until then no service can use the database.'
+    )
   const parts = [...new Set(ids.flatMap((id) => outsidePartOf(id) ?? []))]
   const newer = parts.length === 0 ? 'Moorage' : `version of the part ${parts.join(', ')}`
   return (
@@ -195,14 +252,28 @@ export const isOfAbsentPart = (migrations: readonly OrderedMigration[], id: stri
   return part !== undefined && !migrations.some((migration) => migration.part === part)
 }
 
+/** Returns the newest of our own migrations that this version knows: the version of its schema. */
+export const newestOf = (migrations: readonly Pick<OrderedMigration, 'id'>[]): string =>
+  migrations.reduce((newest, { id }) => (outsidePartOf(id) === undefined && id > newest ? id : newest), '')
+
 /**
- * Throws if the schema was made by a newer version: an older version must not change it. What a part that is not loaded
- * has made does not stop another one.
+ * Reports whether this version may run beside the next release, which has made a migration that it does not know: the
+ * migration only adds, and was made by a release whose predecessor is this version or an older one.
+ */
+export const mayRunBeside = (
+  migrations: readonly OrderedMigration[],
+  { id, phase, beside }: Pick<MigrationRecord, 'id' | 'phase' | 'beside'>,
+): boolean => phase === 'expand' && beside !== '' && outsidePartOf(id) === undefined && beside <= newestOf(migrations)
+
+/**
+ * Throws if the schema was made by a newer version that this one may not run beside. What a part that is not loaded has
+ * made does not stop another one.
  */
 export const refuseUnknown = (migrations: readonly OrderedMigration[], records: readonly MigrationRecord[]): void => {
   const unknown = records
+    .filter((record) => !migrations.some(({ id }) => id === record.id) && !mayRunBeside(migrations, record))
     .map(({ id }) => id)
-    .filter((id) => !migrations.some((migration) => migration.id === id) && !isOfAbsentPart(migrations, id))
+    .filter((id) => !isOfAbsentPart(migrations, id))
   const own = unknown.filter((id) => outsidePartOf(id) === undefined)
   if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(own.length > 0 ? own : unknown))
 }

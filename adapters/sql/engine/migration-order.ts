@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { OrderedMigration, PartMigrations } from '../kit/migration.ts'
 import { MigrationRefused } from './migration-ledger.ts'
 import { makeMigrationKnex } from './migration-run.ts'
@@ -67,6 +68,7 @@ const refuse = (faults: readonly string[]): void => {
 }
 
 const placed = (migration: PartMigrations['migrations'][number], part: string): OrderedMigration => ({
+  ...definedFields({ phase: migration.phase, fill: migration.fill }),
   id: migration.id,
   summary: migration.summary,
   up: (knex, dialect) => migration.up(knex, dialect),
@@ -116,6 +118,7 @@ const statementsOf = async (migration: OrderedMigration, dialect: Dialect): Prom
     return []
   })
   await migration.up(knex, dialect)
+  await migration.fill?.rows(knex, dialect, 0, 1)
   return statements
 }
 

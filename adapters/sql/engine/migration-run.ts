@@ -83,6 +83,64 @@ export interface MigrationRun {
   readonly waitMilliseconds: number
   readonly staleMilliseconds: number
   readonly say: (line: string) => void
+  /** Names the instances that are alive and do not know the migration. */
+  readonly aliveWithout: (session: SchemaSession, id: string) => Promise<readonly string[]>
+  /** Called for a contracting migration that must wait for these instances. */
+  readonly onPostponed: (migration: OrderedMigration, instances: readonly string[]) => void
+}
+
+/** Steps that contract run after all others: each of them may have to wait. */
+export const inTurn = (migrations: readonly OrderedMigration[]): readonly OrderedMigration[] => [
+  ...migrations.filter(({ phase }) => phase !== 'contract'),
+  ...migrations.filter(({ phase }) => phase === 'contract'),
+]
+
+/**
+ * Reports whether a contracting migration must wait. If not, its record exists. It does while the instances are asked
+ * for: one that starts at the same time is seen here, or sees the record after its first heartbeat and stops.
+ */
+const mustWait = async (run: MigrationRun, migration: OrderedMigration): Promise<boolean> => {
+  const { ledger, session, holder } = run
+  if (migration.phase !== 'contract') return false
+  await ledger.begin(migration, holder, false)
+  const instances = await run.aliveWithout(session, migration.id)
+  if (instances.length === 0) return false
+  await ledger.abandon(migration.id)
+  run.onPostponed(migration, instances)
+  return true
+}
+
+/** Sets the rows that remain. `inStep` runs each part of them. */
+const fillRows = async (
+  run: MigrationRun,
+  { id, fill }: OrderedMigration,
+  [knex, dialect]: readonly [Knex, 'sqlite' | 'mysql'],
+  inStep: (work: () => Promise<void>) => Promise<void>,
+): Promise<void> => {
+  if (fill === undefined) return
+  const { execute } = run.session
+  const one = async (sql: string, binds: readonly Bind[]): Promise<number> =>
+    Number(Object.values((await execute(sql, binds))[0] ?? {})[0] ?? 0)
+  const from = (await run.ledger.records()).find((record) => record.id === id)?.filledTo ?? 0
+  const total = await one(`select count(*) from ${fill.table} where id > ?`, [from])
+  let done = 0
+  let told = -1
+  for (let after = from; ;) {
+    const upTo = await one(
+      `select max(id) from (select id from ${fill.table} where id > ? order by id limit ${fill.rowsAtATime}) as next_rows`,
+      [after],
+    )
+    if (upTo === 0) return
+    await inStep(async () => {
+      await fill.rows(knex, dialect, after, upTo)
+      await run.ledger.fillTo(id, upTo)
+    })
+    after = upTo
+    done += fill.rowsAtATime
+    const tenths = Math.min(10, Math.floor((done * 10) / Math.max(1, total)))
+    if (tenths > told) run.say(`Migrating the database: ${id}, ${tenths * 10} % of ${total} rows of ${fill.table}`)
+    told = tenths
+  }
 }
 
 const beatMilliseconds = 5000
@@ -115,30 +173,41 @@ const announce = (run: MigrationRun, { id, part, summary }: OrderedMigration): v
  */
 export const runAllUndoably = async (run: MigrationRun): Promise<readonly string[]> => {
   const applied: string[] = []
-  for (const migration of run.migrations) if (await runUndoably(run, migration)) applied.push(migration.id)
+  for (const migration of inTurn(run.migrations)) if (await runUndoably(run, migration)) applied.push(migration.id)
   return applied
 }
 
 const runUndoably = async (run: MigrationRun, migration: OrderedMigration): Promise<boolean> => {
   const { session, ledger, holder } = run
+  const knex = checkedKnex(migration, session)
+  let isUndone = true
   await beginAlone(run)
   try {
-    const isPending = !(await checkedRecords(ledger, run.migrations)).some(({ id }) => id === migration.id)
-    if (isPending) {
+    const record = (await checkedRecords(ledger, run.migrations)).find(({ id }) => id === migration.id)
+    const isNew = record === undefined && !(await mustWait(run, migration))
+    if (isNew) {
       announce(run, migration)
-      await ledger.begin(migration.id, holder, false)
-      await migration.up(checkedKnex(migration, session), 'sqlite')
-      await ledger.finish(migration.id, 'done')
+      await ledger.begin(migration, holder, migration.phase === 'contract')
+      await migration.up(knex, 'sqlite')
+      await ledger.finish(migration.id, migration.fill === undefined ? 'done' : 'filling')
     }
     await session.execute('commit', [])
-    return isPending
+    isUndone = false
+    if (record?.state !== 'filling' && !(isNew && migration.fill !== undefined)) return isNew
+    await fillRows(run, migration, [knex, 'sqlite'], async (work) => {
+      await beginAlone(run)
+      await work()
+      await session.execute('commit', [])
+    })
+    await ledger.finish(migration.id, 'done')
+    return true
   } catch (error) {
     await session.execute('rollback', []).catch(() => undefined)
     if (error instanceof MigrationRefused) throw error
-    throw new MigrationRefused(
-      `Migration ${migration.id} failed and was undone; the database is as it was. ${String(error)}`,
-      { cause: error },
-    )
+    const how = isUndone
+      ? 'failed and was undone; the database is as it was.'
+      : 'was interrupted while it set rows. Start again: it continues with those that remain.'
+    throw new MigrationRefused(`Migration ${migration.id} ${how} ${String(error)}`, { cause: error })
   }
 }
 
@@ -191,23 +260,21 @@ const beat = async (database: SqlDatabase, holder: string): Promise<() => Promis
   }
 }
 
+const refuseLostLock = async ({ ledger, holder }: MigrationRun): Promise<void> => {
+  if ((await ledger.lock()).holder === holder) return
+  throw new MigrationRefused('Another instance took this one for dead and has taken over the migration. Start again.')
+}
+
 const runPending = async (run: MigrationRun): Promise<readonly string[]> => {
   const records = await checkedRecords(run.ledger, run.migrations)
   const parameters = await schemaParameters(run.session, 'mysql')
   const applied: string[] = []
-  for (const migration of pendingOf(run.migrations, records)) {
-    if ((await run.ledger.lock()).holder !== run.holder) {
-      throw new MigrationRefused(
-        'Another instance took this one for dead and has taken over the migration. Start again.',
-      )
-    }
+  for (const migration of inTurn(pendingOf(run.migrations, records))) {
+    await refuseLostLock(run)
+    const record = records.find(({ id }) => id === migration.id)
+    if (record === undefined && (await mustWait(run, migration))) continue
     announce(run, migration)
-    await runStepwise(
-      run,
-      migration,
-      records.find(({ id }) => id === migration.id),
-      parameters,
-    )
+    await runStepwise(run, migration, record, parameters)
     applied.push(migration.id)
   }
   return applied
@@ -221,7 +288,8 @@ const runStepwise = async (
 ): Promise<void> => {
   const { session, ledger, holder } = run
   const alreadyDone = record?.statementsDone ?? 0
-  await ledger.begin(migration.id, holder, record !== undefined)
+  const isFilling = record?.state === 'filling'
+  if (!isFilling) await ledger.begin(migration, holder, record !== undefined || migration.phase === 'contract')
   let index = 0
   const knex = makeMigrationKnex('mysql', parameters, async (sql, binds) => {
     index++
@@ -236,7 +304,7 @@ const runStepwise = async (
     return rows
   })
   try {
-    await migration.up(knex, 'mysql')
+    if (!isFilling) await migration.up(knex, 'mysql')
   } catch (error) {
     await ledger.finish(migration.id, 'failed').catch(() => undefined)
     throw new MigrationRefused(
@@ -246,6 +314,18 @@ const runStepwise = async (
         'restore the backup made before the upgrade.',
       { cause: error },
     )
+  }
+  if (migration.fill !== undefined) {
+    await ledger.finish(migration.id, 'filling')
+    const filling = makeMigrationKnex('mysql', parameters, async (sql, binds) => {
+      checkStatement(migration, sql)
+      return session.execute(sql, binds)
+    })
+    // An error leaves the state: the next run continues with the rows that remain.
+    await fillRows(run, migration, [filling, 'mysql'], async (work) => {
+      await refuseLostLock(run)
+      await work()
+    })
   }
   await ledger.finish(migration.id, 'done')
 }

@@ -4,6 +4,7 @@ import { CommitOutcomeUnknown, Unavailable } from '../../../core/kernel/failure.
 import type { Row } from '../kit/columns.ts'
 import { clockRow, databaseNow } from '../kit/fragments.ts'
 import { collisionAttempts, collisionPause, isConnectionLost, isRetryable, toThrown } from '../kit/driver-errors.ts'
+import { raisingRevisions } from '../authz/access-revisions.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
 import {
   asRunResult,
@@ -37,7 +38,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
   const clock = makePrepare(parts.composer)({}, clockRow, (k) => k.raw(`select ${databaseNow('mysql')} as now`))
   const first = <Row>(statement: StatementText, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
-  return {
+  const database: SqlDatabase = {
     dialect: 'mysql',
     prepare: makePrepare(parts.composer),
     all: <Row>(statement: StatementText, binds: Binds) => outside(parts, statement, binds, rows) as Promise<Row[]>,
@@ -50,9 +51,11 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     now: async () => (await first<Row<typeof clockRow>>(clock, {}))?.now ?? NaN,
     openSchemaSession: () => openSchemaSession(parts),
     load: () => parts.pool.load(),
+    commits: () => undefined,
     refuseLost: () => undefined,
     close: () => parts.pool.close(),
   }
+  return raisingRevisions(database, (build) => composeNow(parts.composer, build))
 }
 
 const rows = (answer: Answer): unknown => (Array.isArray(answer) ? answer : [])
@@ -275,6 +278,14 @@ const openSchemaSession = async ({ pool }: Parts): Promise<SchemaSession> => {
           else resolve(Array.isArray(answer) ? (answer as Record<string, unknown>[]) : [])
         })
       }),
+    async *rows(sql) {
+      const query = connection.query({ sql, rowsAsArray: true })
+      try {
+        for await (const row of query.stream({ highWaterMark: 500 })) yield row as readonly unknown[]
+      } catch (error) {
+        throw toThrown(error)
+      }
+    },
     close: () => new Promise((resolve) => connection.end(() => resolve())),
   }
 }

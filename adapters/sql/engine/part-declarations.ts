@@ -19,10 +19,17 @@ export const declarationFaults = (
     ...circles(all),
     ...own.flatMap((part) => idFaults(part, ownId)),
     ...outside.flatMap((part) => idFaults(part, outsideId)),
+    ...outside.flatMap(({ migrations }) => phaseFaults(migrations)),
     ...repeated(all.flatMap(({ migrations }) => ids(migrations))).map((id) => `Two migrations have the id ${id}.`),
     ...repeatedNumbers(own.flatMap(({ migrations }) => ids(migrations))),
   ]
 }
+
+/** Instances tell which of our migrations they know, and nothing of other parts: no step could wait for them. */
+const phaseFaults = (migrations: PartMigrations['migrations']): readonly string[] =>
+  migrations
+    .filter(({ phase }) => phase !== undefined)
+    .map(({ id }) => `The migration ${id} must not declare a phase: that is for the parts of the service.`)
 
 const form = 'it has lower-case letters, digits and single hyphens, and begins with a letter.'
 

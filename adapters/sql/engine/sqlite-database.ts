@@ -7,6 +7,7 @@ import { clockRow, databaseNow } from '../kit/fragments.ts'
 import type { Row } from '../kit/columns.ts'
 import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
 import { pauseInLongTurn } from './event-loop-turns.ts'
+import { raisingRevisions } from '../authz/access-revisions.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
 import type { SchemaSession, SqlDatabase, SqlRunner, StatementText } from '../kit/statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
@@ -39,8 +40,9 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
   const inMemory = typeof source !== 'string' || source === ':memory:'
   const writer = openSqliteConnection(source, 'read-write')
   const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 30_000
-  return makeSqliteDatabase({
-    composer: makeComposer('sqlite'),
+  const composer = makeComposer('sqlite')
+  const database = makeSqliteDatabase({
+    composer,
     writer,
     reader: inMemory ? writer : openSqliteConnection(source, 'read-only'),
     turn: makeWaitQueue(1, writerWaitMilliseconds, 'The database is busy with other changes. Try again.'),
@@ -49,6 +51,7 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
     path: inMemory ? ':memory:' : source,
     refuseLost: inMemory ? () => undefined : makeRefuseLost(source),
   })
+  return raisingRevisions(database, (build) => composeNow(composer, build))
 }
 
 /**
@@ -86,12 +89,27 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
     transaction: (work) => transaction(parts, work),
     now: async () => (await all<Row<typeof clockRow>>(clock, {}))[0]?.now ?? NaN,
     load: () => parts.turn.load(),
+    commits: makeCommits(parts),
     refuseLost: parts.refuseLost,
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {
       if (parts.reader !== parts.writer) parts.reader.raw.close()
       parts.writer.raw.close()
     },
+  }
+}
+
+/** A connection sees the commits of all others. In memory there is no other. */
+const makeCommits = ({ reader, writer }: Parts): (() => number | undefined) => {
+  if (reader === writer) return () => undefined
+  const version = reader.raw.prepare('pragma data_version').pluck()
+  return () => {
+    try {
+      return version.get() as number
+    } catch (error) {
+      if (isBusy(error)) return undefined
+      throw toThrown(error)
+    }
   }
 }
 
@@ -242,6 +260,9 @@ const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
         statement.run(values)
         return []
       })
+    },
+    async *rows(sql) {
+      yield* connection.raw.prepare<[], readonly unknown[]>(sql).raw().safeIntegers().iterate()
     },
     close: async () => {
       if (shared) parts.turn.release()

@@ -1,3 +1,6 @@
+import type { Token } from '../kit/sql-tokens.ts'
+import { readerOf, skipConflict, tokensOf } from '../kit/sql-tokens.ts'
+
 /** What a statement does to tables. Names are in lower case. */
 export interface StatementTables {
   /** Tables that it creates, alters, drops or renames, or whose rows it changes. */
@@ -12,47 +15,6 @@ interface TableReference {
   readonly table: string
   /** What happens to the rows when the row that they refer to is deleted: `cascade`, `set null` or other. */
   readonly onDelete: string
-}
-
-interface Token {
-  readonly kind: 'word' | 'name' | 'text' | 'mark'
-  readonly text: string
-}
-
-const lexeme =
-  /\s+|--[^\n]*|\/\*(?!!)[\s\S]*?\*\/|(?<text>'(?:[^'\\]|''|\\[\s\S])*')|(?<name>`[^`]*`|"[^"]*"|\[\w+\])|(?<word>[\p{L}\p{N}_$]+)|(?<mark>[\s\S])/gu
-
-const tokensOf = (sql: string): readonly Token[] =>
-  [...sql.matchAll(lexeme)].flatMap(({ groups }): readonly Token[] => {
-    const { text, name, word, mark } = groups ?? {}
-    if (text !== undefined) return [{ kind: 'text', text }]
-    if (name !== undefined) return [{ kind: 'name', text: name.slice(1, -1).toLowerCase() }]
-    if (word !== undefined) return [{ kind: 'word', text: word.toLowerCase() }]
-    return mark === undefined ? [] : [{ kind: 'mark', text: mark }]
-  })
-
-/** Reads the tokens of one statement from the left. */
-const readerOf = (tokens: readonly Token[]) => {
-  let at = 0
-  const isWord = (word: string): boolean => tokens[at]?.kind === 'word' && tokens[at]?.text === word
-  const skip = (...words: readonly string[]): boolean => {
-    const found = words.some(isWord)
-    if (found) at++
-    return found
-  }
-  const mark = (text: string): boolean => {
-    const found = tokens[at]?.kind === 'mark' && tokens[at]?.text === text
-    if (found) at++
-    return found
-  }
-  /** A name without the name of a database before it. */
-  const name = (): string | undefined => {
-    const token = tokens[at]
-    if (token === undefined || (token.kind !== 'word' && token.kind !== 'name')) return undefined
-    at++
-    return mark('.') ? undefined : token.text
-  }
-  return { isWord, skip, mark, name, isAtEnd: () => at >= tokens.length }
 }
 
 type Reader = ReturnType<typeof readerOf>
@@ -92,13 +54,6 @@ const readRename: Read = (reader) => {
     names.push(reader.name())
   } while (reader.mark(','))
   return names
-}
-
-const conflictWords = ['ignore', 'replace', 'abort', 'fail', 'rollback', 'low_priority', 'high_priority', 'delayed']
-
-const skipConflict = (reader: Reader): void => {
-  reader.skip('or')
-  while (reader.skip(...conflictWords));
 }
 
 const readUpdate: Read = (reader) => {

@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { AccountLifeStore } from '../../../core/identity/accounts/ports.ts'
 import type { AccountHoldings } from '../../../core/identity/ports.ts'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
+import { clientOrgType } from '../../../core/organizations/types.ts'
 import type { Prepared, Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { makeSearchTerms } from './user-search.ts'
 import type { HeldObjects } from '../kit/object-rows.ts'
@@ -141,8 +142,6 @@ export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) =
 
 /** The number of obstacles that are listed. */
 const shown = 10
-/** The value of `organizations.org_type` for a client organization. */
-const clientOrgType = 2
 
 /** Selects the owners of an organization other than one user. */
 const otherOwners = (k: Knex, p: { readonly id: Slot<'integer'> }): Knex.QueryBuilder =>

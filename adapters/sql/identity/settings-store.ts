@@ -3,7 +3,7 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { pick, without } from '../kit/columns.ts'
 import { insertInto, newRow, values } from '../kit/values.ts'
 import { pageSizes } from '../tables/identity.ts'
-import { allowedDomains, siteSettings } from '../tables/platform.ts'
+import { allowedDomains, siteSettings } from '../tables/kernel.ts'
 
 /** Page sizes on SQL: one row for each user who chose any. */
 export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => PageSizeStore) => {

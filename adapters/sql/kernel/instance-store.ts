@@ -1,9 +1,17 @@
 import type { Knex } from 'knex'
-import type { InstanceKeys, InstanceRegister, Lease, LeaseStore } from '../../../core/kernel/instances.ts'
+import type {
+  Fleet,
+  InstanceKeys,
+  InstanceLevel,
+  InstanceRegister,
+  Lease,
+  LeaseStore,
+} from '../../../core/kernel/instances.ts'
+import { raiseEveryone } from '../authz/access-revisions.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import { long, pick } from '../kit/columns.ts'
-import type { Slot, SqlDatabase } from '../kit/statement.ts'
+import type { SchemaSession, Slot, SqlDatabase } from '../kit/statement.ts'
 import { assigned, newRow, values } from '../kit/values.ts'
 import { instances, leases } from '../tables/kernel.ts'
 
@@ -15,12 +23,17 @@ export const deadMilliseconds = 10_000
 const keptMilliseconds = 24 * 3600 * 1000
 
 /** What a process tells of itself. */
-const told = pick(instances, 'sealingKey', 'newestKey')
+const told = pick(instances, 'sealingKey', 'newestKey', 'version', 'knownSchema')
 const noKeys: InstanceKeys = { sealingKey: undefined, newestKey: undefined }
 
-export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
+/** `level`: of this process, which a command that only reads the register need not tell. */
+export const makeSqlInstanceRegister = (
+  database: SqlDatabase,
+  instanceId: string,
+  level?: InstanceLevel,
+): InstanceRegister => {
   const statements = compose(database)
-  const id = { id: instanceId }
+  const id = { id: instanceId, version: level?.version, knownSchema: level?.knownSchema }
   const register = async (keys: InstanceKeys): Promise<void> => {
     try {
       await database.run(statements.enter, { ...id, ...keys })
@@ -29,6 +42,8 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
       if (!isUniqueViolation(error)) throw error
     }
     await database.run(statements.removeOld, {})
+    // What was done to the database without this service counts from now on in all processes.
+    await raiseEveryone(database)
   }
   return {
     // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
@@ -37,9 +52,39 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
     },
     alive: () => database.all(statements.alive, {}),
     leave: async () => {
-      await database.run(statements.leave, id)
+      await database.run(statements.leave, { id: instanceId })
     },
   }
+}
+
+export const makeSqlFleet = (register: Pick<InstanceRegister, 'alive'>): Fleet => {
+  const levels = async (): Promise<readonly (InstanceLevel | undefined)[]> =>
+    (await register.alive()).map(({ version, knownSchema }) =>
+      version === undefined || knownSchema === undefined ? undefined : { version, knownSchema },
+    )
+  return {
+    lowest: async () => {
+      const all = await levels()
+      const told = all.filter((level) => level !== undefined)
+      return told.length < all.length ? undefined : told.toSorted((a, b) => (a.knownSchema < b.knownSchema ? -1 : 1))[0]
+    },
+    knows: async (migration) =>
+      (await levels()).every((level) => level !== undefined && level.knownSchema >= migration),
+  }
+}
+
+/** Names the instances that are alive and do not know the migration, as the migrator asks for them. */
+export const aliveWithout = async (
+  { execute }: SchemaSession,
+  dialect: SqlDatabase['dialect'],
+  migration: string,
+): Promise<readonly string[]> => {
+  const rows = await execute(
+    `select id, version from instances where beat_at >= ${databaseNow(dialect)} - ${deadMilliseconds} and ` +
+      '(known_schema is null or known_schema < ?) order by id',
+    [migration],
+  )
+  return rows.map(({ id, version }) => `${String(id)} (${String(version ?? 'v2026.11.25 or older')})`)
 }
 
 const compose = (db: SqlDatabase) => {
@@ -55,7 +100,7 @@ const compose = (db: SqlDatabase) => {
       k('instances').insert({ ...assigned({ ...byId, ...told }, p), beat_at: k.raw(now) }),
     ),
     leave: db.prepare(byId, (k, p) => k('instances').where('id', p.id).delete()),
-    alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey'), (k) =>
+    alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey', 'version', 'knownSchema'), (k) =>
       k('instances').whereRaw(`beat_at >= ${now} - ${deadMilliseconds}`).orderBy('id'),
     ),
     removeOld: db.prepare({}, (k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),

@@ -76,8 +76,42 @@ const instanceKeys: Migration = {
   },
 }
 
+const instanceLevels: Migration = {
+  id: '0095-kernel-instance-levels',
+  summary: 'the release of each process, and the newest migration that it knows',
+  phase: 'expand',
+  async up(knex, dialect) {
+    // Null if the process is of a release that does not tell them.
+    await knex.schema.alterTable('instances', (table) => void asciiText(table, dialect, 'version', 32).nullable())
+    await knex.schema.alterTable('instances', (table) => void asciiText(table, dialect, 'known_schema', 64).nullable())
+  },
+}
+
+/** The number of shards at this version. A missing row is added by the first change. */
+const shards = 66
+
+const accessRevisions: Migration = {
+  id: '0096-kernel-access-revisions',
+  summary: 'revisions of what decides access',
+  phase: 'expand',
+  async up(knex, dialect) {
+    await createTable(knex, dialect, 'access_revisions', (table) => {
+      table.integer('shard').notNullable().primary()
+      table.bigInteger('revision').notNullable()
+    })
+    // Two first changes would otherwise wait for each other's new row.
+    await knex('access_revisions').insert(Array.from({ length: shards }, (_, shard) => ({ shard, revision: 1 })))
+  },
+}
+
+/**
+ * The newest migration of v2026.11.25, the release before this one, whose instances may run beside this version. A
+ * release sets it to the newest migration of its predecessor.
+ */
+export const previousSchema = '0070-kernel-instance-keys'
+
 export const kernelMigrations: PartMigrations = {
   part: 'kernel',
   needs: ['bus', 'identity', 'mail', 'organizations'],
-  migrations: [bookkeeping, indexes, instances, instanceKeys],
+  migrations: [bookkeeping, indexes, instances, instanceKeys, instanceLevels, accessRevisions],
 }

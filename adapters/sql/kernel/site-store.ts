@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { BrandingStore, SiteCounts, SiteFacts } from '../../../core/platform/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { branding } from '../tables/platform.ts'
+import { branding } from '../tables/kernel.ts'
 import { long, longText, selectedAs, without } from '../kit/columns.ts'
 import { assigned } from '../kit/values.ts'
 

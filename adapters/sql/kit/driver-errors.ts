@@ -37,6 +37,12 @@ export const isForeignKeyViolation = (error: unknown): boolean => {
   return number === 1451 || number === 1452 || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
 }
 
+/** Reports whether a table does not exist. */
+export const isMissingTable = (error: unknown): boolean => {
+  const { code, number, message } = read(error)
+  return number === 1146 || (code === 'SQLITE_ERROR' && message.startsWith('no such table'))
+}
+
 // 1213 deadlock, 1020 the row changed under a snapshot, 3101 group replication refused the commit, 9007/8022/8028 TiDB.
 const retryableNumbers = new Set([1213, 1020, 3101, 9007, 8022, 8028])
 

@@ -1,5 +1,26 @@
 import type { Knex } from 'knex'
 
+/**
+ * `expand` adds what the release before does not know, so its instances may run beside. `contract` removes what it uses,
+ * so it waits until every instance that is alive knows the step. docs/upgrades.md has the rule.
+ */
+export type Phase = 'expand' | 'contract'
+
+/**
+ * Sets what a migration adds in the rows that exist, a part of the rows at a time. Progress is stored after each part,
+ * so an interrupted run continues there by itself.
+ */
+export interface Fill {
+  /** Its column `id` gives the order. */
+  readonly table: string
+  readonly rowsAtATime: number
+  /**
+   * Sets the rows whose `id` is above `after` and at most `upTo`. It may run twice for the same rows, so it must give
+   * the same result. Instances of the release before write at the same time.
+   */
+  readonly rows: (knex: Knex, dialect: 'sqlite' | 'mysql', after: number, upTo: number) => Promise<void>
+}
+
 /** One step of the schema, never edited once merged. Expand first, contract in a later release. */
 export interface Migration {
   /**
@@ -9,6 +30,10 @@ export interface Migration {
   readonly id: string
   /** What it does, one line, shown by `moorage migrate plan`. */
   readonly summary: string
+  /** Migrations of releases up to v2026.11.25, and those of parts from outside, have none: they run in their order. */
+  readonly phase?: Phase
+  /** Runs after `up`. */
+  readonly fill?: Fill
   up(knex: Knex, dialect: 'sqlite' | 'mysql'): Promise<void>
 }
 

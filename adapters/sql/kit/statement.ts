@@ -90,6 +90,12 @@ export interface SqlRunner {
 export interface SchemaSession {
   /** Runs one statement and returns its rows, if it has any. */
   execute(sql: string, binds: readonly Bind[]): Promise<Readonly<Record<string, unknown>>[]>
+  /**
+   * Runs one query and yields its rows as the driver reads them, each as a list of the values of its columns. Until the
+   * last one is read, the session runs no other statement. An integer is a bigint on SQLite, and one beyond 2^53 a text
+   * on MySQL.
+   */
+  rows(sql: string): AsyncIterable<readonly unknown[]>
   close(): Promise<void>
 }
 
@@ -109,6 +115,11 @@ export interface SqlDatabase extends SqlRunner {
    * callers.
    */
   load(): { readonly used: number; readonly free: number; readonly waiting: number }
+  /**
+   * Returns a number that changes with each commit, of any process; undefined if the database counts none. It costs no
+   * statement.
+   */
+  commits(): number | undefined
   /**
    * Throws `Unavailable` if nothing that is written now would remain: the file of SQLite was removed or replaced. Each
    * change calls it.

@@ -2,7 +2,7 @@ import type { MeteredHourStore, UsedHours } from '../../../core/marketplace/mete
 import { cutTo, exact, int, long, pick, selectedAs, without } from '../kit/columns.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import { insertInto, values } from '../kit/values.ts'
-import { meteringHours } from '../tables/metering.ts'
+import { meteringHours } from '../tables/marketplace.ts'
 
 const hourRow = without(meteringHours, 'changedAt')
 

@@ -98,7 +98,26 @@ const subscriptions: Migration = {
   },
 }
 
-export const marketplaceMigrations: PartMigrations = { part: 'marketplace', needs: [], migrations: [subscriptions] }
+const consoles: Migration = {
+  id: '0091-marketplace-consoles',
+  phase: 'expand',
+  summary: 'marketplace: where an installation takes reports of usage, and how often usage was reported',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('marketplace_subscriptions', (table) => {
+      table.string('console_url', 512).notNullable().defaultTo('')
+      // The access token of the installation, sealed.
+      longBytes(table, dialect, 'metering_token').nullable()
+      table.integer('reports').notNullable().defaultTo(0)
+      instant(table, 'reported_at').nullable()
+    })
+  },
+}
+
+export const marketplaceMigrations: PartMigrations = {
+  part: 'marketplace',
+  needs: [],
+  migrations: [subscriptions, consoles],
+}
 
 const calls: Migration = {
   id: '0060-metering-calls',
@@ -155,8 +174,30 @@ const hours: Migration = {
   },
 }
 
+const claims: Migration = {
+  id: '0090-metering-claims',
+  phase: 'expand',
+  summary: 'metering: one report of a metric at a time, and what was reported, in words',
+  async up(knex, dialect) {
+    await knex.schema.alterTable('metering_usage', (table) => {
+      // Of the clock of the database. Until then, the process that sends the usage is waited for.
+      instant(table, 'claimed_until').notNullable().defaultTo(0)
+      table.string('product', 255).notNullable().defaultTo('')
+      table.string('dimension', 512).notNullable().defaultTo('')
+      table.string('quantity', 64).notNullable().defaultTo('')
+      table.string('consumer', 255).notNullable().defaultTo('')
+      asciiText(table, dialect, 'subscription_ref', 36).notNullable().defaultTo('').index()
+    })
+    // The row of a metric is locked while its overlaps are looked for.
+    await createTable(knex, dialect, 'metering_scopes', (table) => {
+      asciiText(table, dialect, 'scope', 64).notNullable().primary()
+      instant(table, 'used_at').notNullable().index()
+    })
+  },
+}
+
 export const meteringMigrations: PartMigrations = {
   part: 'metering',
   needs: [],
-  migrations: [calls, hours],
+  migrations: [calls, hours, claims],
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
 import type { NotificationInbox, SigningKeyStore } from '../../../core/marketplace/ports.ts'
 import { int, pick } from '../kit/columns.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertInto } from '../kit/values.ts'
 import { marketplaceInbox, marketplaceSigningKeys } from '../tables/marketplace.ts'
@@ -20,7 +21,13 @@ export const makeSqlNotificationInbox = (db: SqlDatabase): ((runner: SqlRunner) 
   return (runner) => ({
     find: (keyHash) => runner.first(find, { keyHash }),
     async add(keyHash, marketplace, { status, message, installerRef }, at) {
-      await runner.run(add, { keyHash, marketplace, status, message, installerRef, answeredAt: at })
+      try {
+        await runner.run(add, { keyHash, marketplace, status, message, installerRef, answeredAt: at })
+        return true
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error
+        return false
+      }
     },
     async removeBefore(at, limit) {
       const rows = await runner.all(old, { at, limit })

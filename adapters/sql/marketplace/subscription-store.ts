@@ -1,17 +1,34 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { toWireJson } from '../../../core/kernel/json.ts'
+import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
-import type { SubscriptionChanges, SubscriptionKey, SubscriptionStore } from '../../../core/marketplace/ports.ts'
-import type { Lifecycle, Subscription } from '../../../core/marketplace/types.ts'
+import type {
+  SubscriptionChanges,
+  SubscriptionContent,
+  SubscriptionKey,
+  SubscriptionStore,
+} from '../../../core/marketplace/ports.ts'
+import type { Lifecycle, Subscription, SubscriptionId } from '../../../core/marketplace/types.ts'
 import type { Row } from '../kit/columns.ts'
-import { computed, cutTo, exact, int, nullable, pick, without } from '../kit/columns.ts'
+import { computed, cutTo, exact, flag, int, nullable, pick, without } from '../kit/columns.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { insertInto, values } from '../kit/values.ts'
+import { assigned, insertInto, values } from '../kit/values.ts'
 import { marketplaceEvents, marketplaceSubscriptions } from '../tables/marketplace.ts'
 
-const subscriptionRow = without(marketplaceSubscriptions, 'keyHash')
+const subscriptionRow = {
+  ...without(marketplaceSubscriptions, 'keyHash', 'meteringToken'),
+  hasMeteringToken: computed(flag(), 'metering_token is not null'),
+}
+
+/** Returns the place of a sealed token. */
+const tokenPlace = (ref: string): SealedPlace => ({
+  table: 'marketplace_subscriptions',
+  column: 'metering_token',
+  tenantId: 0,
+  rowRef: ref,
+})
 
 const subscriptionOf = ({ installerRef, ...row }: Row<typeof subscriptionRow>): Subscription => ({
   ...row,
@@ -23,6 +40,32 @@ const keyHash = ({ marketplace, text }: SubscriptionKey): Uint8Array =>
   createHash('sha256')
     .update(toWireJson([marketplace, text]))
     .digest()
+
+/** A subscription as it is inserted. */
+const newSubscription = (
+  id: SubscriptionId,
+  lifecycle: Lifecycle,
+  content: SubscriptionContent,
+  identity: Pick<Subscription, 'ref' | 'marketplace' | 'applicationId' | 'createdAt' | 'updatedAt'>,
+): Subscription => {
+  const { ref, marketplace, applicationId, createdAt, updatedAt } = identity
+  return {
+    id,
+    ...lifecycle,
+    ...content,
+    ...{ ref, marketplace, applicationId, createdAt, updatedAt },
+    accountId: undefined,
+    claimedBy: undefined,
+    clusterId: '',
+    contractIds: [],
+    alerts: 0,
+    alertedAt: undefined,
+    consoleUrl: '',
+    hasMeteringToken: false,
+    reports: 0,
+    reportedAt: undefined,
+  }
+}
 
 const noPlan = { publisher: '', product: '', name: '', version: '' }
 
@@ -63,6 +106,16 @@ const reads = (db: SqlDatabase) => {
         .where(values(marketplaceSubscriptions, { ref: p.ref, marketplace: p.marketplace }))
         .forUpdate(),
     ),
+    live: db.prepare({ ...pick(marketplaceSubscriptions, 'marketplace'), limit: int() }, subscriptionRow, (k, p) =>
+      subscriptions(k)
+        .where(values(marketplaceSubscriptions, { marketplace: p.marketplace, isTombstone: false }))
+        .whereIn('state', ['Bounded', 'Running'])
+        .orderBy('id')
+        .limit(p.limit),
+    ),
+    token: db.prepare(pick(marketplaceSubscriptions, 'id'), pick(marketplaceSubscriptions, 'meteringToken'), (k, p) =>
+      subscriptions(k).where('id', p.id),
+    ),
     history: db.prepare(
       { ...pick(marketplaceEvents, 'subscriptionId'), limit: int() },
       without(marketplaceEvents, 'subscriptionId'),
@@ -71,15 +124,74 @@ const reads = (db: SqlDatabase) => {
   }
 }
 
+/** What an event of the provider sets. */
+const applied = pick(
+  marketplaceSubscriptions,
+  'state',
+  'installerRef',
+  'isProvisioned',
+  'isTombstone',
+  'lastTicks',
+  'plan',
+  'resourceUsageId',
+  'error',
+  'updatedAt',
+)
+
 const writes = (db: SqlDatabase) => ({
   obtain: insertInto(
     db,
     marketplaceSubscriptions,
     {
-      omitted: ['id', 'resourceUsageId', 'error', 'accountId', 'claimedBy', 'clusterId', 'alerts', 'alertedAt'],
+      omitted: [
+        'id',
+        'resourceUsageId',
+        'error',
+        'accountId',
+        'claimedBy',
+        'clusterId',
+        'alerts',
+        'alertedAt',
+        'consoleUrl',
+        'meteringToken',
+        'reports',
+        'reportedAt',
+      ],
       fixed: { plan: noPlan, contractIds: [] },
     },
     (insert) => insert.onConflict('key_hash').merge(['key_hash']),
+  ),
+  // An existing row is changed, so that one row counts as inserted and two as not, and it is locked.
+  insert: insertInto(
+    db,
+    marketplaceSubscriptions,
+    {
+      omitted: [
+        'id',
+        'accountId',
+        'claimedBy',
+        'clusterId',
+        'alerts',
+        'alertedAt',
+        'consoleUrl',
+        'meteringToken',
+        'reports',
+        'reportedAt',
+      ],
+      fixed: { contractIds: [] },
+    },
+    (insert, k) => {
+      const known = insert.onConflict('key_hash')
+      return db.dialect === 'mysql' ? known.merge({ updated_at: k.raw('updated_at + 1') }) : known.ignore()
+    },
+  ),
+  apply: db.prepare({ id: marketplaceSubscriptions.id, ...applied }, (k, p) =>
+    k('marketplace_subscriptions').where('id', p.id).update(assigned(applied, p)),
+  ),
+  setConsole: db.prepare(pick(marketplaceSubscriptions, 'id', 'consoleUrl', 'meteringToken', 'updatedAt'), (k, p) =>
+    k('marketplace_subscriptions')
+      .where('id', p.id)
+      .update(assigned(pick(marketplaceSubscriptions, 'consoleUrl', 'meteringToken', 'updatedAt'), p)),
   ),
   record: insertInto(db, marketplaceEvents, { omitted: ['id'] }),
   oldTombstones: db.prepare(
@@ -108,14 +220,18 @@ const changedColumns = (
   const next = lifecycle === undefined ? undefined : lifecycleValues(lifecycle)
   return values(marketplaceSubscriptions, {
     ...changes,
-    ...(next === undefined ? {} : { ...next, lastTicks: next.lastTicks ?? null }),
+    ...(next && { ...next, lastTicks: next.lastTicks ?? null }),
     alerts: changes.alertedAt === undefined ? undefined : k.raw('alerts + 1'),
+    reports: changes.reportedAt === undefined ? undefined : k.raw('reports + 1'),
     updatedAt: at,
   })
 }
 
 /** SubscriptionStore over the tables marketplace_subscriptions and marketplace_events. */
-export const makeSqlSubscriptionStore = (db: SqlDatabase): ((runner: SqlRunner) => SubscriptionStore) => {
+export const makeSqlSubscriptionStore = (
+  db: SqlDatabase,
+  secretBox: SecretBox,
+): ((runner: SqlRunner) => SubscriptionStore) => {
   const s = { ...reads(db), ...writes(db) }
   return (runner) => {
     const one = async (row: Promise<Row<typeof subscriptionRow> | undefined>): Promise<Subscription | undefined> => {
@@ -143,6 +259,25 @@ export const makeSqlSubscriptionStore = (db: SqlDatabase): ((runner: SqlRunner) 
             .where('id', id)
             .update(changedColumns(k, changes, at)),
         )
+      },
+      async insert({ key, ref, applicationId }, lifecycle, content, at) {
+        const { marketplace } = key
+        const identity = { ref, marketplace, keyHash: keyHash(key), applicationId, createdAt: at, updatedAt: at }
+        const row = { ...lifecycleValues(lifecycle), ...content, ...identity }
+        const { affected, insertId } = await runner.run(s.insert, row)
+        return affected === 1 ? newSubscription(insertId as SubscriptionId, lifecycle, content, identity) : undefined
+      },
+      async apply(id, lifecycle, content, at) {
+        await runner.run(s.apply, { id, ...lifecycleValues(lifecycle), ...content, updatedAt: at })
+      },
+      live: async (marketplace, limit) => (await runner.all(s.live, { marketplace, limit })).map(subscriptionOf),
+      async setConsole({ id, ref }, { url, token }, at) {
+        const meteringToken = token === undefined ? undefined : await secretBox.seal(token, tokenPlace(ref))
+        await runner.run(s.setConsole, { id, consoleUrl: url, meteringToken, updatedAt: at })
+      },
+      async meteringToken({ id, ref }) {
+        const box = (await runner.first(s.token, { id }))?.meteringToken
+        return box === undefined ? undefined : secretBox.open(box, tokenPlace(ref))
       },
       async record(subscriptionId, { at, operation, outcome, description, state }) {
         await runner.run(s.record, {

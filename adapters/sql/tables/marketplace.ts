@@ -18,7 +18,10 @@ import {
   instant,
   int,
   json,
+  long,
   longBytes,
+  longText,
+  named,
   nullable,
   rowId,
   sealed,
@@ -26,6 +29,8 @@ import {
   text,
   withDefault,
 } from '../kit/columns.ts'
+import type { MeteredHour } from '../../../core/marketplace/metering/hours/ports.ts'
+import type { MeteredCloud, MeteringCall, UsageKey, UsageState } from '../../../core/marketplace/metering/types.ts'
 
 export const marketplaceSubscriptions = table('marketplace_subscriptions', {
   id: rowId<SubscriptionId>(),
@@ -49,6 +54,10 @@ export const marketplaceSubscriptions = table('marketplace_subscriptions', {
   alertedAt: nullable(instant()),
   createdAt: instant(),
   updatedAt: instant(),
+  consoleUrl: withDefault(text(512)),
+  meteringToken: nullable(sealed()),
+  reports: withDefault(int()),
+  reportedAt: nullable(instant()),
 })
 
 export const marketplaceEvents = table('marketplace_events', {
@@ -108,4 +117,50 @@ export const marketplaceSigningKeys = table('marketplace_signing_keys', {
   id: int(),
   ref: text(36),
   sealedKey: sealed(),
+})
+
+export const meteringUsage = table('metering_usage', {
+  id: rowId(),
+  key: named('usage_key', text<UsageKey>(36)),
+  cloud: text<MeteredCloud>(8),
+  scope: text(64),
+  start: named('start_at', instant()),
+  end: named('end_at', instant()),
+  state: text<UsageState>(8),
+  answer: longText(),
+  changedAt: instant(),
+  claimedUntil: withDefault(instant()),
+  product: withDefault(text(255)),
+  dimension: withDefault(text(512)),
+  quantity: withDefault(text(64)),
+  consumer: withDefault(text(255)),
+  subscriptionRef: withDefault(text(36)),
+})
+
+export const meteringScopes = table('metering_scopes', {
+  scope: text(64),
+  usedAt: instant(),
+})
+
+export const meteringCalls = table('metering_calls', {
+  id: rowId(),
+  key: named('usage_key', text<UsageKey>(36)),
+  cloud: text<MeteredCloud>(8),
+  at: instant(),
+  askedBy: text(255),
+  outcome: text<MeteringCall['outcome']>(8),
+  code: text(64),
+  answer: longText(),
+  attempts: int(),
+  milliseconds: int(),
+})
+
+export const meteringHours = table('metering_hours', {
+  dimension: text(255),
+  hour: named('hour_at', instant()),
+  state: text<MeteredHour['state']>(8),
+  quantity: long(),
+  rest: long(),
+  reason: text(64),
+  changedAt: instant(),
 })

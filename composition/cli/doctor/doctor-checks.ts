@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { daysLeft, expiryTold, readTlsIdentity, validityOf } from '../../../adapters/security/tls-identity.ts'
 import { openDatabase, unsuitableSettings } from '../../../adapters/sql/engine/database.ts'
-import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
+import { isCurrent, migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { whyUnwritable } from '../../../adapters/system/temporary-folder.ts'
 import { openSharedClock, worstSkewMs } from '../../../adapters/system/shared-clock.ts'
@@ -231,7 +231,7 @@ export const skewFinding = (skewMs: number): Finding =>
 const schemaFinding = async (database: SqlDatabase, parts: MigratedParts): Promise<Finding> => {
   const states = await migrationStatus(database, await migrationsFor(parts, database))
   const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
-  const missing = states.length - count('done') - count('unknown') - count('absent')
+  const missing = states.filter((state) => !isCurrent([state])).length - count('unknown')
   if (count('unknown') > 0)
     return problem('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   const unfinished = unfinishedMigration(states)

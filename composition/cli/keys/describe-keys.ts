@@ -6,6 +6,11 @@ import type { RetireOptions } from './retire.ts'
 export const describeKeys: Describe = (program, run, context) => {
   const keys = program.command('keys').description('Keys of the key ring, which seal secrets in the database.')
 
+  withJson(keys.command('init'))
+    .description('Make the key ring before the first start, where instances get it as a secret. Needs no database.')
+    .addHelpText('after', examples('MOORAGE_KEYRING=./keyring.json moorage keys init'))
+    .action((options: CommonOptions) => run(async () => (await import('./keys.ts')).initKeys(context, options)))
+
   withJson(keys.command('status'))
     .description('Say which keys there are, how many values each seals, and with which one each instance seals.')
     .addHelpText(

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { changeKeyringFile, readKeyringContent } from '../../../adapters/security/keyring-file.ts'
+import {
+  changeKeyringFile,
+  openOrMakeKeyringFile,
+  readKeyringContent,
+} from '../../../adapters/security/keyring-file.ts'
 import type { KeyringContent } from '../../../adapters/security/keyring.ts'
 import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../../adapters/sql/kernel/instance-store.ts'
 import type { SealedValues } from '../../../adapters/sql/kernel/sealed-values.ts'
@@ -9,7 +13,8 @@ import type { SealedColumn } from '../../../adapters/sql/tables/all-tables.ts'
 import type { LeaseStore, LiveInstance } from '../../../core/kernel/instances.ts'
 import type { SecretBox } from '../../../core/kernel/secret.ts'
 import { StartRefused } from '../../boot.ts'
-import type { CommandContext, CommonOptions } from '../command-context.ts'
+import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
+import { printJson } from '../command-context.ts'
 import { configOf } from '../loaded-config.ts'
 import { onStore } from '../on-store.ts'
 import { sealedColumnsOf } from './key-use.ts'
@@ -62,6 +67,18 @@ const contentOf = (path: string): KeyringContent => {
   const content = readKeyringContent(path)
   if (content === undefined) throw new StartRefused([`The key ring ${path} is not there.`])
   return content
+}
+
+/** Makes a key ring for a new deployment. An existing file is not touched. */
+export const initKeys = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const { keyring: path } = (await configOf(context, options)).settings
+  const [key] = await inPlainWords(async () => {
+    if (readKeyringContent(path) !== undefined) throw new StartRefused([`The key ring ${path} exists already.`])
+    return openOrMakeKeyringFile(path).keyIds
+  })
+  if (options.json === true) printJson(context, { key, path })
+  else context.print(`Made the key ring ${path}. Back it up: what it seals in a database is lost without it.`)
+  return 0
 }
 
 const inPlainWords = async <A>(work: () => Promise<A>): Promise<A> => {

@@ -20,17 +20,17 @@ const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
 /**
  * Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has
- * no tag.
+ * no tag, nor has one for proxies.
  */
 const tagged = (
   route: Route,
   value: unknown,
   version: number | undefined,
   headers: Record<string, string>,
-  makesToken = false,
+  isUntagged = false,
 ): Answer => {
   const body = `${value instanceof JsonText ? value.text : toWireJson(value)}\n`
-  if ((route.method !== 'GET' && version === undefined) || makesToken)
+  if ((route.method !== 'GET' && version === undefined) || isUntagged)
     return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }
@@ -140,8 +140,12 @@ const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   const { ok } = route
   const encode = encoderOf(route, deps)
   switch (ok.kind) {
-    case 'json':
+    case 'json': {
+      const { header } = ok
+      if (header !== undefined)
+        return (result) => tagged(route, encode(result), undefined, { [header.name]: header.textOf(result) }, true)
       return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
+    }
     case 'versioned':
       return (result) => {
         const { value, version } = result as Versioned<unknown>

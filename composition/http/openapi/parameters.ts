@@ -117,7 +117,7 @@ const pathParameters = (
   path: string,
   codec: t.Any | undefined,
   registry: SchemaRegistry,
-  isStream = false,
+  mayBeEmpty = false,
 ): readonly Parameter[] => {
   const props = propsOf(codec)
   return pathNames(path).map((name) => {
@@ -127,7 +127,7 @@ const pathParameters = (
       in: 'path',
       required: true,
       ...(prop === undefined ? {} : described(prop)),
-      ...(name === 'path' && path.endsWith('/*') ? restOfPath(isStream) : {}),
+      ...(name === 'path' && path.endsWith('/*') ? restOfPath(mayBeEmpty) : {}),
       schema: prop === undefined ? { type: 'string' } : schemaOf(prop, registry),
     }
   })
@@ -198,7 +198,7 @@ export const parametersOf = (route: Route, registry: SchemaRegistry): readonly P
   const fromQuery = queryParameters(route.query, registry)
   const names = new Set(fromQuery.map((parameter) => parameter.name))
   return [
-    ...pathParameters(route.path, route.params, registry),
+    ...pathParameters(route.path, route.params, registry, route.ignoresRest),
     ...fromQuery,
     ...fromBody
       .filter((parameter) => !names.has(parameter.name))

@@ -48,6 +48,7 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
     'The fields of the body that the route does not know and that were ignored: paths, percent-encoded and ' +
       'separated by commas, at most 20. Absent if there are none.',
   ),
+  'X-Moorage-Tenant': always(text('The field `tenantID` of the body, for proxies that read headers only.')),
   'Set-Cookie': text('The cookies that change.'),
   'Set-Cookie-Session': text(
     'The cookies of a session that a remembered login has opened on this request, or their end.',
@@ -110,7 +111,8 @@ const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string
 }
 
 /** Reports whether a route's answers carry an entity tag of their bytes. */
-const isTagged = ({ method, ok }: Route): boolean => method === 'GET' && (ok.kind === 'json' || ok.kind === 'list')
+const isTagged = ({ method, ok }: Route): boolean =>
+  method === 'GET' && (ok.kind === 'json' || ok.kind === 'list') && ok.header === undefined
 
 /** Returns the headers of a route's answer on success. */
 const okHeaders = (route: Route): Headers =>
@@ -120,6 +122,7 @@ const okHeaders = (route: Route): Headers =>
     // A route that sets cookies documents them itself.
     ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
     ...headersOfKind[route.ok.kind],
+    ...(route.ok.header === undefined ? [] : [route.ok.header.name]),
     ...(ignoresFields(route) ? ['X-Ignored-Fields'] : []),
     ...(isKeyed(route) ? ['Idempotency-Replayed'] : []),
     ...(route.ok.kind === 'feed' ? [] : [...rate, 'X-Token-Expiration', 'X-Sudo-By']),
@@ -416,7 +419,10 @@ const notModifiedResponse: Response = {
 }
 
 const isConditional = ({ method, ok }: Route): boolean =>
-  method === 'GET' && ok.kind !== 'feed' && (ok.codec !== undefined || ['binary', 'streamed'].includes(ok.kind))
+  method === 'GET' &&
+  ok.kind !== 'feed' &&
+  ok.header === undefined &&
+  (ok.codec !== undefined || ['binary', 'streamed'].includes(ok.kind))
 
 /** Returns every status that a route may answer, with the form of its body. */
 export const responsesOf = (route: Route, components: Components): Responses => ({

@@ -79,7 +79,10 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const params = decodeParams(route, pathValuesOf(req))
     if (isLeft(params)) return params
     const query = decodeQuery(route, context.params)
-    if (isLeft(query)) return query
+    if (isLeft(query)) {
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
+      return unproven === undefined ? query : left(unproven)
+    }
     const grant = await grantFor(deps, route, req, context)
     if (isLeft(grant)) return grant
     const expectedVersion = expectedVersionOf(route, req.headers)
@@ -87,12 +90,12 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route, admission?: Adm
     const provenAtMs = performance.now()
     const read = await readRouteBody(req, route)
     if (!read.ok) {
-      const unproven = admitted.right ? undefined : refusedByBody(route, admission, left(noSuchPath))
+      const unproven = admitted.right ? undefined : refusedByBody(route, admission, context, left(noSuchPath))
       return left(unproven ?? refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     }
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params, deps.names)
-    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, body)
+    const stillRefused = admitted.right ? undefined : refusedByBody(route, admission, context, body)
     if (stillRefused !== undefined) return left(stillRefused)
     if (isLeft(body)) return body
     context.ignoredFields = body.right.ignored.map(({ path }) => path)
@@ -135,9 +138,10 @@ const admit = (
 const refusedByBody = (
   route: Route,
   admission: Admission | undefined,
+  context: Pick<RequestContext, 'sourceIp'>,
   body: ReturnType<typeof decodeBody>,
 ): Refusal | undefined => {
-  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value)
+  const decided = admission?.byBody?.(isLeft(body) ? undefined : body.right.value, context)
   return decided !== undefined && isLeft(decided) ? refusalOf(decided.left, route) : undefined
 }
 
@@ -227,7 +231,10 @@ const hidden = ({ hiddenAs, object }: GrantedAccess, message: string): Refusal =
 const missingQuery = (object: ObjectRef, values: CallerValues): string | undefined =>
   paramsOf(object).find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
 
-/** Decides on the relation of a route. A caller who may not see the object learns nothing else about it. */
+/**
+ * Decides on the relation of a route, for a caller who was proven just before. A caller who may not see the object
+ * learns nothing else about it.
+ */
 export const authorize = async (
   authorizer: Authorizer,
   principal: Principal,
@@ -241,7 +248,8 @@ export const authorize = async (
   const locator = locatorOf(access.object, values)
   if (locator === undefined)
     return left(hidden(access, `The ${access.object.type} does not exist, or you may not see it.`))
-  const decided = await authorizer.authorize(principal, locator, access.relation, access.demands)
+  const { relation, demands } = access
+  const decided = await authorizer.authorize(principal, locator, relation, demands, principal.provenAt)
   if (!isLeft(decided)) return decided
   const { tag, message, about } = decided.left
   return left(tag === 'ObjectHidden' ? hidden(access, message) : refusal(403, tag, message, definedFields({ about })))

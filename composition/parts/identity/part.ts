@@ -1,5 +1,6 @@
 import { identityMigrations } from '../../../adapters/sql/identity/migrations.ts'
 import { hkdfSync } from 'node:crypto'
+import { isRight, right } from 'fp-ts/lib/Either.js'
 import {
   AuthenticatorToken,
   BackgroundToken,
@@ -17,6 +18,7 @@ import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../../core/identity/attempt-ports.ts'
 import { BusPassesToken, SessionResumptionToken } from '../../../core/identity/sessions/ports.ts'
 import { CustomTokenIssuerToken, ClusterTokensToken, ConfinedTokensToken } from '../../../core/identity/tokens/ports.ts'
+import { isMarkDue } from '../../../core/identity/sessions/sessions.ts'
 import { makeSessionResumption } from '../../../core/identity/sessions/remembered-logins.ts'
 import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
 import { makeClusterTokens, makeConfinedTokens } from '../../../core/identity/tokens/delegated-tokens.ts'
@@ -45,6 +47,7 @@ import { makeHmacCsrfTokens, sha256ContentDigest, sha256TokenDigest } from '../.
 import { makeJoseCustomTokens } from '../../../adapters/security/jose-custom-tokens.ts'
 import { idnaDomainNames } from '../../../adapters/security/idna-domain-names.ts'
 import { otpauthOneTimePasswords, pngQrCodes } from '../../../adapters/security/one-time-passwords.ts'
+import { AccessMemoryToken, rememberCredentials } from '../../../adapters/sql/authz/access-memory.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../../adapters/sql/identity/credential-store.ts'
@@ -63,9 +66,10 @@ import type { WorkQueue } from '../../../adapters/security/work-queue.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
-import { FirstAdminToken } from '../../service/operator.ts'
+import { FirstAdminToken, operatorCall } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
-import { bind, lazily } from '../../binding.ts'
+import { bind, lazily, using } from '../../binding.ts'
+import { ok, problem } from '../../cli/doctor/finding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
@@ -143,7 +147,13 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
           clock,
         }),
     ),
-    bind(CredentialStoreToken, {}, () => makeSqlCredentialStore(database)),
+    bind(CredentialStoreToken, { memory: AccessMemoryToken, clock: ClockToken }, ({ memory, clock }) =>
+      rememberCredentials(
+        makeSqlCredentialStore(database),
+        memory,
+        (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
+      ),
+    ),
     bind(HashingQueueToken, {}, () => makeHashingQueue(boot.processes.share)),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
@@ -275,6 +285,29 @@ export const part = definePart({
         () => ({ moorage_password_checks_waiting: queue.waiting }),
     ),
   ],
+  restored: using({ unitOfWork: IdentityUnitOfWorkToken }, ({ unitOfWork }) => async () => {
+    const admins = await unitOfWork.run(operatorCall('admin.afterRestore'), async ({ users }) =>
+      right(await users.lockActiveAdmins()),
+    )
+    const count = isRight(admins) ? admins.right.length : 0
+    return [
+      count > 0
+        ? ok('sign-in', `${count} ${count === 1 ? 'site admin' : 'site admins'} can sign in`)
+        : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
+    ]
+  }),
+  async demo({ vendor, customers, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+      tell(`person ${login}`)
+      await send('POST', '/admin/users', {
+        username: login,
+        email: `${login}@example.com`,
+        full_name: fullName,
+        password: passwordOf(login),
+        must_change_password: false,
+      })
+    }
+  },
   async doctor(settings) {
     const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
     return [...checkExtIdp(settings), ...checkPasswordList(settings)]

@@ -1,7 +1,7 @@
 import type { CommonOptions } from '../../cli/command-context.ts'
 import type { Describe } from '../../cli/describe.ts'
 import { examples, withJson } from '../../cli/describe.ts'
-import type { InstallerCreateOptions } from './marketplace.ts'
+import type { InstallerCreateOptions, MeteringRecordOptions } from './marketplace.ts'
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
@@ -68,6 +68,28 @@ export const marketplaceCommands: Describe = (program, run, context) => {
     .addHelpText('after', examples('moorage marketplace subscriptions revoke 0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44'))
     .action((id: string, options: CommonOptions) =>
       run(async () => (await import('./marketplace.ts')).subscriptionsRevoke(context, options, id)),
+    )
+
+  const metering = marketplace.command('metering').description('The record of usage that was reported to the provider.')
+  const recordOptions = (command: ReturnType<typeof metering.command>, outcomes: string) =>
+    withJson(command)
+      .option('--subscription <id>', 'only usage of this subscription')
+      .option('--since <time>', 'only what is at or after this RFC 3339 time')
+      .option('--until <time>', 'only what is before this RFC 3339 time')
+      .option('--outcome <outcome>', `only with this outcome: ${outcomes}`)
+
+  recordOptions(metering.command('usage'), 'sent, accepted, refused or unknown')
+    .description('List the usage that was reported, the newest first, without an end.')
+    .addHelpText('after', examples('moorage marketplace metering usage --outcome unknown'))
+    .action((options: MeteringRecordOptions) =>
+      run(async () => (await import('./marketplace.ts')).meteringUsage(context, options)),
+    )
+
+  recordOptions(metering.command('calls'), 'accepted, refused, unknown or failed')
+    .description('List the calls to the provider, the newest first, without an end.')
+    .addHelpText('after', examples('moorage marketplace metering calls --since 2026-11-21T00:00:00Z --json'))
+    .action((options: MeteringRecordOptions) =>
+      run(async () => (await import('./marketplace.ts')).meteringCalls(context, options)),
     )
 
   withJson(marketplace.command('signing-key'))

@@ -14,7 +14,11 @@ import {
 } from '../../../core/marketplace/subscriptions/subscriptions.ts'
 import type { Installer, InstallerProduct, Marketplace, Subscription } from '../../../core/marketplace/types.ts'
 import { isOpen } from '../../../core/kernel/deployment.ts'
-import { ClockToken } from '../../../core/kernel/clock.ts'
+import { ClockToken, parseInstant } from '../../../core/kernel/clock.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
+import { UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
+import type { RecordedCall, RecordedUsage, RecordFilter, UsageWords } from '../../../core/marketplace/metering/types.ts'
+import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { maxListRows } from '../../../core/kernel/page.ts'
 import { operatorCall } from '../../service/operator.ts'
@@ -207,4 +211,99 @@ export const marketplaceSigningKey = (context: PartContext, options: CommonOptio
     if (options.json === true) printJson(context, { publicKey })
     else context.print(publicKey.trimEnd())
     return 0
+  })
+
+export interface MeteringRecordOptions extends CommonOptions {
+  readonly subscription?: string
+  readonly since?: string
+  readonly until?: string
+  readonly outcome?: string
+}
+
+const instantOf = (name: string, text: string | undefined): Date | undefined => {
+  const at = text === undefined ? undefined : parseInstant(text)
+  if (text !== undefined && at === undefined) throw new StartRefused([`--${name} must be an RFC 3339 time.`])
+  return at
+}
+
+/** Returns the filter that options name; throws for one that is not valid. */
+const filterOf = <Outcome extends string>(
+  { subscription: subscriptionRef, since, until, outcome }: MeteringRecordOptions,
+  outcomes: readonly Outcome[],
+): RecordFilter<Outcome> => {
+  const known = outcomes.find((each) => each === outcome)
+  if (outcome !== undefined && known === undefined)
+    throw new StartRefused([`--outcome must be one of ${outcomes.join(', ')}.`])
+  const times = { since: instantOf('since', since), until: instantOf('until', until) }
+  return definedFields({ subscriptionRef, outcome: known, ...times })
+}
+
+const recordRows = 500
+
+/**
+ * Prints the whole list: one JSON object or one line for each row, page by page. Rows that are added later are left.
+ */
+const printRecord = async <A>(
+  context: PartContext,
+  options: CommonOptions,
+  read: (page: PageRequest) => Promise<Page<A>>,
+  shown: { readonly json: (row: A) => object; readonly line: (row: A) => string; readonly id: (row: A) => string },
+): Promise<ExitCode> => {
+  const printed = new Set<string>()
+  for (let page = 1; ; page += 1) {
+    const { items } = await read({ page, limit: recordRows })
+    for (const row of items) {
+      // A row that was added since the page before has moved others to this one.
+      if (printed.has(shown.id(row))) continue
+      printed.add(shown.id(row))
+      context.print(options.json === true ? toWireJson(shown.json(row)) : printable(shown.line(row)))
+    }
+    if (items.length < recordRows) break
+  }
+  if (printed.size === 0 && options.json !== true) context.say('Nothing was reported.')
+  return 0
+}
+
+/** The metric of cloud C has the name of the service already. */
+const meteredName = ({ product, dimension }: Pick<UsageWords, 'product' | 'dimension'>): string =>
+  dimension.startsWith(`${product}/`) ? dimension : `${product}/${dimension}`
+
+const usageJson = ({ key, subscriptionRef, start, end, changedAt, ...rest }: RecordedUsage): object => ({
+  usageId: key,
+  subscriptionId: subscriptionRef,
+  ...rest,
+  start: start.toISOString(),
+  end: end.toISOString(),
+  lastChangedAt: changedAt.toISOString(),
+})
+
+const callJson = ({ id: _, key, subscriptionRef, at, ...rest }: RecordedCall): object => ({
+  usageId: key,
+  subscriptionId: subscriptionRef,
+  ...rest,
+  calledAt: at.toISOString(),
+})
+
+/** Lists the usage that was reported, the newest first. */
+export const meteringUsage = (context: PartContext, options: MeteringRecordOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, ({ container: { resolve } }) => {
+    const filter = filterOf(options, usageStates)
+    return printRecord(context, options, (page) => resolve(UsageLedgerToken).listUsage(filter, page), {
+      json: usageJson,
+      line: ({ start, end, state, quantity, answer, ...usage }) =>
+        `${start.toISOString()}  ${end.toISOString()}  ${state.padEnd(8)}  ${quantity.padStart(8)}  ${meteredName(usage)}  ${answer}`.trimEnd(),
+      id: ({ key }) => key,
+    })
+  })
+
+/** Lists the calls to the provider, the newest first. */
+export const meteringCalls = (context: PartContext, options: MeteringRecordOptions): Promise<ExitCode> =>
+  onMarketplace(context, options, ({ container: { resolve } }) => {
+    const filter = filterOf(options, callOutcomes)
+    return printRecord(context, options, (page) => resolve(UsageLedgerToken).listCalls(filter, page), {
+      json: callJson,
+      line: ({ at, outcome, code, quantity, askedBy, attempts, milliseconds, ...call }) =>
+        `${at.toISOString()}  ${outcome.padEnd(8)}  ${code.padEnd(28)}  ${quantity.padStart(8)}  ${meteredName(call)}  ${askedBy}  ${attempts} attempts, ${milliseconds} ms`,
+      id: ({ id }) => String(id),
+    })
   })

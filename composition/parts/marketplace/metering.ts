@@ -26,6 +26,7 @@ import {
 import type { MeteringSettings } from '../../../core/marketplace/metering/ports.ts'
 import {
   CloudAMeteringToken,
+  MeteredSubscriptionsToken,
   MeteringSettingsToken,
   MeteringTallyToken,
   ServiceControlToken,
@@ -76,6 +77,7 @@ export const part = definePart({
       'MOORAGE_METERING_KEY_FILE',
       words,
       'Cloud C: the key file of the service account that reports usage.',
+      { fallbackText: 'the credentials of the workload, or `GOOGLE_APPLICATION_CREDENTIALS`' },
     ),
     meteringConsumer: absentUnlessSet(
       'MOORAGE_METERING_CONSUMER',
@@ -164,6 +166,7 @@ export const part = definePart({
           provider: CloudAMeteringToken,
           digests: UsageDigestsToken,
           ledger: UsageLedgerToken,
+          subscriptions: MeteredSubscriptionsToken,
           tally: MeteringTallyToken,
           clock: ClockToken,
           log: LogToken,
@@ -177,6 +180,7 @@ export const part = definePart({
           settings: MeteringSettingsToken,
           digests: UsageDigestsToken,
           ledger: UsageLedgerToken,
+          subscriptions: MeteredSubscriptionsToken,
           caches: CachesToken,
           tally: MeteringTallyToken,
           clock: ClockToken,

@@ -9,7 +9,8 @@ import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../.
 import { definedFields } from '../../kernel/json.ts'
 import type { Mail } from '../../kernel/mail.ts'
 import type { Call } from '../../kernel/principal.ts'
-import type { Secret } from '../../kernel/secret.ts'
+import type { Entropy, Secret } from '../../kernel/secret.ts'
+import { randomBase62, secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
 import type { PasswordPolicy } from '../authentication/password-policy.ts'
@@ -17,7 +18,14 @@ import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
 import { userMissing } from '../failures.ts'
-import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
+import type {
+  DomainNames,
+  IdentityChanges,
+  IdentityStores,
+  PasswordHasher,
+  PreparedUser,
+  UserFounder,
+} from '../ports.ts'
 import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
 
@@ -139,11 +147,59 @@ const noticeMail = (to: string, login: string, id: UserId): Mail => ({
   accountId: id,
 })
 
+/** The length of a password that no one knows: more than 190 random bits. */
+const unknownLength = 32
+
 const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undefined => {
   const isWellFormed = input.login.length <= maxAccountNameLength && accountNamePattern.test(input.login)
   if (input.allowsReservedName === true && isWellFormed) return undefined
   const name = parseAccountName(input.login)
   return isLeft(name) ? UserNameRefused(name.left.message) : undefined
+}
+
+/** Without a policy, the password is random and not judged. */
+type PreparationDeps = Pick<CreateUserDeps, 'domains' | 'hasher'> & { readonly passwords: PasswordPolicy | undefined }
+
+/** Judges a new account, and hashes its password, before the transaction that inserts it. */
+const prepareUser = async (
+  { domains, hasher, passwords }: PreparationDeps,
+  input: CreateUserInput,
+): Outcome<Exclude<CreateUserFailure, Failure<'UserNameTaken'> | Failure<'EmailTaken'>>, PreparedUser> => {
+  const refused = nameRefusal(input)
+  if (refused !== undefined) return left(refused)
+  const email = parseEmailAddress(input.email, domains)
+  if (isLeft(email)) return email
+  const fullName = input.fullName ?? ''
+  const context = { login: input.login, emails: [email.right.text], fullName }
+  const password = passwords === undefined ? right(input.password) : checkPassword(passwords, input.password, context)
+  if (isLeft(password)) return password
+  const phc = await hasher.hash(password.right)
+  if (isLeft(phc)) return phc
+  const isAdmin = input.isAdmin ?? false
+  const insertIn: PreparedUser['insertIn'] = async (stores, now) => {
+    const id = await stores.users.insert({
+      login: input.login,
+      fullName,
+      passwordPhc: phc.right,
+      mustChangePassword: input.mustChangePassword ?? false,
+      isAdmin,
+      isActive: true,
+      restricted: input.restricted ?? false,
+      visibility: input.visibility ?? 'public',
+      createdAt: input.createdAt ?? now,
+    })
+    if (isLeft(id)) return id
+    await removeExpiredEmailClaim(stores, email.right.key, now)
+    const added = await stores.emails.insert(id.right, email.right, true, true, now)
+    if (isLeft(added)) return added
+    const shown = { is_admin: isAdmin, ...definedFields({ created_at: input.createdAt?.toISOString() }) }
+    await stores.audit.record(auditOfUser({ id: id.right, login: input.login }, 'user.created', shown))
+    if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
+    const user = await stores.users.byId(id.right)
+    if (user === undefined) throw new Error('a user that was just inserted is not there')
+    return right(user)
+  }
+  return right({ insertIn })
 }
 
 /**
@@ -153,47 +209,25 @@ const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undef
 export const makeCreateUser =
   (deps: CreateUserDeps) =>
   async (call: Call<User>, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
-    const refused = nameRefusal(input)
-    if (refused !== undefined) return left(refused)
-    const email = parseEmailAddress(input.email, deps.domains)
-    if (isLeft(email)) return email
-    const fullName = input.fullName ?? ''
-    const password = checkPassword(deps.passwords, input.password, {
-      login: input.login,
-      emails: [email.right.text],
-      fullName,
-    })
-    if (isLeft(password)) return password
-    const phc = await deps.hasher.hash(password.right)
-    if (isLeft(phc)) return phc
-    return deps.unitOfWork.run<CreateUserFailure, User>(call, async (stores) => {
-      const now = deps.clock.now()
-      const id = await stores.users.insert({
-        login: input.login,
-        fullName,
-        passwordPhc: phc.right,
-        mustChangePassword: input.mustChangePassword ?? false,
-        isAdmin: input.isAdmin ?? false,
-        isActive: true,
-        restricted: input.restricted ?? false,
-        visibility: input.visibility ?? 'public',
-        createdAt: input.createdAt ?? now,
-      })
-      if (isLeft(id)) return id
-      await removeExpiredEmailClaim(stores, email.right.key, now)
-      const added = await stores.emails.insert(id.right, email.right, true, true, now)
-      if (isLeft(added)) return added
-      const shown = {
-        is_admin: input.isAdmin ?? false,
-        ...definedFields({ created_at: input.createdAt?.toISOString() }),
-      }
-      await stores.audit.record(auditOfUser({ id: id.right, login: input.login }, 'user.created', shown))
-      if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
-      const user = await stores.users.byId(id.right)
-      if (user === undefined) throw new Error('a user that was just inserted is not there')
-      return right(user)
-    })
+    const prepared = await prepareUser(deps, input)
+    if (isLeft(prepared)) return prepared
+    return deps.unitOfWork.run<CreateUserFailure, User>(call, (stores) =>
+      prepared.right.insertIn(stores, deps.clock.now()),
+    )
   }
+
+/** Creates users for other parts. No one knows the password of such an account: its user requests one by mail. */
+export const makeUserFounder = ({
+  entropy,
+  ...deps
+}: Pick<CreateUserDeps, 'domains' | 'hasher'> & { readonly entropy: Entropy }): UserFounder => ({
+  async prepare(user) {
+    const password = secret(randomBase62(entropy, unknownLength))
+    const prepared = await prepareUser({ ...deps, passwords: undefined }, { ...user, password, sendsNotice: true })
+    if (isLeft(prepared) && prepared.left.tag === 'PasswordTooWeak') throw new Error('a random password was judged')
+    return prepared as Awaited<ReturnType<UserFounder['prepare']>>
+  },
+})
 
 export interface ImportUserInput extends Omit<CreateUserInput, 'createdAt'> {
   /** When an imported account was created, as an RFC 3339 instant. Absent: now. */

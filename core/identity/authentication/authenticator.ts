@@ -61,7 +61,7 @@ const makeImpersonate =
   async (actor: Principal, login: string): Outcome<ImpersonateFailure, Principal> => {
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
-    const target = await credentials.accountByName(login)
+    const target = await credentials.accountByName(login, actor.provenAt)
     if (target === undefined) return left(SudoTargetMissing('The user to act as does not exist.'))
     if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
@@ -129,6 +129,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
     onlyOrgId: grant.onlyOrgId,
     onlyClusterId: grant.onlyClusterId,
     profile: grant.profile,
+    provenAt: grant.provenAt,
   }),
 })
 
@@ -166,6 +167,7 @@ const makeAuthenticateSession =
       method: 'session',
       scopes: fullScope,
       sessionId: grant.sessionId,
+      ...definedFields({ provenAt: grant.provenAt }),
     })
   }
 

@@ -162,7 +162,11 @@ export const mayPostConfirmations = async (
  * Releases an address for a new owner. If another user added it and did not confirm it while the first code was valid,
  * it is removed from that user: naming an address must not be enough to keep it. Recorded in that account's log.
  */
-export const removeExpiredEmailClaim = async (stores: IdentityChanges, key: string, now: Date): Promise<void> => {
+export const removeExpiredEmailClaim = async (
+  stores: Pick<IdentityChanges, 'audit' | 'emails' | 'users'>,
+  key: string,
+  now: Date,
+): Promise<void> => {
   const before = laterBySeconds(now, -linkCodeMinutes['email-confirmation'] * 60)
   const claimantId = await stores.emails.releaseUnconfirmed(key, before)
   const claimant = claimantId === undefined ? undefined : await stores.users.byId(claimantId)

@@ -109,11 +109,11 @@ export interface TakenClaim {
 type TakeFailure = Failure<'ClaimMissing'> | Failure<'ClaimTaken'> | Failure<'ClaimantMissing'>
 
 /**
- * Takes a claim, once. An organization that takes it gets the contracts of the subscription, unless they began for
- * another account.
+ * Takes a claim, once, after the rules have allowed it: a claim that `makeOldestClaimable` does not return yet is not
+ * taken. An organization that takes it gets the contracts of the subscription, unless they began for another account.
  */
 export const makeTakeClaim = (
-  deps: ClaimDeps & {
+  deps: Pick<ClaimDeps, 'claims' | 'clock'> & {
     readonly memberships: Pick<MembershipStore, 'findAccount'>
     readonly unitOfWork: MarketplaceUnitOfWork
   },
@@ -133,12 +133,12 @@ export const makeTakeClaim = (
     if (claim.claimedAt !== undefined) return left(taken())
     const organization = name === undefined ? right(undefined) : await organizationOf(name)
     if (isLeft(organization)) return organization
-    if (!claim.isClaimable && !(await deps.rules.isClaimable(claim)))
-      return left(ClaimTaken('The claim may not be taken yet.'))
     return deps.unitOfWork.run<TakeFailure, TakenClaim>(call, async (stores) => {
       const locked = await stores.claims.lock(ref)
       if (locked === undefined) return left(missing())
       if (locked.claimedAt !== undefined) return left(taken())
+      if (!locked.isClaimable)
+        return left(ClaimTaken('The claim may not be taken yet: no question about it was answered with yes.'))
       const at = deps.clock.now()
       const orgId = organization.right?.id
       await stores.claims.take(ref, call.principal.userId, orgId, at)

@@ -4,9 +4,9 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { definedFields, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
 import { token } from '../../kernel/token.ts'
-import type { CloudAMetering, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
+import type { CloudAMetering, MeteredSubscriptions, MeteringTally, UsageDigests, UsageLedger } from './ports.ts'
 import { MeteringFailed, UsageRefused } from './ports.ts'
-import { sendUsage } from './send-usage.ts'
+import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { MeterUsage, ProviderResult, SentUsage } from './types.ts'
 
 /** Codes with which the provider refuses a request because of what it contains, or of how many there are. */
@@ -31,7 +31,8 @@ const dryRunPassed = 'DryRunOperation'
 export interface CloudADeps {
   readonly provider: CloudAMetering
   readonly digests: UsageDigests
-  readonly ledger: UsageLedger
+  readonly ledger: Pick<UsageLedger, 'begin' | 'settle'>
+  readonly subscriptions: MeteredSubscriptions
   readonly tally: MeteringTally
   readonly clock: Clock
   readonly log: Log
@@ -63,7 +64,11 @@ const allocationTexts = ({ allocations }: MeterUsage): readonly string[] =>
  *
  * @internal
  */
-export const sentCloudA = (digests: UsageDigests, askedBy: string, usage: MeterUsage): SentUsage => {
+export const sentCloudA = (
+  digests: UsageDigests,
+  usage: MeterUsage,
+  by: Pick<SentUsage, 'askedBy' | 'subscriptionRef'>,
+): SentUsage => {
   const { productCode, dimension, timestamp, quantity, isDryRun } = usage
   const start = new Date(Math.floor(timestamp.getTime() / hourMilliseconds) * hourMilliseconds)
   return {
@@ -81,7 +86,11 @@ export const sentCloudA = (digests: UsageDigests, askedBy: string, usage: MeterU
     scope: digests.digest(['cloudA', productCode, dimension]),
     start,
     end: new Date(start.getTime() + hourMilliseconds),
-    askedBy,
+    product: productCode,
+    dimension,
+    quantity: String(quantity ?? 0),
+    consumer: '',
+    ...by,
   }
 }
 
@@ -110,7 +119,8 @@ const failureOf = (
 export const makeReportCloudA =
   (deps: CloudADeps): ReportCloudA =>
   async (askedBy, usage) => {
-    const sent = sentCloudA(deps.digests, askedBy, usage)
+    const subscriptionRef = usage.isDryRun ? '' : ((await deps.subscriptions.current()) ?? '')
+    const sent = sentCloudA(deps.digests, usage, { askedBy, subscriptionRef })
     const ask = async (): Promise<ProviderResult<string>> => {
       const result = await deps.provider.report(usage, sent.key)
       const hasPassed = usage.isDryRun && result.kind === 'refused' && result.code === dryRunPassed
@@ -121,6 +131,7 @@ export const makeReportCloudA =
       return result.kind === 'accepted' ? right(result.answer) : left(failureOf(result))
     }
     const begun = await deps.ledger.begin(sent, false, deps.clock.now())
+    if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind !== 'send') {
       deps.tally.count('repeated')
       return right(begun.kind === 'accepted' ? begun.answer : '')

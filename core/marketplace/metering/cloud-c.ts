@@ -6,9 +6,16 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import { definedFields, isObject, listAt, toWireJson } from '../../kernel/json.ts'
 import type { Log } from '../../kernel/log.ts'
 import { token } from '../../kernel/token.ts'
-import type { MeteringSettings, MeteringTally, ServiceControl, UsageDigests, UsageLedger } from './ports.ts'
+import type {
+  MeteredSubscriptions,
+  MeteringSettings,
+  MeteringTally,
+  ServiceControl,
+  UsageDigests,
+  UsageLedger,
+} from './ports.ts'
 import { MeteringFailed, ownCodes, UsageInvalid, UsageOverlaps } from './ports.ts'
-import { sendUsage } from './send-usage.ts'
+import { sendUsage, sentElsewhere } from './send-usage.ts'
 import type { ProviderResult, ReportAnswer, SentUsage, ServiceOperation, UsageReport } from './types.ts'
 
 /** How long a check that found no error stands for others of the consumer. */
@@ -22,7 +29,8 @@ export interface CloudCDeps {
   readonly provider: ServiceControl
   readonly settings: MeteringSettings
   readonly digests: UsageDigests
-  readonly ledger: UsageLedger
+  readonly ledger: Pick<UsageLedger, 'begin' | 'settle'>
+  readonly subscriptions: MeteredSubscriptions
   /** The last check without errors, by service and consumer. */
   readonly passed: Cache<string, PassedCheck>
   readonly tally: MeteringTally
@@ -70,13 +78,21 @@ export const operationOf = (digests: UsageDigests, consumerId: string, report: U
   }
 }
 
-const sentOf = (digests: UsageDigests, askedBy: string, operation: ServiceOperation): SentUsage => ({
+const sentOf = (
+  digests: UsageDigests,
+  operation: ServiceOperation,
+  by: Pick<SentUsage, 'askedBy' | 'subscriptionRef'>,
+): SentUsage => ({
   key: operation.operationId,
   cloud: 'cloudC',
   scope: digests.digest(['cloudC', operation.consumerId, operation.metricName, ...labelTexts(operation)]),
   start: operation.start,
   end: operation.end,
-  askedBy,
+  product: operation.serviceName,
+  dimension: operation.metricName,
+  quantity: 'int64' in operation.value ? String(operation.value.int64) : String(operation.value.double),
+  consumer: operation.consumerId,
+  ...by,
 })
 
 const failedAs = (
@@ -147,8 +163,10 @@ export const makeReportCloudC =
     if (report.end <= report.start) return left(UsageInvalid('The endTime must be after the startTime.'))
     if (settings.consumerId === undefined) return left(notConfigured())
     const operation = operationOf(digests, settings.consumerId, report)
-    const sent = sentOf(digests, askedBy, operation)
+    const subscriptionRef = (await deps.subscriptions.current()) ?? ''
+    const sent = sentOf(digests, operation, { askedBy, subscriptionRef })
     const begun = await ledger.begin(sent, true, clock.now())
+    if (begun.kind === 'busy') return left(sentElsewhere())
     if (begun.kind === 'overlap') return left(UsageOverlaps(overlapText(begun.start, begun.end, begun.state)))
     if (begun.kind === 'accepted') {
       tally.count('repeated')

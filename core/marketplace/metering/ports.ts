@@ -1,10 +1,14 @@
 import { defineFailure } from '../../kernel/failure.ts'
+import type { Page, PageRequest } from '../../kernel/page.ts'
 import { token } from '../../kernel/token.ts'
 import type {
   MeteredCloud,
   MeteringCall,
   MeterUsage,
   ProviderResult,
+  RecordedCall,
+  RecordedUsage,
+  RecordFilter,
   ReportAnswer,
   SentUsage,
   ServiceOperation,
@@ -87,22 +91,40 @@ export type BegunUsage =
   | { readonly kind: 'send'; readonly isDoubtful: boolean }
   /** It was accepted before. */
   | { readonly kind: 'accepted'; readonly answer: string }
+  /** Other callers had it for longer than one of them takes. */
+  | { readonly kind: 'busy' }
   /** Other usage of the same scope covers a part of the time. */
   | { readonly kind: 'overlap'; readonly start: Date; readonly end: Date; readonly state: UsageState }
 
 /** Usage that was sent, and the calls, which are only added to. */
 export interface UsageLedger {
   /**
-   * Records that usage is about to be sent, unless it was accepted before.
+   * Claims usage that is about to be sent, unless it was accepted before. While another caller sends the same usage,
+   * waits for it, somewhat longer than a claim lasts, which is half a minute: the claim of a process that ended is
+   * taken over. Of several callers at once, also on several instances, one claims usage of a scope first, and the
+   * others find it.
    * @param refusesOverlap also returns other usage of the scope that is not refused and covers a part of the time.
    */
   begin(usage: SentUsage, refusesOverlap: boolean, at: Date): Promise<BegunUsage>
-  /** Records the state of usage, and the call. */
+  /** Records the state of claimed usage, and the call, and ends the claim. */
   settle(usage: SentUsage, state: UsageState, call: MeteringCall, at: Date): Promise<void>
+  /** Returns usage that was sent, the newest first. */
+  listUsage(filter: RecordFilter<UsageState>, page: PageRequest): Promise<Page<RecordedUsage>>
+  /** Returns the calls, the newest first. */
+  listCalls(filter: RecordFilter<MeteringCall['outcome']>, page: PageRequest): Promise<Page<RecordedCall>>
   /** Removes what ended before an instant. Returns how many; at most `limit` of each table. */
   removeBefore(at: Date, limit: number): Promise<number>
 }
 export const UsageLedgerToken = token<UsageLedger>('metering.UsageLedger')
+
+/** The subscription whose usage this deployment reports. */
+export interface MeteredSubscriptions {
+  /** Returns the reference of the subscription that is bound or running; undefined if there is none, or several. */
+  current(): Promise<string | undefined>
+  /** Counts usage that the provider accepted. The first makes a subscription that is bound running. */
+  reported(ref: string): Promise<void>
+}
+export const MeteredSubscriptionsToken = token<MeteredSubscriptions>('metering.MeteredSubscriptions')
 
 /** Calls since the start of this process, by what became of them. */
 export interface MeteringTally {

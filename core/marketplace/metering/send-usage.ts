@@ -1,10 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { MeteringTally, UsageLedger } from './ports.ts'
+import { MeteringFailed, ownCodes } from './ports.ts'
+import type { MeteredSubscriptions, MeteringTally, UsageLedger } from './ports.ts'
 import type { MeteringCall, ProviderResult, SentUsage, UsageState } from './types.ts'
 
 interface SendDeps {
   readonly ledger: Pick<UsageLedger, 'settle'>
+  readonly subscriptions: Pick<MeteredSubscriptions, 'reported'>
   readonly tally: MeteringTally
   readonly clock: Clock
   readonly log: Log
@@ -27,7 +30,7 @@ const outcomeOf = (result: ProviderResult<unknown>): MeteringCall['outcome'] =>
  * @param answerText what of the answer is recorded.
  */
 export const sendUsage = async <A>(
-  { ledger, tally, clock, log }: SendDeps,
+  { ledger, subscriptions, tally, clock, log }: SendDeps,
   sent: SentUsage,
   isDoubtful: boolean,
   ask: () => Promise<ProviderResult<A>>,
@@ -48,5 +51,17 @@ export const sendUsage = async <A>(
   } catch (error) {
     log.error({ usage: sent.key, ...call, error }, 'what a provider said to usage was not recorded')
   }
+  if (result.kind === 'accepted' && sent.subscriptionRef !== '')
+    try {
+      await subscriptions.reported(sent.subscriptionRef)
+    } catch (error) {
+      log.error({ subscription: sent.subscriptionRef, error }, 'usage of a subscription was not counted')
+    }
   return result
 }
+
+/** Another request has sent the same usage for longer than a request takes. */
+export const sentElsewhere = (): Failure<'MeteringFailed'> =>
+  MeteringFailed('Other requests are sending this usage. It may be recorded: repeat the same request.', {
+    origin: { code: ownCodes.timeout },
+  })

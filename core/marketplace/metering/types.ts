@@ -51,10 +51,22 @@ export type UsageKey = string
  * What is known of usage that was sent. `sent`: there is no answer yet, or the process ended before. `unknown`: the
  * answer was lost. The provider may have recorded either.
  */
-export type UsageState = 'sent' | 'accepted' | 'refused' | 'unknown'
+export const usageStates = ['sent', 'accepted', 'refused', 'unknown'] as const
+export type UsageState = (typeof usageStates)[number]
+
+/** What usage is, in words: for those who read the record. */
+export interface UsageWords {
+  /** The product code of cloud A, or the name of the service of cloud C. */
+  readonly product: string
+  /** The dimension of cloud A, or the name of the metric of cloud C. */
+  readonly dimension: string
+  readonly quantity: string
+  /** Cloud C: the consumer to whom usage is charged; empty for cloud A, which knows the customer by the credentials. */
+  readonly consumer: string
+}
 
 /** Usage that is being sent. */
-export interface SentUsage {
+export interface SentUsage extends UsageWords {
   readonly key: UsageKey
   readonly cloud: MeteredCloud
   /** What must not be reported twice for one time: the metric with its labels. A digest, 64 hexadecimal digits. */
@@ -63,6 +75,8 @@ export interface SentUsage {
   readonly end: Date
   /** Who asked for it: the login of a user, or the name of the job. */
   readonly askedBy: string
+  /** The reference of the subscription that it is usage of; empty if it is not known. */
+  readonly subscriptionRef: string
 }
 
 /** How a provider took a request. */
@@ -85,13 +99,44 @@ export type ProviderResult<Accepted> =
 /** The answer of cloud C to a report: its JSON object. */
 export type ReportAnswer = FreeObject
 
+/** What became of a call. `failed`: nothing was sent. */
+export const callOutcomes = ['accepted', 'refused', 'unknown', 'failed'] as const
+
 /** A call to a provider, as it is recorded. */
 export interface MeteringCall {
-  readonly outcome: 'accepted' | 'refused' | 'unknown' | 'failed'
+  readonly outcome: (typeof callOutcomes)[number]
   /** The code of the failure; empty if there is none. */
   readonly code: string
   /** The id of the record at the provider, or its answer as JSON. */
   readonly answer: string
   readonly attempts: number
   readonly milliseconds: number
+}
+
+/** Usage as the record has it. */
+export interface RecordedUsage extends Omit<SentUsage, 'scope' | 'askedBy'> {
+  readonly state: UsageState
+  /** Of accepted usage: the id of the record at the provider, or its answer as JSON. */
+  readonly answer: string
+  readonly changedAt: Date
+}
+
+/** A call as the record has it, with the usage that it reported. */
+export interface RecordedCall extends MeteringCall, UsageWords {
+  readonly id: number
+  readonly key: UsageKey
+  readonly cloud: MeteredCloud
+  readonly at: Date
+  readonly askedBy: string
+  readonly subscriptionRef: string
+}
+
+/** Selects rows of the record. Absent fields select all. */
+export interface RecordFilter<Outcome extends string> {
+  readonly subscriptionRef?: string
+  /** From this instant on: the start of usage, or the instant of a call. */
+  readonly since?: Date
+  /** Before this instant. */
+  readonly until?: Date
+  readonly outcome?: Outcome
 }

@@ -2,7 +2,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Call } from '../../kernel/principal.ts'
-import type { MarketplaceStores, NotificationAnswer, SubscriptionKey } from '../ports.ts'
+import type {
+  MarketplaceStores,
+  NotificationAnswer,
+  NotificationKey,
+  SubscriptionContent,
+  SubscriptionKey,
+} from '../ports.ts'
 import { NotificationInvalid } from '../ports.ts'
 import type { LifecycleEvent, Transition } from '../subscriptions/states.ts'
 import { isEnded, transition } from '../subscriptions/states.ts'
@@ -14,8 +20,8 @@ import { bindNow, linked, mayBind, unknownInstaller } from './bind.ts'
 import type { BindingInfo, ParsedBinding } from './bindings.ts'
 import { parseBinding } from './bindings.ts'
 import { ticksOf } from './event-times.ts'
-import type { EventTime, NotificationDeps, Notified, Work } from './notifications.ts'
-import { makeAnswerOnce, parseEventTime } from './notifications.ts'
+import type { EventTime, NotificationDeps, Notified, NotifyFailure, Work } from './notifications.ts'
+import { answerWith, makeAnswerOnce, parseEventTime, repeated } from './notifications.ts'
 
 /** A notification of cloud B about a managed application. */
 export interface ApplicationNotification {
@@ -110,19 +116,71 @@ interface Received {
   readonly at: Date
 }
 
-/** Applies an event of the provider to a locked subscription, and records it. */
+const noPlan: Plan = { publisher: '', product: '', name: '', version: '' }
+
+/** What an event leaves of a subscription. */
+const contentAfter = (
+  known: Pick<Subscription, 'plan' | 'resourceUsageId' | 'error'> | undefined,
+  event: ProviderEvent,
+  { plan, resourceUsageId, error }: ApplicationNotification,
+): SubscriptionContent => ({
+  plan: sentPlan(known?.plan ?? noPlan, plan),
+  resourceUsageId: resourceUsageId?.slice(0, 255) ?? known?.resourceUsageId ?? '',
+  error: event.outcome === 'Failed' ? (error ?? { code: '', message: '' }) : known?.error,
+})
+
+interface Changed {
+  readonly subscription: Subscription
+  readonly change: Transition
+  /** It was inserted as the event leaves it. */
+  readonly isNew: boolean
+}
+
+/** Returns the locked subscription of an event, and what the event changes. One that is not known is inserted. */
+const changedBy = async (
+  deps: NotificationDeps,
+  { subscriptions }: MarketplaceStores,
+  key: SubscriptionKey,
+  event: ProviderEvent,
+  { notification, at }: Received,
+): Promise<Changed> => {
+  const of = (subscription: Subscription): Changed => ({
+    subscription,
+    change: transition(subscription, event),
+    isNew: false,
+  })
+  const known = await subscriptions.lock(key)
+  if (known !== undefined) return of(known)
+  const change = transition(undefined, event)
+  const lifecycle = change.kind === 'applied' ? change.next : change.kind === 'unknown' ? change.tombstone : fresh
+  const identity = { key, ref: deps.newRef(), applicationId: applicationIdOf(notification) }
+  const content = contentAfter(undefined, event, notification)
+  const inserted = await subscriptions.insert(identity, lifecycle, content, at)
+  if (inserted !== undefined) return { subscription: inserted, change, isNew: true }
+  const other = await subscriptions.lock(key)
+  if (other === undefined) throw new Error('A subscription that exists is not found.')
+  return of(other)
+}
+
+/** Applies an event of the provider to its subscription, and records it. */
 const applyProviderEvent = async (
   deps: NotificationDeps,
   stores: MarketplaceStores,
-  subscription: Subscription,
+  key: SubscriptionKey,
   event: ProviderEvent,
-  { notification, operation, at }: Received,
-): Promise<NotificationAnswer> => {
-  const change = transition(subscription, event)
+  received: Received,
+  inboxKey: NotificationKey,
+): Promise<NotificationAnswer | 'answered'> => {
+  const { notification, operation, at } = received
+  const { subscription, change, isNew } = await changedBy(deps, stores, key, event, received)
+  const { id } = subscription
+  // What was answered before changes nothing: an event counts once.
+  const known = change.kind === 'applied' || isNew ? undefined : await stores.inbox.find(inboxKey)
+  if (known !== undefined) return 'answered'
   const record = (outcome: 'Succeeded' | 'Ignored' | 'Refused', description: string, state = subscription.state) =>
-    stores.subscriptions.record(subscription.id, { at, operation, outcome, description, state })
+    stores.subscriptions.record(id, { at, operation, outcome, description, state })
   if (change.kind === 'unknown') {
-    await stores.subscriptions.update(subscription.id, { lifecycle: change.tombstone }, at)
+    if (!isNew) await stores.subscriptions.update(id, { lifecycle: change.tombstone }, at)
     await record('Refused', 'The subscription does not exist.')
     return unknownSubscription
   }
@@ -135,23 +193,13 @@ const applyProviderEvent = async (
     event.kind === 'put' && event.outcome === 'Succeeded' && notification.resourceUsageId === undefined
   if (lacksUsageId)
     deps.log.warn({ subscription: subscription.ref }, 'a provisioned application has no resourceUsageId')
-  await stores.subscriptions.update(
-    subscription.id,
-    {
-      lifecycle: next,
-      plan: sentPlan(subscription.plan, notification.plan),
-      ...(notification.resourceUsageId === undefined
-        ? {}
-        : { resourceUsageId: notification.resourceUsageId.slice(0, 255) }),
-      ...(event.outcome === 'Failed' ? { error: notification.error ?? { code: '', message: '' } } : {}),
-    },
-    at,
-  )
+  if (!isNew) await stores.subscriptions.apply(id, next, contentAfter(subscription, event, notification), at)
   if (change.revokesContracts) await endContracts(stores, subscription, `marketplace ${operation}`)
   if (change.alerts) await alert(deps, stores, subscription, at)
-  if (next.state === 'Running' || isEnded(next.state)) await stores.installers.erasePasswordOf(subscription.id)
+  const isOver = next.state === 'Running' || isEnded(next.state)
+  if (isOver && next.installerRef !== undefined) await stores.installers.erasePasswordOf(id)
   await record('Succeeded', lacksUsageId ? 'The notification has no resourceUsageId.' : '', next.state)
-  if (next.state !== subscription.state)
+  if (next.state !== (isNew ? fresh.state : subscription.state))
     await stores.audit.record(subscriptionAudit(subscription, 'subscription.changed', { state: next.state }))
   return done
 }
@@ -182,29 +230,35 @@ const applyBind = async (
   return right(linked(installer.ref))
 }
 
-const applicationWork =
-  (deps: NotificationDeps, key: SubscriptionKey, event: Event, notification: ApplicationNotification): Work =>
+const applicationIdOf = ({ applicationId = '' }: ApplicationNotification): string => applicationId.slice(0, 512)
+
+const operationOf = ({ eventType = '', provisioningState = '' }: ApplicationNotification): string =>
+  `${eventType} ${provisioningState}`.slice(0, 64).trim()
+
+/** Its subscription is locked before the answers are searched: a repetition is not refused. */
+const bindWork =
+  (deps: NotificationDeps, key: SubscriptionKey, binding: ParsedBinding, notification: ApplicationNotification): Work =>
   async (stores, inboxKey) => {
     const at = deps.clock.now()
-    const operation = `${notification.eventType ?? ''} ${notification.provisioningState ?? ''}`.slice(0, 64).trim()
-    const first =
-      event.kind === 'delete'
-        ? { ...fresh, state: 'Deleted' as const, lastTicks: event.ticks, isTombstone: true }
-        : fresh
-    const applicationId = (notification.applicationId ?? '').slice(0, 512)
+    const identity = { key, ref: deps.newRef(), applicationId: applicationIdOf(notification) }
     const subscription =
-      (await stores.subscriptions.lock(key)) ??
-      (await stores.subscriptions.obtain({ key, ref: deps.newRef(), applicationId }, first, at))
+      (await stores.subscriptions.lock(key)) ?? (await stores.subscriptions.obtain(identity, fresh, at))
     const known = await stores.inbox.find(inboxKey)
     if (known !== undefined) return right(known)
-    const received: Received = { notification, operation, at }
-    const answer =
-      event.kind === 'bind'
-        ? await applyBind(deps, stores, subscription, event.binding, received)
-        : right(await applyProviderEvent(deps, stores, subscription, event, received))
+    const received: Received = { notification, operation: operationOf(notification), at }
+    const answer = await applyBind(deps, stores, subscription, binding, received)
     if (isLeft(answer)) return answer
-    await stores.inbox.add(inboxKey, 'CloudB', answer.right, at)
-    return answer
+    return answerWith(stores, inboxKey, 'CloudB', answer.right, at)
+  }
+
+/** An event that changes something was not answered before. */
+const eventWork =
+  (deps: NotificationDeps, key: SubscriptionKey, event: ProviderEvent, notification: ApplicationNotification): Work =>
+  async (stores, inboxKey) => {
+    const at = deps.clock.now()
+    const received: Received = { notification, operation: operationOf(notification), at }
+    const answer = await applyProviderEvent(deps, stores, key, event, received, inboxKey)
+    return answer === 'answered' ? left(repeated()) : answerWith(stores, inboxKey, 'CloudB', answer, at)
   }
 
 /** An event without a time counts as if it had just happened. */
@@ -213,7 +267,7 @@ const ticksAt = (time: EventTime, now: Date): bigint => time.ticks ?? ticksOf(no
 /** Receives a notification of cloud B. Returns a link after a bind only. */
 export const makeReceiveApplication = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call<never>, notification: ApplicationNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: ApplicationNotification): Outcome<NotifyFailure, Notified> => {
     const parts = parseApplicationId(notification.applicationId ?? '')
     if (parts === undefined) return invalid('The subscription ID is not valid: applicationId names no application.')
     const time = parseEventTime(notification.eventTime)
@@ -224,7 +278,13 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     const { eventType = '', provisioningState = '' } = notification
     const bound = event.right.kind === 'bind' ? event.right.binding : undefined
     const about = bound === undefined ? [] : [bound.installerRef, bound.clusterId, bound.cloudAccountId]
-    const identity = [key.marketplace, key.text, eventType, provisioningState, ...about]
-    return answerOnce(call, identity, time.right, applicationWork(deps, key, event.right, notification))
+    const rest = [eventType, provisioningState, ...about]
+    const subject = { marketplace: key.marketplace, subject: key.text }
+    const identity = { ...subject, rest, time: time.right, boundRef: bound?.installerRef }
+    const work =
+      event.right.kind === 'bind'
+        ? bindWork(deps, key, event.right.binding, notification)
+        : eventWork(deps, key, event.right, notification)
+    return answerOnce(call, identity, work)
   }
 }

@@ -2,8 +2,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Call } from '../../kernel/principal.ts'
+import { hex } from '../../kernel/secret.ts'
 import type {
   ArchiveLinks,
   InstallerStore,
@@ -14,8 +16,9 @@ import type {
   NotificationDigest,
   NotificationInbox,
   NotificationKey,
+  NotificationLimits,
 } from '../ports.ts'
-import { NotificationInvalid, NotificationRefused } from '../ports.ts'
+import { NotificationInvalid, NotificationRefused, TooManyNotifications } from '../ports.ts'
 import type { Marketplace } from '../types.ts'
 import type { BindFailure } from './bind.ts'
 import { bindNow, linked, linkMilliseconds, mayBind, unknownInstaller } from './bind.ts'
@@ -28,6 +31,7 @@ export interface NotificationDeps {
   readonly digest: NotificationDigest
   readonly inbox: Pick<NotificationInbox, 'find'>
   readonly installers: Pick<InstallerStore, 'find' | 'renewLink'>
+  readonly limits: Pick<NotificationLimits, 'bind'>
   readonly links: ArchiveLinks
   readonly log: Log
   readonly newRef: () => string
@@ -80,33 +84,104 @@ const linkTo = async (
   return links.make(ref, renewed.linkExpiresAt)
 }
 
+/** Another request has answered the same notification in the same moment. No client sees it. */
+const NotificationRepeated = defineFailure('NotificationRepeated', 'Conflict', 'The notification was answered before.')
+export const repeated = (): Failure<'NotificationRepeated'> =>
+  NotificationRepeated('The notification was answered before.')
+type WorkFailure = BindFailure | Failure<'NotificationRepeated'>
+
 /** What a notification does in its transaction. The answer is stored with it; a Left stores nothing. */
-export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<BindFailure, NotificationAnswer>
+export type Work = (stores: MarketplaceStores, key: NotificationKey) => Outcome<WorkFailure, NotificationAnswer>
+
+/** Stores and returns the answer. Left: there is one, and the work is undone. */
+export const answerWith = async (
+  { inbox }: Pick<MarketplaceStores, 'inbox'>,
+  key: NotificationKey,
+  marketplace: Marketplace,
+  answer: NotificationAnswer,
+  at: Date,
+): Outcome<WorkFailure, NotificationAnswer> =>
+  (await inbox.add(key, marketplace, answer, at)) ? right(answer) : left(repeated())
+
+/** A notification that is not answered, and may be sent again. */
+export type NotifyFailure = BindFailure | Failure<'TooManyNotifications'>
+
+/**
+ * Runs work of one subject after that before it, and the same work once: repetitions that arrive before its end get its
+ * result. The database decides; this spares it copies, and connections that wait for each other's locks.
+ */
+const makeTurns = <A>() => {
+  const running = new Map<string, Promise<A>>()
+  const last = new Map<string, Promise<unknown>>()
+  const run = async (subject: string, key: string, work: () => Promise<A>): Promise<A> => {
+    const before = last.get(subject)
+    const own = (before ?? Promise.resolve()).then(work, work)
+    running.set(key, own)
+    last.set(subject, own)
+    try {
+      return await own
+    } finally {
+      running.delete(key)
+      if (last.get(subject) === own) last.delete(subject)
+    }
+  }
+  return (subject: string, key: string, work: () => Promise<A>): Promise<A> =>
+    running.get(key) ?? run(subject, key, work)
+}
+
+/** Of a notification: what it is about, and all that makes it another one than those before. */
+export interface NotificationIdentity {
+  readonly marketplace: Marketplace
+  readonly subject: string
+  readonly rest: readonly string[]
+  readonly time: EventTime
+  /** The installer that a bind names. */
+  readonly boundRef?: string | undefined
+}
 
 /**
  * Answers a notification once: the answer is stored in the transaction of its work, and is given to each repetition. Of
  * several at once, one does the work. A notification without a time cannot be told from a later one, so it is always
  * carried out, which changes nothing the second time.
  */
-export const makeAnswerOnce =
-  (deps: NotificationDeps) =>
-  async (
-    { keyed: _, ...call }: Call<never>,
-    identity: readonly string[],
-    time: EventTime,
+export const makeAnswerOnce = (deps: NotificationDeps) => {
+  const turn = makeTurns<Either<NotifyFailure, Notified>>()
+  const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
+    if (answer.status === 403) return left(NotificationRefused(answer.message))
+    return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
+  }
+  const answer = async (
+    call: Call<NotificationAnswer>,
+    key: NotificationKey,
+    boundRef: string | undefined,
     work: Work,
-  ): Outcome<BindFailure, Notified> => {
-    const answered = async (answer: NotificationAnswer): Outcome<BindFailure, Notified> => {
-      if (answer.status === 403) return left(NotificationRefused(answer.message))
-      return right(answer.installerRef === '' ? undefined : await linkTo(deps, answer.installerRef))
-    }
-    const unique = time.ticks === undefined ? [deps.newRef()] : []
-    const key = deps.digest(...identity, time.text, ...unique)
+  ): Outcome<NotifyFailure, Notified> => {
     const known = await deps.inbox.find(key)
     if (known !== undefined) return answered(known)
-    const done = await deps.unitOfWork.run<BindFailure, NotificationAnswer>(call, (stores) => work(stores, key))
-    return isLeft(done) ? done : answered(done.right)
+    const wait = boundRef === undefined ? undefined : deps.limits.bind(boundRef)
+    if (wait !== undefined)
+      return left(
+        TooManyNotifications('The installer is named by too many notifications; wait and try again.', {
+          retryAfterSeconds: wait,
+        }),
+      )
+    const done = await deps.unitOfWork.run<WorkFailure, NotificationAnswer>(call, (stores) => work(stores, key))
+    if (!isLeft(done)) return answered(done.right)
+    if (done.left.tag !== 'NotificationRepeated') return left(done.left)
+    const other = await deps.inbox.find(key)
+    if (other === undefined) throw new Error('An answer that exists is not found.')
+    return answered(other)
   }
+  return (
+    { keyed: _, ...call }: Call<never>,
+    { marketplace, subject, rest, time, boundRef }: NotificationIdentity,
+    work: Work,
+  ): Outcome<NotifyFailure, Notified> => {
+    const unique = time.ticks === undefined ? [deps.newRef()] : []
+    const key = deps.digest(marketplace, subject, ...rest, time.text, ...unique)
+    return turn(`${marketplace} ${subject}`, hex(key), () => answer(call, key, boundRef, work))
+  }
+}
 
 /** A notification of cloud A or cloud C: an installation is to be bound. The type of the event is not defined. */
 export interface BindNotification {
@@ -143,14 +218,13 @@ const bindWork =
       const operation = `BIND ${(eventType ?? '').slice(0, 64)}`.trim()
       await bindNow(stores, deps.links, { installer, subscription, binding, next, operation, at })
     }
-    await stores.inbox.add(key, marketplace, answer, at)
-    return right(answer)
+    return answerWith(stores, key, marketplace, answer, at)
   }
 
 /** Receives a notification of cloud A or cloud C. Returns the link to the archive of the installer. */
 export const makeReceiveBind = (deps: NotificationDeps) => {
   const answerOnce = makeAnswerOnce(deps)
-  return async (call: Call<never>, notification: BindNotification): Outcome<BindFailure, Notified> => {
+  return async (call: Call<never>, notification: BindNotification): Outcome<NotifyFailure, Notified> => {
     const { marketplace, eventType = '' } = notification
     const time = parseEventTime(notification.eventTime)
     if (isLeft(time)) return time
@@ -158,7 +232,8 @@ export const makeReceiveBind = (deps: NotificationDeps) => {
     if (isLeft(binding)) return binding
     const { installerRef, clusterId, cloudAccountId } = binding.right
     deps.log.info({ marketplace, eventType: eventType.slice(0, 64) }, 'a notification of a marketplace arrived')
-    const identity = [marketplace, installerRef, eventType, clusterId, cloudAccountId]
-    return answerOnce(call, identity, time.right, bindWork(deps, notification, binding.right))
+    const rest = [eventType, clusterId, cloudAccountId]
+    const identity = { marketplace, subject: installerRef, rest, time: time.right, boundRef: installerRef }
+    return answerOnce(call, identity, bindWork(deps, notification, binding.right))
   }
 }

@@ -5,6 +5,7 @@ export type LifecycleEvent =
   | { readonly kind: 'put'; readonly outcome: 'Accepted' | 'Succeeded' | 'Failed'; readonly ticks: bigint }
   | { readonly kind: 'delete'; readonly outcome: 'Deleting' | 'Deleted' | 'Failed'; readonly ticks: bigint }
   | { readonly kind: 'bind'; readonly installerRef: string }
+  | { readonly kind: 'reported' }
   | { readonly kind: 'revoke' }
 
 /** What an event changes. */
@@ -114,6 +115,11 @@ export const transition = (known: Lifecycle | undefined, event: LifecycleEvent):
       return remove(known, event)
     case 'bind':
       return bind(known, event.installerRef)
+    case 'reported':
+      // The marketplaces of clouds A and C do not say that an installation is provisioned: its first usage does.
+      return known?.state === 'Bounded'
+        ? applied({ ...known, state: 'Running', isProvisioned: true })
+        : { kind: 'unchanged', reason: 'repeated' }
     case 'revoke':
       if (known === undefined || known.state === 'Deleted' || known.state === 'Revoked')
         return { kind: 'unchanged', reason: 'repeated' }

@@ -4,17 +4,33 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
-import type { Call } from '../../kernel/principal.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import { makeOwnCall } from '../../kernel/principal.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import { defineAudit } from '../../kernel/unit-of-work.ts'
-import type { MarketplaceStores, MarketplaceUnitOfWork, SubscriptionStore } from '../ports.ts'
-import { SubscriptionMissing } from '../ports.ts'
+import { optionalSecret } from '../../kernel/secret.ts'
+import type { MeteredSubscriptions } from '../metering/ports.ts'
+import type {
+  HostedConsoles,
+  MarketplaceSettings,
+  MarketplaceStores,
+  MarketplaceUnitOfWork,
+  SubscriptionStore,
+} from '../ports.ts'
+import { ConsoleInvalid, ConsoleNotReady, SubscriptionMissing } from '../ports.ts'
 import type { Installer, Marketplace, Subscription, SubscriptionEvent } from '../types.ts'
 import { transition } from './states.ts'
 
 /** Returns the row of the audit log of a change to a subscription. */
 export const subscriptionAudit = defineAudit(
   'subscription',
-  ['subscription.bound', 'subscription.changed', 'subscription.claimed', 'subscription.revoked'],
+  [
+    'subscription.bound',
+    'subscription.changed',
+    'subscription.claimed',
+    'subscription.console_changed',
+    'subscription.revoked',
+  ],
   ({ id, ref, accountId }: Pick<Subscription, 'id' | 'ref' | 'accountId'>) => ({
     objectId: id,
     objectName: ref,
@@ -122,3 +138,95 @@ export const makeRevokeSubscription =
       await stores.audit.record(subscriptionAudit(subscription, 'subscription.revoked'))
       return right(undefined)
     })
+
+interface MeteredDeps {
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly settings: Pick<MarketplaceSettings, 'marketplace'>
+  readonly subscriptions: Pick<SubscriptionStore, 'live'>
+  readonly unitOfWork: MarketplaceUnitOfWork
+}
+
+/**
+ * The subscription whose usage this deployment reports: the only one that is bound or running. A deployment that runs
+ * in the account of a customer has one.
+ */
+export const makeMeteredSubscriptions = (deps: MeteredDeps): MeteredSubscriptions => {
+  const { clock, settings, subscriptions, unitOfWork } = deps
+  const ownCall = makeOwnCall(deps.entropy)
+  return {
+    async current() {
+      const [first, second] =
+        settings.marketplace === undefined ? [] : await subscriptions.live(settings.marketplace, 2)
+      return second === undefined ? first?.ref : undefined
+    },
+    async reported(ref) {
+      await unitOfWork.run<never, void>(ownCall('metering.reported'), async (stores) => {
+        const { marketplace } = settings
+        const subscription = marketplace && (await stores.subscriptions.lockByRef(marketplace, ref))
+        if (subscription === undefined) return right(undefined)
+        const at = clock.now()
+        const change = transition(subscription, { kind: 'reported' })
+        const lifecycle = change.kind === 'applied' ? change.next : undefined
+        await stores.subscriptions.update(subscription.id, { reportedAt: at, ...definedFields({ lifecycle }) }, at)
+        if (lifecycle === undefined) return right(undefined)
+        const { state } = lifecycle
+        await stores.installers.erasePasswordOf(subscription.id)
+        const description = 'The provider accepted the first usage.'
+        const event = { at, operation: 'report-usage', outcome: 'Succeeded', description, state } as const
+        await stores.subscriptions.record(subscription.id, event)
+        await stores.audit.record(subscriptionAudit(subscription, 'subscription.changed', { state }))
+        return right(undefined)
+      })
+    },
+  }
+}
+
+export interface SetConsoleInput extends SubscriptionName {
+  /** An origin; empty to remove it with its token. */
+  readonly url: string
+  readonly token: string
+}
+
+type SetConsoleFailure = Failure<'SubscriptionMissing'> | Failure<'ConsoleInvalid'>
+
+/** Sets where the installation of a subscription takes reports of usage. The token is always set with the address. */
+export const makeSetConsole =
+  ({ clock, unitOfWork }: { readonly clock: Clock; readonly unitOfWork: MarketplaceUnitOfWork }) =>
+  async (call: SignedInCall<void>, { url, token, ...name }: SetConsoleInput): Outcome<SetConsoleFailure, void> => {
+    if (name.marketplace === 'CloudB') return left(ConsoleInvalid('Installations of cloud B take no reports of usage.'))
+    if ((url === '') !== (token === ''))
+      return left(ConsoleInvalid('The address and the token must be given together, or both be empty.'))
+    return unitOfWork.run<SetConsoleFailure, void>(call, async (stores) => {
+      const subscription = await stores.subscriptions.lockByRef(name.marketplace, name.ref)
+      if (subscription === undefined || subscription.isTombstone) return left(missing(name))
+      const at = clock.now()
+      await stores.subscriptions.setConsole(subscription, { url, token: optionalSecret(token || undefined) }, at)
+      const description = `${url === '' ? 'Removed' : 'Set'} by ${call.principal.login}.`
+      const { state } = subscription
+      const event = { at, operation: 'set-console', outcome: 'Succeeded', description, state } as const
+      await stores.subscriptions.record(subscription.id, event)
+      await stores.audit.record(subscriptionAudit(subscription, 'subscription.console_changed', { url }))
+      return right(undefined)
+    })
+  }
+
+/** Asks the installation of a subscription whether it takes reports of usage. */
+export const makePingConsole = ({
+  consoles,
+  subscriptions,
+}: {
+  readonly consoles: HostedConsoles
+  readonly subscriptions: Pick<SubscriptionStore, 'find' | 'meteringToken'>
+}) => {
+  type Pinged = Outcome<Failure<'SubscriptionMissing'> | Failure<'ConsoleNotReady'>, void>
+  return async ({ signal }: SignedInCall<never>, name: SubscriptionName): Pinged => {
+    const found = await subscriptions.find(name.marketplace, name.ref)
+    if (found === undefined) return left(missing(name))
+    if (found.consoleUrl === '')
+      return left(ConsoleNotReady('The address of the installation of this subscription is not known.'))
+    const token = await subscriptions.meteringToken(found)
+    const fault = await consoles.faultOf(name.marketplace, { url: found.consoleUrl, token }, signal)
+    return fault === undefined ? right(undefined) : left(ConsoleNotReady(fault))
+  }
+}

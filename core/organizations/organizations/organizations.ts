@@ -16,10 +16,19 @@ import {
   OrganizationHasOwner,
   OrganizationInUse,
   OrganizationMissing,
+  OrganizationNameRefused,
 } from '../failures.ts'
 import { isShown, userIdOf } from '../member-rules.ts'
-import type { MembershipStore, NewTeam, OrganizationStore, OrganizationStores } from '../ports.ts'
+import type {
+  MembershipStore,
+  NewOrganization,
+  NewTeam,
+  OrganizationFounder,
+  OrganizationStore,
+  OrganizationStores,
+} from '../ports.ts'
 import type { Organization } from '../types.ts'
+import { clientOrgType } from '../types.ts'
 import type { ProfileInput, Viewer } from '../organization-rules.ts'
 import {
   ownersTeamName,
@@ -77,25 +86,46 @@ export const makeCreateOrganization =
       if (!principal.isSiteAdmin && !(await stores.organizations.mayCreate(principal.userId))) {
         return left(OrganizationCreationDenied('You may not create organizations.'))
       }
-      const createdAt = deps.clock.now()
-      const inserted = await stores.organizations.insert({
-        ...emptyProfile,
-        ...profile.right,
-        name: name.right,
-        orgType: ordinaryOrgType,
-        createdAt,
-      })
-      if (isLeft(inserted)) return inserted
-      await addFirstTeams(stores, inserted.right, input.ownerId ?? principal.userId, createdAt)
-      const organization = await stores.organizations.findById(inserted.right)
-      if (organization === undefined) throw new Error('The organization that was just inserted is not there.')
-      const facts = { visibility: organization.visibility, ...definedFields({ owner: input.ownerId }) }
-      await stores.audit.record(auditOfOrganization(organization, 'organization.created', facts))
-      return right(organization)
+      return insertOrganization(
+        stores,
+        { ...emptyProfile, ...profile.right, name: name.right, orgType: ordinaryOrgType, createdAt: deps.clock.now() },
+        input.ownerId ?? principal.userId,
+        definedFields({ owner: input.ownerId }),
+      )
     })
   }
 
-const addFirstTeams = async (stores: OrganizationStores, orgId: OrgId, ownerId: UserId, at: Date): Promise<void> => {
+type FoundingStores = Pick<OrganizationStores, 'organizations' | 'teams' | 'memberships' | 'audit'>
+
+/** Creates organizations for other parts, in the transaction that the stores are bound to. */
+export const makeOrganizationFounder = (stores: FoundingStores): OrganizationFounder => ({
+  async found({ name, profile, orgType, ownerId }, createdAt) {
+    const parsedName = parseOrganizationName(name)
+    if (isLeft(parsedName)) return parsedName
+    const parsed = parseProfile(profile, orgType)
+    if (isLeft(parsed)) return parsed
+    const organization = { ...emptyProfile, ...parsed.right, name: parsedName.right, orgType, createdAt }
+    return insertOrganization(stores, organization, ownerId, { owner: ownerId })
+  },
+})
+
+const insertOrganization = async (
+  stores: FoundingStores,
+  organization: NewOrganization,
+  ownerId: UserId,
+  facts: { readonly owner?: UserId },
+): Outcome<Failure<'OrganizationNameTaken'>, Organization> => {
+  const inserted = await stores.organizations.insert(organization)
+  if (isLeft(inserted)) return inserted
+  await addFirstTeams(stores, inserted.right, ownerId, organization.createdAt)
+  const found = await stores.organizations.findById(inserted.right)
+  if (found === undefined) throw new Error('The organization that was just inserted is not there.')
+  const { visibility } = found
+  await stores.audit.record(auditOfOrganization(found, 'organization.created', { visibility, ...facts }))
+  return right(found)
+}
+
+const addFirstTeams = async (stores: FoundingStores, orgId: OrgId, ownerId: UserId, at: Date): Promise<void> => {
   await stores.memberships.add(orgId, ownerId, at)
   for (const team of firstTeams) {
     const id = await stores.teams.insert({ ...team, orgId, type: 'kubernetes', createdAt: at })
@@ -272,6 +302,10 @@ export const makeRenameOrganization =
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (organization.name === name.right) return right(undefined)
+      if (organization.orgType === clientOrgType)
+        return left(
+          OrganizationNameRefused('A client organization keeps its name: its namespaces on clusters have that name.'),
+        )
       const renamed = await organizations.rename(id, organization.name, name.right)
       if (isLeft(renamed)) return renamed
       const renaming = { from: organization.name, to: name.right }
@@ -312,6 +346,12 @@ const deleteWithin = async (
 ): Outcome<DeleteOrganizationFailure, void> => {
   const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
   if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
+  if (organization.orgType === clientOrgType)
+    return left(
+      OrganizationInUse(
+        'A client organization is deleted by a site admin at /user/client/delete, with its namespaces.',
+      ),
+    )
   const blocking = await organizations.blockingObjects(id, namedObjects)
   if (blocking.length > 0) {
     const errors = blocking.map(({ type, name }) => `${type} ${name}`)

@@ -1,4 +1,5 @@
 import * as t from 'io-ts'
+import { callOutcomes, usageStates } from '../../../core/marketplace/metering/types.ts'
 import {
   answer,
   described,
@@ -7,10 +8,14 @@ import {
   Instant,
   int32,
   listOf,
+  naming,
   noted,
+  oneOf,
   optional,
   patternText,
+  plainValue,
   request,
+  SafeInteger,
 } from '../../kit/codecs.ts'
 
 const Tag = request(
@@ -95,4 +100,67 @@ export const CloudCUsageReport = request(
     value: described(UsageValue, 'The usage; one of the two values is required.'),
   },
   'CloudCUsageReport',
+)
+
+const recordQuery = {
+  subscription: described(
+    optional(
+      naming(
+        patternText(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 36, 'the id of a subscription'),
+        'subscription',
+        'id',
+      ),
+    ),
+    'Only usage of this subscription; all if absent.',
+  ),
+  since: described(optional(plainValue(Instant)), 'Only what is at or after this RFC 3339 time; all if absent.'),
+  until: described(optional(plainValue(Instant)), 'Only what is before this RFC 3339 time; all if absent.'),
+}
+
+export const MeteredUsageQuery = request(
+  { ...recordQuery, outcome: described(optional(plainValue(oneOf(...usageStates))), 'Only usage in this state.') },
+  'MeteredUsageQuery',
+)
+export const MeteringCallQuery = request(
+  { ...recordQuery, outcome: described(optional(plainValue(oneOf(...callOutcomes))), 'Only calls with this outcome.') },
+  'MeteringCallQuery',
+)
+
+const usageWords = {
+  usageId: described(t.string, 'Identifies the usage: the client token of cloud A, or the operation id of cloud C.'),
+  cloud: described(oneOf('cloudA', 'cloudC'), 'The cloud.'),
+  subscriptionId: described(t.string, 'The subscription; empty if there was none, or several.'),
+  product: described(t.string, 'The product code of cloud A, or the name of the service of cloud C.'),
+  dimension: described(t.string, 'The dimension of cloud A, or the name of the metric of cloud C.'),
+  quantity: described(t.string, 'How much.'),
+  consumer: described(t.string, 'The consumer of cloud C; empty for cloud A.'),
+}
+
+export const MeteredUsageRecord = answer(
+  {
+    ...usageWords,
+    start: described(Instant, 'The start of the usage.'),
+    end: described(Instant, 'The end of the usage.'),
+    state: described(
+      oneOf(...usageStates),
+      '`sent`: there is no answer yet. `unknown`: the answer was lost; the provider may have recorded it.',
+    ),
+    answer: described(t.string, 'The id of the record at the provider, or its answer as JSON; empty if not accepted.'),
+    lastChangedAt: described(Instant, 'When it was last sent or answered.'),
+  },
+  'MeteredUsageRecord',
+)
+
+export const MeteringCallRecord = answer(
+  {
+    ...usageWords,
+    calledAt: described(Instant, 'When the call ended.'),
+    askedBy: described(t.string, 'The login of who reported, or the name of the job.'),
+    outcome: described(oneOf(...callOutcomes), '`failed`: nothing was sent. `unknown`: the answer was lost.'),
+    code: described(t.string, 'The code of the failure; empty if there is none.'),
+    answer: described(t.string, 'The id of the record at the provider, or its answer as JSON; empty if not accepted.'),
+    attempts: described(SafeInteger, 'How often the request was sent.'),
+    milliseconds: described(SafeInteger, 'How long it took.'),
+  },
+  'MeteringCallRecord',
 )

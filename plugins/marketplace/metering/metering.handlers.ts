@@ -4,12 +4,19 @@ import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { ReportCloudAToken } from '../../../core/marketplace/metering/cloud-a.ts'
 import { ReportCloudCToken } from '../../../core/marketplace/metering/cloud-c.ts'
-import { UsageInvalid } from '../../../core/marketplace/metering/ports.ts'
-import type { MeterUsage, UsageReport } from '../../../core/marketplace/metering/types.ts'
+import { UsageInvalid, UsageLedgerToken } from '../../../core/marketplace/metering/ports.ts'
+import type {
+  MeterUsage,
+  RecordedCall,
+  RecordedUsage,
+  RecordFilter,
+  UsageReport,
+} from '../../../core/marketplace/metering/types.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import type { CloudCUsageReport, MeterUsageInput } from './codecs.ts'
-import { readyCloudA, readyCloudC, reportCloudA, reportCloudC } from './metering.routes.ts'
+import type { CloudCUsageReport, MeteringCallRecord, MeteredUsageRecord, MeterUsageInput } from './codecs.ts'
+import { listCalls, listUsage, readyCloudA, readyCloudC, reportCloudA, reportCloudC } from './metering.routes.ts'
 
 const usageOf = (sent: t.TypeOf<typeof MeterUsageInput>): MeterUsage => ({
   productCode: sent.ProductCode,
@@ -65,5 +72,39 @@ export const meteringGroup = defineGroup({
       },
     ),
     handle(readyCloudC, isReady),
+  ],
+})
+
+interface AskedRecord<Outcome extends string> {
+  readonly subscription: string | undefined
+  readonly since: Date | undefined
+  readonly until: Date | undefined
+  readonly outcome: Outcome | undefined
+}
+const filterOf = <Outcome extends string>(asked: AskedRecord<Outcome>): RecordFilter<Outcome> => {
+  const { subscription: subscriptionRef, since, until, outcome } = asked
+  return definedFields({ subscriptionRef, since, until, outcome })
+}
+
+/** Returns usage of the record as it is returned. */
+const usageReply = (usage: RecordedUsage): t.TypeOf<typeof MeteredUsageRecord> => {
+  const { key: usageId, subscriptionRef: subscriptionId, changedAt: lastChangedAt, ...rest } = usage
+  return { ...rest, usageId, subscriptionId, lastChangedAt }
+}
+const callReply = (call: RecordedCall): t.TypeOf<typeof MeteringCallRecord> => {
+  const { id: _, key: usageId, subscriptionRef: subscriptionId, at: calledAt, ...rest } = call
+  return { ...rest, usageId, subscriptionId, calledAt }
+}
+
+/** The record of reports, for site admins. */
+export const meteringRecordGroup = defineGroup({
+  needs: { ledger: UsageLedgerToken },
+  routes: ({ ledger }) => [
+    handle(listUsage, async (_call, { query, page }) => right(await ledger.listUsage(filterOf(query), page)), {
+      reply: usageReply,
+    }),
+    handle(listCalls, async (_call, { query, page }) => right(await ledger.listCalls(filterOf(query), page)), {
+      reply: callReply,
+    }),
   ],
 })

@@ -1,9 +1,17 @@
 import { MeteringFailed, UsageInvalid, UsageOverlaps, UsageRefused } from '../../../core/marketplace/metering/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
-import { empty, json } from '../../kit/reply.ts'
+import { empty, json, list } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
-import { CloudCUsageReport, MeterUsageInput, MeterUsageOutput } from './codecs.ts'
+import {
+  CloudCUsageReport,
+  MeteredUsageQuery,
+  MeteredUsageRecord,
+  MeteringCallQuery,
+  MeteringCallRecord,
+  MeterUsageInput,
+  MeterUsageOutput,
+} from './codecs.ts'
 
 const route = routesOf({ tag: 'Metered Billing', access: siteAdmin, scopeCategory: 'marketplace' })
 const prefix = '/proxy/metered-billing/marketplaces'
@@ -77,4 +85,50 @@ export const readyCloudC = route({
   gate: 'cloud-c-marketplace',
   dialect: 'metering',
   ok: empty(200, 'Ready, no body'),
+})
+
+const usageExample = {
+  usageId: '2ab7c3c0-51c1-5b0e-8f63-0a4c5b9f2d11',
+  cloud: 'cloudA',
+  subscriptionId: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44',
+  product: 'product-1',
+  dimension: 'nodes',
+  quantity: '3',
+  consumer: '',
+} as const
+
+export const listUsage = route({
+  id: 'metering.listUsage',
+  method: 'GET',
+  path: '/dashboard/marketplaces/metering/usage',
+  summary: 'List the usage that was reported to the marketplace',
+  description: 'The newest first. The record goes back 800 days.',
+  query: MeteredUsageQuery,
+  ok: list(MeteredUsageRecord, {
+    ...usageExample,
+    start: '2026-11-21T08:00:00.000Z',
+    end: '2026-11-21T09:00:00.000Z',
+    state: 'accepted',
+    answer: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40',
+    lastChangedAt: '2026-11-21T09:10:02.120Z',
+  }),
+})
+
+export const listCalls = route({
+  id: 'metering.listCalls',
+  method: 'GET',
+  path: '/dashboard/marketplaces/metering/calls',
+  summary: 'List the calls that reported usage to the marketplace',
+  description: 'The newest first. The record goes back 800 days.',
+  query: MeteringCallQuery,
+  ok: list(MeteringCallRecord, {
+    ...usageExample,
+    calledAt: '2026-11-21T09:10:02.120Z',
+    askedBy: 'metering.reportHours',
+    outcome: 'accepted',
+    code: '',
+    answer: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40',
+    attempts: 1,
+    milliseconds: 121,
+  }),
 })

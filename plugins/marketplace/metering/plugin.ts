@@ -1,5 +1,5 @@
 import { definePlugin } from '../../kit/plugin.ts'
-import { meteringGroup } from './metering.handlers.ts'
+import { meteringGroup, meteringRecordGroup } from './metering.handlers.ts'
 import { meteringHoursGroup, meteringUpkeepGroup } from './metering.job.ts'
 
 export const meteringPlugin = definePlugin({
@@ -7,5 +7,5 @@ export const meteringPlugin = definePlugin({
   summary: 'Usage that is reported to the marketplaces of cloud providers',
   listener: 'api',
   gate: 'any-marketplace',
-  groups: [meteringGroup, meteringHoursGroup, meteringUpkeepGroup],
+  groups: [meteringGroup, meteringRecordGroup, meteringHoursGroup, meteringUpkeepGroup],
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reservedPort } from '../../support/components/reserved-port.ts'
 import { bars } from '../bars.ts'
@@ -72,14 +73,27 @@ const sendSteadily = async (port: number, bodies: readonly string[]): Promise<Se
   }
 }
 
+/** The statements that the server has executed since its start. */
+const statementsOf = async (databaseUrl: string): Promise<number> => {
+  const connection = await createConnection(databaseUrl)
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>("show global status like 'Questions'")
+    return Number(rows[0]?.['Value'])
+  } finally {
+    await connection.end()
+  }
+}
+
 /** Row 31. */
 export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) => {
   const seconds = run.quick ? 10 : 30
   const port = await reservedPort()
+  const databaseUrl = await (await lab.mariaDb()).createDatabase()
   const service = await startBenchService({
     name: 'service of a marketplace',
     folder: lab.folder,
-    databaseUrl: await (await lab.mariaDb()).createDatabase(),
+    profileFolder: run.profile,
+    databaseUrl,
     settings: {
       MOORAGE_DEPLOYMENT_TYPE: 'CloudBMarketplaceDeployment',
       MOORAGE_MARKETPLACE_LISTEN: `127.0.0.1:${port}`,
@@ -90,11 +104,13 @@ export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) 
   try {
     bench.progress.measuring('notifications of a marketplace', seconds + 5)
     await sendSteadily(port, notificationsOf(3 * perSecond))
+    const statements = await statementsOf(databaseUrl)
     const [before, cpuBefore, startedAt] = [residentMegabytes(service.pid), cpuSeconds(service.pid), performance.now()]
     const { milliseconds, busy, firstReason } = await sendSteadily(port, notificationsOf(seconds * perSecond))
     const sent = milliseconds.length
     const rate = (sent * 1000) / (performance.now() - startedAt)
     const p99 = milliseconds[Math.floor(sent * 0.99)] ?? Number.NaN
+    const executed = (await statementsOf(databaseUrl)) - statements
     const grown = residentMegabytes(service.pid, 'at most') - before
     return [
       {
@@ -105,7 +121,7 @@ export const marketplaceNotifications: MeasureRow = async ({ lab, bench, run }) 
         value: p99,
         unit: ' ms',
         bar: bars.notifications,
-        note: `a third is new, a third changes it, a third is repeated; the process grew by ${Math.round(grown)} MB, ${busy} answers were 503 and sent again ${firstReason}`.trimEnd(),
+        note: `a third is new, a third changes it, a third is repeated; ${(executed / sent).toFixed(1)} statements for each; the process grew by ${Math.round(grown)} MB, ${busy} answers were 503 and sent again ${firstReason}`.trimEnd(),
       },
     ]
   } finally {

@@ -30,7 +30,7 @@ const twoAgainstOne = async (input: RowInput, on: 'SQLite' | 'MariaDB'): Promise
     one: await instance(input, 1, await url()),
   })
   return {
-    row: '32',
+    row: '33',
     what: `GET /user, ${on}, two workers`,
     ours: readingOf(two),
     against: 'one process',
@@ -42,7 +42,7 @@ const twoAgainstOne = async (input: RowInput, on: 'SQLite' | 'MariaDB'): Promise
   }
 }
 
-/** Row 32. */
+/** Row 33. */
 export const twoWorkers: MeasureRow = async (input) => [
   await twoAgainstOne(input, 'MariaDB'),
   await twoAgainstOne(input, 'SQLite'),

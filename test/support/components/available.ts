@@ -7,6 +7,7 @@ import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
+import { findNginx } from './nginx.ts'
 import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 
 const asked = new Map<ComponentName, Promise<unknown>>()
@@ -52,6 +53,11 @@ export function kubectl(): Promise<string | undefined> {
 export function helm(): Promise<HelmCommands | undefined> {
   const { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } = process.env
   return once('helm', async () => (helm3 === undefined || helm4 === undefined ? findHelm() : { helm3, helm4 }))
+}
+
+/** The path of the nginx command, or `undefined` when switched off. */
+export function nginx(): Promise<string | undefined> {
+  return once('nginx', async () => process.env[environmentNames.nginx] ?? findNginx())
 }
 
 /** The path of the nats-server command, or `undefined` when switched off. */

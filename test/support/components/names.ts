@@ -16,6 +16,14 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
+  nginx: { what: 'the nginx command', needs: [] },
+  containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
+  'last-release': {
+    what: 'the commit of the last release in the history; used by slow files only',
+    needs: ['mariadb'],
+  },
+  haproxy: { what: 'the haproxy command; used by slow files only', needs: [] },
+  systemd: { what: 'the systemd-analyze command; used by slow files only', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -34,6 +42,7 @@ export const environmentNames = {
   nats: 'MOORAGE_TEST_NATS_SERVER',
   go: 'MOORAGE_TEST_GO',
   chromium: 'MOORAGE_TEST_CHROMIUM',
+  nginx: 'MOORAGE_TEST_NGINX',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */

@@ -5,6 +5,7 @@ import { findKubectl } from './kubectl.ts'
 import { findHelm } from './helm.ts'
 import { startMariaDb } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
+import { findNginx } from './nginx.ts'
 import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 import { withProgress, type Say } from './progress.ts'
 
@@ -44,9 +45,14 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     return { environment: { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } }
   },
   chromium: async (say) => ({ environment: { [environmentNames.chromium]: await findChromium(say) } }),
+  nginx: async (say) => ({ environment: { [environmentNames.nginx]: await findNginx(say) } }),
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Only slow files use them, which take what they need.
   generators: async () => ({ environment: {} }),
+  containers: async () => ({ environment: {} }),
+  'last-release': async () => ({ environment: {} }),
+  haproxy: async () => ({ environment: {} }),
+  systemd: async () => ({ environment: {} }),
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }

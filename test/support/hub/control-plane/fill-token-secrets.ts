@@ -10,7 +10,10 @@ const lifetimeSeconds = 31_536_000
  * 'No `default` SA, token Secret `data` stays null ...: harness fills Secret data for "controller did it" cases' (note
  * §12).
  */
-export const runTokenSecretFiller = (world: HubWorld, fills: (namespace: string) => boolean): void => {
+export const runTokenSecretFiller = (
+  world: Pick<HubWorld, 'client' | 'reconciler' | 'signal'>,
+  fills: (namespace: string) => boolean,
+): void => {
   const { client, signal } = world
   const { add } = world.reconciler({
     name: 'token secret',

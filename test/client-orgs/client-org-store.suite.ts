@@ -1,0 +1,108 @@
+import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'
+import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
+import type { ClientOrgChanges } from '../../core/client-orgs/ports.ts'
+import type { ClientOrgId, NewClientCluster, NewClientOrg } from '../../core/client-orgs/types.ts'
+import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
+
+/** A store of its own for each case, without rows. */
+export interface ClientOrgStoreBench {
+  readonly store: ClientOrgChanges
+  close(): Promise<void>
+}
+
+const at = new Date('2026-05-01T08:00:00.123Z')
+
+/** @internal */
+export const newClientOrg: Omit<NewClientOrg, 'name'> = {
+  orgId: 40 as OrgId,
+  vendorId: 7 as AccountId,
+  adminId: 9 as UserId,
+  isShared: true,
+  settling: '',
+  createdAt: at,
+}
+
+/** @internal */
+export const newClientCluster: Omit<NewClientCluster, 'clientOrgId' | 'name'> = {
+  uid: 'uid-1',
+  hubOwnerId: 7 as AccountId,
+  hubUid: 'hub-1',
+  gatewayOfId: undefined,
+  plan: { annotations: { a: 'b' }, useGateway: true, grants: [], importsCluster: true },
+}
+
+const withCluster = async (store: ClientOrgChanges, name: string, changes: Partial<NewClientCluster> = {}) => {
+  const id = await store.insert({ ...newClientOrg, orgId: name.length as OrgId, name })
+  await store.insertCluster({ ...newClientCluster, clientOrgId: id, name: 'shop', ...changes })
+  const [cluster] = await store.clustersOf(id)
+  if (cluster === undefined) throw new Error('The cluster does not exist.')
+  return { id, cluster }
+}
+
+const about: SuiteAbout = {
+  name: 'client-org-store',
+  ports: ['ClientOrgStore', 'ClientOrgChanges'],
+  needs: 'A store without rows.',
+}
+
+export const clientOrgStoreSuite = contractSuite<ClientOrgStoreBench>(about, (test) => {
+  test('a client organization is found by name and by organization, and locked', async (t, { store }) => {
+    const id = await store.insert({ ...newClientOrg, name: 'acme' })
+    const expected = { ...newClientOrg, id, name: 'acme', state: 'Live' as const }
+    t.deepEqual(await store.find('acme'), expected)
+    t.deepEqual(await store.findByOrg(newClientOrg.orgId), expected)
+    t.deepEqual(await store.lock(id), expected)
+    t.is(await store.find('Acme'), undefined)
+    t.is(await store.lock((id + 1) as ClientOrgId), undefined)
+    await store.setSettling(id, 'a lock')
+    t.is((await store.find('acme'))?.settling, 'a lock')
+  })
+
+  test('a name is free again once its client organization is deleted, and not before', async (t, { store }) => {
+    const { id } = await withCluster(store, 'acme')
+    await store.setState(id, 'Deleting')
+    await t.throwsAsync(store.insert({ ...newClientOrg, name: 'acme' }))
+    await store.setState(id, 'Deleted')
+    t.is((await store.find('acme'))?.state, 'Deleted')
+    const again = await store.insert({ ...newClientOrg, name: 'acme' })
+    t.not(again, id)
+    t.deepEqual(await store.clustersOf(again), [])
+    t.deepEqual(await store.clustersOf(id), [])
+  })
+
+  test('the state of a cluster is moved only from the version that was read', async (t, { store }) => {
+    const { id, cluster } = await withCluster(store, 'acme')
+    t.like(cluster, { ...newClientCluster, state: 'Provisioning', message: '', version: 1 })
+    t.true(await store.moveCluster(cluster, 'Failed', 'why'))
+    t.false(await store.moveCluster(cluster, 'Active', ''))
+    t.like((await store.clustersOf(id))[0], { state: 'Failed', message: 'why', version: 2 })
+    await store.setClusterState(cluster.id, 'Deleting', '')
+    t.like((await store.clustersOf(id))[0], { state: 'Deleting', message: '', version: 3 })
+    await store.replanCluster(cluster.id, { ...newClientCluster, clientOrgId: id, name: 'shop', uid: 'uid-2' })
+    t.like((await store.clustersOf(id))[0], { state: 'Provisioning', uid: 'uid-2', version: 4 })
+  })
+
+  test('a namespace belongs to the client organization that has it on that cluster', async (t, { store }) => {
+    const { id, cluster } = await withCluster(store, 'acme')
+    const plan = { ...newClientCluster.plan, useGateway: false }
+    await withCluster(store, 'globex', { plan })
+    for (const namespace of ['acme', 'acme-gw', 'acme-monitoring'])
+      t.is((await store.ofNamespace('uid-1', namespace))?.id, id, namespace)
+    t.is(await store.ofNamespace('uid-2', 'acme'), undefined)
+    t.is(await store.ofNamespace('uid-1', 'acme-other'), undefined)
+    t.is((await store.ofNamespace('uid-1', 'globex-monitoring'))?.name, 'globex')
+    t.is(await store.ofNamespace('uid-1', 'globex-gw'), undefined, 'it has no gateway')
+    await store.setClusterState(cluster.id, 'Deleted', '')
+    t.is(await store.ofNamespace('uid-1', 'acme'), undefined)
+  })
+
+  test('the users of a gateway are named once, without those that are gone', async (t, { store }) => {
+    const { id } = await withCluster(store, 'acme')
+    const user = await withCluster(store, 'globex', { gatewayOfId: id })
+    await store.insertCluster({ ...newClientCluster, clientOrgId: user.id, name: 'shop-2', gatewayOfId: id })
+    t.deepEqual(await store.gatewayUsers(id, 10), ['globex'])
+    for (const cluster of await store.clustersOf(user.id)) await store.setClusterState(cluster.id, 'Deleted', '')
+    t.deepEqual(await store.gatewayUsers(id, 10), [])
+    t.deepEqual(await store.gatewayUsers(user.id, 10), [])
+  })
+})

@@ -1,0 +1,252 @@
+// process: waiting - uses components
+import { randomUUID } from 'node:crypto'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import type { OrgId } from '../../core/kernel/ids.ts'
+import { expectStatus } from '../clusters/cluster-world.ts'
+import { kubernetes } from '../support/components/available.ts'
+import { needing } from '../support/components/needing.ts'
+import { accounts, configMaps, managedClusterSets, namespaces } from '../support/hub/api/kinds.ts'
+import { clusterSetLabel } from '../support/hub/api/ocm-names.ts'
+import { managedClusters } from '../support/hub/api/kinds.ts'
+import { until } from '../support/until.ts'
+import { eventsOf } from '../tasks/task-client.ts'
+import { startClientWorld, type ClientWorld } from './client-world.ts'
+
+/** Clusters of client organizations: what is added, removed, refused, referred to and continued. */
+const test = needing('kubernetes', 'spoke-kubernetes')
+
+let world: ClientWorld
+/** A second spoke, on the API server of the hub. */
+let second: string
+
+test.before(async () => {
+  world = await startClientWorld()
+  second = await world.moreSpoke((await kubernetes())!)
+})
+test.after.always(() => world?.stop())
+
+const add = (name: string, cluster: string, changes?: object) =>
+  world.send('POST', `client/${name}/add-cluster`, world.cluster(cluster, changes))
+const remove = (name: string, cluster: string, changes?: object) =>
+  world.send('POST', `client/${name}/delete-cluster`, world.cluster(cluster, changes))
+const succeeded = async (name: string) => {
+  const task = await world.settled(name)
+  if (task.state !== 'succeeded') throw new Error(JSON.stringify(task))
+  return task
+}
+const created = (name: string, changes?: object) => world.created(name, changes)
+const gone = (answer: { readonly status: number; readonly json: unknown; readonly text: string }) =>
+  [answer.status, (answer.json as { readonly code: string }).code] as const
+
+test('a cluster is added and removed; the whole has the status of its clusters', async (t) => {
+  const name = world.name('umbrella')
+  const id = await created(name)
+  const added = await add(name, second, { useGateway: true })
+  t.is(added.status, 200, added.text)
+  await succeeded(name)
+  t.deepEqual(await world.namespacesOf(name, world.hub.client), [name, `${name}-gw`, `${name}-monitoring`])
+  t.is(await world.status(name), 'Active')
+  t.deepEqual(gone(await add(name, second)), [400, 'ClientOrgInvalid'])
+  t.deepEqual(gone(await add(name, world.spoke)), [400, 'ClientOrgInvalid'])
+  const admin = await world.service.tokenFor(`admin-of-${name}`)
+  const records = async () =>
+    (
+      (await expectStatus(world.service.send('GET', `/api/v1/clustersv2/${name}`, { token: admin }), 200))
+        .json as readonly { readonly name: string }[]
+    ).map((each) => each.name)
+  t.deepEqual((await records()).sort(), [world.spoke, second].sort())
+
+  await expectStatus(remove(name, second), 200)
+  await succeeded(name)
+  t.deepEqual(await world.namespacesOf(name, world.hub.client), [])
+  t.deepEqual(await records(), [world.spoke])
+  t.is(await world.status(name, second), 'Deleted')
+  t.is(await world.status(name, world.spoke), 'Active')
+  t.is(await world.status(name), 'Partially Deleted')
+  const all = (await world.hub.client.list(accounts)).items
+  t.true(all.some(({ metadata }) => metadata.labels?.['authentication.k8s.appscode.com/hub-owner'] === String(id)))
+  t.is((await remove(name, second)).status, 200, 'again')
+  await expectStatus(add(name, second), 200)
+  await succeeded(name)
+  t.is(await world.status(name), 'Active')
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(name)
+  t.deepEqual(await world.namespacesOf(name), [])
+  t.deepEqual(await world.namespacesOf(name, world.hub.client), [])
+})
+
+test('a deletion during the creation ends with nothing left, and the name is used again', async (t) => {
+  const name = world.name('hooli')
+  for (let round = 0; round < 3; round += 1) {
+    await expectStatus(
+      world.send('POST', 'client/create', world.creating(name, { userPermission: ofAdmin(name) })),
+      200,
+    )
+    const id = await world.orgId(name)
+    const deleting = await Promise.all([
+      world.send('DELETE', `client/delete/${id}`),
+      world.send('DELETE', `client/delete/${id}`),
+    ])
+    for (const { status } of deleting) t.true([200, 404].includes(status), String(status))
+    await succeeded(name)
+    t.is(await world.status(name), 'Deleted')
+    t.is(await world.status(name, world.spoke), 'Deleted')
+    t.deepEqual(await world.namespacesOf(name), [])
+    t.is((await world.send('GET', `client/${id}`)).status, 404)
+  }
+})
+
+const ofAdmin = (name: string, changes: object = {}) => ({
+  userName: `admin-of-${name}`,
+  email: `admin-of-${name}@example.com`,
+  permissions: [{ name: world.spoke }],
+  ...changes,
+})
+
+test('while it is being deleted its name is taken, a cluster is 400, and Deleting remains until the namespaces are gone', async (t) => {
+  const name = world.name('vandelay')
+  const id = await created(name)
+  // A finalizer keeps the namespace, as a controller of the cluster would.
+  await world.hub.spoke.create(configMaps, {
+    metadata: { name: 'held', namespace: name, finalizers: ['example.com/held'] },
+    data: {},
+  })
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await until('the other namespaces to be gone', async () =>
+    (await world.namespacesOf(name)).length === 1 ? true : undefined,
+  )
+  t.is(await world.status(name), 'Deleting')
+  t.is((await world.hub.spoke.get(namespaces, name))?.metadata.labels?.['ace.appscode.com/client-org'], 'terminating')
+  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name))), [409, 'ClientOrgExists'])
+  t.deepEqual(gone(await add(name, second)), [400, 'ClientOrgInvalid'])
+  t.is((await world.send('DELETE', `client/delete/${id}`)).status, 200, 'again')
+  t.is((await world.tasks(name)).length, 2, 'the unfinished task is joined')
+  await world.hub.spoke.patch(
+    configMaps,
+    { metadata: { name: 'held', namespace: name } },
+    { metadata: { finalizers: null } },
+  )
+  await succeeded(name)
+  t.is(await world.status(name), 'Deleted')
+})
+
+test('a namespace of another program stays; the cluster failed, and the same request continues', async (t) => {
+  const name = world.name('soylent')
+  await created(name, { userPermission: ofAdmin(name, { permissions: [] }) })
+  t.is(await world.status(name), 'Active')
+  await world.hub.spoke.create(namespaces, { metadata: { name: `${name}-monitoring` } })
+  await expectStatus(add(name, world.spoke), 200)
+  const failed = await world.settled(name)
+  t.is(failed.state, 'failed')
+  t.regex(failed.error ?? '', /not of this client organization/)
+  t.is(
+    (await world.hub.spoke.get(namespaces, `${name}-monitoring`))?.metadata.labels?.['app.kubernetes.io/managed-by'],
+    undefined,
+  )
+  t.is(await world.status(name), 'Active')
+  await world.hub.spoke.remove(namespaces, { metadata: { name: `${name}-monitoring` } })
+  await until('it to be gone', async () =>
+    (await world.hub.spoke.get(namespaces, `${name}-monitoring`)) === undefined ? true : undefined,
+  )
+  await expectStatus(add(name, world.spoke), 200)
+  await succeeded(name)
+  t.is((await world.namespacesOf(name)).length, 2, 'it has no gateway')
+  const events = await eventsOf(world.service, world.service.adminToken, failed.id)
+  t.true(events.some(({ step }) => step === `${world.spoke}: Create the namespaces`))
+})
+
+test('a gateway that others use keeps its client organization; one that is not shared is refused', async (t) => {
+  const [shared, user, private_] = [world.name('shared'), world.name('user'), world.name('private')]
+  const id = await created(shared, { usableAsShared: true })
+  await created(private_)
+  const refusal = await world.send(
+    'POST',
+    'client/create',
+    world.creating(user, { gatewayConfigRef: { name: 'g', namespace: `${private_}-gw` } }),
+  )
+  t.deepEqual(gone(refusal), [400, 'ClientOrgInvalid'])
+  t.is(
+    (await world.service.send('GET', `/api/v1/users/admin-of-${user}`, { token: world.service.adminToken })).status,
+    404,
+  )
+  const userId = await created(user, { gatewayConfigRef: { name: 'g', namespace: `${shared}-gw` } })
+  const kept = await world.send('DELETE', `client/delete/${id}`)
+  t.deepEqual(gone(kept), [400, 'ClientOrgInUse'])
+  t.regex(kept.text, new RegExp(user))
+  t.is(await world.status(shared), 'Active')
+  await expectStatus(world.send('DELETE', `client/delete/${userId}`), 200)
+  await succeeded(user)
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(shared)
+  const vendors = world.name('vendors')
+  await created(vendors, { gatewayConfigRef: { name: 'g', namespace: 'gateways' } })
+  t.is(
+    (await world.hub.spoke.get(configMaps, 'client-gateway', `${vendors}-gw`))?.data?.['reference.json'],
+    '{"name":"g","namespace":"gateways"}',
+  )
+})
+
+test('a cluster set gives each of its accepted clusters', async (t) => {
+  const [name, set] = [world.name('sets'), world.name('set')]
+  await world.hub.client.create(managedClusterSets, { metadata: { name: set }, spec: {} })
+  const empty = ofAdmin(name, { permissions: [{ name: set, isClusterSet: true }] })
+  t.deepEqual(gone(await world.send('POST', 'client/create', world.creating(name, { userPermission: empty }))), [
+    422,
+    'ClientOrgRefused',
+  ])
+  for (const each of [world.spoke, second])
+    await world.hub.client.patch(
+      managedClusters,
+      { metadata: { name: each } },
+      { metadata: { labels: { [clusterSetLabel]: set } } },
+    )
+  const id = await created(name, { userPermission: { ...empty, userName: `set-admin-${name}` } })
+  t.is((await world.namespacesOf(name)).length, 3)
+  t.is((await world.namespacesOf(name, world.hub.client)).length, 3)
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(name)
+})
+
+test('an organization that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
+  const name = world.name('tyrell')
+  const id = await created(name)
+  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const record = (await store.find(id as OrgId, world.spoke))!
+  const own = await store.insert({
+    ...record,
+    name: 'own',
+    uid: randomUUID(),
+    ref: '',
+    sealedCredential: undefined,
+  })
+  const kept = await world.send('DELETE', `client/delete/${id}`)
+  t.deepEqual(gone(kept), [400, 'ClientOrgInUse'])
+  t.regex(kept.text, /cluster own/)
+  if (own._tag === 'Right') await store.remove(own.right.id)
+  const admin = { token: await world.service.tokenFor(`admin-of-${name}`) }
+  t.is((await world.service.send('DELETE', `/api/v1/orgs/${name}`, admin)).status, 409)
+  t.is(
+    (await world.service.send('POST', `/api/v1/orgs/${name}/rename`, { ...admin, body: { new_name: 'other' } })).status,
+    422,
+  )
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  await succeeded(name)
+  t.is(await store.find(id as OrgId, world.spoke), undefined)
+})
+
+test('what is on a cluster whose record the vendor has removed stays there, and the deletion ends', async (t) => {
+  const name = world.name('weyland')
+  const third = await world.moreSpoke(world.spokeServer)
+  const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
+  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const vendorId = await world.orgId(world.org)
+  const record = (await store.find(vendorId as OrgId, third))!
+  await store.remove(record.id)
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  const task = await succeeded(name)
+  t.is(await world.status(name), 'Deleted')
+  t.is(await store.find(id as OrgId, third), undefined)
+  t.is((await world.namespacesOf(name)).length, 3)
+  const events = await eventsOf(world.service, world.service.adminToken, task.id)
+  t.true(events.some(({ msg }) => msg.includes('stays there')))
+})

@@ -1,0 +1,185 @@
+// process: waiting - nginx answers
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expectStatus } from '../clusters/cluster-world.ts'
+import { needing } from '../support/components/needing.ts'
+import { startNginx, type RunningNginx } from '../support/components/nginx.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
+import type { MetricsWorld } from './metrics-world.ts'
+import { idOf, metricsOfPier, startMetricsWorld } from './metrics-world.ts'
+
+const test = needing('nginx')
+
+/** What reached the upstream of the proxy. */
+interface Seen {
+  readonly method: string
+  readonly url: string
+  readonly tenant: string | undefined
+  readonly authorization: string | undefined
+  readonly cookie: string | undefined
+  readonly body: string
+}
+
+let world: MetricsWorld
+let upstream: Server
+let nginx: RunningNginx
+let proxy: string
+const seen: Seen[] = []
+
+const textOf = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === 'string' ? header : header?.join()
+
+/** Answers the tenant that a request names, as an upstream with tenants would answer its metrics. */
+const startUpstream = async (): Promise<Server> => {
+  const server = createServer((req, res) => {
+    void (async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of req) chunks.push(chunk as Buffer)
+      const tenant = textOf(req.headers['x-scope-orgid'])
+      const { method = '', url = '', headers } = req
+      const { authorization, cookie } = headers
+      seen.push({ method, url, tenant, authorization, cookie, body: Buffer.concat(chunks).toString('utf8') })
+      res.writeHead(tenant === undefined ? 401 : 200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ status: 'success', data: { metricsOf: tenant } }))
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+/** The example, with the addresses of this test. */
+const exampleFor = (servicePort: string, upstreamPort: number, port: number): string => {
+  const example = readFileSync(new URL('../../deploy/metrics/nginx.conf', import.meta.url), 'utf8')
+  return example
+    .replace('server 127.0.0.1:3000;', `server 127.0.0.1:${servicePort};`)
+    .replace('server 127.0.0.1:9090;', `server 127.0.0.1:${upstreamPort};`)
+    .replace('listen 127.0.0.1:9091;', `listen 127.0.0.1:${port};`)
+}
+
+test.before(async () => {
+  world = await startMetricsWorld()
+  upstream = await startUpstream()
+  const port = await reservedPort()
+  const servicePort = new URL(world.service.baseUrl).port
+  nginx = await startNginx(port, exampleFor(servicePort, (upstream.address() as AddressInfo).port, port))
+  proxy = `http://127.0.0.1:${port}/metrics`
+})
+test.after.always(async () => {
+  await nginx.stop()
+  await world.stop()
+  upstream.closeAllConnections()
+  upstream.close()
+})
+
+const read = async (token: string | undefined, rest: string, init: RequestInit = {}) => {
+  const headers = new Headers(init.headers)
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  const answer = await fetch(`${proxy}/${rest}`, { ...init, headers })
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** Another organization that has the same cluster. */
+const anotherTenant = async () => {
+  const owner = await world.people.person('other')
+  const org = await world.people.organization(owner)
+  await world.importAgain(owner, org)
+  const id = await idOf(world.service, org)
+  return { owner, org, id, backend: `${id}.${world.uid}` }
+}
+
+test('a member reads the metrics of the own tenant, and the upstream sees no credential', async (t) => {
+  const backend = `${world.orgId}.${world.uid}`
+  const query = 'query=up%7Bjob%3D%22a%2Fb%22%7D&time=1.5'
+  const { status, text } = await read(world.owner.token, `${backend}/api/v1/query?${query}`, {
+    headers: { cookie: 'a=b', 'x-scope-orgid': 'user.1', 'if-none-match': '*' },
+  })
+  t.is(status, 200, nginx.output())
+  t.is(text, JSON.stringify({ status: 'success', data: { metricsOf: `user.${world.orgId}` } }))
+  t.deepEqual(
+    seen.findLast(({ url }) => url.includes(query)),
+    {
+      method: 'GET',
+      url: `/api/v1/query?${query}`,
+      tenant: `user.${world.orgId}`,
+      authorization: undefined,
+      cookie: undefined,
+      body: '',
+    },
+  )
+  const posted = await read(world.owner.token, `${backend}/api/v1/query_range`, {
+    method: 'POST',
+    body: new URLSearchParams({ query: 'posted_metric' }),
+  })
+  t.is(posted.status, 200)
+  t.true(seen.some(({ method, body }) => method === 'POST' && body === 'query=posted_metric'))
+  t.is((await read(world.owner.token, `${backend}/api/v1/label/__name__/values`)).status, 200)
+})
+
+test('no tenant reads the metrics of another one', async (t) => {
+  const { owner, org, id, backend } = await anotherTenant()
+  const theirs = `${world.orgId}.${world.uid}`
+  t.is((await read(owner.token, `${backend}/api/v1/query?query=own`)).status, 200)
+  const attempts = [
+    `${theirs}/api/v1/query`,
+    `${backend}/..%2f${theirs}/api/v1/query`,
+    `${backend}%2f..%2f${theirs}/api/v1/query`,
+    `${theirs}%2f..%2f${backend}/api/v1/query`,
+    `${theirs}//api/v1/query`,
+    `${backend}.x%00${theirs}/api/v1/query`,
+    `${id}.${world.uid}.a.b/api/v1/query`,
+    `999999999.${world.uid}/api/v1/query`,
+  ]
+  for (const attempt of attempts) {
+    const { status, text } = await read(owner.token, `${attempt}?of=${org}`, {
+      headers: { 'x-scope-orgid': `user.${world.orgId}` },
+    })
+    t.true([400, 401, 403, 404].includes(status) || text.includes(`"user.${id}"`), `${attempt}: ${status} ${text}`)
+    t.false(text.includes(`user.${world.orgId}`), attempt)
+  }
+  t.true(seen.filter(({ url }) => url.includes(org)).every(({ tenant }) => tenant === `user.${id}`))
+  t.is((await read(undefined, `${backend}/api/v1/query`)).status, 401)
+  t.is((await read('moor_wrong', `${backend}/api/v1/query`)).status, 401)
+})
+
+test('only what reads is passed on', async (t) => {
+  const backend = `${world.orgId}.${world.uid}`
+  for (const path of ['api/v1/admin/tsdb/delete_series', 'api/v1/write', '-/reload', 'metrics', 'api/v1/status/config'])
+    t.is((await read(world.owner.token, `${backend}/${path}`, { method: 'POST' })).status, 404, path)
+  for (const path of ['_moorage', '_refused', ''])
+    t.true([403, 404].includes((await fetch(new URL(`/${path}`, proxy))).status), path)
+})
+
+test('who is removed from the organization reads nothing more', async (t) => {
+  const { owner, org, backend } = await anotherTenant()
+  const member = await world.people.person('member')
+  const { send } = world.service
+  const teams = await send('GET', `/api/v1/orgs/${org}/teams`, { token: owner.token })
+  const [team] = teams.json as unknown as readonly { id: number }[]
+  await expectStatus(send('PUT', `/api/v1/teams/${team?.id}/members/${member.login}`, { token: owner.token }), 204)
+  t.is((await read(member.token, `${backend}/api/v1/query`)).status, 200)
+  await expectStatus(send('DELETE', `/api/v1/orgs/${org}/members/${member.login}`, { token: owner.token }), 204)
+  t.is((await read(member.token, `${backend}/api/v1/query`)).status, 401)
+})
+
+test('the datasource of a registration reads through the proxy', async (t) => {
+  const { owner, id, backend } = await anotherTenant()
+  const { perses, register } = world
+  await expectStatus(register('dashB', owner.token, { metrics: metricsOfPier, clusterUID: world.uid }), 200)
+  const [secret] = perses.all(`user.${id}`, 'secrets')
+  const { credentials } = (secret?.['spec'] as { authorization: { credentials: string } }).authorization
+  const { status, text } = await read(credentials, `${backend}/api/v1/query`)
+  t.is(status, 200)
+  t.true(text.includes(`"user.${id}"`))
+})
+
+test('without the hook no request is passed on', async (t) => {
+  const port = await reservedPort()
+  const gone = String(await reservedPort())
+  const other = await startNginx(port, exampleFor(gone, (upstream.address() as AddressInfo).port, port))
+  const url = `http://127.0.0.1:${port}/metrics/${world.orgId}.${world.uid}/api/v1/query?query=without-hook`
+  const { status } = await fetch(url, { headers: { authorization: `Bearer ${world.owner.token}` } })
+  await other.stop()
+  t.is(status, 500)
+  t.false(seen.some(({ url: reached }) => reached.includes('without-hook')))
+})
