@@ -37,6 +37,22 @@ export const makeWatchedPools = (): WatchedPools => {
   }
 }
 
+/** Messages to the other processes of this instance. One that cannot be sent is dropped and counted. */
+export interface Topic<Message> {
+  /** Sends to each of the others, in the order of calls. Never throws and never waits. `message` is plain JSON. */
+  send(message: Message): void
+  onMessage(listener: (message: Message) => void): void
+}
+
+/** The processes of this instance (MOORAGE_WORKERS). docs/decisions/workers.md says which limit they share, and how. */
+export interface Processes {
+  readonly count: number
+  /** Returns the part of a limit of the instance that this process has. The parts of all processes add up to it. */
+  share(total: number): number
+  /** Returns the messages of a name that is used once in a process; undefined if this process is the only one. */
+  topic<Message>(name: string): Topic<Message> | undefined
+}
+
 /** The facts that exist before any port is made. A part sees the settings of the frame and its own. */
 export interface Boot<OwnSettings = unknown> {
   readonly settings: FrameSettings & OwnSettings
@@ -68,6 +84,7 @@ export interface Boot<OwnSettings = unknown> {
   readonly scope: LogScope
   /** Bounded pools that the metrics show. */
   readonly pools: WatchedPools
+  readonly processes: Processes
   /**
    * Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound.
    */

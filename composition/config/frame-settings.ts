@@ -37,6 +37,13 @@ export const frameSettings = {
     '127.0.0.1:3002',
     '/livez, /readyz and /metrics. Not meant for the public.',
   ),
+  workers: withDefault(
+    'MOORAGE_WORKERS',
+    wholeNumber(1, 64),
+    '1',
+    'API processes of this instance. With more than one, another process watches over them and serves the ' +
+      'operations listener.',
+  ),
   baseUrl: absentUnlessSet(
     'MOORAGE_BASE_URL',
     origin,

@@ -82,7 +82,11 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     scope: boot.scope,
     isAccessToken: (text) => hasAccessTokenForm(text, digest),
     takesQueryTokens: settings.queryTokens,
-    rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),
+    rateLimit: makeRateLimit(
+      settings.rateLimitPerMinute,
+      () => performance.now(),
+      boot.processes.topic(`rate limit of ${serves.join(' and ')}`),
+    ),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,

@@ -9,6 +9,12 @@ export interface Gauge {
   readonly type?: 'gauge' | 'counter' | 'summary' | 'histogram'
   /** The label, or labels, that tell the values apart. Without one, there is one value. */
   readonly label?: string | readonly string[]
+  /**
+   * What is shown where an instance has several processes: the sum of their values, for what each has of its own, or
+   * the highest or lowest, for what is the same in all, such as a count of rows. By default the highest of gauges, and
+   * the sum of all others.
+   */
+  readonly ofProcesses?: 'sum' | 'max' | 'min'
 }
 
 /** Events and the seconds that they took in all, since the start. */

@@ -1,4 +1,4 @@
-import type { Metric as PromMetric } from 'prom-client'
+import type { Metric as PromMetric, MetricObjectWithValues, MetricValue } from 'prom-client'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
@@ -57,6 +57,8 @@ export interface Metrics extends RequestObserver {
   add(gauges: Gauges['gauges'], read: () => GaugeValues | Promise<GaugeValues>): void
   /** Returns the text exposition and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
+  /** Returns the values as plain JSON, for `makeMergedMetrics`. */
+  snapshot(): Promise<MetricsSnapshot>
 }
 
 /** Metrics that count while requests and jobs run. */
@@ -71,7 +73,7 @@ const counted = {
     help: 'Time to answer; streams excluded.',
     label: ['method', 'route'],
   },
-  moorage_http_requests_in_flight: { help: 'Requests that are not answered yet.' },
+  moorage_http_requests_in_flight: { help: 'Requests that are not answered yet.', ofProcesses: 'sum' },
   moorage_refusals_total: { type: 'counter', help: 'Refusals by code.', label: 'code' },
   moorage_build_info: { help: 'Always 1; the release is in the label.', label: 'version' },
   moorage_job_runs_total: { type: 'counter', help: 'Runs of jobs on this instance.', label: ['job_id', 'outcome'] },
@@ -95,6 +97,7 @@ const scraped = {
   moorage_database_connections: {
     help: 'Connections of the database pool by state; waiting counts callers.',
     label: 'state',
+    ofProcesses: 'sum',
   },
   moorage_database_wait_seconds: {
     type: 'summary',
@@ -102,6 +105,7 @@ const scraped = {
   },
   moorage_database_takes_changes: {
     help: '1 while the database takes changes; 0 for 30 s after it refused one: it is read-only, or full.',
+    ofProcesses: 'min',
   },
   moorage_database_size_bytes: {
     help: 'Bytes of the database by part: data, and wal for the write-ahead log of SQLite.',
@@ -115,9 +119,14 @@ const scraped = {
   moorage_proxy_open: {
     help: 'Open proxied exchanges and tunnels by cluster: of the 50 with the most, and other.',
     label: ['kind', 'cluster'],
+    ofProcesses: 'sum',
   },
-  moorage_pool_running: { help: 'Work that has a place in a bounded pool, such as a thread.', label: 'pool' },
-  moorage_pool_waiting: { help: 'Work that waits for a place in a bounded pool.', label: 'pool' },
+  moorage_pool_running: {
+    help: 'Work that has a place in a bounded pool, such as a thread.',
+    label: 'pool',
+    ofProcesses: 'sum',
+  },
+  moorage_pool_waiting: { help: 'Work that waits for a place in a bounded pool.', label: 'pool', ofProcesses: 'sum' },
   moorage_pool_wait_seconds: {
     type: 'summary',
     help: 'How long work waited for its place in a bounded pool.',
@@ -137,6 +146,7 @@ const scraped = {
   },
   moorage_tls_certificate_expiry_timestamp_seconds: {
     help: 'When the certificate of the API ends, as Unix time.',
+    ofProcesses: 'min',
   },
 } as const satisfies Record<string, Declared>
 
@@ -151,6 +161,16 @@ const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 
 /** The number of clusters that a metric tells apart; the rest is `other`. */
 const clustersShown = 50
+
+/** The metrics of a process and their values, as prom-client returns them. */
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
+
+/** The metrics of the process that watches over workers. */
+export const workerMetricNames: readonly string[] = [
+  'moorage_worker_messages_dropped_total',
+  'moorage_worker_restarts_total',
+  'moorage_workers',
+]
 
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
@@ -167,9 +187,19 @@ interface Observation {
 const labelsOf = ({ label = [] }: Declared): string[] => (typeof label === 'string' ? [label] : [...label])
 
 /** Returns what the library needs to know of a metric. */
+/** How the values of several processes become one. */
+const aggregatorOf = ({ type = 'gauge', ofProcesses }: Declared): 'sum' | 'max' | 'min' =>
+  ofProcesses ?? (type === 'gauge' ? 'max' : 'sum')
+
 const declared = (registry: Registry, name: keyof typeof counted) => {
   const metric: Declared = counted[name]
-  return { name, help: metric.help, labelNames: labelsOf(metric), registers: [registry] }
+  return {
+    name,
+    help: metric.help,
+    labelNames: labelsOf(metric),
+    registers: [registry],
+    aggregator: aggregatorOf(metric),
+  }
 }
 
 const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'finished'> => {
@@ -258,7 +288,7 @@ const addScraped = (
     const get = async () => {
       await look()
       const values = samplesOf(metric, last[name]).flatMap((sample) => linesOf(name, sample))
-      return { name, help: metric.help, type: metric.type ?? 'gauge', values, aggregator: 'sum' }
+      return { name, help: metric.help, type: metric.type ?? 'gauge', values, aggregator: aggregatorOf(metric) }
     }
     registry.registerMetric({ name, get } as unknown as PromMetric)
   }
@@ -360,5 +390,6 @@ export const makeMetrics = (release: string): Metrics => {
     },
     add: (gauges, read) => addScraped(registry, gauges, read),
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    snapshot: () => registry.getMetricsAsJSON(),
   }
 }

@@ -13,12 +13,12 @@ import type { Needs } from '../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
 import type { Binding } from '../binding.ts'
-import type { Boot } from '../boot.ts'
+import type { Boot, Processes } from '../boot.ts'
 import { makeWatchedPools, StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from '../config/setting.ts'
 import { fileKey } from '../config/setting.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { addressUrl } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
 import { knownSchemaOf } from '../migrations.ts'
@@ -143,6 +143,8 @@ export interface ComposeInput {
   readonly foundation: Foundation
   readonly log: Log
   readonly stops: Pick<StopSequence, 'add'>
+  /** This process alone, if absent. */
+  readonly processes?: Processes
   /** For tests, which may replace what no setting changes. */
   readonly replaced?: readonly Binding[]
   /** Called for each port that is made. */
@@ -270,7 +272,9 @@ const closedPortOf = ({ parts, settings }: PartsConfig, boot: Boot): ((port: Tok
   }
 }
 
-const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPart[]): Boot => {
+const oneProcess: Processes = { count: 1, share: (total) => total, topic: () => undefined }
+
+const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInput, open: readonly AnyPart[]): Boot => {
   const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
@@ -292,6 +296,7 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
     tracing,
     scope,
     pools,
+    processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
@@ -318,7 +323,3 @@ const shownSettings = (rows: SettingRows, settings: object): Readonly<Record<str
       return [fileKey(row), value === undefined ? null : row.type.show(value)]
     }),
   )
-
-/** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
-export const addressUrl = (address: FrameSettings['listen']): string =>
-  `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`

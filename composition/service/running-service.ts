@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
-import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
+import { beatMilliseconds, makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
 import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { disksOf } from '../../adapters/system/temporary-folder.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -24,13 +25,15 @@ import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
+import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
+import type { Processes } from '../boot.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
 import type { Running } from '../part.ts'
 import type { Composition, PartsConfig, StopSequence } from './compose.ts'
-import { addressUrl, compose, makeStopSequence } from './compose.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { compose, makeStopSequence } from './compose.ts'
+import { addressUrl, showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
@@ -41,7 +44,10 @@ import { startJobs } from './jobs.ts'
 import { openTracing, tracedDatabase } from './tracing.ts'
 
 interface HeldPort {
+  /** With the port of the API. */
   readonly settings: FrameSettings
+  /** The address to bind, which another process of the instance may share. */
+  readonly bound: ListenAddress
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
    * configured.
@@ -53,9 +59,10 @@ interface HeldPort {
  * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
-  if (settings.listen.port !== 0) return { settings, held: undefined }
-  const sharesPort = isOneSocket(settings)
+const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefined): Promise<HeldPort> => {
+  if (settings.listen.port !== 0) return { settings, bound: settings.listen, held: undefined }
+  // A worker that asks for port 0 shares the port that the first one got.
+  if (shared !== undefined) return { settings: withPort(settings, shared), bound: settings.listen, held: undefined }
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
@@ -65,11 +72,14 @@ const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
     () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
   )
   const listen = { host, port: (held.address() as AddressInfo).port }
-  return {
-    settings: { ...settings, listen, ...(sharesPort ? { marketplaceListen: listen } : {}) },
-    held,
-  }
+  return { settings: withPort(settings, listen), bound: listen, held }
 }
+
+const withPort = (settings: FrameSettings, listen: ListenAddress): FrameSettings => ({
+  ...settings,
+  listen,
+  ...(isOneSocket(settings) ? { marketplaceListen: listen } : {}),
+})
 
 /** Reports whether one socket serves the API and the notifications of marketplaces. */
 const isOneSocket = ({ listen, marketplaceListen }: Pick<FrameSettings, 'listen' | 'marketplaceListen'>): boolean =>
@@ -88,15 +98,32 @@ export interface ServiceInput {
   readonly runsJobs?: boolean
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
+  /** Set in a worker of an instance with several processes. */
+  readonly worker?: WorkerPlace
+}
+
+/** What a worker has from the process that started it. */
+export interface WorkerPlace {
+  readonly processes: Processes
+  /** Where a worker that started before serves the API; undefined for the first. */
+  readonly address: ListenAddress | undefined
+  /** The id of a process that ended, whose place this one takes. */
+  readonly replaces: string | undefined
+  /** Serves the operations listener by the process that started this one. */
+  makeOpsServer(deps: OpsServerDeps): OpsServer
 }
 
 /** A service that is listening. */
 export interface RunningService {
   readonly baseUrl: string
+  /** Where the API listens. */
+  readonly address: ListenAddress
   readonly opsUrl: string
   /** Where notifications of a marketplace arrive; undefined on other deployments. */
   readonly marketplaceUrl: string | undefined
   readonly firstAdmin: FirstAdmin | undefined
+  /** Identifies this process among the instances. */
+  readonly instanceId: string
   readonly assembly: Assembly
   readonly container: Container
   /** Resolves when the log has what the operator must know of the start, such as which helm is used. */
@@ -123,7 +150,8 @@ const shortQuietMs = 250
 
 /** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
-  const { settings, held } = await holdPort(input.config.settings)
+  const { worker } = input
+  const { settings, bound, held } = await holdPort(input.config.settings, worker?.address)
   const stops = makeStopSequence(input.log)
   try {
     const opened = await openFoundation(settings, input.localClock)
@@ -132,9 +160,16 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('traces', () => foundation.traces.close())
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
-    const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
+    const composition = compose({
+      ...input,
+      ...definedFields({ processes: worker?.processes }),
+      config: { ...input.config, settings },
+      foundation,
+      stops,
+    })
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
+    if (worker?.replaces !== undefined) await makeSqlInstanceRegister(foundation.database, worker.replaces).leave()
     await startHeartbeat(composition, foundation, stops)
     // A step that removes what this version uses may have begun before this process was seen.
     await refuseOtherSchema(foundation.database, input.config)
@@ -142,7 +177,9 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       composition,
       foundation,
       stops,
+      bound,
       held,
+      makeOps: worker?.makeOpsServer ?? makeOpsServer,
       runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
@@ -195,7 +232,9 @@ interface ListeningDeps {
   readonly composition: Composition
   readonly foundation: Foundation
   readonly stops: StopSequence
+  readonly bound: ListenAddress
   readonly held: Server | undefined
+  readonly makeOps: (deps: OpsServerDeps) => OpsServer
   readonly runsJobs: boolean
   readonly logState: () => LogState
   readonly knownSchema: string
@@ -215,15 +254,8 @@ const runSteps = (
     return [running]
   })
 
-const openListeners = async ({
-  composition,
-  foundation,
-  stops,
-  held,
-  runsJobs,
-  logState,
-  knownSchema,
-}: ListeningDeps): Promise<Listening> => {
+const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
+  const { composition, foundation, stops, bound, held, makeOps, runsJobs, logState, knownSchema } = deps
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -249,7 +281,7 @@ const openListeners = async ({
     pools: boot.pools.loads,
     spansLost: foundation.traces.lost,
   })
-  const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
+  const ops = makeOps({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
@@ -264,7 +296,7 @@ const openListeners = async ({
   const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
   const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
-  await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
+  await listenApi(bound, boot.settings.listen, (address) => api.listen(address, held))
   const listeners = notifications === undefined ? [api] : [api, notifications]
   stops.add('certificate watch', watchCertificate(boot, certificate, listeners))
   let drainMs = 0
@@ -283,8 +315,10 @@ const openListeners = async ({
       : await listenAt('MOORAGE_MARKETPLACE_LISTEN', boot.settings.marketplaceListen, notifications)
   return {
     baseUrl: boot.baseUrl(),
+    address: boot.settings.listen,
     opsUrl: addressUrl(opsAddress),
     marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
+    instanceId: boot.instanceId,
     assembly,
     container,
     setStarted: () => void (isStarted = true),
@@ -377,6 +411,13 @@ const runJobs = (
     tracing: boot.tracing,
   })
   stops.add('jobs', () => jobs.stop())
+}
+
+/** Throws StartRefused if the port is not the one that links and cookies name. */
+const listenApi = async (bound: ListenAddress, named: ListenAddress, listen: ApiServer['listen']): Promise<void> => {
+  const { port } = await listenAt('MOORAGE_LISTEN', bound, { listen })
+  if (port !== named.port)
+    throw new StartRefused([`MOORAGE_LISTEN: the port ${named.port} of this instance was given up. Start it again.`])
 }
 
 const listenAt = (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> =>

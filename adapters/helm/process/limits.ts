@@ -155,6 +155,20 @@ export const usualLimits = (cores: number): HelmLimits => ({
   changes: { inAll: 16, perTenant: 4, waitingPerTenant: 64 },
 })
 
+/** Returns the limits of one process of several. `share` returns its part of a number; each runs one at least. */
+export const sharedLimits = (limits: HelmLimits, share: (total: number) => number): HelmLimits => {
+  const part = (slots: SlotLimits): SlotLimits => {
+    const atLeastOne = (total: number): number => Math.max(1, share(total))
+    return {
+      ...slots,
+      inAll: atLeastOne(slots.inAll),
+      perTenant: atLeastOne(slots.perTenant),
+      waitingPerTenant: atLeastOne(slots.waitingPerTenant),
+    }
+  }
+  return { ...limits, renderings: part(limits.renderings), changes: part(limits.changes) }
+}
+
 /** A longer timer would fire at once. */
 const longestTimerSeconds = 2_147_000
 

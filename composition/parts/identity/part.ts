@@ -150,7 +150,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         }),
     ),
     bind(HashingQueueToken, {}, () => {
-      const queue = makeHashingQueue()
+      const queue = makeHashingQueue(boot.processes.share)
       boot.pools.watch('passwords', queue.load)
       return queue
     }),

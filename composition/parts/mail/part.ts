@@ -126,6 +126,7 @@ export const part = definePart({
           type: 'counter',
           help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
         moorage_mail_queued: { help: 'Mails that are not sent yet, of all instances.' },
         moorage_mail_oldest_seconds: { help: 'For how long the oldest mail that is not sent waits; 0 without one.' },

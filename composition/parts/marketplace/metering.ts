@@ -199,6 +199,7 @@ export const part = definePart({
             'Reports of usage to the provider since the start, by outcome; partial counts those that the provider ' +
             'answered with errors.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
       },
       { tally: MeteringTallyToken },

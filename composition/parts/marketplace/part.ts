@@ -70,9 +70,8 @@ import { operatorCall } from '../../service/operator.ts'
 import type { Boot } from '../../boot.ts'
 import type { ValuesOf } from '../../config/setting.ts'
 import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import { listOf, matching, origin, secretWords } from '../../config/setting-type.ts'
+import { addressUrl, listOf, matching, origin, secretWords } from '../../config/setting-type.ts'
 import { definePart } from '../../part.ts'
-import { addressUrl } from '../../service/compose.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 
 const settings = {

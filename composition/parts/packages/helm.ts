@@ -3,7 +3,7 @@ import type { BundledHelm, HelmSupply } from '../../../adapters/helm/process/bun
 import { makeBundledHelm, makeHelmSupply } from '../../../adapters/helm/process/bundled-helm.ts'
 import { makeGuards, makeHelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
 import { makeHelmFinder, type HelmFinder } from '../../../adapters/helm/process/helm-finder.ts'
-import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
+import { sharedLimits, usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { ChartTextsToken } from '../../../core/packages/charts/ports.ts'
@@ -50,10 +50,15 @@ export const helmOf = (
 const BundledHelmToken = token<BundledHelm>('packages.BundledHelm')
 
 /** Returns how the ports of the helm program are made. */
-export const helmBindings = ({ settings, log, pools }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
+export const helmBindings = ({
+  settings,
+  log,
+  pools,
+  processes,
+}: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
   bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
   bind(BundledHelmToken, {}, () => helmOf(settings).bundled),
-  bind(HelmLimitsToken, {}, () => usualLimits(availableParallelism())),
+  bind(HelmLimitsToken, {}, () => sharedLimits(usualLimits(availableParallelism()), processes.share)),
   bind(
     HelmRunnerToken,
     { chartTexts: ChartTextsToken, finder: HelmFinderToken, limits: HelmLimitsToken },

@@ -81,7 +81,11 @@ export const part = definePart({
         { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
         ({ servers, identities, mint, entropy }) => {
           if (servers.length === 0)
-            return { bus: makeInProcessTaskBus(), start: () => undefined, close: async () => undefined }
+            return {
+              bus: makeInProcessTaskBus(boot.processes.topic('task bus')),
+              start: () => undefined,
+              close: async () => undefined,
+            }
           const safe = makeSealedKeys(boot.secretBox, entropy)
           const bus = makeNatsTaskBus({
             servers,
@@ -122,7 +126,7 @@ export const part = definePart({
           publisher: EventPublisherToken,
           clock: ClockToken,
         },
-        (given) => makeTaskWorker(given, { ...boot, workers: boot.settings.taskWorkers }),
+        (given) => makeTaskWorker(given, { ...boot, workers: boot.processes.share(boot.settings.taskWorkers) }),
       ),
     ]
   },
@@ -138,7 +142,7 @@ export const part = definePart({
           help: 'For how long the oldest task of a kind runs, of all instances; 0 when none does.',
           label: 'kind',
         },
-        moorage_tasks_running_here: { help: 'Tasks that this instance does now.' },
+        moorage_tasks_running_here: { help: 'Tasks that this instance does now.', ofProcesses: 'sum' },
         moorage_task_duration_seconds: {
           type: 'histogram',
           help: 'How long this instance worked on tasks, by kind and how they ended; left ones were given back.',

@@ -52,6 +52,7 @@ export const part = definePart({
             'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
             'not tried again.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
         moorage_usage_intake_pending_messages: {
           help: 'Messages of the bus with usage events that are not handled yet; absent without a bus.',
