@@ -245,9 +245,17 @@ const provisionsOf = (part: AnyPart, boot: Boot): readonly Binding[] => {
 const isBinding = (binding: Partial<Binding> | undefined): binding is Binding =>
   typeof binding?.token?.key === 'symbol' && typeof binding.needs === 'object' && typeof binding.make === 'function'
 
-const neededBy = ({ plugin, checks, metrics = [], start, ready }: AnyPart): readonly Wanted[] => {
+const neededBy = ({
+  plugin,
+  checks,
+  metrics = [],
+  start,
+  ready,
+  storedFiles,
+  restored,
+}: AnyPart): readonly Wanted[] => {
   const owner = `Plugin ${plugin.id}`
-  const others = [checks, ...metrics.map(({ read }) => read), start, ready]
+  const others = [checks, ...metrics.map(({ read }) => read), start, ready, storedFiles, restored]
   return [plugin.needs, ...others.map((using): Needs => using?.needs ?? {})].map((needs) => ({ owner, needs }))
 }
 

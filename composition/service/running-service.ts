@@ -84,6 +84,8 @@ export interface ServiceInput {
   readonly acceptsKeyring?: boolean
   /** For tests, which may replace what no setting changes, such as the cost of hashes. */
   readonly replaced?: readonly Binding[]
+  /** False for a command that does the work of jobs itself. */
+  readonly runsJobs?: boolean
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }
@@ -141,6 +143,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       foundation,
       stops,
       held,
+      runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
@@ -193,6 +196,7 @@ interface ListeningDeps {
   readonly foundation: Foundation
   readonly stops: StopSequence
   readonly held: Server | undefined
+  readonly runsJobs: boolean
   readonly logState: () => LogState
   readonly knownSchema: string
 }
@@ -216,6 +220,7 @@ const openListeners = async ({
   foundation,
   stops,
   held,
+  runsJobs,
   logState,
   knownSchema,
 }: ListeningDeps): Promise<Listening> => {
@@ -248,7 +253,7 @@ const openListeners = async ({
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
-  runJobs(composition, foundation, metrics, stops)
+  if (runsJobs) runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)

@@ -52,6 +52,8 @@ export interface DocumentLink extends Pick<ContractDocument, 'ref' | 'fileName' 
 export interface DocumentStore {
   /** Stores a document whole, or not at all. */
   put(document: ContractDocument, bytes: Uint8Array): Outcome<Failure<'DocumentStoreDown'>, void>
+  /** Returns a document, or undefined if there is none. */
+  read(ref: string): Outcome<Failure<'DocumentStoreDown'>, Uint8Array | undefined>
   /** Removes a document; there may be none. */
   remove(ref: string): Outcome<Failure<'DocumentStoreDown'>, void>
   /**

@@ -90,6 +90,12 @@ export interface SqlRunner {
 export interface SchemaSession {
   /** Runs one statement and returns its rows, if it has any. */
   execute(sql: string, binds: readonly Bind[]): Promise<Readonly<Record<string, unknown>>[]>
+  /**
+   * Runs one query and yields its rows as the driver reads them, each as a list of the values of its columns. Until the
+   * last one is read, the session runs no other statement. An integer is a bigint on SQLite, and one beyond 2^53 a text
+   * on MySQL.
+   */
+  rows(sql: string): AsyncIterable<readonly unknown[]>
   close(): Promise<void>
 }
 

@@ -29,8 +29,8 @@ export interface AccessTable {
 
 /**
  * The tables that decide access: all that the look-ups of callers and objects read, and those whose rows take rows of
- * these with them when they are deleted. `test/composition/access-changes.test.ts` compares the list with the look-ups, with
- * the foreign keys and with every statement.
+ * these with them when they are deleted. `test/composition/access-changes.test.ts` compares the list with the look-ups,
+ * with the foreign keys and with every statement.
  */
 export const accessTables: Readonly<Record<string, AccessTable>> = {
   accounts: { accounts: [['id']], isFoundByKey: true, deletesOfOthers: true },

@@ -1,5 +1,5 @@
 import { clustersMigrations } from '../../../adapters/sql/clusters/migrations.ts'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import type { ClusterReads } from '../../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../../adapters/kubernetes/cluster-api.ts'
@@ -43,8 +43,10 @@ import {
 } from '../../../core/clusters/ports.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { PauseToken } from '../../../core/kernel/clock.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { OwnAddress } from '../../../core/kernel/principal.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { operatorCall } from '../../service/operator.ts'
 import { optional, token } from '../../../core/kernel/token.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import type { Boot } from '../../boot.ts'
@@ -90,6 +92,27 @@ const byHttps = (url: string): string => {
 }
 
 /** Clusters and the connections to them. */
+/** A record without a credential: no connection is made to its cluster. */
+const demoRecord = {
+  externalId: '',
+  provider: 'Generic',
+  vendor: '',
+  endpoint: 'https://192.0.2.1',
+  location: '',
+  project: '',
+  kubernetesVersion: 'v1.34.2',
+  nodeCount: 3,
+  managers: [],
+  hubClusterUid: '',
+  managedClusterName: '',
+  infraNamespace: '',
+  status: { phase: 'Active', reason: undefined, message: '' },
+  impersonatesUsers: false,
+  checkedAt: undefined,
+  importedBy: undefined,
+  sealedCredential: undefined,
+} as const
+
 export const part = definePart({
   plugin: clustersPlugin,
   migrations: clustersMigrations,
@@ -117,6 +140,18 @@ export const part = definePart({
       description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.',
     },
   ],
+  async demo({ customers, container, idOf, now, tell }) {
+    const [unitOfWork, entropy] = [container.resolve(ClusterUnitOfWorkToken), container.resolve(EntropyToken)]
+    for (const { name: owner, clusters } of customers) {
+      const ownerId = (await idOf(owner)) as AccountId
+      for (const { name, displayName, uid } of clusters) {
+        tell(`cluster ${owner}/${name}`)
+        const record = { ...demoRecord, ownerId, name, displayName, uid, ref: entropy.uuid(), createdAt: now }
+        const inserted = await unitOfWork.run(operatorCall('demo.seed'), ({ clusters: store }) => store.insert(record))
+        if (isLeft(inserted)) throw new Error(inserted.left.message)
+      }
+    }
+  },
   provide(boot) {
     const { database, settings } = boot
     const store = lazily(() => makeSqlClusterStore(database))

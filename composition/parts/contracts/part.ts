@@ -1,6 +1,7 @@
 import { contractsMigrations } from '../../../adapters/sql/contracts/migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { makeS3Documents } from '../../../adapters/clouds/s3-documents.ts'
 import type { EgressClient } from '../../../adapters/outbound/egress-client.ts'
@@ -37,6 +38,7 @@ import {
 } from '../../../core/contracts/ports.ts'
 import { parseProducts, type Products, ProductsToken } from '../../../core/contracts/contract-rules.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { Failure } from '../../../core/kernel/failure.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { optional, token } from '../../../core/kernel/token.ts'
 import { secret } from '../../../core/kernel/secret.ts'
@@ -54,7 +56,7 @@ import { absentUnlessSet, withDefault } from '../../config/setting.ts'
 import { secretUrl, words } from '../../config/setting-type.ts'
 import { contractsPlugin } from '../../../plugins/contracts/plugin.ts'
 import type { Binding } from '../../binding.ts'
-import { bind } from '../../binding.ts'
+import { bind, using } from '../../binding.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
 
@@ -142,6 +144,11 @@ const documentBindings = ({ baseUrl, keys, settings }: ContractBoot): readonly B
   ]
 }
 
+const orDown = <A>(answer: Either<Failure, A>): A => {
+  if (isLeft(answer)) throw new StartRefused([answer.left.message])
+  return answer.right
+}
+
 const endingSoonMs = 10 * 24 * 3600 * 1000
 
 /** Contracts, their bindings, documents and licenses. */
@@ -157,6 +164,20 @@ export const part = definePart({
       after: 'Authorization',
     },
   ],
+  demo: async (world) => (await import('./demo.ts')).seedContracts(world),
+  storedFiles: using({ documents: DocumentStoreToken }, ({ documents }) => ({
+    name: 'documents',
+    table: 'contracts',
+    columns: ['document_ref', 'document_name', 'document_type', 'document_size'],
+    read: async (ref) => orDown(await documents.read(ref)),
+    write: async ([ref, fileName, mediaType, size], bytes) =>
+      orDown(
+        await documents.put(
+          { ref: String(ref), fileName: String(fileName), mediaType: String(mediaType), size: Number(size) },
+          bytes,
+        ),
+      ),
+  })),
   metrics: [
     defineGauges(
       {

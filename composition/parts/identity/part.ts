@@ -1,5 +1,6 @@
 import { identityMigrations } from '../../../adapters/sql/identity/migrations.ts'
 import { hkdfSync } from 'node:crypto'
+import { isRight, right } from 'fp-ts/lib/Either.js'
 import {
   AuthenticatorToken,
   BackgroundToken,
@@ -65,9 +66,10 @@ import type { WorkQueue } from '../../../adapters/security/work-queue.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
-import { FirstAdminToken } from '../../service/operator.ts'
+import { FirstAdminToken, operatorCall } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
-import { bind, lazily } from '../../binding.ts'
+import { bind, lazily, using } from '../../binding.ts'
+import { ok, problem } from '../../cli/doctor/finding.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
@@ -282,6 +284,29 @@ export const part = definePart({
     ]
   },
   metrics: [attemptGauges],
+  restored: using({ unitOfWork: IdentityUnitOfWorkToken }, ({ unitOfWork }) => async () => {
+    const admins = await unitOfWork.run(operatorCall('admin.afterRestore'), async ({ users }) =>
+      right(await users.lockActiveAdmins()),
+    )
+    const count = isRight(admins) ? admins.right.length : 0
+    return [
+      count > 0
+        ? ok('sign-in', `${count} ${count === 1 ? 'site admin' : 'site admins'} can sign in`)
+        : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
+    ]
+  }),
+  async demo({ vendor, customers, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+      tell(`person ${login}`)
+      await send('POST', '/admin/users', {
+        username: login,
+        email: `${login}@example.com`,
+        full_name: fullName,
+        password: passwordOf(login),
+        must_change_password: false,
+      })
+    }
+  },
   async doctor(settings) {
     const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
     return [...checkExtIdp(settings), ...checkPasswordList(settings)]
