@@ -18,13 +18,13 @@ export interface Gauge {
 }
 
 /** Events and the seconds that they took in all, since the start. */
-export interface Total {
+interface Total {
   readonly count: number
   readonly seconds: number
 }
 
 /** Events by duration since the start. `upTo` has the number of events for each bound, each including those before. */
-export interface Distribution extends Total {
+interface Distribution extends Total {
   readonly upTo: readonly (readonly [bound: number, count: number])[]
 }
 

@@ -150,7 +150,7 @@ const scraped = {
   },
 } as const satisfies Record<string, Declared>
 
-/** The metrics of the frame, as they are declared. */
+/** The metrics of the frame, as they are declared. @internal */
 export const frameMetrics: Gauges['gauges'] = { ...counted, ...scraped }
 
 /** The names of the metrics of the frame. */

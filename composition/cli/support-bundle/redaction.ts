@@ -2,7 +2,7 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 
 /** What is shown instead of a text that is left out. */
-export const removed = '[removed]'
+const removed = '[removed]'
 
 /** Texts that have the form of a credential, whatever they belong to. */
 const credentialForms: readonly RegExp[] = [
