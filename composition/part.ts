@@ -26,8 +26,8 @@ export interface Running {
 }
 
 /**
- * Files that a part keeps outside of the database, each named by a row of one of its tables. `moorage backup` takes them
- * along.
+ * Files that a part keeps outside of the database, each named by a row of one of its tables. `moorage backup` takes
+ * them along.
  */
 export interface StoredFiles {
   /** What they are, in one word of letters, such as `documents`. */

@@ -21,7 +21,7 @@ export const makeLogScope = (trace: () => TraceContext | undefined): LogScope =>
   const scope = new AsyncLocalStorage<ScopeFields>()
   const withScope = (fields: object): object => {
     const traced = trace()
-    const shown = traced === undefined ? {} : { traceId: traced.traceId, spanId: traced.spanId }
+    const shown = traced && { traceId: traced.traceId, spanId: traced.spanId }
     return { ...scope.getStore(), ...shown, ...fields }
   }
   return {

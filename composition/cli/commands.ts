@@ -108,8 +108,8 @@ const describeMigrate: Describe = (program, run, context) => {
 
   withJson(migrate.command('up'))
     .description(
-      'Apply what is missing. Waits while another instance does it. A step that removes what an older release uses is ' +
-        'left for later while an instance of such a release is alive.',
+      'Apply what is missing. Waits while another instance does it. A step that removes what an older release uses ' +
+        'is left for later while an instance of such a release is alive.',
     )
     .option('--force', 'remove it all the same: instances of older releases fail from then on')
     .addHelpText('after', examples('moorage migrate up', 'moorage migrate up --json'))

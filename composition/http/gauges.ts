@@ -37,8 +37,8 @@ export interface Sample {
 }
 
 /**
- * The values of metrics by their names: a value, a value for each value of the only label, or samples. What is absent is
- * not shown.
+ * The values of metrics by their names: a value, a value for each value of the only label, or samples. What is absent
+ * is not shown.
  */
 export type GaugeValues<Name extends string = string> = {
   readonly [N in Name]?: Value | Readonly<Record<string, Value>> | readonly Sample[]
@@ -57,7 +57,9 @@ export const defineGauges = <G extends Readonly<Record<string, Gauge>>, N extend
   read: (given: Given<N>) => () => GaugeValues<keyof G & string> | Promise<GaugeValues<keyof G & string>>,
 ): Gauges => ({ gauges, read: using(needs, read) as Gauges['read'] })
 
-/** Counts events by key. Beyond the most keys, further ones count as `other`, so that no metric grows without a bound. */
+/**
+ * Counts events by key. Beyond the most keys, further ones count as `other`, so that no metric grows without a bound.
+ */
 export interface Counts {
   add(...labels: readonly string[]): void
   samples(): readonly Sample[]
@@ -65,7 +67,10 @@ export interface Counts {
 
 export const otherLabel = 'other'
 
-/** @param names the names of the labels. @param most the number of values of the first label that have series of their own. */
+/**
+ * @param names the names of the labels. @param most the number of values of the first label that have series of their
+ * own.
+ */
 export const makeCounts = (names: readonly string[], most: number): Counts => {
   const firsts = new Set<string>()
   const counts = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()

@@ -343,7 +343,7 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
     moorage_log_lines_lost_total: sources.logLinesLost?.() ?? 0,
     moorage_trace_spans_lost_total: sources.spansLost?.() ?? 0,
     // Without TLS there is none: 0 would mean 1970.
-    ...(until === undefined ? {} : { moorage_tls_certificate_expiry_timestamp_seconds: until.getTime() / 1000 }),
+    ...(until && { moorage_tls_certificate_expiry_timestamp_seconds: until.getTime() / 1000 }),
   }
 }
 

@@ -273,7 +273,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const { tls } = boot
   metrics.read({
     degraded: () => degradedChecks(checks),
-    ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
+    ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
     logLinesLost: () => logState().lost,
     takesChanges: () => foundation.refusal() === undefined,
     databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),

@@ -315,7 +315,9 @@ export interface ClaimOptions {
 /** The number of tasks by state, and the age of the oldest unfinished ones. */
 export interface TaskCounts {
   readonly byState: Readonly<Record<TaskState, number>>
-  /** For how long the oldest queued and the oldest running task of a kind are so, in seconds. Kinds without one lack. */
+  /**
+   * For how long the oldest queued and the oldest running task of a kind are so, in seconds. Kinds without one lack.
+   */
   readonly oldest: readonly {
     readonly kind: string
     readonly state: 'queued' | 'running'

@@ -106,7 +106,7 @@ const ofAdmin = (name: string, changes: object = {}) => ({
   ...changes,
 })
 
-test('while it is being deleted its name is taken, a cluster is 400, and Deleting remains until the namespaces are gone', async (t) => {
+test('while it is being deleted its name is taken, a cluster is 400, and it is Deleting until the namespaces are gone', async (t) => {
   const name = world.name('vandelay')
   const id = await created(name)
   // A finalizer keeps the namespace, as a controller of the cluster would.
@@ -210,7 +210,7 @@ test('a cluster set gives each of its accepted clusters', async (t) => {
   await succeeded(name)
 })
 
-test('an organization that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
+test('one that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
   const name = world.name('tyrell')
   const id = await created(name)
   const store = world.service.running.container.resolve(ClusterStoreToken)

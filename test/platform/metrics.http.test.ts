@@ -37,7 +37,7 @@ const busyService = async (t: ExecutionContext) => {
   return service
 }
 
-test('every declared metric is exposed with its type and help, and numbers of wrong passwords count by reason', async (t) => {
+test('each declared metric is exposed with its type and help, and wrong passwords count by reason', async (t) => {
   const service = await busyService(t)
   const text = await scrape(service.opsUrl)
   const own = (await declaredMetrics()).filter(({ name }) => name.startsWith('moorage_'))
@@ -86,7 +86,7 @@ test('names that callers make up, users and clusters add no series', async (t) =
   t.deepEqual(grown, [])
 })
 
-test('of many clusters that fail, fifty have series of their own and the rest is other; so are open streams', async (t) => {
+test('of many clusters that fail, 50 have series of their own and the rest is other; so are open streams', async (t) => {
   const answers = makeClusterAnswers()
   const link = (n: number): ClusterLink => ({ ownerName: `owner${n}`, name: 'quay' }) as ClusterLink
   for (let n = 0; n < 500; n++) {

@@ -215,8 +215,8 @@ export const pendingOf = (
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
 /**
- * The record of a restore that is not finished. Every version takes it for a migration of a newer one, and does not start.
- * A restore passes it to `migrateUp` as a migration that has run.
+ * The record of a restore that is not finished. Every version takes it for a migration of a newer one, and does not
+ * start. A restore passes it to `migrateUp` as a migration that has run.
  */
 export const restoreMark: OrderedMigration = {
   id: '9999-restore-not-finished',

@@ -188,13 +188,15 @@ const readSeal = async (file: FileHandle, size: number): Promise<Seal> => {
 /** An archive that was read to its end. */
 export interface ReadArchive {
   readonly manifest: Manifest
-  /** Returns whether the archive was made with a key ring, by its audit key, and not changed since by anyone without it. */
+  /**
+   * Returns whether the archive was made with a key ring, by its audit key, and not changed since by anyone without it.
+   */
   isMadeWith(key: KeyedDigest): boolean
 }
 
 /**
- * Reads an archive to its end, and checks every byte of it. Each entry is passed to `onEntry`, if it is given, before the
- * rest is checked. Throws ArchiveUnusable with what is wrong.
+ * Reads an archive to its end, and checks every byte of it. Each entry is passed to `onEntry`, if it is given, before
+ * the rest is checked. Throws ArchiveUnusable with what is wrong.
  */
 export const readArchive = async (
   path: string,

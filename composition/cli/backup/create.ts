@@ -43,8 +43,8 @@ export const createBackup = async (
   const target = resolve(path)
   if (options.keyRing === (options.passphraseFile === undefined)) {
     context.say(
-      'Give --passphrase-file, with which the key ring is sealed into a file of its own, or --no-key-ring if you keep ' +
-        'a copy of the key ring elsewhere. Without the key ring a backup cannot be restored.',
+      'Give --passphrase-file, with which the key ring is sealed into a file of its own, or --no-key-ring if you ' +
+        'keep a copy of the key ring elsewhere. Without the key ring a backup cannot be restored.',
     )
     return 2
   }

@@ -30,9 +30,9 @@ import type { ReadOptions } from './verify.ts'
 import { keyRingFault, openKeyRingOf, readWhole, schemaFaults } from './verify.ts'
 
 /**
- * Restores an archive into the empty database of this deployment, of either kind. The archive is checked before anything
- * is written. A database whose restore has not ended carries a mark, with which no service starts and which another
- * restore takes as the leave to empty it.
+ * Restores an archive into the empty database of this deployment, of either kind. The archive is checked before
+ * anything is written. A database whose restore has not ended carries a mark, with which no service starts and which
+ * another restore takes as the leave to empty it.
  */
 export const restoreBackup = async (context: CommandContext, path: string, options: ReadOptions): Promise<ExitCode> => {
   const archive = resolve(path)
@@ -86,8 +86,8 @@ const keyRingToUse = async (
   const sealed = await openKeyRingOf(archive, options)
   if (sealed === undefined)
     throw new StartRefused([
-      `The key ring ${settings.keyring} is not there. Put that of the backup there, or give --passphrase-file for the ` +
-        'sealed one beside the backup.',
+      `The key ring ${settings.keyring} is not there. Put that of the backup there, or give --passphrase-file for ` +
+        'the sealed one beside the backup.',
     ])
   const fault = keyRingFault(read, sealed)
   if (fault !== undefined) throw new StartRefused([fault])
@@ -108,8 +108,8 @@ const onLoading = async (
       const state = await loading.state()
       if (state.kind === 'used')
         throw new StartRefused([
-          `The database has data already: its table ${state.table} has rows. Nothing was changed. Give an empty database ` +
-            '(MOORAGE_DATABASE_URL).',
+          `The database has data already: its table ${state.table} has rows. Nothing was changed. Give an empty ` +
+            'database (MOORAGE_DATABASE_URL).',
         ])
       if (state.kind === 'empty' && state.migrations.some((id) => !migrations.includes(id)))
         throw new StartRefused(['The schema of the database is newer than the backup. Give a database without tables.'])

@@ -150,7 +150,7 @@ export const supportBundle = async (context: CommandContext, options: BundleOpti
   }
   const config = await orInvalid(context, options)
   const secrets = config === undefined ? [] : secretsOf(config)
-  const json = { json: true, ...(options.config === undefined ? {} : { config: options.config }) }
+  const json = { json: true, ...(options.config && { config: options.config }) }
   const found: readonly Entry[] = [
     { name: 'README.txt', text: about },
     { name: 'versions.json', text: `${toWireJson(versions(), 2)}\n` },

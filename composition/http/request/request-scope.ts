@@ -8,7 +8,9 @@ export interface RequestScopeDeps {
   readonly scope: LogScope
 }
 
-/** Surrounds the work of a request: its lines of the log have its id, and its span continues the trace of the caller. */
+/**
+ * Surrounds the work of a request: its lines of the log have its id, and its span continues the trace of the caller.
+ */
 export type WithinRequest = <A>(req: IncomingMessage, context: RequestContext, work: () => Promise<A>) => Promise<A>
 
 /** The form of `traceparent`; what is longer than a later version of it needs is ignored. */

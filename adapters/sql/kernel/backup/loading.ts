@@ -18,8 +18,8 @@ export interface Loading {
   /** Looks what is in the database. Changes nothing. */
   state(): Promise<TargetState>
   /**
-   * Marks the database as one whose restore is not finished: no service starts on it. Removes what an unfinished restore
-   * has left.
+   * Marks the database as one whose restore is not finished: no service starts on it. Removes what an unfinished
+   * restore has left.
    */
   begin(): Promise<void>
   /** Removes every table. Until that is done, no service starts on the database. */
@@ -181,9 +181,9 @@ const brokenReferences = async (session: SchemaSession, dialect: Dialect): Promi
     return rows.map(({ name, parent }) => `${String(name)} (names a row of ${String(parent)})`)
   }
   const keys = await session.execute(
-    'select table_name as child, column_name as field, referenced_table_name as parent, referenced_column_name as target ' +
-      'from information_schema.key_column_usage where table_schema = database() and referenced_table_name is not null ' +
-      'and referenced_table_schema = database() and position_in_unique_constraint = 1 order by 1, 2',
+    'select table_name as child, column_name as field, referenced_table_name as parent, referenced_column_name as ' +
+      'target from information_schema.key_column_usage where table_schema = database() and referenced_table_name is ' +
+      'not null and referenced_table_schema = database() and position_in_unique_constraint = 1 order by 1, 2',
     [],
   )
   const broken: string[] = []

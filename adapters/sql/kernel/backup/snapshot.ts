@@ -126,7 +126,9 @@ export type Dialect = SqlDatabase['dialect']
 export const quoted = (dialect: Dialect, name: string): string =>
   dialect === 'mysql' ? `\`${name.replaceAll('`', '``')}\`` : `"${name.replaceAll('"', '""')}"`
 
-/** Returns the columns of the tables of our own parts by their declarations: the same names and kinds in every engine. */
+/**
+ * Returns the columns of the tables of our own parts by their declarations: the same names and kinds in every engine.
+ */
 const declaredKinds: ReadonlyMap<string, ReadonlyMap<string, ColumnKind>> = new Map(
   allTables.map((table) => [
     tableName(table),
@@ -189,7 +191,9 @@ const kindOf = (type: string): ColumnKind => {
   return /blob|binary/i.test(type) ? 'bytes' : 'any'
 }
 
-/** Returns the number of the next row of each table that the database numbers. They only grow, so a later read is right. */
+/**
+ * Returns the number of the next row of each table that the database numbers. They only grow, so a later read is right.
+ */
 const nextNumbers = async (session: SchemaSession, dialect: Dialect): Promise<ReadonlyMap<string, number>> => {
   if (dialect === 'mysql') {
     const version = String((await session.execute('select version() as version', []))[0]?.['version'])
