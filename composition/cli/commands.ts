@@ -124,7 +124,8 @@ const describeMigrate: Describe = (program, run, context) => {
 
   withJson(migrate.command('plan'))
     .description(
-      'Say what `up` would do, without doing it: each statement with the table, about how many rows it has, and what waits.',
+      'Say what `up` would do, without doing it: each statement with the table, about how many rows it has, and ' +
+        'what waits.',
     )
     .addHelpText('after', examples('moorage migrate plan'))
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migratePlan(context, options)))

@@ -99,7 +99,8 @@ export const frameSettings = {
     'MOORAGE_ACCESS_MEMORY',
     wordOf('on', 'off'),
     'on',
-    'Whether callers and their rights are kept in memory as long as nothing has changed them. The answers are the same.',
+    'Whether callers and their rights are kept in memory as long as nothing has changed them. The answers are ' +
+      'the same.',
   ),
   deploymentType: withDefault(
     'MOORAGE_DEPLOYMENT_TYPE',
@@ -176,7 +177,8 @@ export const frameSettings = {
   otlpEndpoint: absentUnlessSet(
     'MOORAGE_OTLP_ENDPOINT',
     matching(/^https?:\/\/[^\s?#@]+$/, 'an http or https URL, as http://collector:4318'),
-    'Receiver of traces by OTLP over HTTP, such as http://collector:4318; /v1/traces is added. Traces are off without it.',
+    'Receiver of traces by OTLP over HTTP, such as http://collector:4318; /v1/traces is added. Traces are off ' +
+      'without it.',
     { fallbackText: 'no traces' },
   ),
   otlpHeaders: absentUnlessSet(
