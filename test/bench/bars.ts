@@ -87,7 +87,7 @@ export const rowTitles = {
   30: 'single usage events',
   31: '1,000 notifications of a marketplace a second',
   32: 'the hook of the metrics proxy, for 10,000 tenants',
-  33: 'two workers against one process, GET /user on MariaDB and SQLite',
+  33: 'two workers against one process, batches of permissions on MariaDB and SQLite',
 } as const
 
 export type RowNumber = keyof typeof rowTitles
