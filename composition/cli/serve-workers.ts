@@ -1,7 +1,9 @@
 import cluster from 'node:cluster'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../core/kernel/log.ts'
-import { orBindRefused } from '../boot.ts'
+import { bindProblem, orBindRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { ListenAddress } from '../config/setting-type.ts'
 import { addressUrl } from '../config/setting-type.ts'
@@ -70,10 +72,49 @@ const workersCheck = (workers: Workers, count: number): ReadinessCheck => ({
   reason: () => `${workers.serving()} of ${count} serve; what is missing is started again`,
 })
 
+/**
+ * Returns an address with a port that is free now. Links and cookies name the port, so it must be known before a worker
+ * can listen, and a socket that this process holds could not be shared then.
+ */
+const freeAddress = (host: string): Promise<ListenAddress> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject).listen(0, host, () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve({ host, port }))
+    })
+  })
+
+/** How often a free port is chosen that another process takes before a worker listens on it. */
+const mostPorts = 5
+
+/** Chooses the port of the API if the setting leaves it to the system. */
+const makeOwnAddress = ({ listen }: Pick<FrameSettings, 'listen'>) => {
+  let address: ListenAddress | undefined
+  let chosen = 0
+  const choose = async (): Promise<void> => {
+    if (listen.port !== 0) return
+    chosen += 1
+    address = await orBindRefused('MOORAGE_LISTEN', listen, () => freeAddress(listen.host))
+  }
+  return {
+    current: () => address,
+    choose,
+    chooseAgain: async (problems: readonly string[]): Promise<boolean> => {
+      const isTaken = address !== undefined && problems.includes(bindProblem('MOORAGE_LISTEN', address, inUse))
+      if (!isTaken || chosen >= mostPorts) return false
+      await choose()
+      return true
+    },
+  }
+}
+const inUse = { code: 'EADDRINUSE' }
+
 /** Returns the first process of an instance with workers: it serves the operations listener, and starts the workers. */
 export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
   const { settings, log } = input
   let opsAddress: ListenAddress = settings.opsListen
+  const ownAddress = makeOwnAddress(settings)
   let isStarted = false
   let isStopping = false
   const workers = makeWorkers({
@@ -81,6 +122,8 @@ export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
     fork: forkWorker,
     log,
     opsAddress: () => opsAddress,
+    address: ownAddress.current,
+    mayTryAgain: ownAddress.chooseAgain,
     onEnded: (process) => metrics.ended(process),
     onGivenUp: input.onGivenUp,
   })
@@ -107,10 +150,11 @@ export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
   }
   const start = async (): Promise<RunningWorkers> => {
     opsAddress = await orBindRefused('MOORAGE_OPS_LISTEN', settings.opsListen, () => ops.listen(settings.opsListen))
-    // Each worker takes connections from one queue of the system, so that none is lost when a worker ends or stops.
-    cluster.schedulingPolicy = cluster.SCHED_NONE
+    // The system would give nearly all connections to one worker.
+    cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ exec: main, args: process.argv.slice(2) })
     try {
+      await ownAddress.choose()
       const facts = await workers.start()
       const [first] = facts as [WorkerFacts, ...WorkerFacts[]]
       isStarted = true

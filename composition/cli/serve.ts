@@ -161,12 +161,12 @@ const serveAsWorker = async (context: CommandContext, options: ServeOptions): Pr
         acceptsKeyring: options.acceptKeyRing === true,
         worker: link.place,
       })
-      const { baseUrl, address, marketplaceUrl, firstAdmin } = service
+      const { baseUrl, marketplaceUrl, firstAdmin } = service
       const { plugins, routes } = servedBy(service)
       const { instanceId } = service
       if (plain !== undefined) await untilTold(service.isTold)
       lines.flushNow()
-      await link.started({ baseUrl, address, marketplaceUrl, firstAdmin, plugins, routes, instanceId })
+      await link.started({ baseUrl, marketplaceUrl, firstAdmin, plugins, routes, instanceId })
       return service
     }
     const exitNow = (code: ExitCode): never => {

@@ -49,6 +49,8 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
 
 /** The limits of a stop, in milliseconds from the call of `close`. */
 export interface StopTimes {
+  /** The socket is closed when no connection has arrived for this long; absent or 0: in one turn of the event loop. */
+  readonly accepts?: number
   /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
   /**
@@ -235,15 +237,18 @@ const longestAcceptMs = 5_000
  * Stops listening. The kernel resets connections that it has accepted and this process has not, so this happens right
  * after a turn of the event loop that found no such connection. One turn accepts one connection. Until none is left,
  * new connections are set aside: otherwise clients that are answered would open new ones faster than they are accepted.
+ * Where another process accepts, turns say nothing, and none must have arrived for `quietMs`.
  */
-const stopListening = (node: Server, stopped: () => void): Promise<void> =>
+const stopListening = (node: Server, quietMs: number, stopped: () => void): Promise<void> =>
   new Promise((resolve) => {
     const listeners = node.listeners('connection') as ((this: Server, socket: Socket) => void)[]
     const aside: Socket[] = []
     const ignore = (): void => undefined
     const lastLook = performance.now() + longestAcceptMs
+    const lookLater = (found: number): void =>
+      void (quietMs === 0 ? setImmediate(look, found) : setTimeout(look, quietMs, found))
     const look = (found: number): void => {
-      if (aside.length !== found && performance.now() < lastLook) return void setImmediate(look, aside.length)
+      if (aside.length !== found && performance.now() < lastLook) return lookLater(aside.length)
       node.close(stopped)
       for (const socket of aside) {
         socket.off('error', ignore)
@@ -253,7 +258,7 @@ const stopListening = (node: Server, stopped: () => void): Promise<void> =>
     }
     node.removeAllListeners('connection')
     node.on('connection', (socket: Socket) => void aside.push(socket.on('error', ignore)))
-    setImmediate(look, -1)
+    lookLater(-1)
   })
 
 /** Counts open requests by the cluster that their path names. */
@@ -308,14 +313,14 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
       for (const socket of tunnels.keys()) socket.destroy()
     }, cutAfterMs)
   }
-  const close = async ({ quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
+  const close = async ({ accepts = 0, quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
     const streamsEndBy = performance.now() + requests - streamsMs
     const cutAll = setTimeout(() => {
       shared?.dropUndecided(0)
       node.closeAllConnections()
     }, requests)
     const closed = Promise.withResolvers<void>()
-    await stopListening(node, closed.resolve)
+    await stopListening(node, accepts, closed.resolve)
     let cutStreams: NodeJS.Timeout | undefined
     let isClosed = false
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.

@@ -46,8 +46,6 @@ import { openTracing, tracedDatabase } from './tracing.ts'
 interface HeldPort {
   /** With the port of the API. */
   readonly settings: FrameSettings
-  /** The address to bind, which another process of the instance may share. */
-  readonly bound: ListenAddress
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
    * configured.
@@ -60,9 +58,8 @@ interface HeldPort {
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
 const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefined): Promise<HeldPort> => {
-  if (settings.listen.port !== 0) return { settings, bound: settings.listen, held: undefined }
-  // A worker that asks for port 0 shares the port that the first one got.
-  if (shared !== undefined) return { settings: withPort(settings, shared), bound: settings.listen, held: undefined }
+  if (shared !== undefined) return { settings: withPort(settings, shared), held: undefined }
+  if (settings.listen.port !== 0) return { settings, held: undefined }
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
@@ -72,7 +69,7 @@ const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefin
     () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
   )
   const listen = { host, port: (held.address() as AddressInfo).port }
-  return { settings: withPort(settings, listen), bound: listen, held }
+  return { settings: withPort(settings, listen), held }
 }
 
 const withPort = (settings: FrameSettings, listen: ListenAddress): FrameSettings => ({
@@ -105,7 +102,7 @@ export interface ServiceInput {
 /** What a worker has from the process that started it. */
 export interface WorkerPlace {
   readonly processes: Processes
-  /** Where a worker that started before serves the API; undefined for the first. */
+  /** Where the workers serve the API, if the port of the setting is 0. */
   readonly address: ListenAddress | undefined
   /** The id of a process that ended, whose place this one takes. */
   readonly replaces: string | undefined
@@ -116,8 +113,6 @@ export interface WorkerPlace {
 /** A service that is listening. */
 export interface RunningService {
   readonly baseUrl: string
-  /** Where the API listens. */
-  readonly address: ListenAddress
   readonly opsUrl: string
   /** Where notifications of a marketplace arrive; undefined on other deployments. */
   readonly marketplaceUrl: string | undefined
@@ -147,11 +142,13 @@ const quietMs = 2_000
  * request after the other.
  */
 const shortQuietMs = 250
+/** A connection that the first process accepted reaches a worker within this time. */
+const sharedSocketMs = 50
 
 /** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
   const { worker } = input
-  const { settings, bound, held } = await holdPort(input.config.settings, worker?.address)
+  const { settings, held } = await holdPort(input.config.settings, worker?.address)
   const stops = makeStopSequence(input.log)
   try {
     const opened = await openFoundation(settings, input.localClock)
@@ -177,9 +174,9 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       composition,
       foundation,
       stops,
-      bound,
       held,
       makeOps: worker?.makeOpsServer ?? makeOpsServer,
+      sharesSockets: worker !== undefined,
       runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
@@ -232,9 +229,9 @@ interface ListeningDeps {
   readonly composition: Composition
   readonly foundation: Foundation
   readonly stops: StopSequence
-  readonly bound: ListenAddress
   readonly held: Server | undefined
   readonly makeOps: (deps: OpsServerDeps) => OpsServer
+  readonly sharesSockets: boolean
   readonly runsJobs: boolean
   readonly logState: () => LogState
   readonly knownSchema: string
@@ -255,7 +252,7 @@ const runSteps = (
   })
 
 const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
-  const { composition, foundation, stops, bound, held, makeOps, runsJobs, logState, knownSchema } = deps
+  const { composition, foundation, stops, held, makeOps, sharesSockets, runsJobs, logState, knownSchema } = deps
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -296,12 +293,13 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
   const api = listenerOf(isShared ? ['api', 'marketplace'] : ['api'])
   const notifications = isMarketplace && !isShared ? listenerOf(['marketplace']) : undefined
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
-  await listenApi(bound, boot.settings.listen, (address) => api.listen(address, held))
+  await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
   const listeners = notifications === undefined ? [api] : [api, notifications]
   stops.add('certificate watch', watchCertificate(boot, certificate, listeners))
   let drainMs = 0
   stops.add('listeners', async () => {
     const times = {
+      accepts: sharesSockets ? sharedSocketMs : 0,
       quiet: drainMs === 0 ? shortQuietMs : quietMs,
       fresh: quietMs,
       requests: requestGraceMs - drainMs,
@@ -315,7 +313,6 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
       : await listenAt('MOORAGE_MARKETPLACE_LISTEN', boot.settings.marketplaceListen, notifications)
   return {
     baseUrl: boot.baseUrl(),
-    address: boot.settings.listen,
     opsUrl: addressUrl(opsAddress),
     marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
     instanceId: boot.instanceId,
@@ -411,13 +408,6 @@ const runJobs = (
     tracing: boot.tracing,
   })
   stops.add('jobs', () => jobs.stop())
-}
-
-/** Throws StartRefused if the port is not the one that links and cookies name. */
-const listenApi = async (bound: ListenAddress, named: ListenAddress, listen: ApiServer['listen']): Promise<void> => {
-  const { port } = await listenAt('MOORAGE_LISTEN', bound, { listen })
-  if (port !== named.port)
-    throw new StartRefused([`MOORAGE_LISTEN: the port ${named.port} of this instance was given up. Start it again.`])
 }
 
 const listenAt = (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> =>

@@ -9,8 +9,6 @@ import type { WorkerPlace } from './running-service.ts'
 /** What a worker has told when it serves. */
 export interface WorkerFacts {
   readonly baseUrl: string
-  /** Where the API listens. */
-  readonly address: ListenAddress
   readonly marketplaceUrl: string | undefined
   readonly firstAdmin: FirstAdmin | undefined
   readonly plugins: readonly string[]

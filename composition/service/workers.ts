@@ -21,6 +21,10 @@ export interface WorkersDeps {
   readonly fork: () => WorkerProcess
   readonly log: Log
   readonly opsAddress: () => ListenAddress
+  /** Where the API is served, if the port of the setting is 0. */
+  readonly address: () => ListenAddress | undefined
+  /** Called with the problems of the first worker. Returns true if it may start with another address. */
+  readonly mayTryAgain?: (problems: readonly string[]) => Promise<boolean>
   /** Called when a process has ended, with the number that `ask` names it by. */
   readonly onEnded: (process: number) => void
   /** Called once, when a worker ended early again and again. No worker is started any more. */
@@ -85,15 +89,23 @@ interface Place {
   instanceId: string | undefined
   earlyEnds: number
   /** Resolves when the first process of the place serves. */
-  readonly first: PromiseWithResolvers<WorkerFacts>
+  first: PromiseWithResolvers<WorkerFacts>
 }
 
-const makePlace = (index: number): Place => {
+const makeFirst = (): Place['first'] => {
   const first = Promise.withResolvers<WorkerFacts>()
   // The start is given up at the first place that fails. The others are then not awaited.
   first.promise.catch(() => undefined)
-  return { index, started: undefined, instanceId: undefined, earlyEnds: 0, first }
+  return first
 }
+
+const makePlace = (index: number): Place => ({
+  index,
+  started: undefined,
+  instanceId: undefined,
+  earlyEnds: 0,
+  first: makeFirst(),
+})
 
 /** Starts processes for places, and others when they end. */
 class Launcher {
@@ -102,7 +114,6 @@ class Launcher {
   restarts = 0
   dropped = 0
   readonly #deps: WorkersDeps
-  #address: ListenAddress | undefined
   #numbers = 0
 
   constructor(deps: WorkersDeps) {
@@ -138,9 +149,7 @@ class Launcher {
     else if (message.kind === 'answer') started.questions.get(message.id)?.(message.value)
     else if (message.kind === 'relay') this.#relay(started, message)
     else {
-      const { address, instanceId } = message.facts
-      this.#address ??= address
-      place.instanceId = instanceId
+      place.instanceId = message.facts.instanceId
       started.servesSinceMs = this.#nowMs()
       place.first.resolve(message.facts)
     }
@@ -157,8 +166,8 @@ class Launcher {
       index,
       count: this.#deps.count,
       opsAddress: this.#deps.opsAddress(),
-      migrates: this.#address === undefined,
-      ...definedFields({ address: this.#address, replaces: instanceId }),
+      migrates: this.#numbers === 1,
+      ...definedFields({ address: this.#deps.address(), replaces: instanceId }),
     }
   }
 
@@ -227,6 +236,15 @@ export const makeWorkers = (deps: WorkersDeps): Workers => {
     launcher.launch(place)
     return place.first.promise
   }
+  const beginFirst = async (place: Place): Promise<WorkerFacts> => {
+    try {
+      return await begin(place)
+    } catch (error) {
+      if (!(error instanceof StartRefused) || !(await deps.mayTryAgain?.(error.problems))) throw error
+      place.first = makeFirst()
+      return beginFirst(place)
+    }
+  }
   const stop: Workers['stop'] = async ({ drains }) => {
     stopping.abort()
     const all = running()
@@ -237,8 +255,8 @@ export const makeWorkers = (deps: WorkersDeps): Workers => {
     start: async () => {
       const [first, ...others] = places as [Place, ...Place[]]
       try {
-        // The first creates what exists once, and learns the port if the system chooses it.
-        const facts = await begin(first)
+        // The first creates what exists once.
+        const facts = await beginFirst(first)
         return [facts, ...(await Promise.all(others.map(begin)))]
       } catch (error) {
         await stop({ drains: false })

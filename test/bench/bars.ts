@@ -89,7 +89,7 @@ export const rowTitles = {
   31: '1,000 notifications of a marketplace a second',
   32: 'the hook of the metrics proxy, for 10,000 tenants',
   33: 'what traces cost, off and on',
-  34: 'two workers against one process, GET /user on MariaDB and SQLite',
+  34: 'two workers against one process, batches of permissions on MariaDB and SQLite',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

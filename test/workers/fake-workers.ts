@@ -11,7 +11,6 @@ export interface FakeWorker {
 
 export const factsOf = (instanceId: string): WorkerFacts => ({
   baseUrl: 'http://127.0.0.1:3000',
-  address: { host: '127.0.0.1', port: 3000 },
   marketplaceUrl: undefined,
   firstAdmin: undefined,
   plugins: ['platform'],

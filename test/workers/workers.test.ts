@@ -14,6 +14,8 @@ import { factsOf, fakeFork } from './fake-workers.ts'
 
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
+const address = { host: '127.0.0.1', port: 3000 }
+
 /** Workers whose processes the test plays. The clock and the pauses are the test's own. */
 const makeHouse = (count: number) => {
   const { workers: processes, fork } = fakeFork()
@@ -23,6 +25,7 @@ const makeHouse = (count: number) => {
     fork,
     log: silent,
     opsAddress: () => ({ host: '127.0.0.1', port: 3002 }),
+    address: () => address,
     onEnded: (process) => void state.ended.push(process),
     onGivenUp: (reason) => void state.givenUp.push(reason),
     pause: async (ms) => void state.pauses.push(ms),
@@ -82,18 +85,21 @@ test('messages that wait are bounded: what is beyond is refused, and the order s
   )
 })
 
-test('the first worker starts alone, the others share its address', async (t) => {
+test('the first worker starts alone and migrates, and all have one address', async (t) => {
   const house = makeHouse(3)
   const started = house.workers.start()
   const first = await (await house.process(0)).link
   t.is(house.processes.length, 1)
-  t.is(first.place.address, undefined)
+  t.deepEqual([first.place.address, first.migrates], [address, true])
   t.deepEqual([first.place.processes.count, first.place.processes.share(4)], [3, 2])
   await house.serve(0)
   const others = await Promise.all([house.serve(1), house.serve(2)])
   t.deepEqual(
-    others.map(({ place }) => place.address),
-    [factsOf('').address, factsOf('').address],
+    others.map(({ place, migrates }) => [place.address, migrates]),
+    [
+      [address, false],
+      [address, false],
+    ],
   )
   t.deepEqual((await started).map(({ instanceId }) => instanceId).sort(), ['instance-0', 'instance-1', 'instance-2'])
   t.is(house.workers.serving(), 3)
