@@ -14,6 +14,8 @@ export const frameCommandNames: readonly string[] = [
   'support-bundle',
   'migrate',
   'keys',
+  'backup',
+  'demo',
   'config',
   'help',
   'test-port',

@@ -15,7 +15,7 @@ const callSoon = (listeners: ReadonlySet<() => void>): void => {
 }
 
 /** What one process of an instance tells the others: work is queued, or a task has progressed. */
-export type BusHint = { readonly wake: true } | { readonly ref: string }
+type BusHint = { readonly wake: true } | { readonly ref: string }
 
 /** The messages to the other processes of the instance, and from them. */
 export interface BusHints {

@@ -64,7 +64,7 @@ interface Channel {
 }
 
 /** At most this many messages wait for a process that reads slowly. Further ones are dropped. */
-export const mostWaiting = 1_000
+const mostWaiting = 1_000
 
 /** Returns a function that sends unless too many messages wait. It returns false for a message that is dropped. */
 export const boundedSend = <M>(
@@ -80,7 +80,7 @@ export const boundedSend = <M>(
   }
 }
 
-/** Returns the part of `total` that the process with an index has. The parts add up to the total. */
+/** Returns the part of `total` that the process with an index has. The parts add up to the total. @internal */
 export const shareOf =
   ({ index, count }: Pick<WorkerSeat, 'index' | 'count'>) =>
   (total: number): number =>

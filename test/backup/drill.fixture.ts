@@ -10,7 +10,7 @@ import { toWireJson } from '../../core/kernel/json.ts'
 import { openPatiently } from '../support/databases.ts'
 
 /** Everything of a drill; it goes with the process. */
-export const folder = mkdtempSync(join(tmpdir(), 'moorage-backup-'))
+const folder = mkdtempSync(join(tmpdir(), 'moorage-backup-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 export const passphraseFile = join(folder, 'passphrase')

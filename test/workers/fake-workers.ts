@@ -3,7 +3,7 @@ import type { FromWorker, ToWorker, WorkerFacts, WorkerLink } from '../../compos
 import { openWorkerLink } from '../../composition/service/worker-link.ts'
 
 /** A process that a test plays: its link is the real one, and messages are copied. */
-export interface FakeWorker {
+interface FakeWorker {
   readonly link: Promise<WorkerLink>
   exit(code: number | null, signal?: string): void
   readonly wasKilled: () => boolean

@@ -1,5 +1,5 @@
 /** The number of shards of accounts. Two changes whose accounts have one shard wait for each other when they commit. */
-export const accountShards = 64
+const accountShards = 64
 /** The row for changes whose accounts the statement does not tell. */
 export const everyoneShard = accountShards
 /** The row for changes that other people see in the numbers of their followers. */

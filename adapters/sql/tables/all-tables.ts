@@ -40,11 +40,7 @@ export const tablesByPart = {
   usage,
 }
 
-/**
- * Every declared table.
- *
- * @internal
- */
+/** Every declared table. */
 export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))
 
 /** A column of sealed bytes, by names of the database. */

@@ -5,7 +5,7 @@ import { openLoading } from '../../../adapters/sql/kernel/backup/loading.ts'
 import { makeSqlInstanceRegister } from '../../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { fromWireJson, textAt, toWireJson } from '../../../core/kernel/json.ts'
+import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
@@ -160,7 +160,8 @@ const seedParts = async (
   try {
     const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
     const token = await ask('POST', `/users/${username}/tokens`, { name: 'demo seed', scopes: ['all'] }, basic)
-    const send: DemoWorld['send'] = (method, path, body) => ask(method, path, body, `token ${textAt(token, 'sha1')}`)
+    const { sha1 } = token as { readonly sha1: string }
+    const send: DemoWorld['send'] = (method, path, body) => ask(method, path, body, `token ${sha1}`)
     const world: DemoWorld = {
       vendor,
       customers,

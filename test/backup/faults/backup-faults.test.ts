@@ -33,7 +33,11 @@ interface Ended {
 const run = async (
   settings: Settings,
   words: readonly string[],
-  { killAfter, enter = [] }: { readonly killAfter?: number; readonly enter?: readonly string[] } = {},
+  {
+    killAfter,
+    killWhen = () => false,
+    enter = [],
+  }: { readonly killAfter?: number; readonly killWhen?: () => boolean; readonly enter?: readonly string[] } = {},
 ): Promise<Ended> => {
   const [file = process.execPath, ...args] = [...enter, process.execPath, mainFile, 'backup', ...words]
   const child = spawn(file, args, { env: cleanEnvironment(settings), stdio: ['ignore', 'ignore', 'pipe'] })
@@ -45,7 +49,8 @@ const run = async (
     } catch {
       // It has ended.
     }
-  }, 50)
+    if (killWhen()) child.kill('SIGKILL')
+  }, 20)
   const killing = killAfter === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter)
   const err = text(child.stderr)
   const code = await new Promise<number | string>((resolve) =>
@@ -80,7 +85,9 @@ anyTest.serial('a backup that is killed leaves no archive, and the next one remo
   const archive = newPath('.tar')
   const met = new Set<boolean>()
   for (let n = 0; n < repeats(8, 40); n += 1) {
-    const { code } = await run(settings, ['create', archive, ...key], { killAfter: 600 + Math.random() * 3000 })
+    const killed =
+      n === 0 ? { killWhen: () => draftsBeside(archive).length > 0 } : { killAfter: 600 + Math.random() * 3000 }
+    const { code } = await run(settings, ['create', archive, ...key], killed)
     if (code === 0) break
     met.add(draftsBeside(archive).length > 0)
     t.is(code, 'SIGKILL')

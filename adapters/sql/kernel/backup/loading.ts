@@ -6,7 +6,7 @@ import type { Dialect, StoredRow, StoredTable } from './snapshot.ts'
 import { leftOutTables, quoted, readTables, tableNames } from './snapshot.ts'
 
 /** A database that an earlier restore, or nothing, has written to. */
-export type TargetState =
+type TargetState =
   | { readonly kind: 'empty'; readonly migrations: readonly string[] }
   /** A restore was begun and not finished. */
   | { readonly kind: 'unfinished' }

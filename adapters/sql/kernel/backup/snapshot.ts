@@ -6,7 +6,7 @@ import type { SchemaSession, SqlDatabase } from '../../kit/statement.ts'
 import { allTables } from '../../tables/all-tables.ts'
 
 /** What a column holds. `any` is a column of another part's table with a type of its own, such as a fraction. */
-export type ColumnKind = 'integer' | 'text' | 'bytes' | 'any'
+type ColumnKind = 'integer' | 'text' | 'bytes' | 'any'
 
 export interface StoredColumn {
   readonly name: string
