@@ -141,6 +141,7 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/openapi/generated-clients.test.ts',
     'test/openapi/returned-failures.test.ts',
     'test/openapi/spectral.test.ts',
+    'test/walk/walk.test.ts',
   ])
   t.deepEqual(left.filter(isSlow), left)
   t.like(parseRunArguments(['--slow', '--without', 'generators']), { run: { without: ['generators'] } })

@@ -9,13 +9,13 @@ import { dirname, join, relative, resolve } from 'node:path'
  * thorough run repeats.
  */
 const slow =
-  /^test\/(?:deployment|faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
+  /^test\/(?:deployment|faults|races|fresh-clone|quick-start|walk|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
-/** Minutes of compilers, and tools that load much: a run of everything, or of what has changed, leaves them out. */
+/** Minutes of compilers, tools that load much, and the walk through every part: a run of everything, or of what has changed, leaves them out. */
 const onlySlow =
-  /^test\/(?:deployment\/|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
+  /^test\/(?:deployment\/|walk\/|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
 
 /** Whether a file runs only among the slow files, or when it is named. */
 export const isOnlySlow = (file: string): boolean => onlySlow.test(file)

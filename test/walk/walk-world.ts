@@ -28,9 +28,7 @@ import { until } from '../support/until.ts'
 /** Where a request of the walk goes, by the variable that the page has for it. */
 export type Target = 'VENDOR' | 'MARKET' | 'HOOKS' | 'PROXY'
 
-const hubOnly = { kind: 'ClusterRole', apiVersion: 'rbac.authorization.k8s.io/v1' }
 const catalogueOf = (kind: string): Kind<KubeObject & { readonly spec: object }> => ({
-  ...hubOnly,
   apiVersion: 'ui.k8s.appscode.com/v1alpha1',
   kind,
   plural: `${kind.toLowerCase()}s`,
