@@ -13,7 +13,10 @@ const slow =
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
-/** Minutes of compilers, tools that load much, and the walk through every part: a run of everything, or of what has changed, leaves them out. */
+/**
+ * Minutes of compilers, tools that load much, and the walk through every part: a run of everything, or of what has
+ * changed, leaves them out.
+ */
 const onlySlow =
   /^test\/(?:deployment\/|walk\/|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
 
