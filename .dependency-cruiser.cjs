@@ -173,13 +173,13 @@ module.exports = {
     {
       name: 'adapters-in-parts',
       comment:
-        'Adapters are selected in composition/parts. The frame uses those of what it is: database, key ring, clock, log, listeners, jobs.',
+        'Adapters are selected in composition/parts. The frame uses those of what it is: database, key ring, clock, log, traces, listeners, jobs.',
       severity: 'error',
       from: { path: '^composition/', pathNot: '^composition/parts/' },
       to: {
         path: '^adapters/',
         pathNot: [
-          '^adapters/(api-client|logging|outbound|pictures|security|system)/',
+          '^adapters/(api-client|logging|outbound|pictures|security|system|tracing)/',
           '^adapters/sql/(engine|kernel|kit)/',
           // Which columns a key of the key ring seals.
           '^adapters/sql/tables/all-tables\\.ts$',

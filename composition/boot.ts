@@ -1,4 +1,5 @@
 import type { NameResolver } from '../adapters/outbound/name-resolver.ts'
+import type { LogScope } from '../adapters/logging/log-scope.ts'
 import type { ReadingBudgets } from '../adapters/outbound/reading-budgets.ts'
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { HeldObjects, ObjectRows } from '../adapters/sql/kit/object-rows.ts'
@@ -8,6 +9,7 @@ import type { Catalogue } from '../core/authz/types.ts'
 import type { SentSubject } from '../core/bus/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
+import type { PoolLoad, Tracing } from '../core/platform/ports.ts'
 import type { Secret, SecretBox } from '../core/kernel/secret.ts'
 import type { ListenAddress } from './config/setting-type.ts'
 import { showAddress } from './config/setting-type.ts'
@@ -19,6 +21,36 @@ export interface ServiceKeys {
   readonly audit: Secret<Uint8Array>
   /** HMAC-SHA256 key that binds a CSRF value to its session. */
   readonly csrf: Secret<Uint8Array>
+}
+
+/** Bounded pools, such as threads, by name. */
+export interface WatchedPools {
+  watch(name: string, load: () => PoolLoad): void
+  loads(): Readonly<Record<string, PoolLoad>>
+}
+
+export const makeWatchedPools = (): WatchedPools => {
+  const pools = new Map<string, () => PoolLoad>()
+  return {
+    watch: (name, load) => void pools.set(name, load),
+    loads: () => Object.fromEntries([...pools].map(([name, load]) => [name, load()])),
+  }
+}
+
+/** Messages to the other processes of this instance. One that cannot be sent is dropped and counted. */
+export interface Topic<Message> {
+  /** Sends to each of the others, in the order of calls. Never throws and never waits. `message` is plain JSON. */
+  send(message: Message): void
+  onMessage(listener: (message: Message) => void): void
+}
+
+/** The processes of this instance (MOORAGE_WORKERS). docs/decisions/workers.md says which limit they share, and how. */
+export interface Processes {
+  readonly count: number
+  /** Returns the part of a limit of the instance that this process has. The parts of all processes add up to it. */
+  share(total: number): number
+  /** Returns the messages of a name that is used once in a process; undefined if this process is the only one. */
+  topic<Message>(name: string): Topic<Message> | undefined
 }
 
 /** The facts that exist before any port is made. A part sees the settings of the frame and its own. */
@@ -46,6 +78,13 @@ export interface Boot<OwnSettings = unknown> {
   readonly resolver: NameResolver
   /** Identifies this process among several instances. New at each start. */
   readonly instanceId: string
+  /** Traces; off unless the settings name a receiver. */
+  readonly tracing: Tracing
+  /** Names the work that writes a line of the log. */
+  readonly scope: LogScope
+  /** Bounded pools that the metrics show. */
+  readonly pools: WatchedPools
+  readonly processes: Processes
   /**
    * Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound.
    */

@@ -2,7 +2,7 @@ import { busPurposes } from '../core/bus/types.ts'
 import { commandNames } from './cli/describe.ts'
 import { frameSettings } from './config/frame-settings.ts'
 import type { SettingRows } from './config/setting.ts'
-import { frameMetricNames } from './http/metrics.ts'
+import { frameMetricNames, workerMetricNames } from './http/metrics.ts'
 import { pageProblems } from './http/pages/pages.ts'
 import type { AnyPart } from './part.ts'
 
@@ -11,8 +11,11 @@ export const frameCommandNames: readonly string[] = [
   'serve',
   'openapi',
   'doctor',
+  'support-bundle',
   'migrate',
   'keys',
+  'backup',
+  'demo',
   'config',
   'help',
   'test-port',
@@ -123,7 +126,7 @@ export const nameProblems = (own: readonly AnyPart[], outside: readonly AnyPart[
       'name of a setting',
       namesOf(({ settings = {} }) => Object.keys(settings), Object.keys(frameSettings)),
     ),
-    ...repeated('metric', namesOf(metricNames, frameMetricNames)),
+    ...repeated('metric', namesOf(metricNames, [...frameMetricNames, ...workerMetricNames])),
     ...repeated('command', namesOf(commandsOf, frameCommandNames)),
     ...repeated(
       'tag',

@@ -7,6 +7,7 @@ import type { Binding, Using } from './binding.ts'
 import type { Boot } from './boot.ts'
 import type { Describe } from './cli/describe.ts'
 import type { Finding } from './cli/doctor/finding.ts'
+import type { Container } from './container.ts'
 import type { FrameSettings } from './config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from './config/setting.ts'
 import type { Gauges } from './http/gauges.ts'
@@ -23,6 +24,67 @@ export interface Running {
   /** Resolves when what the operator must know of the start is in the log. */
   readonly isTold?: Promise<void>
 }
+
+/**
+ * Files that a part keeps outside of the database, each named by a row of one of its tables. `moorage backup` takes
+ * them along.
+ */
+export interface StoredFiles {
+  /** What they are, in one word of letters, such as `documents`. */
+  readonly name: string
+  readonly table: string
+  /** Columns of the table: first the one with the reference of a file, which is empty if the row has none. */
+  readonly columns: readonly string[]
+  /** Returns a file, or undefined if there is none. Rejects if the store does not work. */
+  read(ref: string): Promise<Uint8Array | undefined>
+  /** Stores a file. `values` are those of `columns`. Rejects if the store does not work. */
+  write(values: readonly unknown[], bytes: Uint8Array): Promise<void>
+}
+
+/** A person of the demonstration. */
+interface DemoPerson {
+  readonly login: string
+  readonly fullName: string
+  /** The team of the organization that the person is in. */
+  readonly team: 'Owners' | 'Editors' | 'Viewers'
+}
+
+/** A cluster of the demonstration: a record, to which no connection is made. */
+export interface DemoCluster {
+  readonly name: string
+  readonly displayName: string
+  readonly uid: string
+  readonly mode: 'prod' | 'non-prod'
+}
+
+export interface DemoOrganization {
+  readonly name: string
+  readonly fullName: string
+  readonly people: readonly DemoPerson[]
+  readonly clusters: readonly DemoCluster[]
+}
+
+/** What `demo seed` works with. Seeders run in the order of the parts, and find what those before them have made. */
+export interface DemoWorld {
+  readonly vendor: DemoOrganization
+  readonly customers: readonly DemoOrganization[]
+  readonly now: Date
+  /** The ports of the open parts. */
+  readonly container: Container
+  /** Returns the password of a person: generated, and shown at the end. */
+  passwordOf(login: string): string
+  /** Calls a route below `/api/v1` as the first site admin, and returns its JSON. Throws if it is refused. */
+  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: unknown): Promise<unknown>
+  /** The id of an organization. */
+  idOf(name: string): Promise<number>
+  /** Says what is made now. */
+  tell(text: string): void
+}
+
+export type DemoSeeder = (world: DemoWorld) => Promise<void>
+
+/** By this text `demo reset` knows what it may remove. */
+export const demoDescription = 'Demonstration data, made by moorage demo seed'
 
 /** A step of the start of `serve`; commands take none. */
 type Step = Using<Running | void>
@@ -48,6 +110,11 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
+  readonly storedFiles?: Using<StoredFiles>
+  /** Looks, after a restore, at what people need first, such as whether a site admin can sign in. Changes nothing. */
+  readonly restored?: Using<() => Promise<readonly Finding[]>>
+  /** Adds what belongs to the part to the demonstration of `moorage demo seed`. Parts run in their order. */
+  readonly demo?: DemoSeeder
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
   readonly commands?: Describe
   /** Checks of `/readyz`. */

@@ -14,15 +14,31 @@ const callSoon = (listeners: ReadonlySet<() => void>): void => {
     })
 }
 
-/** TaskBus for a single instance. Nothing leaves the process. */
-export const makeInProcessTaskBus = (): InProcessTaskBus => {
+/** What one process of an instance tells the others: work is queued, or a task has progressed. */
+type BusHint = { readonly wake: true } | { readonly ref: string }
+
+/** The messages to the other processes of the instance, and from them. */
+export interface BusHints {
+  send(hint: BusHint): void
+  onMessage(listener: (hint: BusHint) => void): void
+}
+
+/** TaskBus for a single instance. Nothing leaves the process, but `hints` to the others of the instance. */
+export const makeInProcessTaskBus = (hints?: BusHints): InProcessTaskBus => {
   const wakes = new Set<() => void>()
   const progress = new Map<string, Set<() => void>>()
   const hint = (ref: string): void => callSoon(progress.get(ref) ?? new Set())
+  hints?.onMessage((told) => ('ref' in told ? hint(told.ref) : callSoon(wakes)))
   return {
     hint,
-    publish: async ({ task }) => hint(task.ref),
-    wake: () => callSoon(wakes),
+    publish: async ({ task: { ref } }) => {
+      hint(ref)
+      hints?.send({ ref })
+    },
+    wake: () => {
+      callSoon(wakes)
+      hints?.send({ wake: true })
+    },
     onWake: (listener) => {
       const own = (): void => listener()
       wakes.add(own)

@@ -121,9 +121,10 @@ export const makeNatsUsageIntake = ({
   asideSubject,
   handle,
   onNoRoom,
-}: NatsUsageIntakeOptions): { start(): void; close(): Promise<void> } => {
+}: NatsUsageIntakeOptions): { start(): void; lag(): Promise<number | undefined>; close(): Promise<void> } => {
   const underWay = new Set<Promise<void>>()
   let receiving: readonly ConsumerMessages[] = []
+  let consumers: readonly Consumer[] = []
 
   /** Acknowledges a message after it is in the other stream. It is not delivered again if there is no room for it. */
   const setAside = async (connection: NatsConnection, message: JsMsg): Promise<void> => {
@@ -172,15 +173,16 @@ export const makeNatsUsageIntake = ({
     }
   }
   const receive = async (connection: NatsConnection, source: Source, subjects: string): Promise<ConsumerMessages> => {
-    const messages = await (
-      await ensureConsumer(connection, source, subjects)
-    ).consume({ max_messages: atATime, callback: takeFrom(connection, source) })
+    const consumer = await ensureConsumer(connection, source, subjects)
+    const messages = await consumer.consume({ max_messages: atATime, callback: takeFrom(connection, source) })
+    consumers = [...consumers, consumer]
     void watch(connection, messages).catch(() => undefined)
     return messages
   }
   const onUp = async (connection: NatsConnection): Promise<void> => {
     for (const messages of receiving) await messages.close()
     receiving = []
+    consumers = []
     // What cannot be recorded yet needs a place before the first message comes.
     receiving = [await receive(connection, aside, asideSubject)]
     receiving = [...receiving, await receive(connection, direct, subject)]
@@ -188,6 +190,16 @@ export const makeNatsUsageIntake = ({
   const kept = makeKeptConnection({ servers, login, log, purpose: 'usage', onUp })
   return {
     start: kept.start,
+    async lag() {
+      const connection = kept.current()
+      if (connection === undefined || connection.isClosed()) return undefined
+      try {
+        const infos = await Promise.all(consumers.map((consumer) => consumer.info()))
+        return infos.reduce((sum, info) => sum + info.num_pending + info.num_ack_pending, 0)
+      } catch {
+        return undefined
+      }
+    },
     close: async () => {
       for (const messages of receiving) messages.stop()
       await Promise.all(underWay)

@@ -6,6 +6,7 @@ import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/ports.ts'
 import { ValuesRefused, valuesRefused } from '../../core/packages/charts/ports.ts'
 import { TextUnreadable } from '../../core/packages/ports.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { TextDiff } from '../../core/packages/releases/ports.ts'
 import type { AccountKey } from '../outbound/account-turns.ts'
 import { makeBoundedThreads, WorkStopped } from '../outbound/bounded-threads.ts'
@@ -58,6 +59,7 @@ export interface ChartThreads {
   run<Kind extends ChartJob['kind']>(
     job: Extract<ChartJob, { kind: Kind }>,
   ): Promise<Extract<ChartResult, { kind: Kind }>>
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -106,6 +108,7 @@ export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThread
       if ('failure' in answer) throw new Error(`a chart thread failed: ${answer.failure}`)
       return answer.result as Extract<ChartResult, { kind: typeof job.kind }>
     },
+    load: () => pool.load(),
     close: () => pool.close(),
   }
 }

@@ -119,6 +119,16 @@ export const makeS3Documents = ({
         })
         await client.send(put)
       }),
+    read: (ref) =>
+      within(async (sdk, client) => {
+        try {
+          const { Body } = await client.send(new sdk.GetObjectCommand(objectOf({ ref })))
+          return await Body?.transformToByteArray()
+        } catch (error) {
+          if ((error as { readonly name?: string }).name === 'NoSuchKey') return undefined
+          throw error
+        }
+      }),
     remove: (ref) =>
       within(async (sdk, client) => {
         await client.send(new sdk.DeleteObjectCommand(objectOf({ ref })))

@@ -59,6 +59,7 @@ export const makeFolderDocuments = ({ folder, key, routeUrl, write }: FolderDocu
   }
   return {
     put: ({ ref }, bytes) => orDown(async () => (pathOf(ref), write(folder, ref, bytes))),
+    read: (ref) => orDown(() => readFile(pathOf(ref)).catch(orAbsent)),
     // A process that was killed may have left the unfinished file, which has a dot before its name.
     remove: (ref) =>
       orDown(

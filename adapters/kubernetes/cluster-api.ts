@@ -46,6 +46,8 @@ export interface ClusterReads {
   readonly budgets: ReadingBudgets
   readonly json: JsonReader
   readonly report: (problem: ConnectionProblem) => void
+  /** Headers that continue the trace of the caller at the cluster. */
+  readonly traceHeaders?: () => Readonly<Record<string, string>>
 }
 
 /** Reports the reason of a failure, which the caller does not see. */
@@ -281,7 +283,7 @@ export const makeUndiciClusterApi = (
       allowH2: false,
     })
     const endpoint = { credential, ...definedFields({ via: through?.via }) }
-    const headers = through?.headers ?? []
+    const headers = [...(through?.headers ?? []), ...Object.entries(reads.traceHeaders?.() ?? {})]
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(surveyTimeoutMilliseconds)])
     try {
       return await reported(

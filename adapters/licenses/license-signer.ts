@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.ts'
 import type { ReadLicense, ReadRevocations } from '../../core/contracts/types.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
@@ -50,6 +51,7 @@ const authorityFault = (certificatePem: string, keyPem: string, now: Date): stri
 }
 
 export interface ThreadedLicenseSigner extends LicenseSigner {
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -62,6 +64,7 @@ const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
  */
 export const makeLicenseSigner = (): ThreadedLicenseSigner => {
   const pools = new Map<'licenses' | 'lists', Piscina>()
+  let underWay = 0
   const start = (maxThreads: number): Piscina =>
     new Piscina({
       filename: program.href,
@@ -71,12 +74,17 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
       idleTimeout: 60_000,
       env: threadEnvironment(),
       atomics: 'disabled',
-      recordTiming: false,
+      recordTiming: true,
     }).on('error', () => undefined)
   const run = async <A>(task: SigningTask): Promise<A> => {
     const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
     const pool = getOrMake(pools, kind, () => start(kind === 'lists' ? 1 : signingThreads))
-    return (await pool.run(task)) as A
+    underWay += 1
+    try {
+      return (await pool.run(task)) as A
+    } finally {
+      underWay -= 1
+    }
   }
   return {
     async makeAuthority({ organization, notBefore, notAfter }) {
@@ -103,6 +111,17 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
       createHash('sha256')
         .update(toWireJson([authorityId, content]))
         .digest('hex'),
+    load: () => {
+      const started = [...pools.values()]
+      const sum = (of: (pool: Piscina) => number): number => started.reduce((all, pool) => all + of(pool), 0)
+      const waiting = sum(({ queueSize }) => queueSize)
+      return {
+        running: Math.max(0, underWay - waiting),
+        waiting,
+        waits: sum(({ completed }) => completed),
+        waitSeconds: sum(({ histogram, completed }) => (histogram.waitTime.average / 1000) * completed),
+      }
+    },
     async close() {
       const started = [...pools.values()]
       pools.clear()

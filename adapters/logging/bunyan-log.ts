@@ -40,7 +40,11 @@ export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptio
 /** Of the shape of a record: `LOG_VERSION` of bunyan. */
 const recordVersion = 0
 
-const namesOfBunyan: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'msg', 'time', 'v', 'src'])
+/** Fields that bunyan sets, and those that a serializer writes. */
+const namesOfBunyan: ReadonlySet<string> = new Set([
+  ...['name', 'hostname', 'pid', 'level', 'msg', 'time', 'v', 'src'],
+  ...['error', 'err'],
+])
 
 /**
  * Reports whether the record is the fields with those of bunyan around them, so that it can be written without

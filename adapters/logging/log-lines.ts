@@ -29,9 +29,16 @@ export interface BatchedLinesOptions {
   readonly batchAgeMs?: number
   /** Characters that may wait for a slow reader, or for room on a disk. Further lines are dropped and counted. */
   readonly maxWaitingLength?: number
+  /**
+   * A write has no more bytes than this, unless one line does. A pipe keeps writes of several processes apart up to
+   * 4096 bytes.
+   */
+  readonly mostBytes?: number
   /** When a write that failed is tried again, in milliseconds. */
   readonly retryMs?: number
 }
+
+const lineEnd = 0x0a
 
 /** A slow reader takes more within this time. */
 const slowReaderMs = 10
@@ -43,6 +50,7 @@ const slowReaderMs = 10
  */
 export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => {
   const { fd, batchLength = 64 * 1024, batchAgeMs = 50, maxWaitingLength = 8 * 1024 * 1024, retryMs = 1_000 } = options
+  const { mostBytes = Infinity } = options
   let waiting: string[] = []
   let waitingLength = 0
   let dropped = 0
@@ -66,6 +74,14 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     return batch
   }
 
+  /** Cuts a batch that is too long for one write after the last line that fits, and at the first line at least. */
+  const nextWrite = (bytes: Buffer): Buffer => {
+    if (bytes.length <= mostBytes) return bytes
+    const fits = bytes.lastIndexOf(lineEnd, mostBytes - 1)
+    const end = fits >= 0 ? fits : bytes.indexOf(lineEnd)
+    return end < 0 ? bytes : bytes.subarray(0, end + 1)
+  }
+
   const send = (): void => {
     if (isClosed || underWay !== undefined || (waiting.length === 0 && dropped === 0)) return
     underWay = takeAll()
@@ -76,7 +92,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     retry = undefined
     const rest = underWay
     if (rest === undefined) return
-    write(fd, rest, (error, written) => {
+    write(fd, nextWrite(rest), (error, written) => {
       if (error?.code === 'EBADF') return void (isClosed = true)
       if (underWay === undefined) return
       const left = rest.subarray(written ?? 0)
@@ -107,7 +123,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     if (retry !== undefined) underWay = undefined
     clearTimeout(retry)
     retry = undefined
-    const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]))
+    const { left, code } = writeAll(fd, Buffer.concat([...rest, takeAll()]), nextWrite)
     if (left.length === 0) return
     if (code === 'EBADF') return void (isClosed = true)
     // The process may go on.
@@ -143,11 +159,15 @@ const [mostAttempts, attemptMs] = [1_500, 2] as const
 const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 /** Returns what could not be written, with the code of the system. */
-const writeAll = (fd: number, bytes: Buffer): { readonly left: Buffer; readonly code: string | undefined } => {
+const writeAll = (
+  fd: number,
+  bytes: Buffer,
+  nextWrite: (bytes: Buffer) => Buffer,
+): { readonly left: Buffer; readonly code: string | undefined } => {
   let left = bytes
   for (let attempts = 0; left.length > 0 && attempts < mostAttempts;) {
     try {
-      left = left.subarray(writeSync(fd, left))
+      left = left.subarray(writeSync(fd, nextWrite(left)))
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code !== 'EAGAIN') return { left, code: code ?? 'unknown' }

@@ -39,7 +39,7 @@ const failed = (
   rest: Pick<Failed, 'mayBeRecorded' | 'attempts'>,
 ): Failed => {
   const cause = causeOf(error)
-  return { kind: 'failed', code, message, ...rest, ...(cause === undefined ? {} : { cause }) }
+  return { kind: 'failed', code, message, ...rest, ...(cause && { cause }) }
 }
 
 const repeat = 'The usage may be recorded: repeat the same request, which is counted once.'

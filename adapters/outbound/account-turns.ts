@@ -1,3 +1,5 @@
+import type { PoolLoad } from '../../core/platform/ports.ts'
+
 /** An account, or `undefined` for work of the service itself, which counts as one account. */
 export type AccountKey = number | string | undefined
 
@@ -23,8 +25,8 @@ export interface AccountTurns {
    * Runs the work when its turn comes. Rejects with TurnRefused before the work starts, or with the error of the work.
    */
   run<A>(account: AccountKey, work: () => Promise<A>): Promise<A>
-  /** The number of calls that have a turn, and of those that wait. */
-  load(): { readonly running: number; readonly waiting: number }
+  /** The calls that have a turn, and those that wait. */
+  load(): PoolLoad
 }
 
 interface Waiter {
@@ -36,6 +38,7 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
   /** In the order in which the accounts get their next turn. */
   const waitersOf = new Map<AccountKey, Waiter[]>()
   let running = 0
+  let [waits, waitSeconds] = [0, 0]
 
   const hasRoom = (account: AccountKey): boolean =>
     running < limits.inAll && (runningOf.get(account) ?? 0) < limits.perAccount
@@ -90,7 +93,10 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
 
   return {
     async run(account, work) {
+      const since = performance.now()
       await take(account)
+      waits += 1
+      waitSeconds += (performance.now() - since) / 1000
       try {
         return await work()
       } finally {
@@ -98,6 +104,11 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
         admitNext()
       }
     },
-    load: () => ({ running, waiting: [...waitersOf.values()].reduce((sum, { length }) => sum + length, 0) }),
+    load: () => ({
+      running,
+      waiting: [...waitersOf.values()].reduce((sum, { length }) => sum + length, 0),
+      waits,
+      waitSeconds,
+    }),
   }
 }

@@ -1,5 +1,6 @@
 import PQueue, { TimeoutError } from 'p-queue'
 import { Piscina } from 'piscina'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
 import type { AccountKey } from './account-turns.ts'
 import { makeAccountTurns, TurnRefused } from './account-turns.ts'
@@ -34,6 +35,7 @@ export interface BoundedThreads {
    * @param moved buffers to transfer rather than copy: this thread does not read them again.
    */
   run(account: AccountKey, job: object, moved?: readonly ArrayBuffer[]): Promise<unknown>
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -83,6 +85,7 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
         throw error instanceof TurnRefused ? new WorkStopped(error.message) : error
       }
     },
+    load: () => turns.load(),
     async close() {
       isClosed = true
       await pool.destroy()

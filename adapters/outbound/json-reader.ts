@@ -1,5 +1,6 @@
 import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { fromWireJson } from '../../core/kernel/json.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { AccountKey } from './account-turns.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
@@ -17,6 +18,7 @@ export interface JsonReader {
    * is nested too deeply, or takes too long.
    */
   parse(bytes: Uint8Array, account: AccountKey): Promise<unknown>
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -83,6 +85,7 @@ export const makeJsonReader = (): JsonReader => {
           : error
       }
     },
+    load: () => threads.load(),
     close: () => threads.close(),
   }
 }

@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { AccountKey } from './account-turns.ts'
 import { makeAccountTurns } from './account-turns.ts'
 
@@ -22,7 +23,7 @@ export type Resolver = (
 export interface NameResolver {
   readonly lookup: Resolver
   /** The number of look-ups under way, and of those that wait. */
-  load(): { readonly running: number; readonly waiting: number }
+  load(): PoolLoad
 }
 
 export interface NameResolverOptions {

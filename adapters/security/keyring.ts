@@ -9,7 +9,7 @@ const tagLength = 16
 const aeadOverhead = ivLength + tagLength
 
 /** AES-256-GCM: random 12-byte iv, ciphertext, 16-byte tag. */
-const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Array): Uint8Array => {
+export const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Array): Uint8Array => {
   const iv = randomBytes(ivLength)
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagLength })
   cipher.setAAD(associated)
@@ -17,7 +17,7 @@ const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Array): Ui
 }
 
 /** Throws if any byte was changed. */
-const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint8Array => {
+export const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint8Array => {
   if (box.length < aeadOverhead) throw new Error('An encrypted value is too short.')
   const decipher = createDecipheriv(algorithm, key, box.subarray(0, ivLength), { authTagLength: tagLength })
   decipher.setAAD(associated)

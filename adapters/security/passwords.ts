@@ -75,8 +75,12 @@ const maxWaiting = 64
 const saturated = () =>
   left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
 
-/** One queue for the whole process, because the machine's cores are shared. */
-export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
+/**
+ * One queue for the whole process, because the machine's cores are shared. `share` returns the part of a limit that
+ * this process has; each hashes one at a time at least.
+ */
+export const makeHashingQueue = (share: (total: number) => number = (total) => total): WorkQueue =>
+  makeWorkQueue({ concurrency: Math.max(1, share(hashingConcurrency())), maxWaiting: Math.max(1, share(maxWaiting)) })
 
 /**
  * @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** As much as the smallest operation needs. A disk that cannot hold it counts as full. */
@@ -20,4 +20,19 @@ export const whyUnwritable = async (folder: string): Promise<string | undefined>
   } finally {
     await rm(path, { force: true }).catch(() => undefined)
   }
+}
+
+/** Returns the free and all bytes of the file systems of folders. One that cannot be asked is left out. */
+export const disksOf = async (
+  folders: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, { readonly free: number; readonly size: number }>>> => {
+  const found = await Promise.all(
+    Object.entries(folders).map(async ([name, path]) => {
+      const disk = await statfs(path).catch(() => undefined)
+      return disk === undefined
+        ? []
+        : [[name, { free: disk.bavail * disk.bsize, size: disk.blocks * disk.bsize }] as const]
+    }),
+  )
+  return Object.fromEntries(found.flat())
 }

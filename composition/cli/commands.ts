@@ -1,6 +1,10 @@
+import type { Command } from 'commander'
+import type { CreateOptions } from './backup/create.ts'
+import type { ReadOptions } from './backup/verify.ts'
 import type { CommonOptions } from './command-context.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
+import type { BundleOptions } from './support-bundle/support-bundle.ts'
 import type { ServeOptions } from './serve.ts'
 import { describeKeys } from './keys/describe-keys.ts'
 import type { TestPortOptions } from './test-port/test-port.ts'
@@ -78,6 +82,25 @@ const describeService: Describe = (program, run, context) => {
       examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.',
     )
     .action((options: CommonOptions) => run(async () => (await import('./doctor/doctor.ts')).doctor(context, options)))
+
+  withJson(program.command('support-bundle'))
+    .description(
+      'Write versions, masked settings, what the doctor found, migrations, metrics and the last lines of the log to ' +
+        'one file that can be sent to a stranger.',
+    )
+    .option('--output <file>', 'the file to write; it must not exist (default: moorage-support-TIME.tar.gz)')
+    .option('--log <file>', 'the log of the service in JSON, or - for stdin')
+    .option('--lines <number>', 'how many of the last lines of the log', '2000')
+    .addHelpText(
+      'after',
+      examples(
+        'moorage support-bundle --log /var/log/moorage.log',
+        'journalctl -u moorage -o cat -n 5000 | moorage support-bundle --log -',
+      ) + '\n\nNo row of the database is in it, and no password, key or token. Names of clusters are numbers.',
+    )
+    .action((options: BundleOptions) =>
+      run(async () => (await import('./support-bundle/support-bundle.ts')).supportBundle(context, options)),
+    )
 }
 
 const describeMigrate: Describe = (program, run, context) => {
@@ -85,8 +108,8 @@ const describeMigrate: Describe = (program, run, context) => {
 
   withJson(migrate.command('up'))
     .description(
-      'Apply what is missing. Waits while another instance does it. A step that removes what an older release uses is ' +
-        'left for later while an instance of such a release is alive.',
+      'Apply what is missing. Waits while another instance does it. A step that removes what an older release uses ' +
+        'is left for later while an instance of such a release is alive.',
     )
     .option('--force', 'remove it all the same: instances of older releases fail from then on')
     .addHelpText('after', examples('moorage migrate up', 'moorage migrate up --json'))
@@ -101,7 +124,8 @@ const describeMigrate: Describe = (program, run, context) => {
 
   withJson(migrate.command('plan'))
     .description(
-      'Say what `up` would do, without doing it: each statement with the table, about how many rows it has, and what waits.',
+      'Say what `up` would do, without doing it: each statement with the table, about how many rows it has, and ' +
+        'what waits.',
     )
     .addHelpText('after', examples('moorage migrate plan'))
     .action((options: CommonOptions) => run(async () => (await import('./migrate.ts')).migratePlan(context, options)))
@@ -135,11 +159,81 @@ const describeConfig: Describe = (program, run, context) => {
     .action(() => run(async () => (await import('./config.ts')).printConfigSchema(context)))
 }
 
+const describeBackup: Describe = (program, run, context) => {
+  const backup = program.command('backup').description('Back up a running deployment, and restore it.')
+
+  withJson(backup.command('create'))
+    .description('Write the database, the files and the sealed key ring of this deployment, which may be running.')
+    .argument('<file>', 'the archive to write; it must not exist')
+    .option('--passphrase-file <file>', 'file with the passphrase that seals the key ring, - for stdin')
+    .option('--no-key-ring', 'leave the key ring out: you keep a copy of it elsewhere')
+    .addHelpText(
+      'after',
+      examples(
+        'moorage backup create /backup/monday.tar --passphrase-file /etc/moorage/passphrase',
+        'moorage backup create /backup/monday.tar --no-key-ring',
+      ) + '\n\nThe sealed key ring is written beside the archive, as FILE.keyring. See docs/backup.md.',
+    )
+    .action((file: string, options: CreateOptions) =>
+      run(async () => (await import('./backup/create.ts')).createBackup(context, file, options)),
+    )
+
+  const reading = (name: string): Command =>
+    withJson(backup.command(name))
+      .argument('<file>', 'the archive')
+      .option('--key-ring <file>', 'the sealed key ring; FILE.keyring unless told')
+      .option('--passphrase-file <file>', 'file with the passphrase that opens the sealed key ring, - for stdin')
+
+  reading('verify')
+    .description('Check every byte of an archive, its schema and its key ring. Needs no service and no database.')
+    .addHelpText('after', examples('moorage backup verify /backup/monday.tar'))
+    .action((file: string, options: ReadOptions) =>
+      run(async () => (await import('./backup/verify.ts')).verifyBackup(context, file, options)),
+    )
+
+  reading('restore')
+    .description('Restore an archive into the empty database of this deployment, SQLite, MySQL or MariaDB.')
+    .addHelpText(
+      'after',
+      examples(
+        'moorage backup restore /backup/monday.tar --passphrase-file /etc/moorage/passphrase',
+        'MOORAGE_DATABASE_URL=mysql://moorage:secret@db/moorage moorage backup restore /backup/monday.tar',
+      ),
+    )
+    .action((file: string, options: ReadOptions) =>
+      run(async () => (await import('./backup/restore.ts')).restoreBackup(context, file, options)),
+    )
+}
+
+const describeDemo: Describe = (program, run, context) => {
+  const demo = program
+    .command('demo')
+    .description('A demonstration: a vendor, customers, clusters, contracts and usage.')
+
+  withJson(demo.command('seed'))
+    .description('Fill an empty database with the demonstration, and print who can sign in.')
+    .addHelpText(
+      'after',
+      examples(
+        'MOORAGE_DATA_DIR=demo moorage demo seed',
+        'MOORAGE_DATA_DIR=demo MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true moorage demo seed',
+      ),
+    )
+    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).seedDemo(context, options)))
+
+  withJson(demo.command('reset'))
+    .description('Empty a database that has nothing but the demonstration. The service must not run.')
+    .addHelpText('after', examples('MOORAGE_DATA_DIR=demo moorage demo reset'))
+    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).resetDemo(context, options)))
+}
+
 /** The commands of the frame. */
 export const frameCommands: readonly Describe[] = [
   describeService,
   describeMigrate,
   describeKeys,
+  describeBackup,
+  describeDemo,
   describeConfig,
   describeTestPort,
 ]

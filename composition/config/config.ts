@@ -4,8 +4,8 @@ import { StartRefused } from '../boot.ts'
 import type { RawSetting } from './setting-type.ts'
 import { showAddress } from './setting-type.ts'
 import type { Environment } from './setting.ts'
+import type { FrameSettings } from './frame-settings.ts'
 import { frameSettings } from './frame-settings.ts'
-import { loadOutsideParts } from '../outside-parts.ts'
 import type { AnyPart } from '../part.ts'
 import { loadParts } from '../parts.ts'
 import type { SettingRow, SettingRows } from './setting.ts'
@@ -71,6 +71,31 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   problems.push(...unknownKeys(Object.keys(fromFile), Object.values(rows).map(fileKey), `the key`, ` in ${file ?? ''}`))
   problems.push(...unknownVariables(input.environment, rows))
 
+  const { values, sources } = readValues(rows, given, problems)
+  const settings = values as Settings
+  if (parts.length > own.length) problems.push(...(await tableFaults(parts, own.length, settings.databaseUrl)))
+  if (problems.length === 0) problems.push(...contradictions(settings))
+  if (problems.length > 0) throw new StartRefused(problems)
+  return { settings, rows, parts, ownParts: own.length, sources, file }
+}
+
+/**
+ * Returns the settings of the frame without loading a part, or undefined if there is a problem with one of them, of
+ * which `loadConfig` tells. Settings of parts, and unknown ones, are not checked.
+ */
+export const loadFrameSettings = async (input: ConfigInput): Promise<FrameSettings | undefined> => {
+  const problems: string[] = []
+  const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
+  const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
+  const { values } = readValues(frameSettings, (row) => givenValue(row, input.environment, fromFile, file), problems)
+  const settings = values as FrameSettings
+  return problems.length === 0 && contradictions(settings).length === 0 ? settings : undefined
+}
+
+type GivenOf = (row: SettingRow<unknown>) => GivenValue | undefined
+
+/** Reads settings. Adds what is wrong to `problems`. */
+const readValues = (rows: SettingRows, given: GivenOf, problems: string[]) => {
   const values: Record<string, unknown> = {}
   const sources: Record<string, SettingSource> = {}
   // Defaults of others are below the data folder.
@@ -85,11 +110,7 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
     if (isLeft(value)) problems.push(`${told?.label ?? row.env} must be ${value.left}.`)
     else values[name] = pathSettings.has(name) ? absolutePath(String(value.right)) : value.right
   }
-  const settings = values as Settings
-  if (parts.length > own.length) problems.push(...(await tableFaults(parts, own.length, settings.databaseUrl)))
-  if (problems.length === 0) problems.push(...contradictions(settings))
-  if (problems.length > 0) throw new StartRefused(problems)
-  return { settings, rows, parts, ownParts: own.length, sources, file }
+  return { values, sources }
 }
 
 /** Returns the parts of MOORAGE_PLUGINS: their settings are known once their modules are loaded. */
@@ -100,6 +121,7 @@ const outsideParts = async (
 ): Promise<readonly AnyPart[]> => {
   const places = plugins === undefined ? right([]) : frameSettings.plugins.type.parse(plugins)
   if (isLeft(places)) return []
+  const { loadOutsideParts } = await import('../outside-parts.ts')
   const outside = await loadOutsideParts(places.right, process.cwd(), own)
   problems.push(...outside.problems)
   return outside.parts
@@ -180,7 +202,7 @@ const unknownVariables = (environment: Environment, rows: SettingRows): readonly
   return unknownKeys(given, known, 'the variable', '')
 }
 
-const contradictions = (settings: Settings): readonly string[] => {
+const contradictions = (settings: FrameSettings): readonly string[] => {
   const problems: string[] = []
   const ops = showAddress(settings.opsListen)
   if (settings.opsListen.port !== 0 && [settings.listen, settings.marketplaceListen].map(showAddress).includes(ops)) {
@@ -194,5 +216,7 @@ const contradictions = (settings: Settings): readonly string[] => {
         'certificate.',
     )
   }
+  if (settings.workers > 1 && settings.databaseUrl.reveal() === 'sqlite::memory:')
+    problems.push('MOORAGE_WORKERS must be 1 with sqlite::memory:, since no other process can read that database.')
   return problems
 }

@@ -6,8 +6,10 @@ import {
   egressTarget,
   listenAddress,
   listOf,
+  matching,
   origin,
   secretUrl,
+  secretWords,
   wholeNumber,
   wordOf,
   words,
@@ -34,6 +36,13 @@ export const frameSettings = {
     listenAddress,
     '127.0.0.1:3002',
     '/livez, /readyz and /metrics. Not meant for the public.',
+  ),
+  workers: withDefault(
+    'MOORAGE_WORKERS',
+    wholeNumber(1, 64),
+    '1',
+    'API processes of this instance. With more than one, another process watches over them and serves the ' +
+      'operations listener.',
   ),
   baseUrl: absentUnlessSet(
     'MOORAGE_BASE_URL',
@@ -90,7 +99,8 @@ export const frameSettings = {
     'MOORAGE_ACCESS_MEMORY',
     wordOf('on', 'off'),
     'on',
-    'Whether callers and their rights are kept in memory as long as nothing has changed them. The answers are the same.',
+    'Whether callers and their rights are kept in memory as long as nothing has changed them. The answers are ' +
+      'the same.',
   ),
   deploymentType: withDefault(
     'MOORAGE_DEPLOYMENT_TYPE',
@@ -163,6 +173,24 @@ export const frameSettings = {
     wordOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
     'info',
     'Minimum level that is logged.',
+  ),
+  otlpEndpoint: absentUnlessSet(
+    'MOORAGE_OTLP_ENDPOINT',
+    matching(/^https?:\/\/[^\s?#@]+$/, 'an http or https URL, as http://collector:4318'),
+    'Receiver of traces by OTLP over HTTP, such as http://collector:4318; /v1/traces is added. Traces are off ' +
+      'without it.',
+    { fallbackText: 'no traces' },
+  ),
+  otlpHeaders: absentUnlessSet(
+    'MOORAGE_OTLP_HEADERS',
+    secretWords,
+    'Headers of requests to the receiver of traces, as name=value, comma-separated, values percent-encoded.',
+  ),
+  tracePercent: withDefault(
+    'MOORAGE_TRACE_PERCENT',
+    wholeNumber(0, 100),
+    '100',
+    'Percentage of traces that are recorded. Where the caller sends a traceparent, its choice counts.',
   ),
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
 } as const

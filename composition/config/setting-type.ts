@@ -103,6 +103,10 @@ export const listenAddress = scalar<ListenAddress>(
 export const showAddress = ({ host, port }: ListenAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
+/** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
+export const addressUrl = (address: ListenAddress): string =>
+  `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`
+
 /** An address range in CIDR notation, or one address. */
 export const addressRange = scalar<string>({ type: 'string' }, (text) => {
   const [address = '', bits, ...rest] = text.split('/')

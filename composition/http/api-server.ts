@@ -9,6 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, HttpLimits, NoteEndless, TlsKeys } from './connections.ts'
 import { connectionLimit, httpLimits, shareWithTls, watchConnections } from './connections.ts'
 import type { Dialect } from './failure-response.ts'
+import type { OpenStreams } from './metrics.ts'
 import type { DialectAt, GuardDeps, Pages } from './guard.ts'
 import {
   answerUnrouted,
@@ -20,7 +21,9 @@ import {
   makeMethodsAt,
   methodRefusal,
 } from './guard.ts'
-import { contextOf } from './request/request-context.ts'
+import type { RequestContext } from './request/request-context.ts'
+import { contextOf, placeOf } from './request/request-context.ts'
+import { makeWithinRequest } from './request/request-scope.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
@@ -46,6 +49,8 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
 
 /** The limits of a stop, in milliseconds from the call of `close`. */
 export interface StopTimes {
+  /** The socket is closed when no connection has arrived for this long; absent or 0: in one turn of the event loop. */
+  readonly accepts?: number
   /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
   /**
@@ -72,8 +77,8 @@ export interface ApiServer {
    * (feeds, watches, tunnels) are ended, and then everything that has not ended is cut.
    */
   close(times: StopTimes): Promise<void>
-  /** Returns the number of open streamed exchanges and upgraded connections. */
-  openStreams(): { readonly exchanges: number; readonly tunnels: number }
+  /** Returns the numbers of open streamed exchanges and upgraded connections by the cluster that their paths name. */
+  openStreams(): OpenStreams
 }
 
 /** The longest interval at which Node checks for late requests. */
@@ -133,7 +138,7 @@ const onClientError = (
 const bindAll = (
   server: RestifyServer,
   deps: ApiServerDeps,
-  streams: Set<ServerResponse>,
+  streams: Map<ServerResponse, RequestContext>,
   noteEndless: NoteEndless,
 ): void => {
   for (const { bound, fullPath, listener } of deps.routes) {
@@ -148,27 +153,33 @@ const bindAll = (
   }
 }
 
-/** All that a request reads of other servers counts for its caller. */
-const withinBudget =
-  ({ readings }: ApiServerDeps, handler: NodeHandler): NodeHandler =>
-  async (req, res) =>
-    readings.request(
-      () => contextOf(req).principal?.userId,
-      () => handler(req, res),
+/** All that a request reads of other servers counts for its caller. What it logs and traces names it. */
+const withinBudget = (deps: ApiServerDeps, handler: NodeHandler): NodeHandler => {
+  const { readings } = deps
+  const within = makeWithinRequest(deps)
+  return async (req, res) => {
+    const context = contextOf(req)
+    return within(req, context, () =>
+      readings.request(
+        () => context.principal?.userId,
+        () => handler(req, res),
+      ),
     )
+  }
+}
 
 const bindStream = (
   server: RestifyServer,
   deps: ApiServerDeps,
   bound: BoundStreamRoute,
   fullPath: string,
-  streams: Set<ServerResponse>,
+  streams: Map<ServerResponse, RequestContext>,
   noteEndless: NoteEndless,
 ): void => {
   const { id, methods } = bound.route
   const handler = withinBudget(deps, bindStreamRoute(deps, bound, noteEndless))
   const tracked: NodeHandler = async (req, res) => {
-    streams.add(res)
+    streams.set(res, contextOf(req))
     res.once('close', () => streams.delete(res))
     await handler(req, res)
   }
@@ -183,20 +194,21 @@ const attachUpgrades = (
   node: Server,
   deps: ApiServerDeps,
   guard: ReturnType<typeof makeGuard>,
-  tunnels: Set<Duplex>,
+  tunnels: Map<Duplex, RequestContext>,
   dialectAt: DialectAt,
 ): void => {
   const streamRoutes = deps.routes.flatMap(({ bound }) => (bound.kind === 'stream' ? [bound] : []))
   const serve = makeUpgradeListener({ ...deps, dialectAt }, streamRoutes, deps.roots[0] ?? '')
+  const within = makeWithinRequest(deps)
   Object.assign(node, { shouldUpgradeCallback: mayUpgrade })
   node.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    tunnels.add(socket)
-    socket.once('close', () => tunnels.delete(socket))
     const { context, refused } = guard(req)
+    tunnels.set(socket, context)
+    socket.once('close', () => tunnels.delete(socket))
     // Node creates no response for an upgrade. The log line is written when the connection ends.
     deps.accessLog(socket, context)
     if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context, dialectAt(req.url ?? ''))
-    void serve(req, socket, head, context)
+    void within(req, context, () => serve(req, socket, head, context))
   })
   // Without a listener Node would close the connection without an answer.
   node.on('connect', (req: IncomingMessage, socket: Socket) => {
@@ -225,15 +237,18 @@ const longestAcceptMs = 5_000
  * Stops listening. The kernel resets connections that it has accepted and this process has not, so this happens right
  * after a turn of the event loop that found no such connection. One turn accepts one connection. Until none is left,
  * new connections are set aside: otherwise clients that are answered would open new ones faster than they are accepted.
+ * Where another process accepts, turns say nothing, and none must have arrived for `quietMs`.
  */
-const stopListening = (node: Server, stopped: () => void): Promise<void> =>
+const stopListening = (node: Server, quietMs: number, stopped: () => void): Promise<void> =>
   new Promise((resolve) => {
     const listeners = node.listeners('connection') as ((this: Server, socket: Socket) => void)[]
     const aside: Socket[] = []
     const ignore = (): void => undefined
     const lastLook = performance.now() + longestAcceptMs
+    const lookLater = (found: number): void =>
+      void (quietMs === 0 ? setImmediate(look, found) : setTimeout(look, quietMs, found))
     const look = (found: number): void => {
-      if (aside.length !== found && performance.now() < lastLook) return void setImmediate(look, aside.length)
+      if (aside.length !== found && performance.now() < lastLook) return lookLater(aside.length)
       node.close(stopped)
       for (const socket of aside) {
         socket.off('error', ignore)
@@ -243,8 +258,19 @@ const stopListening = (node: Server, stopped: () => void): Promise<void> =>
     }
     node.removeAllListeners('connection')
     node.on('connection', (socket: Socket) => void aside.push(socket.on('error', ignore)))
-    setImmediate(look, -1)
+    lookLater(-1)
   })
+
+/** Counts open requests by the cluster that their path names. */
+const byCluster = (contexts: Iterable<RequestContext>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const context of contexts) {
+    const { owner, cluster } = placeOf(context)
+    const key = owner === undefined || cluster === undefined ? 'none' : `${owner}/${cluster}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return counts
+}
 
 /** The interval at which a stop checks for connections that have become silent. */
 const sweepMs = 50
@@ -254,8 +280,8 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const limits = { ...httpLimits, ...deps.limits }
   const server = createRestifyServer()
   const guard = makeGuard(deps, makeFindBelow(deps.routes))
-  const streams = new Set<ServerResponse>()
-  const tunnels = new Set<Duplex>()
+  const streams = new Map<ServerResponse, RequestContext>()
+  const tunnels = new Map<Duplex, RequestContext>()
   const dialectAt = makeDialectAt(deps.routes, deps.roots)
   const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes), dialectAt }
   const node = server.server
@@ -281,20 +307,20 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const endStreams = (cutAfterMs: number): NodeJS.Timeout => {
     connections.endEndless()
     // The two sides of a tunnel speak their own protocol, in which no message can be sent here.
-    for (const socket of tunnels) socket.end()
+    for (const socket of tunnels.keys()) socket.end()
     return setTimeout(() => {
       connections.cutEndless()
-      for (const socket of tunnels) socket.destroy()
+      for (const socket of tunnels.keys()) socket.destroy()
     }, cutAfterMs)
   }
-  const close = async ({ quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
+  const close = async ({ accepts = 0, quiet, fresh, requests, streams: streamsMs }: StopTimes): Promise<void> => {
     const streamsEndBy = performance.now() + requests - streamsMs
     const cutAll = setTimeout(() => {
       shared?.dropUndecided(0)
       node.closeAllConnections()
     }, requests)
     const closed = Promise.withResolvers<void>()
-    await stopListening(node, closed.resolve)
+    await stopListening(node, accepts, closed.resolve)
     let cutStreams: NodeJS.Timeout | undefined
     let isClosed = false
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
@@ -318,7 +344,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
 
   return {
     listen: (address, held) => listenOn(node, address, held),
-    openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
+    openStreams: () => ({ exchanges: byCluster(streams.values()), tunnels: byCluster(tunnels.values()) }),
     replaceTls: (keys) => shared?.replaceKeys(keys),
     drain: connections.sayClose,
     close: (times) => {

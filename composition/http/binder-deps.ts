@@ -10,10 +10,11 @@ import type { SecretBox } from '../../core/kernel/secret.ts'
 import type { Names } from '../../plugins/kit/names.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { Closing, RequestContext } from './request/request-context.ts'
+import type { RequestScopeDeps } from './request/request-scope.ts'
 import type { RateDecision } from './request/rate-limit.ts'
 
 /** The dependencies that all bound routes share. Created once at start. */
-export interface BinderDeps {
+export interface BinderDeps extends RequestScopeDeps {
   readonly authenticator: Authenticator
   /** False on a listener whose callers have no credential of this service: none is read. */
   readonly readsCredentials?: boolean

@@ -17,6 +17,8 @@ export interface Refusal {
   readonly about?: FailureSubject
   /** Used only by the service's log: what the caller must not learn. */
   readonly reason?: string
+  /** A cluster or a provider failed, not this service. */
+  readonly isUpstream?: boolean
   /** The error of another system, where the form of the body has a place for it. */
   readonly origin?: FreeObject
 }
@@ -63,6 +65,7 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
       errors: failure.errors,
       about: failure.about,
       reason: failure.reason,
+      isUpstream: failure.kind === 'Upstream' ? true : undefined,
       origin: failure.origin?.error,
     }),
     headers: headersOf(status, failure, route?.method),
@@ -94,16 +97,17 @@ export const errorBody = (
   refused: Refusal,
   docsUrl: string,
   requestId: string,
+  traceId?: string,
 ): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
-  if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
+  if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId, traceId)
   if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: refused.origin ?? {} }
   return {
     message: refused.message,
     url: docsUrl,
     code: refused.code,
     requestId,
-    ...definedFields({ errors: refused.errors }),
+    ...definedFields({ traceId, errors: refused.errors }),
   }
 }
 
@@ -120,7 +124,12 @@ const reasonOfStatus: Readonly<Record<number, string>> = {
 }
 
 /** Returns the Status that Kubernetes clients show to users. They report anything that is not a Status as "unknown". */
-const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => ({
+const kubernetesStatus = (
+  refused: Refusal,
+  docsUrl: string,
+  requestId: string,
+  traceId: string | undefined,
+): Record<string, unknown> => ({
   kind: 'Status',
   apiVersion: 'v1',
   metadata: {},
@@ -130,6 +139,7 @@ const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string):
   code: refused.status,
   url: docsUrl,
   requestId,
+  ...definedFields({ traceId }),
 })
 
 /** No route has this path, or a parameter of the path cannot exist. Clients cannot distinguish the two. */

@@ -23,7 +23,11 @@ export interface OpsServerDeps {
   readonly checks: readonly ReadinessCheck[]
   /** Reports whether the process was asked to stop. */
   readonly isStopping: () => boolean
-  readonly metrics: Pick<Metrics, 'expose'>
+  readonly metrics: Pick<Metrics, 'expose' | 'snapshot'>
+  /** Returns what checks in other processes of the instance found. */
+  readonly othersFound?: () => Promise<readonly CheckResult[]>
+  /** Reports whether the other processes of the instance answer. */
+  readonly othersAnswer?: () => Promise<boolean>
 }
 
 /** `/livez`, `/readyz` and `/metrics`, on a separate listener that is not meant for the public. */
@@ -36,7 +40,8 @@ const checkTimeoutMs = 2_000
 /** Probes within this time share one run of the checks. */
 const resultsKeptMs = 1_000
 
-interface CheckResult {
+/** What a check found. It is plain JSON. */
+export interface CheckResult {
   readonly name: string
   readonly passed: boolean
   readonly reason?: string | undefined
@@ -60,6 +65,10 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
     check.check().then(finish, () => finish(false))
   })
 
+/** Runs all checks at once, each within its time limit. */
+export const runChecks = (checks: readonly ReadinessCheck[]): Promise<readonly CheckResult[]> =>
+  Promise.all(checks.map(withinTimeout))
+
 /** Returns the degrading checks by name: 1 while one fails. */
 export const degradedChecks = async (checks: readonly ReadinessCheck[]): Promise<Readonly<Record<string, 0 | 1>>> => {
   const results = await Promise.all(checks.filter(({ isDegrading }) => isDegrading === true).map(withinTimeout))
@@ -70,13 +79,16 @@ export const degradedChecks = async (checks: readonly ReadinessCheck[]): Promise
  * Returns the readiness check. After the process was asked to stop no other check runs, since not-ready must show
  * immediately even when a check would hang.
  */
-const makeReadiness = ({ checks, isStopping }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
+const makeReadiness = ({ checks, isStopping, othersFound }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
   let kept: { readonly atMs: number; readonly results: Promise<readonly CheckResult[]> } | undefined
   return async () => {
     if (isStopping()) return [{ name: 'not stopping', passed: false }]
     const nowMs = performance.now()
     if (kept === undefined || nowMs - kept.atMs > resultsKeptMs)
-      kept = { atMs: nowMs, results: Promise.all(checks.map(withinTimeout)) }
+      kept = {
+        atMs: nowMs,
+        results: Promise.all([runChecks(checks), othersFound?.() ?? []]).then((found) => found.flat()),
+      }
     const results = await kept.results
     return [...results, { name: 'not stopping', passed: !isStopping() }]
   }
@@ -128,7 +140,10 @@ const route = async (
     res.setHeader('Allow', 'GET, HEAD')
     return answer(res, 405, plain, 'method not allowed\n')
   }
-  if (path === '/livez') return answer(res, 200, plain, 'ok\n')
+  if (path === '/livez') {
+    const isAlive = (await deps.othersAnswer?.()) ?? true
+    return answer(res, isAlive ? 200 : 503, plain, isAlive ? 'ok\n' : 'a worker does not answer\n')
+  }
   if (path === '/readyz') {
     const results = await readiness()
     const isReady = !results.some(stopsService)

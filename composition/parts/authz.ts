@@ -33,6 +33,23 @@ import { definePart } from '../part.ts'
 /** Rights: the authorizer, custom roles and direct grants. */
 export const part = definePart({
   plugin: authzPlugin,
+  async demo({ customers, send, tell }) {
+    for (const { name } of customers) {
+      tell(`role of ${name}`)
+      const teams = (await send('GET', `/orgs/${name}/teams`)) as readonly {
+        readonly id: number
+        readonly name: string
+      }[]
+      await send('POST', `/authz/roles?org=${name}`, {
+        name: 'cluster users',
+        permissions: [
+          { namespace: 'cluster_mgmt', action: 'view clusters' },
+          { namespace: 'cluster_mgmt', action: 'connect to clusters' },
+        ],
+        teamIDs: teams.flatMap((team) => (team.name === 'on-call' ? [team.id] : [])),
+      })
+    }
+  },
   migrations: authzMigrations,
   objectRows: [roleObjectRows],
   tags: [

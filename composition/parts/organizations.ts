@@ -48,6 +48,8 @@ import type { PermissionLevels } from '../../core/kernel/rights.ts'
 import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import { organizationsPlugin } from '../../plugins/organizations/plugin.ts'
 import { bind, lazily } from '../binding.ts'
+import type { DemoSeeder } from '../part.ts'
+import { demoDescription } from '../part.ts'
 import { ownPage } from '../http/pages/web-page.ts'
 import { definePart } from '../part.ts'
 import { BindMailOutboxToken } from './mail/part.ts'
@@ -74,9 +76,27 @@ const levelsOf = (catalogue: Catalogue): PermissionLevels => {
   return { levelOf: (permission) => levels.get(permissionKey(permission)) }
 }
 
+const seedOrganizations: DemoSeeder = async ({ vendor, customers, send, tell }) => {
+  for (const { name, fullName, people } of [vendor, ...customers]) {
+    tell(`organization ${name}`)
+    await send('POST', '/orgs', { username: name, full_name: fullName, description: demoDescription })
+    const teams = (await send('GET', `/orgs/${name}/teams`)) as readonly {
+      readonly id: number
+      readonly name: string
+    }[]
+    for (const { login, team } of people)
+      await send('PUT', `/teams/${teams.find((each) => each.name === team)?.id ?? 0}/members/${login}`)
+    const onCall = (await send('POST', `/orgs/${name}/teams`, { name: 'on-call', permission: 'read' })) as {
+      readonly id: number
+    }
+    await send('PUT', `/teams/${onCall.id}/members/${people.at(-1)?.login ?? ''}`)
+  }
+}
+
 /** Organizations, their members, teams, invitations and robots. */
 export const part = definePart({
   plugin: organizationsPlugin,
+  demo: seedOrganizations,
   migrations: organizationsMigrations,
   objectRows: organizationObjectRows,
   pages: [ownPage('accept-invitation', 'Invitation to an organization')],

@@ -13,12 +13,12 @@ import type { Needs } from '../../plugins/kit/group.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf, pluginIdProblems, reasonOf } from '../assemble.ts'
 import type { Binding } from '../binding.ts'
-import type { Boot } from '../boot.ts'
-import { StartRefused } from '../boot.ts'
+import type { Boot, Processes } from '../boot.ts'
+import { makeWatchedPools, StartRefused } from '../boot.ts'
 import type { FrameSettings } from '../config/frame-settings.ts'
 import type { SettingRows, ValuesOf } from '../config/setting.ts'
 import { fileKey } from '../config/setting.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { addressUrl } from '../config/setting-type.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
 import { knownSchemaOf } from '../migrations.ts'
@@ -44,6 +44,7 @@ import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { ofApiListener } from '../http/api-listener.ts'
+import { tracedBindings } from './tracing.ts'
 import { FirstAdminToken } from './operator.ts'
 import { bind } from '../binding.ts'
 
@@ -57,7 +58,11 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(CachesToken, {}, () => lruCaches),
   bind(LogToken, {}, () => boot.log),
   bind(SecretBoxToken, {}, () => boot.secretBox),
-  bind(PictureMakerToken, {}, () => makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))),
+  bind(PictureMakerToken, {}, () => {
+    const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 8 })
+    boot.pools.watch('pictures', queue.load)
+    return makeSharpPictureMaker(queue)
+  }),
   bind(LeaseStoreToken, {}, () => makeSqlLeaseStore(boot.database)),
   bind(IdempotencyStoreToken, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),
   bind(InstanceRegisterToken, {}, () =>
@@ -138,6 +143,8 @@ export interface ComposeInput {
   readonly foundation: Foundation
   readonly log: Log
   readonly stops: Pick<StopSequence, 'add'>
+  /** This process alone, if absent. */
+  readonly processes?: Processes
   /** For tests, which may replace what no setting changes. */
   readonly replaced?: readonly Binding[]
   /** Called for each port that is made. */
@@ -176,7 +183,10 @@ export const compose = (input: ComposeInput): Composition => {
     ...catalogueProblems(boot.catalogue),
   ])
   const container = makeContainer(
-    sources.flatMap(({ bindings }) => bindings),
+    tracedBindings(
+      boot.tracing,
+      sources.flatMap(({ bindings }) => bindings),
+    ),
     {
       onMade: (port, close) => {
         onMade?.(port)
@@ -237,9 +247,17 @@ const provisionsOf = (part: AnyPart, boot: Boot): readonly Binding[] => {
 const isBinding = (binding: Partial<Binding> | undefined): binding is Binding =>
   typeof binding?.token?.key === 'symbol' && typeof binding.needs === 'object' && typeof binding.make === 'function'
 
-const neededBy = ({ plugin, checks, metrics = [], start, ready }: AnyPart): readonly Wanted[] => {
+const neededBy = ({
+  plugin,
+  checks,
+  metrics = [],
+  start,
+  ready,
+  storedFiles,
+  restored,
+}: AnyPart): readonly Wanted[] => {
   const owner = `Plugin ${plugin.id}`
-  const others = [checks, ...metrics.map(({ read }) => read), start, ready]
+  const others = [checks, ...metrics.map(({ read }) => read), start, ready, storedFiles, restored]
   return [plugin.needs, ...others.map((using): Needs => using?.needs ?? {})].map((needs) => ({ owner, needs }))
 }
 
@@ -254,21 +272,31 @@ const closedPortOf = ({ parts, settings }: PartsConfig, boot: Boot): ((port: Tok
   }
 }
 
-const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPart[]): Boot => {
+const oneProcess: Processes = { count: 1, share: (total) => total, topic: () => undefined }
+
+const bootOf = ({ config, foundation, log, processes = oneProcess }: ComposeInput, open: readonly AnyPart[]): Boot => {
   const { settings, rows, parts } = config
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
+  const { tracing, scope } = foundation.traces
   // The objects of closed parts are in the database too.
   const objectRows = parts.flatMap((part) => part.objectRows ?? [])
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   const readings = makeReadingBudgets()
+  const pools = makeWatchedPools()
+  const resolver = makeNameResolver({ account: readings.account })
+  pools.watch('names', resolver.load)
   return {
     settings,
     deployment,
-    log,
+    log: scope.logOf(log),
     database,
     clock,
     instanceId,
+    tracing,
+    scope,
+    pools,
+    processes,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
@@ -280,7 +308,7 @@ const bootOf = ({ config, foundation, log }: ComposeInput, open: readonly AnyPar
     // The claims of accounts are the same in every deployment.
     subjects: parts.flatMap((part) => part.subjects ?? []),
     readings,
-    resolver: makeNameResolver({ account: readings.account }),
+    resolver,
     heldObjects: makeSqlHeldObjects(database, objectRows),
     baseUrl: () => baseUrl,
     shownSettings: () => shownSettings(rows, settings),
@@ -295,7 +323,3 @@ const shownSettings = (rows: SettingRows, settings: object): Readonly<Record<str
       return [fileKey(row), value === undefined ? null : row.type.show(value)]
     }),
   )
-
-/** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
-export const addressUrl = (address: FrameSettings['listen']): string =>
-  `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`

@@ -26,6 +26,8 @@ import { frameSettings } from '../config/frame-settings.ts'
 import { StartRefused } from '../boot.ts'
 import type { MigratedParts } from '../migrations.ts'
 import { migrationsFor } from '../migrations.ts'
+import type { OpenTracing } from './tracing.ts'
+import { noOpenTracing } from './tracing.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
@@ -160,6 +162,7 @@ export interface Foundation {
   readonly clock: SharedClock
   readonly keyring: KeyringInUse
   readonly instanceId: string
+  readonly traces: OpenTracing
   /** Undefined when MOORAGE_TLS is off. */
   readonly tls: TlsIdentity | undefined
 }
@@ -171,7 +174,7 @@ export const openFoundation = async (settings: FrameSettings, local?: LocalClock
     const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
     const tls = await inPlainWords(() => openTls(settings))
     const clock = await inPlainWords(() => clockOf(database, local))
-    return { keyring, tls, database, refusal, clock, instanceId: randomUUID() }
+    return { keyring, tls, database, refusal, clock, instanceId: randomUUID(), traces: noOpenTracing() }
   } catch (error) {
     await database.close()
     throw error
@@ -201,6 +204,7 @@ export const passingFoundation = async (): Promise<Foundation> => {
     clock: await clockOf(database),
     keyring: fixedKeyring(openKeyring(newKeyring())),
     instanceId: randomUUID(),
+    traces: noOpenTracing(),
     tls: undefined,
   }
 }

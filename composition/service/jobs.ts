@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import { whileHeld } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
+import type { Tracing } from '../../core/platform/ports.ts'
+import { noTracing } from '../../core/platform/ports.ts'
 import type { Job } from '../../plugins/kit/group.ts'
 
 export interface JobsDeps {
@@ -17,6 +19,7 @@ export interface JobsDeps {
   readonly trusted: () => Promise<AbortSignal | undefined>
   readonly onStart?: (job: string) => void
   readonly onRun?: (job: string, outcome: 'done' | 'failed', seconds: number) => void
+  readonly tracing?: Tracing
   readonly lateMs?: number
   /** Waits. Rejects when aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>
@@ -81,12 +84,14 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
 }
 
 const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSignal): Promise<void> => {
-  const { leases, log, onStart, onRun } = deps
+  const { leases, log, onStart, onRun, tracing = noTracing } = deps
   const startedAt = performance.now()
   onStart?.(job.id)
   let outcome: 'done' | 'failed' = 'done'
   try {
-    await whileHeld(leases, lease, runningLeaseSeconds, ending, (signal) => job.run(signal))
+    await tracing.span({ name: `job ${job.id}`, kind: 'consumer', attributes: { 'moorage.job': job.id } }, () =>
+      whileHeld(leases, lease, runningLeaseSeconds, ending, (signal) => job.run(signal)),
+    )
   } catch (error) {
     outcome = 'failed'
     if (!ending.aborted) log.error({ job: job.id, error }, 'a job failed')

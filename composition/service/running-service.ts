@@ -4,11 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogState } from '../../adapters/logging/log-lines.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { validityOf, watchExpiry, watchTlsIdentity } from '../../adapters/security/tls-identity.ts'
-import { beatMilliseconds } from '../../adapters/sql/kernel/instance-store.ts'
+import { beatMilliseconds, makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-store.ts'
+import { makeDatabaseSize } from '../../adapters/sql/engine/database.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { disksOf } from '../../adapters/system/temporary-folder.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { isOpen } from '../../core/kernel/deployment.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
@@ -22,13 +25,15 @@ import type { ApiServer } from '../http/api-server.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
+import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
 import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
+import type { Processes } from '../boot.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
 import type { Running } from '../part.ts'
 import type { Composition, PartsConfig, StopSequence } from './compose.ts'
-import { addressUrl, compose, makeStopSequence } from './compose.ts'
-import { showAddress } from '../config/setting-type.ts'
+import { compose, makeStopSequence } from './compose.ts'
+import { addressUrl, showAddress } from '../config/setting-type.ts'
 import type { FirstAdmin } from './operator.ts'
 import { FirstAdminToken } from './operator.ts'
 import type { Foundation } from './foundation.ts'
@@ -36,8 +41,10 @@ import type { CertificateInUse } from './readiness.ts'
 import { makeCertificateInUse, readinessChecks, releasesCheck } from './readiness.ts'
 import { openFoundation, refuseOtherKeyring, refuseOtherSchema } from './foundation.ts'
 import { startJobs } from './jobs.ts'
+import { openTracing, tracedDatabase } from './tracing.ts'
 
 interface HeldPort {
+  /** With the port of the API. */
   readonly settings: FrameSettings
   /**
    * Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was
@@ -50,9 +57,9 @@ interface HeldPort {
  * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base
  * URL, so it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
-const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
+const holdPort = async (settings: FrameSettings, shared: ListenAddress | undefined): Promise<HeldPort> => {
+  if (shared !== undefined) return { settings: withPort(settings, shared), held: undefined }
   if (settings.listen.port !== 0) return { settings, held: undefined }
-  const sharesPort = isOneSocket(settings)
   const { host } = settings.listen
   // No client knows the port yet.
   const held = createServer((socket) => socket.destroy())
@@ -62,11 +69,14 @@ const holdPort = async (settings: FrameSettings): Promise<HeldPort> => {
     () => new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve)),
   )
   const listen = { host, port: (held.address() as AddressInfo).port }
-  return {
-    settings: { ...settings, listen, ...(sharesPort ? { marketplaceListen: listen } : {}) },
-    held,
-  }
+  return { settings: withPort(settings, listen), held }
 }
+
+const withPort = (settings: FrameSettings, listen: ListenAddress): FrameSettings => ({
+  ...settings,
+  listen,
+  ...(isOneSocket(settings) ? { marketplaceListen: listen } : {}),
+})
 
 /** Reports whether one socket serves the API and the notifications of marketplaces. */
 const isOneSocket = ({ listen, marketplaceListen }: Pick<FrameSettings, 'listen' | 'marketplaceListen'>): boolean =>
@@ -81,8 +91,23 @@ export interface ServiceInput {
   readonly acceptsKeyring?: boolean
   /** For tests, which may replace what no setting changes, such as the cost of hashes. */
   readonly replaced?: readonly Binding[]
+  /** False for a command that does the work of jobs itself. */
+  readonly runsJobs?: boolean
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
+  /** Set in a worker of an instance with several processes. */
+  readonly worker?: WorkerPlace
+}
+
+/** What a worker has from the process that started it. */
+export interface WorkerPlace {
+  readonly processes: Processes
+  /** Where the workers serve the API, if the port of the setting is 0. */
+  readonly address: ListenAddress | undefined
+  /** The id of a process that ended, whose place this one takes. */
+  readonly replaces: string | undefined
+  /** Serves the operations listener by the process that started this one. */
+  makeOpsServer(deps: OpsServerDeps): OpsServer
 }
 
 /** A service that is listening. */
@@ -92,6 +117,8 @@ export interface RunningService {
   /** Where notifications of a marketplace arrive; undefined on other deployments. */
   readonly marketplaceUrl: string | undefined
   readonly firstAdmin: FirstAdmin | undefined
+  /** Identifies this process among the instances. */
+  readonly instanceId: string
   readonly assembly: Assembly
   readonly container: Container
   /** Resolves when the log has what the operator must know of the start, such as which helm is used. */
@@ -115,19 +142,31 @@ const quietMs = 2_000
  * request after the other.
  */
 const shortQuietMs = 250
+/** A connection that the first process accepted reaches a worker within this time. */
+const sharedSocketMs = 50
 
 /** Composes the deployment, migrates, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
-  const { settings, held } = await holdPort(input.config.settings)
+  const { worker } = input
+  const { settings, held } = await holdPort(input.config.settings, worker?.address)
   const stops = makeStopSequence(input.log)
   try {
-    const foundation = await openFoundation(settings, input.localClock)
-    stops.add('database', () => foundation.database.close())
+    const opened = await openFoundation(settings, input.localClock)
+    stops.add('database', () => opened.database.close())
+    const foundation = await withTraces(opened, settings, input.log)
+    stops.add('traces', () => foundation.traces.close())
     stops.add('clock', () => foundation.clock.stop())
     foundation.clock.watch(input.log)
-    const composition = compose({ ...input, config: { ...input.config, settings }, foundation, stops })
+    const composition = compose({
+      ...input,
+      ...definedFields({ processes: worker?.processes }),
+      config: { ...input.config, settings },
+      foundation,
+      stops,
+    })
     await bringSchemaUp(foundation, { ...input.config, settings }, input.log)
     if (input.acceptsKeyring !== true) await refuseOtherKeyring(foundation, settings.keyring)
+    if (worker?.replaces !== undefined) await makeSqlInstanceRegister(foundation.database, worker.replaces).leave()
     await startHeartbeat(composition, foundation, stops)
     // A step that removes what this version uses may have begun before this process was seen.
     await refuseOtherSchema(foundation.database, input.config)
@@ -136,6 +175,9 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
       foundation,
       stops,
       held,
+      makeOps: worker?.makeOpsServer ?? makeOpsServer,
+      sharesSockets: worker !== undefined,
+      runsJobs: input.runsJobs ?? true,
       knownSchema: knownSchemaOf(input.config),
       logState: input.logState ?? (() => ({ lost: 0, trouble: undefined })),
     })
@@ -152,6 +194,12 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     held?.close()
     throw error
   }
+}
+
+/** Opens the traces that the settings ask for. They end before the database, after everything that they record. */
+const withTraces = async (foundation: Foundation, settings: FrameSettings, log: Log): Promise<Foundation> => {
+  const traces = await openTracing(settings, foundation.instanceId, log)
+  return { ...foundation, traces, database: tracedDatabase(foundation.database, traces.tracing) }
 }
 
 const bringSchemaUp = async ({ database }: Foundation, config: PartsConfig, log: Log): Promise<void> => {
@@ -182,6 +230,9 @@ interface ListeningDeps {
   readonly foundation: Foundation
   readonly stops: StopSequence
   readonly held: Server | undefined
+  readonly makeOps: (deps: OpsServerDeps) => OpsServer
+  readonly sharesSockets: boolean
+  readonly runsJobs: boolean
   readonly logState: () => LogState
   readonly knownSchema: string
 }
@@ -200,14 +251,8 @@ const runSteps = (
     return [running]
   })
 
-const openListeners = async ({
-  composition,
-  foundation,
-  stops,
-  held,
-  logState,
-  knownSchema,
-}: ListeningDeps): Promise<Listening> => {
+const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
+  const { composition, foundation, stops, held, makeOps, sharesSockets, runsJobs, logState, knownSchema } = deps
   const { boot, container, assembly, parts } = composition
   const metrics = makeMetrics(releaseVersion)
   metrics.read({ clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
@@ -225,14 +270,19 @@ const openListeners = async ({
   const { tls } = boot
   metrics.read({
     degraded: () => degradedChecks(checks),
-    ...(tls === undefined ? {} : { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
+    ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
     logLinesLost: () => logState().lost,
+    takesChanges: () => foundation.refusal() === undefined,
+    databaseBytes: makeDatabaseSize(foundation.database, boot.settings.databaseUrl.reveal()),
+    disks: () => disksOf({ data: boot.settings.dataDir, temp: boot.settings.tempDir }),
+    pools: boot.pools.loads,
+    spansLost: foundation.traces.lost,
   })
-  const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
+  const ops = makeOps({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
-  runJobs(composition, foundation, metrics, stops)
+  if (runsJobs) runJobs(composition, foundation, metrics, stops)
   const started = runSteps(composition, 'start', stops)
   const isMarketplace = isOpen('any-marketplace', boot.deployment)
   const isShared = isMarketplace && isOneSocket(boot.settings)
@@ -249,6 +299,7 @@ const openListeners = async ({
   let drainMs = 0
   stops.add('listeners', async () => {
     const times = {
+      accepts: sharesSockets ? sharedSocketMs : 0,
       quiet: drainMs === 0 ? shortQuietMs : quietMs,
       fresh: quietMs,
       requests: requestGraceMs - drainMs,
@@ -264,6 +315,7 @@ const openListeners = async ({
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
     marketplaceUrl: isMarketplace ? addressUrl(marketplaceAddress) : undefined,
+    instanceId: boot.instanceId,
     assembly,
     container,
     setStarted: () => void (isStarted = true),
@@ -353,6 +405,7 @@ const runJobs = (
     trusted: () => boot.clock.trusted(),
     onStart: metrics.jobStarted,
     onRun: metrics.jobRan,
+    tracing: boot.tracing,
   })
   stops.add('jobs', () => jobs.stop())
 }

@@ -37,19 +37,16 @@ export const AuthorizationSchemaToken = token<AuthorizationSchema>('authz.Author
 export interface Authorizer {
   /**
    * Returns the facts that were loaded. A token's restriction (to one organization, to public objects) is applied here;
-   * its scope is declared by the route and was checked before.
-   * The relation `member` on an organization is membership itself.
-   * For a type whose place says `outsiders: 'denied'` the answer to a caller outside the account is AccessDenied,
-   * whatever the object.
-   * For a caller in the owning account who may see no object of the type, the answer is AccessDenied, whether the
-   * object exists or not. For a caller who may see all of them, ObjectHidden reports that the object does not exist.
-   * Outsiders learn nothing.
-   * A member who does not meet the organization's requirements (`core/kernel/access.ts`) gets SecondFactorDemanded or
-   * TokenLifeTooLong, whatever the object. Site admins are exempt from every organization's requirements.
-   * With `demands` set to `any` the requirements are not checked: a member may always leave, and the use case checks
-   * them in all other cases.
-   * With `provenAt`, the rights are those of that moment: only for a check that follows the proof of the caller at once.
-   * Takes one query, or none if it is remembered. Throws if the object's type has no such relation.
+   * its scope is declared by the route and was checked before. The relation `member` on an organization is membership
+   * itself. For a type whose place says `outsiders: 'denied'` the answer to a caller outside the account is
+   * AccessDenied, whatever the object. For a caller in the owning account who may see no object of the type, the answer
+   * is AccessDenied, whether the object exists or not. For a caller who may see all of them, ObjectHidden reports that
+   * the object does not exist. Outsiders learn nothing. A member who does not meet the organization's requirements
+   * (`core/kernel/access.ts`) gets SecondFactorDemanded or TokenLifeTooLong, whatever the object. Site admins are
+   * exempt from every organization's requirements. With `demands` set to `any` the requirements are not checked: a
+   * member may always leave, and the use case checks them in all other cases. With `provenAt`, the rights are those of
+   * that moment: only for a check that follows the proof of the caller at once. Takes one query, or none if it is
+   * remembered. Throws if the object's type has no such relation.
    */
   authorize(
     principal: Principal,

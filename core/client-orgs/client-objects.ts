@@ -15,6 +15,7 @@ import {
 } from '../clusters/hub-types.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
+import { clusterRoleBindingKind } from '../hubs/spokes/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, UserId } from '../kernel/ids.ts'
@@ -35,11 +36,6 @@ type Blocked = Failure<'ClientObjectBlocked'>
 
 const rbacApi = 'rbac.authorization.k8s.io'
 const roleBindingKind: HubKind = { apiVersion: `${rbacApi}/v1`, kind: 'RoleBinding', plural: 'rolebindings' }
-const clusterRoleBindingKind: HubKind = {
-  apiVersion: `${rbacApi}/v1`,
-  kind: 'ClusterRoleBinding',
-  plural: 'clusterrolebindings',
-}
 const { account: accountKind, setRoleBinding, spokeRoleBinding } = distribution.kinds
 
 /** The account on a cluster as which the members of a client organization reach it, in its namespace. */
@@ -157,7 +153,7 @@ const metadataOfNamespace = (client: Client, namespace: string, plan: ClusterPla
       labels: { [clientOrgLabel]: 'true' },
       annotations: {
         ...plan.annotations,
-        ...(plan.dbProductConfig === undefined ? {} : { [dbProductKey]: toWireJson(plan.dbProductConfig) }),
+        ...(plan.dbProductConfig && { [dbProductKey]: toWireJson(plan.dbProductConfig) }),
       },
     })
   return marked(
@@ -371,7 +367,9 @@ type HubRights = 'written' | 'not served'
 
 const isNotServed = ({ tag }: Failure): boolean => tag === 'NotAHub'
 
-/** Adds the client organization to the account of its admin on the hub. An account of another program stays as it is. */
+/**
+ * Adds the client organization to the account of its admin on the hub. An account of another program stays as it is.
+ */
 const writeAccount = async (hub: Hub, { orgId, adminId }: Client): Outcome<HubChangeFailure, void> => {
   const [name, org] = [hubUserName(adminId), String(orgId)]
   const created = await hub.create(

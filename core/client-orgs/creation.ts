@@ -302,8 +302,8 @@ const checkInput = (input: CreateClientOrgInput): Either<Invalid | Refused, void
   if (!isClientName(input.name))
     return left(
       ClientOrgRefused(
-        'clientOrg.orgName must be 1 to 40 lower-case letters, digits and hyphens, beginning and ending with a letter ' +
-          'or digit, and must not end with -gw or -monitoring: the namespaces of the client organization have this name.',
+        'clientOrg.orgName must be 1 to 40 lower-case letters, digits and hyphens, beginning and ending with a ' +
+          'letter or digit, and must not end with -gw or -monitoring: the namespaces of the client organization have this name.',
       ),
     )
   if (input.needsFleet && (input.profile.fleetEndpoint ?? '') === '')

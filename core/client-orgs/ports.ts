@@ -26,7 +26,9 @@ export const ClientOrgMissing = defineFailure(
   'NotFound',
   'No client organization has this id, or it was deleted.',
 )
-/** A user or an organization has this name, or the deletion of the client organization of this name has not finished. */
+/**
+ * A user or an organization has this name, or the deletion of the client organization of this name has not finished.
+ */
 export const ClientOrgExists = defineFailure(
   'ClientOrgExists',
   'Conflict',
@@ -53,7 +55,9 @@ export const ClientOrgInUse = defineFailure(
 
 /** Client organizations and their clusters. */
 export interface ClientOrgStore {
-  /** By name, without those that are deleted. With `hubOwner` only those that have a cluster of a hub of that account. */
+  /**
+   * By name, without those that are deleted. With `hubOwner` only those that have a cluster of a hub of that account.
+   */
   list(hubOwner: string | undefined, page: PageRequest): Promise<Page<Organization>>
   /** Returns the client organization of that name, also a deleted one. Names compare as they are. */
   find(name: string): Promise<ClientOrg | undefined>

@@ -463,7 +463,8 @@ const siteAdminOf = async (run: TaskRun): Promise<Either<TaskEnd, SignedInCall>>
 
 /**
  * Makes the clusters of a client organization what they are to be: with its namespaces, rights and record, or without
- * them. Each step finds out what is there and does what is missing, so that the task can be continued after any of them.
+ * them. Each step finds out what is there and does what is missing, so that the task can be continued after any of
+ * them.
  */
 export const settleKind = (deps: SettlingDeps): TaskHandler => ({
   kind,

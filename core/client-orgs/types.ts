@@ -85,7 +85,9 @@ export interface ClientCluster {
 }
 export type NewClientCluster = Omit<ClientCluster, 'id' | 'state' | 'message' | 'version'>
 
-/** Returns the namespaces of a client organization on a cluster: its own, that of its gateway and that of its metrics. */
+/**
+ * Returns the namespaces of a client organization on a cluster: its own, that of its gateway and that of its metrics.
+ */
 export const namespacesOf = (
   name: string,
   { useGateway }: Pick<ClusterPlan, 'useGateway'>,

@@ -133,6 +133,8 @@ export interface ClusterStore {
   get(id: ClusterId): Promise<Cluster | undefined>
   /** Returns the state that requests to the cluster depend on; one small row. */
   link(id: ClusterId): Promise<ClusterLink | undefined>
+  /** Returns the number of records of all accounts in each phase. */
+  countByPhase(): Promise<Readonly<Record<string, number>>>
   /** Returns the link of the owner's record of the cluster with this UID, if the record contains a credential. */
   linkByUid(ownerId: AccountId, uid: string): Promise<ClusterLink | undefined>
   /** Returns the sealed credential of exactly this version; undefined if the record changed or contains none. */

@@ -175,6 +175,7 @@ export interface ClusterChange {
 /** The state of a record that determines how requests to its cluster are made. */
 export interface ClusterLink {
   readonly id: ClusterId
+  readonly name: string
   readonly ownerId: AccountId
   readonly ownerName: string
   readonly version: number

@@ -52,6 +52,8 @@ export interface DocumentLink extends Pick<ContractDocument, 'ref' | 'fileName' 
 export interface DocumentStore {
   /** Stores a document whole, or not at all. */
   put(document: ContractDocument, bytes: Uint8Array): Outcome<Failure<'DocumentStoreDown'>, void>
+  /** Returns a document, or undefined if there is none. */
+  read(ref: string): Outcome<Failure<'DocumentStoreDown'>, Uint8Array | undefined>
   /** Removes a document; there may be none. */
   remove(ref: string): Outcome<Failure<'DocumentStoreDown'>, void>
   /**
@@ -227,6 +229,11 @@ export interface ContractStore {
    * it; at most `limit`.
    */
   listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
+  /**
+   * Returns when the next contract of any account ends, by the terms that count last, and how many end before
+   * `endsBefore`. Contracts that were revoked do not count.
+   */
+  nextEnds(now: Date, endsBefore: Date): Promise<{ readonly first: Date | undefined; readonly count: number }>
   /** Returns false if another process has reminded the people of the contract of its present end already. */
   markReminded(contract: Pick<Contract, 'id' | 'endsAt'>, days: 45 | 10, at: Date): Promise<boolean>
   /** Returns the active contracts of an account to which new clusters are bound without a request. */

@@ -118,6 +118,8 @@ export interface Call<A = unknown> {
   readonly operation: string
   /** Aborted when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal
+  /** W3C trace context, if the call is traced. */
+  readonly trace?: string
   /** Set if the client sent an Idempotency-Key. */
   readonly keyed?: KeyedChange<A>
 }

@@ -50,6 +50,8 @@ export interface MailQueue {
   remove(mail: ClaimedMail): Promise<void>
   /** Makes the mail due again at `notBefore`. Does nothing if another attempt has started since. */
   postpone(mail: ClaimedMail, notBefore: Date, errorClass: string): Promise<void>
+  /** Returns the number of mails that are not sent yet, and the age of the oldest in seconds; 0 if there is none. */
+  lag(): Promise<{ readonly count: number; readonly oldestSeconds: number }>
 }
 export const MailQueueToken = token<MailQueue>('mail.MailQueue')
 

@@ -90,7 +90,9 @@ export interface TenantFacts {
 export interface TenantDirectory {
   /** Returns what the identifier names, in one query; undefined if the account does not exist. */
   find(ownerId: AccountId, clusterUid: string, caller: UserId): Promise<TenantFacts | undefined>
-  /** Returns the cluster's records in the accounts of which the caller is a member, and in the caller's own. One query. */
+  /**
+   * Returns the cluster's records in the accounts of which the caller is a member, and in the caller's own. One query.
+   */
   ofCaller(clusterUid: string, caller: UserId): Promise<readonly ClusterOfCaller[]>
   /** Reports whether any account has the cluster. */
   exists(clusterUid: string): Promise<boolean>

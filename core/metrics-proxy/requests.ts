@@ -23,7 +23,8 @@ export interface TenantIdentifier {
 
 /** Datasource names of dashboard B have at most 75 characters and ignore case. */
 const projectForm = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/
-export const projectRule = '1 to 20 lower-case letters, digits and "-", a letter or digit first and last'
+const projectRule = '1 to 20 lower-case letters, digits and "-", a letter or digit first and last'
+/** @internal */
 export const isProjectId = (text: string): boolean => projectForm.test(text)
 
 const ownerForm = /^[1-9][0-9]{0,15}$/
@@ -34,7 +35,7 @@ const ownerOf = (text: string | undefined): AccountId | undefined => {
 }
 
 /** Returns the owner of an id in decimal digits; undefined for any other text. */
-export const accountIdOf = (text: string): AccountId | undefined => ownerOf(text)
+const accountIdOf = (text: string): AccountId | undefined => ownerOf(text)
 
 /** Returns the identifier, which is also the name of a backend: `7.<uid>` or `7.<uid>.<project>`. */
 export const identifierText = ({ ownerId, clusterUid, projectId }: TenantIdentifier): string =>
@@ -43,6 +44,8 @@ export const identifierText = ({ ownerId, clusterUid, projectId }: TenantIdentif
 /**
  * Reads an identifier in its one spelling: a proxy names the tenant's backend by the same text. Failure:
  * IdentifierRefused.
+ *
+ * @internal
  */
 export const parseIdentifier = (text: string): Either<Failure<'IdentifierRefused'>, TenantIdentifier> => {
   const [owner, cluster = '', projectId, ...rest] = text.split('.')

@@ -7,8 +7,8 @@ export const visibilities = ['public', 'limited', 'private'] as const
 export type Visibility = (typeof visibilities)[number]
 
 /**
- * The type of a client organization: a customer, for whom the owner of a hub runs databases on shared clusters. Its name
- * is that of its namespaces, so it is neither renamed nor deleted as other organizations are.
+ * The type of a client organization: a customer, for whom the owner of a hub runs databases on shared clusters. Its
+ * name is that of its namespaces, so it is neither renamed nor deleted as other organizations are.
  */
 export const clientOrgType = 2
 

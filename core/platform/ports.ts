@@ -45,3 +45,82 @@ export interface SiteFacts {
   readonly deploymentType: string
 }
 export const SiteFactsToken = token<SiteFacts>('platform.SiteFacts')
+
+/** What happens in a bounded pool, such as threads. */
+export interface PoolLoad {
+  /** Work that has a place. */
+  readonly running: number
+  /** Work that waits for one. */
+  readonly waiting: number
+  /** The number of places that were given since the start. */
+  readonly waits: number
+  /** How long work waited for them in all, in seconds. */
+  readonly waitSeconds: number
+}
+
+/** The names of the attributes of spans. None holds a text that a user has entered, or a secret. */
+export type SpanAttribute =
+  | 'http.request.method'
+  | 'http.route'
+  | 'http.response.status_code'
+  | 'db.operation.name'
+  | 'db.collection.name'
+  | 'error.type'
+  | 'moorage.request_id'
+  | 'moorage.operation'
+  | 'moorage.task.kind'
+  | 'moorage.task.ref'
+  | 'moorage.job'
+  | 'moorage.pool'
+  | 'moorage.relation'
+  | 'moorage.object_type'
+  | 'moorage.cluster_id'
+  | 'moorage.upstream'
+
+export type SpanAttributes = Readonly<Partial<Record<SpanAttribute, string | number>>>
+
+/** A span that is not ended yet. */
+export interface OpenSpan {
+  set(attributes: SpanAttributes): void
+  /** Marks the span as failed. `type` is a code, such as the tag of a failure, and never a message. */
+  fail(type: string): void
+}
+
+/** Where a span begins: inside of another one, on a request of a caller, or as work that a request has left. */
+export interface SpanStart {
+  /** One of a few fixed names, with the template of a route at most. */
+  readonly name: string
+  readonly kind?: 'internal' | 'server' | 'client' | 'consumer'
+  readonly attributes?: SpanAttributes
+  /** W3C trace context that the span continues; without it, that of the surrounding span. */
+  readonly parent?: string | undefined
+}
+
+/** Distributed traces. Work that is not traced runs as it is. */
+export interface Tracing {
+  readonly isOn: boolean
+  /** Runs work in a span, which ends with it. A throw marks the span as failed. */
+  span<A>(start: SpanStart, work: (span: OpenSpan) => Promise<A>): Promise<A>
+  /** Returns the headers that continue the trace on another server; none outside of a span. */
+  headers(): Readonly<Record<string, string>>
+  /** Returns the trace that surrounds the call, with its request; undefined outside of both. */
+  current(): TraceContext | undefined
+}
+
+/** The trace of a piece of work, as logs and answers show it. */
+export interface TraceContext {
+  readonly traceId: string
+  readonly spanId: string
+  /** W3C trace context, for work that continues elsewhere. */
+  readonly traceparent: string
+}
+
+const noSpan: OpenSpan = { set: () => undefined, fail: () => undefined }
+
+/** Traces nothing. */
+export const noTracing: Tracing = {
+  isOn: false,
+  span: (_start, work) => work(noSpan),
+  headers: () => ({}),
+  current: () => undefined,
+}

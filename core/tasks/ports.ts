@@ -118,6 +118,8 @@ export type StopReason = 'cancelled' | 'stopping' | 'lease-lost' | 'rights-lost'
 export interface TaskRun {
   readonly task: Task
   readonly input: FreeObject
+  /** The request that asked for it. */
+  readonly origin?: TaskOrigin
   readonly progress: TaskProgress
   /** Returns a call as the actor, with current rights; they are read again each time. */
   callNow(): Outcome<ReturnType<typeof ActorGone>, SignedInCall>
@@ -198,6 +200,8 @@ export interface TaskOrigin {
   readonly operation: string
   readonly requestId: string
   readonly sourceIp: string
+  /** W3C trace context of the request, if it was traced. */
+  readonly trace?: string
 }
 
 export interface NewTask extends Pick<
@@ -308,11 +312,17 @@ export interface ClaimOptions {
   readonly opening: (task: Task, isTakenOver: boolean) => NewTaskEvent
 }
 
-/** The number of tasks by state, and the age of the oldest queued one. */
+/** The number of tasks by state, and the age of the oldest unfinished ones. */
 export interface TaskCounts {
   readonly byState: Readonly<Record<TaskState, number>>
-  /** In seconds; 0 if no task is queued. */
-  readonly oldestQueuedSeconds: number
+  /**
+   * For how long the oldest queued and the oldest running task of a kind are so, in seconds. Kinds without one lack.
+   */
+  readonly oldest: readonly {
+    readonly kind: string
+    readonly state: 'queued' | 'running'
+    readonly seconds: number
+  }[]
 }
 
 /**
@@ -364,6 +374,8 @@ export interface TaskOutbox {
    */
   waits(): Promise<boolean>
   published(ids: readonly number[]): Promise<void>
+  /** Returns the number of events of all processes, and the age of the oldest in seconds; 0 if there is none. */
+  lag(): Promise<{ readonly count: number; readonly oldestSeconds: number }>
   /** Adopts events whose process did not extend its time. Returns the number of events. */
   adopt(limit: number): Promise<number>
 }

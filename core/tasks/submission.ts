@@ -133,7 +133,12 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
     about,
     message: 'Waits for a worker.',
     actor: actorOf(call.principal),
-    origin: { operation: call.operation, requestId: call.requestId, sourceIp: call.sourceIp },
+    origin: {
+      operation: call.operation,
+      requestId: call.requestId,
+      sourceIp: call.sourceIp,
+      ...definedFields({ trace: call.trace }),
+    },
     lockKey,
     sealedInput: await deps.secretBox.seal(secret(text), inputPlace(ref, tenantId)),
     digest: digestOf(deps, submission),

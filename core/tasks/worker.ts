@@ -176,6 +176,7 @@ const endOf = async (
       input: fromWireJson(
         (await deps.secretBox.open(claimed.sealedInput, inputPlace(task.ref, task.tenantId))).reveal(),
       ) as FreeObject,
+      origin,
       progress,
       signal,
       callNow: async () =>

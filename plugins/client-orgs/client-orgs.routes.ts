@@ -76,8 +76,8 @@ export const getClientStatus = route({
   path: '/user/client/{orgname}/status',
   summary: 'Get the status of a client organization on all of its clusters',
   description:
-    'Clusters from which it is being deleted are asked which of its namespaces exist. One that does not answer counts ' +
-    'as not finished. A deleted client organization has a status until its name is used again.',
+    'Clusters from which it is being deleted are asked which of its namespaces exist. One that does not answer ' +
+    'counts as not finished. A deleted client organization has a status until its name is used again.',
   params: ClientOrgNamePath,
   ok: json(200, ClientOrgStatus, { status: 'Active' }),
 })
@@ -98,9 +98,9 @@ export const createClientOrg = route({
   path: '/user/client/create',
   summary: 'Create a client organization',
   description:
-    'Creates the organization and its admin, and accepts the task that gives the organization its namespaces, rights, ' +
-    'gateway and telemetry objects on the clusters, and records the clusters for it. A new admin is notified by mail, ' +
-    'and requests a password there. The task is one of the owner of the hub.',
+    'Creates the organization and its admin, and accepts the task that gives the organization its namespaces, ' +
+    'rights, gateway and telemetry objects on the clusters, and records the clusters for it. A new admin is notified ' +
+    'by mail, and requests a password there. The task is one of the owner of the hub.',
   body: body(ClientOrgParams, {
     clientOrg: {
       orgName: 'globex',

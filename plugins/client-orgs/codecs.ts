@@ -153,8 +153,8 @@ const CreateOrgParams = request(
     ),
     provideSyncToken: described(
       optional(t.boolean),
-      'Whether the organization belongs to a cluster-fleet manager, whose URL is then required. No token is exchanged ' +
-        'with it.',
+      'Whether the organization belongs to a cluster-fleet manager, whose URL is then required. No token is ' +
+        'exchanged with it.',
     ),
     visibility: described(
       optional(oneOf('', 'public', 'limited', 'private')),
@@ -200,8 +200,8 @@ const UserOptions = request(
     ),
     importCluster: described(
       optional(t.boolean),
-      'Whether the clusters are recorded for the client organization, whose members reach them by these records; true ' +
-        'by default.',
+      'Whether the clusters are recorded for the client organization, whose members reach them by these records; ' +
+        'true by default.',
     ),
     clientOrg: described(optional(t.boolean), 'Has no effect: the user is the admin of a client organization.'),
   },

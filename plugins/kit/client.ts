@@ -52,6 +52,7 @@ export const ErrorBody = t.intersection(
           'The kind of the failure, such as RoleMissing, for programs; absent if the failure has none.',
         ),
         requestId: described(t.string, 'The id of the request, as in its header `X-Request-Id` and in the log.'),
+        traceId: described(t.string, 'The id of the trace of the request, where the service records traces.'),
         errors: described(
           t.array(t.string),
           'Each single problem, such as a field and what is wrong with it; absent if `message` says all.',

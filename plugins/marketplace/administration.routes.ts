@@ -168,8 +168,8 @@ export const takeClaim = route({
   path: '/orgs/claim/{claimID}',
   summary: 'Take a claim',
   description:
-    'Once, after a question about it was answered with yes; before that it is 409. The organization that is named takes over the subscription; the contracts begin for it, unless the ' +
-    'installer was made for another account.',
+    'Once, after a question about it was answered with yes; before that it is 409. The organization that is named ' +
+    'takes over the subscription; the contracts begin for it, unless the installer was made for another account.',
   params: ClaimPath,
   body: body(TakeClaimOption, { organization: 'acme' }, { whenAbsent: {} }),
   ok: json(200, TakenClaim, {

@@ -49,7 +49,10 @@ export const Organization = answer(
       t.string,
       'Who may see the organization: `public` everyone, `limited` signed-in users, `private` members and site admins.',
     ),
-    orgType: described(SafeInteger, 'The kind of the organization as a number; 0 for an ordinary one, 2 for a client organization.'),
+    orgType: described(
+      SafeInteger,
+      'The kind as a number; 0 for an ordinary organization, 2 for a client organization.',
+    ),
     repo_admin_change_team_access: described(t.boolean, 'Always false: this service does not store repositories.'),
   },
   'Organization',

@@ -53,7 +53,9 @@ export const bars = {
   usageBatches: atLeast(0.75, 0.9),
   usageSingles: { direction: 'at least', must: 5000, stretch: 10_000, unit: '/s' },
   notifications: atMost(1000, 250, ' ms'),
+  tracesOff: atMost(1, 0.5, ' %'),
   metricsHook: atLeast(0.7, 0.85),
+  twoWorkers: atLeast(1.7, 1.8),
 } as const satisfies Record<string, Bar>
 
 /** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
@@ -86,6 +88,8 @@ export const rowTitles = {
   30: 'single usage events',
   31: '1,000 notifications of a marketplace a second',
   32: 'the hook of the metrics proxy, for 10,000 tenants',
+  33: 'what traces cost, off and on',
+  34: 'two workers against one process, batches of permissions on MariaDB and SQLite',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

@@ -9,8 +9,8 @@ import type { Reading } from './table.ts'
 /** One side of a comparison: what is asked, and the process whose CPU time counts. */
 export interface Variant {
   readonly target: LoadTarget
-  /** Of the server process; absent where nobody serves in between. */
-  readonly pid?: number
+  /** Of the server process, or its processes; absent where nobody serves in between. */
+  readonly pid?: number | readonly number[]
 }
 
 /** What one slice of one side gave. */
@@ -47,9 +47,10 @@ export interface Bench {
 const secondsFor = (sides: number, pace: Pace): number => sides * (pace.warmUpSeconds + pace.rounds * pace.sliceSeconds)
 
 const slice = async (bench: Bench, { target, pid }: Variant, seconds: number): Promise<SliceFigures> => {
-  const before = pid === undefined ? 0 : cpuSeconds(pid)
+  const cpuOf = (): number => [pid ?? []].flat().reduce((sum, each) => sum + cpuSeconds(each), 0)
+  const before = cpuOf()
   const result = await bench.generator.slice(target, seconds)
-  const used = pid === undefined ? Number.NaN : cpuSeconds(pid) - before
+  const used = pid === undefined ? Number.NaN : cpuOf() - before
   if (result.errors > 0)
     throw new Error(
       `${target.id}: ${result.errors} requests failed, the first with "${result.firstError}" (${result.answersInAll} were answered)`,

@@ -20,12 +20,14 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { traces } from './rows/traces.ts'
 import { usageMonths } from './rows/usage-months.ts'
 import { usageReport } from './rows/usage-report.ts'
 import { usageViews } from './rows/usage-views.ts'
 import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
+import { twoWorkers } from './rows/workers.ts'
 import { measureUsersView } from './users-view.ts'
 
 /** How each row is measured, and how many pairs of sides it loads, for the estimate of the time. */
@@ -60,6 +62,8 @@ const rows: Readonly<
   30: { measure: usageSingles, sides: 0, extraSeconds: 60 },
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
+  33: { measure: traces, sides: 2, extraSeconds: 10 },
+  34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -18,10 +18,13 @@ const test = needing('kubernetes', 'spoke-kubernetes')
 let world: ClientWorld
 /** A second spoke, on the API server of the hub. */
 let second: string
+/** A spoke on the API server of the first, whose record the vendor removes. */
+let third: string
 
 test.before(async () => {
   world = await startClientWorld()
   second = await world.moreSpoke((await kubernetes())!)
+  third = await world.moreSpoke(world.spokeServer)
 })
 test.after.always(() => world?.stop())
 
@@ -103,7 +106,7 @@ const ofAdmin = (name: string, changes: object = {}) => ({
   ...changes,
 })
 
-test('while it is being deleted its name is taken, a cluster is 400, and Deleting remains until the namespaces are gone', async (t) => {
+test('while it is being deleted its name is taken, a cluster is 400, and it is Deleting until the namespaces are gone', async (t) => {
   const name = world.name('vandelay')
   const id = await created(name)
   // A finalizer keeps the namespace, as a controller of the cluster would.
@@ -207,7 +210,7 @@ test('a cluster set gives each of its accepted clusters', async (t) => {
   await succeeded(name)
 })
 
-test('an organization that owns something else is not deleted; a cluster that the vendor no longer has is left', async (t) => {
+test('one that owns something else is not deleted, and is neither deleted nor renamed by its owner', async (t) => {
   const name = world.name('tyrell')
   const id = await created(name)
   const store = world.service.running.container.resolve(ClusterStoreToken)
@@ -232,4 +235,20 @@ test('an organization that owns something else is not deleted; a cluster that th
   await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
   await succeeded(name)
   t.is(await store.find(id as OrgId, world.spoke), undefined)
+})
+
+test('what is on a cluster whose record the vendor has removed stays there, and the deletion ends', async (t) => {
+  const name = world.name('weyland')
+  const id = await created(name, { userPermission: ofAdmin(name, { permissions: [{ name: third }] }) })
+  const store = world.service.running.container.resolve(ClusterStoreToken)
+  const vendorId = await world.orgId(world.org)
+  const record = (await store.find(vendorId as OrgId, third))!
+  await store.remove(record.id)
+  await expectStatus(world.send('DELETE', `client/delete/${id}`), 200)
+  const task = await succeeded(name)
+  t.is(await world.status(name), 'Deleted')
+  t.is(await store.find(id as OrgId, third), undefined)
+  t.is((await world.namespacesOf(name)).length, 3)
+  const events = await eventsOf(world.service, world.service.adminToken, task.id)
+  t.true(events.some(({ msg }) => msg.includes('stays there')))
 })

@@ -17,7 +17,7 @@ test.before(async () => {
 })
 test.after.always(() => world?.stop())
 
-test('created in one request, with an admin, namespaces, rights, objects and a record; deleted with all of it', async (t) => {
+test('one request creates it with an admin, namespaces, rights, objects and a record; one deletes all of it', async (t) => {
   const name = world.name('acme')
   const answer = await world.send(
     'POST',

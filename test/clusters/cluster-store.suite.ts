@@ -120,6 +120,12 @@ export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBenc
     t.deepEqual(new Set(pages.map(({ total }) => total)), new Set([all.total]))
   })
 
+  onBench('records of all accounts are counted by phase', async (t, { store }) => {
+    const before = await store.countByPhase()
+    await inserted(store, { status: { phase: 'Lost', reason: undefined, message: '' } })
+    t.deepEqual(await store.countByPhase(), { ...before, Lost: (before['Lost'] ?? 0) + 1 })
+  })
+
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
@@ -195,6 +201,7 @@ export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBenc
     t.is(await store.sealed(absent, 1), undefined)
     t.deepEqual(await store.link(cluster.id), {
       id: cluster.id,
+      name: 'prod',
       ownerId: org,
       ownerName: nameOf(org),
       version: 1,

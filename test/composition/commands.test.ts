@@ -27,6 +27,11 @@ const commands = [
   'bus init',
   'helm install',
   'helm version',
+  'backup create',
+  'backup verify',
+  'backup restore',
+  'demo seed',
+  'demo reset',
 ]
 
 for (const command of commands) {

@@ -292,6 +292,18 @@ export const contractStoreSuite = contractSuite<ContractStoreBench>(about, (onBe
     t.like(await bench.contracts.get(owner, soon.id), { remindedAt45Days: undefined })
   })
 
+  onBench(
+    'the next end is that of any account, without revoked contracts and those that have ended',
+    async (t, bench) => {
+      t.deepEqual(await bench.contracts.nextEnds(at, days(10)), { first: undefined, count: 0 })
+      await inserted(bench, owner, { endsAt: days(40) })
+      await inserted(bench, otherOwner, { endsAt: days(9) })
+      await inserted(bench, owner, { endsAt: at })
+      await bench.contracts.revoke((await inserted(bench, owner, { endsAt: days(5) })).id, at)
+      t.deepEqual(await bench.contracts.nextEnds(at, days(10)), { first: days(9), count: 1 })
+    },
+  )
+
   onBench('new clusters are bound to active contracts of the account that say so', async (t, bench) => {
     const automatic = await inserted(bench, owner, { bindsNewClusters: true })
     await inserted(bench, owner)

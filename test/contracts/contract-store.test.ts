@@ -94,6 +94,7 @@ for (const database of eachDatabase()) {
         'active contracts without a cluster': () =>
           contracts.listOf(owner, { activeAt: at, cluster: { uid, bound: 'without' } }, page),
         'contracts to remind': () => contracts.listToRemind(10, at, new Date(at.getTime() + 10 * 86_400_000), 20),
+        'the next end of a contract': () => contracts.nextEnds(at, new Date(at.getTime() + 10 * 86_400_000)),
         'contracts that bind new clusters': () => contracts.listBindingNew(owner, at),
         'clusters of a contract': () => bindings.listOf(id, page),
         'contracts of clusters': () => bindings.listFor(owner, [uid, uidOf(8)], at),

@@ -182,7 +182,7 @@ test('values that would not work are refused before anything is sent', async (t)
   }
 })
 
-test('the API server accepts what the chart makes of every pair of values, and its pods keep the restricted standard', async (t) => {
+test('the API server accepts what the chart makes of each pair of values; its pods keep the restricted standard', async (t) => {
   t.timeout(300_000)
   const server = (await kubernetes())!
   const cli = makeHelmCli((await helm())!.helm4, server.kubeconfig())

@@ -1,8 +1,8 @@
 type Choice = Readonly<Record<string, number>>
 
 /**
- * Returns choices of one value for each axis, in which every possible pair of values of two axes occurs. `axes` says how
- * many values each axis has; `isPossible` judges choices that may lack axes.
+ * Returns choices of one value for each axis, in which every possible pair of values of two axes occurs. `axes` says
+ * how many values each axis has; `isPossible` judges choices that may lack axes.
  */
 export const pairwise = (
   axes: Readonly<Record<string, number>>,

@@ -5,8 +5,8 @@ import { findExecutable } from '../support/components/run-command.ts'
 const folders = ['/usr/sbin', '/sbin', '/usr/local/sbin']
 
 /**
- * Returns the path of a program of this machine, which is installed from its Debian package if it is not there. Throws if
- * it cannot be.
+ * Returns the path of a program of this machine, which is installed from its Debian package if it is not there. Throws
+ * if it cannot be.
  */
 export const programOf = async (name: string, ...packages: readonly string[]): Promise<string> => {
   const found = findExecutable(name, folders)

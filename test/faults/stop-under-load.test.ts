@@ -205,9 +205,16 @@ const startWriters = (service: ServiceProcess, token: string, many: number) => {
   }
 }
 
-for (const scheme of ['http', 'https'] as const) {
-  test(`SIGTERM under 40 writers on kept connections, by ${scheme}: no reset, no half answer, each answer closes`, async (t) => {
-    const plain = await startServiceProcess({ settings: { MOORAGE_DRAIN_SECONDS: '15' } })
+for (const [scheme, workers] of [
+  ['http', 1],
+  ['https', 1],
+  ['https', 2],
+] as const) {
+  const served = workers === 1 ? '' : `, two workers`
+  test(`SIGTERM under 40 writers on kept connections, by ${scheme}${served}: no reset, no half answer, each answer closes`, async (t) => {
+    const plain = await startServiceProcess({
+      settings: { MOORAGE_DRAIN_SECONDS: '15', MOORAGE_WORKERS: String(workers) },
+    })
     t.teardown(() => plain.stop())
     const service = { ...plain, baseUrl: plain.baseUrl.replace(/^http:/, `${scheme}:`) }
     const made = await plain.send('POST', `/api/v1/users/${adminLogin}/tokens`, {

@@ -8,6 +8,8 @@ import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../core/kernel/idempotency.ts'
+import { makeLogScope } from '../../adapters/logging/log-scope.ts'
+import { noTracing } from '../../core/platform/ports.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
@@ -168,6 +170,8 @@ export const startStubServer = async (
     },
     idempotency: memoryIdempotency(),
     readings: makeReadingBudgets(),
+    tracing: noTracing,
+    scope: makeLogScope(noTracing.current),
     secretBox: {
       seal: async (plain) => new TextEncoder().encode(`sealed:${plain.reveal()}`),
       open: async (box) => secret(new TextDecoder().decode(box).slice('sealed:'.length)),

@@ -76,7 +76,14 @@ test('a credential that was replaced does not follow its record to the new addre
     await next.stop()
   })
   const connectionOf = (version: number, kubeconfig: string): ClusterConnection => ({
-    link: { id: 77 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version, impersonatesUsers: false },
+    link: {
+      id: 77 as ClusterId,
+      ownerId: 1 as AccountId,
+      name: 'c',
+      ownerName: 'acme',
+      version,
+      impersonatesUsers: false,
+    },
     credential: credentialOf(kubeconfig),
   })
   const before = connectionOf(1, old.kubeconfig())
@@ -106,7 +113,14 @@ test('a path that leads upwards is not requested', async (t) => {
   const server = await startFakeKubernetes()
   t.teardown(() => server.stop())
   const connection: ClusterConnection = {
-    link: { id: 78 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version: 1, impersonatesUsers: true },
+    link: {
+      id: 78 as ClusterId,
+      ownerId: 1 as AccountId,
+      name: 'c',
+      ownerName: 'acme',
+      version: 1,
+      impersonatesUsers: true,
+    },
     credential: credentialOf(server.kubeconfig()),
   }
   const ask = (target: string) =>
@@ -134,7 +148,14 @@ test('when the service stops a watch ends after a whole event, and what is no wa
     streams.set(String(req.url), res)
   })
   const connection: ClusterConnection = {
-    link: { id: 79 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version: 1, impersonatesUsers: false },
+    link: {
+      id: 79 as ClusterId,
+      ownerId: 1 as AccountId,
+      name: 'c',
+      ownerName: 'acme',
+      version: 1,
+      impersonatesUsers: false,
+    },
     credential: credentialOf(server.kubeconfig()),
   }
   const open = async (target: string, isWatch: boolean) => {

@@ -24,6 +24,7 @@ const connectionTo = (credential: ClusterCredential, version = 1): ClusterConnec
   link: {
     id: (randomBytes(4).readUInt32BE() + 1) as ClusterId,
     ownerId: 1 as AccountId,
+    name: 'c',
     ownerName: 'acme',
     version,
     impersonatesUsers: false,

@@ -50,6 +50,7 @@ const hostile = async () => {
     link: {
       id: lastId as ClusterId,
       ownerId: lastId as AccountId,
+      name: 'c',
       ownerName: 'mallory',
       version: 1,
       impersonatesUsers: false,

@@ -50,6 +50,15 @@ export const outboxSuite = contractSuite<OutboxFixture>(about, (onBench) => {
     t.is(claimed?.attempts, 1)
   })
 
+  on('mails that are not sent are counted, with the age of the oldest', async (t, world) => {
+    t.deepEqual(await world.queue.lag(), { count: 0, oldestSeconds: 0 })
+    await post(world, mailTo('ada@example.org'), mailTo('eve@example.org'))
+    const [first] = await claim(world.queue)
+    t.is((await world.queue.lag()).count, 2, 'a claimed one is not sent yet')
+    if (first !== undefined) await world.queue.remove(first)
+    t.is((await world.queue.lag()).count, 1)
+  })
+
   on('a transaction that rolls back leaves no mail', async (t, world) => {
     const gone = world.transaction(async (outbox) => {
       await outbox.post(mailTo('ada@example.org'))

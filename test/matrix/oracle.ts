@@ -95,10 +95,13 @@ const carries = (
  */
 const hidesPrivateOrganization =
   /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?|\/repos)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
+/** 401 for a caller outside the organization: the specification says so. */
+const membersAlone = '/api/v1/tsproxy/auth/{uidcid}/*'
 const ownersAlone = ['/api/v1/users/{username}/tokens', '/api/v1/user/invitations/{token}']
 
 const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {
   if (method !== 'GET') return 'admitted'
+  if (fullPath === membersAlone) return who.level === undefined ? 'unauthenticated' : 'admitted'
   if (ownersAlone.includes(fullPath)) return who.level === 'owner' ? 'admitted' : 'denied'
   if (!hidesPrivateOrganization.test(fullPath) || who.isSiteAdmin) return 'admitted'
   const seesAsMember =

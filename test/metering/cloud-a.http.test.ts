@@ -307,6 +307,6 @@ test.serial('site admins alone report, here and on no other deployment', async (
 
 test.serial('outcomes are counted', async (t) => {
   const metrics = await (await fetch(`${service.opsUrl}/metrics`)).text()
-  t.regex(metrics, /moorage_metering_reports\{outcome="accepted"\} [1-9]/)
-  t.regex(metrics, /moorage_metering_reports\{outcome="unknown"\} [1-9]/)
+  t.regex(metrics, /moorage_metering_reports_total\{outcome="accepted"\} [1-9]/)
+  t.regex(metrics, /moorage_metering_reports_total\{outcome="unknown"\} [1-9]/)
 })

@@ -162,7 +162,7 @@ test.serial('errors in the answer to a report are passed on, counted, and the us
   t.is(lastState(), 'refused')
   t.regex(service.logText(), /a provider did not record usage/)
   const metrics = await (await fetch(`${service.opsUrl}/metrics`)).text()
-  t.regex(metrics, /moorage_metering_reports\{outcome="partial"\} 1/)
+  t.regex(metrics, /moorage_metering_reports_total\{outcome="partial"\} 1/)
   t.is((await report(sent)).status, 200)
 })
 

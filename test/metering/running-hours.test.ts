@@ -224,7 +224,7 @@ const plantBefore = async (world: Awaited<ReturnType<typeof makeWorld>>, hour: n
 }
 
 for (const cloud of ['A', 'C'] as const) {
-  test(`cloud ${cloud}: a running service bills the closed hour once, also if it is killed before, during and after the answer`, async (t) => {
+  test(`cloud ${cloud}: a service bills the closed hour once, also if it is killed before, during and after the answer`, async (t) => {
     const world = await makeWorld(t, cloud)
     const { provider } = world
     const hour = newestHour()
@@ -278,7 +278,7 @@ for (const cloud of ['A', 'C'] as const) {
     })
   })
 
-  test(`cloud ${cloud}: after an outage of the provider the hours are billed in order, and those that are too old are counted`, async (t) => {
+  test(`cloud ${cloud}: after an outage the hours are billed in order, and those that are too old are counted`, async (t) => {
     const world = await makeWorld(t, cloud)
     const { provider } = world
     await (await world.start('first')).stop()

@@ -18,7 +18,7 @@ export interface StandInAnswer {
 }
 
 /** The answer to a call: `hang` is none, `drop` a closed connection, and undefined leaves it to the system. */
-export type Rule = (call: StandInCall) => StandInAnswer | 'hang' | 'drop' | undefined
+type Rule = (call: StandInCall) => StandInAnswer | 'hang' | 'drop' | undefined
 
 /** A dashboard system on loopback: what it was asked, and how it is made to misbehave. */
 export interface StandIn {

@@ -247,7 +247,7 @@ test('a part of a union that has no type is refused', (t) => {
 test('every error schema has a string message', (t) => {
   const { schemas } = documentOf(sampleRoutes).components
   t.deepEqual(schemas['ErrorMessage']?.required, ['message'])
-  t.deepEqual(Object.keys(schemas['ErrorDetails']?.properties ?? {}), ['url', 'code', 'requestId', 'errors'])
+  t.deepEqual(Object.keys(schemas['ErrorDetails']?.properties ?? {}), ['url', 'code', 'requestId', 'traceId', 'errors'])
 })
 
 test('a deployment documents what it serves and nothing else', (t) => {

@@ -115,7 +115,7 @@ test('while no DNS server answers, files are read, secrets are hashed, and names
     'the questions of the first look-ups',
     () => server.seen.filter(({ name }) => name.startsWith('dead')).length >= 64 || undefined,
   )
-  t.deepEqual(resolver.load(), { running: 32, waiting: 168 }, 'the look-ups of one account are limited')
+  t.like(resolver.load(), { running: 32, waiting: 168 }, 'the look-ups of one account are limited')
   account = 2
   t.deepEqual(await look(resolver, 'four.example.'), ['192.0.2.4'])
   await Promise.all([readFile(hostsFile), promisify(pbkdf2)('a', 'b', 10, 32, 'sha256')])
@@ -123,7 +123,7 @@ test('while no DNS server answers, files are read, secrets are hashed, and names
   server.thaw()
   const codes = await Promise.all(dead)
   t.true(codes.every((code) => code === 'EAI_AGAIN' || code === 'ENOTFOUND'))
-  t.deepEqual(resolver.load(), { running: 0, waiting: 0 })
+  t.like(resolver.load(), { running: 0, waiting: 0 })
 })
 
 test('the policy judges each address that a name leads to', async (t) => {

@@ -90,22 +90,26 @@ test('requests are counted by route template', async (t) => {
   metrics.finished(contextOf({ routePath: '', method: 'BREW', code: 'NotFound' }), 404, 0.001)
   metrics.started()
   metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
+  metrics.started()
+  metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*', isUpstream: true }), 503, 1)
   metrics.read({
-    databasePool: () => ({ used: 2, free: 3, waiting: 1 }),
-    openStreams: () => ({ exchanges: 5, tunnels: 6 }),
+    databasePool: () => ({ used: 2, free: 3, waiting: 1, waits: 9, waitSeconds: 0.5 }),
+    openStreams: () => ({ exchanges: new Map(), tunnels: new Map([['acme/quay', 6]]) }),
+    pools: () => ({ charts: { running: 1, waiting: 2, waits: 3, waitSeconds: 4 } }),
   })
   metrics.add({ moorage_password_checks_waiting: { help: 'Checks.' } }, () => ({ moorage_password_checks_waiting: 4 }))
-  metrics.add({ moorage_mail_attempts: { help: 'Attempts.', label: 'outcome' } }, async () => ({
-    moorage_mail_attempts: { sent: 7, given_up: 9 },
+  metrics.add({ moorage_mail_attempts_total: { type: 'counter', help: 'Attempts.', label: 'outcome' } }, async () => ({
+    moorage_mail_attempts_total: { sent: 7, given_up: 9 },
   }))
   metrics.jobStarted('identity.pruneSessions')
   metrics.jobRan('identity.pruneSessions', 'failed', 2)
   metrics.jobStarted('mail.deliver')
   const { text } = await get('/metrics')
   t.deepEqual(series(text, 'moorage_http_requests_total'), [
-    'moorage_http_requests_total{method="GET",route="/users/{username}",status="200"} 3',
-    'moorage_http_requests_total{method="other",route="unrouted",status="404"} 1',
-    'moorage_http_requests_total{method="GET",route="/clusters/{owner}/{cluster}/proxy/*",status="200"} 1',
+    'moorage_http_requests_total{method="GET",route="/users/{username}",status="200",origin="service"} 3',
+    'moorage_http_requests_total{method="other",route="unrouted",status="404",origin="service"} 1',
+    'moorage_http_requests_total{method="GET",route="/clusters/{owner}/{cluster}/proxy/*",status="200",origin="service"} 1',
+    'moorage_http_requests_total{method="GET",route="/clusters/{owner}/{cluster}/proxy/*",status="503",origin="upstream"} 1',
   ])
   t.true(text.includes('moorage_http_request_seconds_bucket{le="0.005",method="GET",route="/users/{username}"} 3'))
   t.false(text.includes('moorage_http_request_seconds_count{method="GET",route="/clusters'))
@@ -113,12 +117,15 @@ test('requests are counted by route template', async (t) => {
   t.true(text.includes('moorage_refusals_total{code="NotFound"} 1'))
   t.true(text.includes('moorage_database_connections{state="waiting"} 1'))
   t.true(text.includes('moorage_password_checks_waiting 4'))
-  t.true(text.includes('moorage_proxy_open{kind="tunnel"} 6'))
-  t.true(text.includes('moorage_mail_attempts{outcome="given_up"} 9'))
-  t.true(text.includes('moorage_job_runs_total{job="identity.pruneSessions",outcome="failed"} 1'))
-  t.regex(text, /moorage_job_last_end_timestamp_seconds\{job="identity\.pruneSessions"\} \d{9}/)
-  t.true(text.includes('moorage_job_running_seconds{job="identity.pruneSessions"} 0\n'))
-  t.regex(text, /moorage_job_running_seconds\{job="mail\.deliver"\} [1-9\d.e-]+\n/, 'a run in progress')
+  t.true(text.includes('moorage_database_wait_seconds_sum 0.5\nmoorage_database_wait_seconds_count 9'))
+  t.true(text.includes('moorage_pool_wait_seconds_sum{pool="charts"} 4'))
+  t.true(text.includes('moorage_pool_waiting{pool="charts"} 2'))
+  t.true(text.includes('moorage_proxy_open{kind="tunnel",cluster="acme/quay"} 6'))
+  t.true(text.includes('moorage_mail_attempts_total{outcome="given_up"} 9'))
+  t.true(text.includes('moorage_job_runs_total{job_id="identity.pruneSessions",outcome="failed"} 1'))
+  t.regex(text, /moorage_job_last_end_timestamp_seconds\{job_id="identity\.pruneSessions"\} \d{9}/)
+  t.true(text.includes('moorage_job_running_seconds{job_id="identity.pruneSessions"} 0\n'))
+  t.regex(text, /moorage_job_running_seconds\{job_id="mail\.deliver"\} [1-9\d.e-]+\n/, 'a run in progress')
   t.true(text.includes('nodejs_eventloop_lag_seconds'))
   t.true(text.includes(`moorage_build_info{version="${releaseVersion}"} 1`))
   await close()

@@ -8,7 +8,7 @@ interface State {
 }
 
 /** A request that was answered: allowed or not. */
-export interface Observation {
+interface Observation {
   readonly sentAt: number
   readonly answeredAt: number
   readonly isAllowed: boolean

@@ -43,9 +43,10 @@ const words = (coverage: Coverage): string => {
 
 const head = `# Coverage
 
-The interface that clients of the reference know has %ALL% operations. %DECLARED% are declared by a plugin, %CAUGHT% are served by a
-route that takes any path below it, %PAGES% is a page, and %MISSING% are not built. A plugin is open on some deployment types only: the OpenAPI
-document of a deployment lists its operations. This page is written by \`npm run docs:coverage\` from the declarations.
+The interface that clients of the reference know has %ALL% operations. %DECLARED% are declared by a plugin, %CAUGHT% are
+served by a route that takes any path below it, %PAGES% is a page, and %MISSING% are not built. A plugin is open on some
+deployment types only: the OpenAPI document of a deployment lists its operations. This page is written by
+\`npm run docs:coverage\` from the declarations.
 `
 
 /** Returns the page with every operation. */

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import type { FileLine } from './file-times.ts'
 
 /*
- * Loaded by ava before each test file. Appends a line to the file that MOORAGE_TEST_TIMES names when the tests of the file
- * begin, and one when they have ended. Then it ends the process: what a test leaves open must not hold a place among the
- * files that run at a time.
+ * Loaded by ava before each test file. Appends a line to the file that MOORAGE_TEST_TIMES names when the tests of the
+ * file begin, and one when they have ended. Then it ends the process: what a test leaves open must not hold a place
+ * among the files that run at a time.
  */
 
 // ava switches them on. Node strips types and leaves every line where it is; reading the maps of all packages takes 70

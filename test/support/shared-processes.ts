@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 /*
- * ava gives each test file a process. For most files its start, the load of the modules and the first pass of each function cost more than the
- * tests. In a whole run these files are therefore imported by a few others, which are written to `sharedFolder`.
+ * ava gives each test file a process. For most files its start, the load of the modules and the first pass of each
+ * function cost more than the tests. In a whole run these files are therefore imported by a few others, which are
+ * written to `sharedFolder`.
  */
 
 /** Is not part of the repository. */

@@ -9,7 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path'
  * thorough run repeats.
  */
 const slow =
-  /^test\/(?:deployment|faults|races|fresh-clone|quick-start|walk|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
+  /^test\/(?:deployment|faults|races|fresh-clone|quick-start|walk|packages\/faults|backup\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 

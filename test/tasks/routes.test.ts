@@ -375,7 +375,10 @@ test.serial('how many tasks there are, and for how long one waits, is in the met
   const text = await request(`${service.opsUrl}/metrics`).then(({ body }) => body.text())
   t.regex(text, /^moorage_tasks\{state="succeeded"\} [1-9]/m)
   t.regex(text, /^moorage_tasks\{state="queued"\} \d/m)
-  t.regex(text, /^moorage_task_oldest_queued_seconds \d/m)
+  t.regex(text, /^moorage_task_oldest_queued_seconds\{kind="[^"]+"\} \d/m)
+  t.regex(text, /^moorage_task_duration_seconds_count\{kind="[^"]+",end="succeeded"\} [1-9]/m)
+  t.regex(text, /^moorage_task_outbox_events \d/m)
+  t.regex(text, /^moorage_task_outbox_oldest_seconds \d/m)
   t.regex(text, /^moorage_tasks_running_here \d/m)
 })
 

@@ -363,6 +363,7 @@ const makeFixture = () => {
     waits: async () => waiting.length > 0,
     published: async (ids) => void waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !ids.includes(id))),
     adopt: async () => waiting.push(...world.left.splice(0)) && 0,
+    lag: async () => ({ count: waiting.length, oldestSeconds: 0 }),
   }
   const keep = (_: object, message: string): void => void lines.push(message)
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }

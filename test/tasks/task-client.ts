@@ -1,4 +1,4 @@
-import { request } from 'undici'
+import { request, type Dispatcher } from 'undici'
 import type { TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -76,9 +76,11 @@ export const openFeed = async (
   path: string,
   token: string,
   headers: Readonly<Record<string, string>> = {},
+  dispatcher?: Dispatcher,
 ): Promise<OpenFeed> => {
   const controller = new AbortController()
   const reply = await request(new URL(path, baseUrl), {
+    ...(dispatcher === undefined ? {} : { dispatcher }),
     headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...headers },
     signal: controller.signal,
   })

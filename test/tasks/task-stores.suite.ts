@@ -249,7 +249,8 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
     t.is(await world.change((tasks) => tasks.countUnfinished(eve)), 1)
     t.like((await world.queues.counts()).byState, { queued: 3, running: 0, succeeded: 1, unknown: 0 })
     await world.age(100)
-    t.true((await world.queues.counts()).oldestQueuedSeconds >= 100)
+    const [first, ...others] = (await world.queues.counts()).oldest
+    t.true(first?.state === 'queued' && first.seconds >= 100 && others.length === 0)
   })
 
   on('lists are within one actor or one tenant, newest first', async (t, world) => {
@@ -402,7 +403,7 @@ export const taskStoresSuite = contractSuite<TaskWorld>(about, (on) => {
     const task = await accepted(world, await world.account())
     await world.change((tasks) => tasks.append(task.id, [line('two'), line('three')]))
     await world.age(14)
-    t.is((await world.outbox().mine(1)).length, 1)
+    t.deepEqual([(await world.outbox().mine(1)).length, (await world.outbox().lag()).count], [1, 3])
     await world.age(14)
     t.is(await world.outbox('other').adopt(10), 0)
   })

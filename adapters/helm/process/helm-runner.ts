@@ -33,6 +33,7 @@ import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
+import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { Redact } from '../../../core/kernel/secret.ts'
 import { redactSecrets } from '../../../core/kernel/secret.ts'
 
@@ -90,6 +91,7 @@ interface RunHelm {
   find(): Outcome<Failure<'HelmMissing'>, FoundHelm>
   /** Returns Right if helm succeeded. */
   run(asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd>
+  load(): { readonly renderings: PoolLoad; readonly changes: PoolLoad }
   /** Ends running processes, waits for them, and refuses further operations. */
   close(): Promise<void>
 }
@@ -225,6 +227,7 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps)
       running.then(forget, forget)
       return running
     },
+    load: () => ({ renderings: renderings.load(), changes: changes.load() }),
     async close() {
       closing.abort()
       await Promise.allSettled(underWay)
@@ -235,6 +238,8 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps)
 
 /** A HelmRunner that is stopped with the service. */
 export interface HelmProcessRunner extends HelmRunner {
+  /** The processes that only render, and those that change something. */
+  load(): { readonly renderings: PoolLoad; readonly changes: PoolLoad }
   /** Ends running processes as the port describes, waits for them, and refuses further operations. */
   close(): Promise<void>
 }
@@ -346,6 +351,7 @@ export const makeHelmProcessRunner = (
     upgrade: (work, chart, signal) => change('upgrade', work, chart, signal),
     rollback: (work, revision, signal) => withoutChart({ operation: 'rollback', work, revision }, signal),
     uninstall: (work, signal) => withoutChart({ operation: 'uninstall', work }, signal),
+    load: () => helm.load(),
     close: () => helm.close(),
   }
 }

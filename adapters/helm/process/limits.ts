@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { HelmBusy, HelmStopped } from '../../../core/packages/releases/ports.ts'
+import type { PoolLoad } from '../../../core/platform/ports.ts'
 
 export interface SlotLimits {
   /** Number of concurrent processes. */
@@ -22,6 +23,7 @@ export interface Slots {
    * aborted first).
    */
   take(tenantId: number, signal: AbortSignal): Outcome<Failure<'HelmBusy'> | Failure<'HelmStopped'>, Release>
+  load(): PoolLoad
 }
 
 interface Waiter {
@@ -33,6 +35,7 @@ export const makeSlots = (limits: SlotLimits): Slots => {
   const runningOf = new Map<number, number>()
   const waiters: Waiter[] = []
   let running = 0
+  let [waits, waitSeconds] = [0, 0]
 
   const hasRoom = (tenantId: number): boolean =>
     running < limits.inAll && (runningOf.get(tenantId) ?? 0) < limits.perTenant
@@ -50,8 +53,10 @@ export const makeSlots = (limits: SlotLimits): Slots => {
     if (next >= 0) waiters.splice(next, 1)[0]?.admit()
   }
 
-  const occupy = (tenantId: number): Release => {
+  const occupy = (tenantId: number, since?: number): Release => {
     count(tenantId, 1)
+    waits += 1
+    if (since !== undefined) waitSeconds += (performance.now() - since) / 1000
     let isHeld = true
     return () => {
       if (!isHeld) return
@@ -95,17 +100,19 @@ export const makeSlots = (limits: SlotLimits): Slots => {
           clearTimeout(timer)
           signal.removeEventListener('abort', onAbort)
         }
+        const since = performance.now()
         const waiter: Waiter = {
           tenantId,
           admit() {
             settle()
-            resolve(right(occupy(tenantId)))
+            resolve(right(occupy(tenantId, since)))
           },
         }
         signal.addEventListener('abort', onAbort)
         waiters.push(waiter)
       })
     },
+    load: () => ({ running, waiting: waiters.length, waits, waitSeconds }),
   }
 }
 
@@ -147,6 +154,20 @@ export const usualLimits = (cores: number): HelmLimits => ({
   // Tasks spend most of their time waiting for the cluster. A task waits for its turn for as long as it lives.
   changes: { inAll: 16, perTenant: 4, waitingPerTenant: 64 },
 })
+
+/** Returns the limits of one process of several. `share` returns its part of a number; each runs one at least. */
+export const sharedLimits = (limits: HelmLimits, share: (total: number) => number): HelmLimits => {
+  const part = (slots: SlotLimits): SlotLimits => {
+    const atLeastOne = (total: number): number => Math.max(1, share(total))
+    return {
+      ...slots,
+      inAll: atLeastOne(slots.inAll),
+      perTenant: atLeastOne(slots.perTenant),
+      waitingPerTenant: atLeastOne(slots.waitingPerTenant),
+    }
+  }
+  return { ...limits, renderings: part(limits.renderings), changes: part(limits.changes) }
+}
 
 /** A longer timer would fire at once. */
 const longestTimerSeconds = 2_147_000

@@ -175,7 +175,8 @@ export const makeLoopbackProxy = (): LoopbackProxy => {
 
   const listen = async (): Promise<Server> => {
     const server = createServer({ keepAliveTimeout: 30_000, requestTimeout: 0 }, serve)
-    server.listen(0, '127.0.0.1')
+    // In a worker of several, the port would else be shared with the others.
+    server.listen({ port: 0, host: '127.0.0.1', exclusive: true })
     await once(server, 'listening')
     server.unref()
     return server

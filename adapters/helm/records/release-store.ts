@@ -9,6 +9,7 @@ import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseHeader, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
+import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { AccountKey } from '../../outbound/account-turns.ts'
 import { makeBoundedThreads, WorkStopped } from '../../outbound/bounded-threads.ts'
 import { JsonUnreadable } from '../../outbound/json-pieces.ts'
@@ -181,7 +182,7 @@ export interface HelmReleaseStoreDeps {
 export const makeHelmReleaseStore = ({
   clock,
   account = () => undefined,
-}: HelmReleaseStoreDeps): ReleaseStore & { close(): Promise<void> } => {
+}: HelmReleaseStoreDeps): ReleaseStore & { load(): PoolLoad; close(): Promise<void> } => {
   const decoder = makeHeaderDecoder(account)
   const json = makeJsonReader()
 
@@ -243,6 +244,7 @@ export const makeHelmReleaseStore = ({
       return written.right.status === 200 ? right(undefined) : left(refusalOf(written.right))
     },
 
+    load: () => decoder.load(),
     close: async () => {
       await Promise.all([decoder.close(), json.close()])
     },
@@ -269,6 +271,7 @@ interface HeaderDecoder {
   decode(bytes: Buffer, expected: Expected): Promise<ReleaseHeader>
   /** Returns the JSON of a record with another status or description. Rejects as `decode` does. */
   amend(bytes: Buffer, expected: Expected, change: Change): Promise<string>
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -325,6 +328,7 @@ export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): 
       if (!('amended' in answer)) throw new Error('a thread returned no record')
       return answer.amended
     },
+    load: () => threads.load(),
     close: () => threads.close(),
   }
 }

@@ -143,6 +143,8 @@ export const raiseEveryone = async (database: SqlDatabase): Promise<void> => {
  * reach the database.
  */
 const olderReleaseMilliseconds = 10 * 60 * 1000
+/** A release that knows this migration raises revisions. */
+const firstMigration = '0096-kernel-access-revisions'
 
 const totalRow = { total: selectedAs(long()), older: selectedAs(long()) }
 
@@ -150,7 +152,7 @@ const statementsOf = (db: SqlDatabase) => ({
   total: db.prepare({}, totalRow, (k) =>
     k.raw(
       `select cast(coalesce(sum(revision), 0) as ${db.dialect === 'mysql' ? 'signed' : 'integer'}) as total,
-      (select count(*) from instances as i where i.raises_access = 0 and i.beat_at > ${databaseNow(db.dialect)} - ${olderReleaseMilliseconds}) as older
+      (select count(*) from instances as i where coalesce(i.known_schema, '') < '${firstMigration}' and i.beat_at > ${databaseNow(db.dialect)} - ${olderReleaseMilliseconds}) as older
       from access_revisions`,
     ),
   ),

@@ -3,10 +3,11 @@ import type { Knex } from 'knex'
 import type { ClusterStore } from '../../../core/clusters/ports.ts'
 import { ClusterChanged, ClusterNameTaken } from '../../../core/clusters/ports.ts'
 import type { Cluster, ClusterChange } from '../../../core/clusters/types.ts'
+import { clusterPhases } from '../../../core/clusters/types.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
-import { cutTo, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
+import { cutTo, long, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -86,6 +87,12 @@ const clusterReads = (db: SqlDatabase) => ({
       .limit(1),
   ),
   get: db.prepare(pick(clusters, 'id'), clusterRow, (k, p) => fromClusters(k).where('c.id', p.id)),
+})
+
+const countReads = (db: SqlDatabase) => ({
+  byPhase: db.prepare({}, { phase: clusters.phase, count: selectedAs(long()) }, (k) =>
+    k('clusters').groupBy('phase').count({ count: '*' }),
+  ),
 })
 
 const linkReads = (db: SqlDatabase) => ({
@@ -174,6 +181,7 @@ const writes = (db: SqlDatabase) => ({
 const clusterStatements = (db: SqlDatabase) => ({
   ...clusterReads(db),
   ...linkReads(db),
+  ...countReads(db),
   ...accessReads(db),
   ...writes(db),
 })
@@ -218,7 +226,10 @@ const clusterLists = (s: ClusterStatements, runner: SqlRunner): ClusterLists => 
   },
 })
 
-type ClusterFinds = Pick<ClusterStore, 'find' | 'findByUid' | 'findSpoke' | 'get' | 'link' | 'linkByUid' | 'sealed'>
+type ClusterFinds = Pick<
+  ClusterStore,
+  'find' | 'findByUid' | 'findSpoke' | 'get' | 'link' | 'linkByUid' | 'sealed' | 'countByPhase'
+>
 
 const clusterFinds = (s: ClusterStatements, runner: SqlRunner): ClusterFinds => ({
   find: (ownerId, name) => one(runner.first(s.find, { ownerId, name })),
@@ -226,6 +237,11 @@ const clusterFinds = (s: ClusterStatements, runner: SqlRunner): ClusterFinds => 
   findSpoke: (ownerId, hubClusterUid, managedClusterName) =>
     one(runner.first(s.findSpoke, { ownerId, hubClusterUid, managedClusterName })),
   get: (id) => one(runner.first(s.get, { id })),
+  async countByPhase() {
+    const rows = await runner.all(s.byPhase, {})
+    const none = Object.fromEntries(clusterPhases.map((phase) => [phase, 0]))
+    return { ...none, ...Object.fromEntries(rows.map(({ phase, count }) => [phase, count])) }
+  },
   async link(id) {
     const row = await runner.first(s.link, { id })
     return row === undefined ? undefined : linkOf(row)

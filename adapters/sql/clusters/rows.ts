@@ -62,6 +62,7 @@ export const linkRow = {
   ...pick(
     aliased(clusters, 'c'),
     'id',
+    'name',
     'ownerId',
     'version',
     'impersonatesUsers',

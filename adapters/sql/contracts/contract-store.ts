@@ -98,6 +98,10 @@ const markReminded = (db: SqlDatabase, days: 45 | 10) =>
 
 const now = { now: instant() }
 
+/** By an index on the end of the newest version. */
+const ending = (k: Knex, at: Slot<'integer'>): Knex.QueryBuilder =>
+  k('contracts').where('ends_at', '>', at).whereNull('revoked_at')
+
 const reads = (db: SqlDatabase) => ({
   get: db.prepare({ ...pick(contracts, 'ownerId', 'id'), ...now }, contractRow, (k, p) =>
     withOwner(k('contracts as c'), p.now).where('c.id', p.id).where('c.owner_id', p.ownerId),
@@ -128,6 +132,10 @@ const reads = (db: SqlDatabase) => ({
       .where('contract_id', p.id)
       .select(k.raw('1 as used'))
       .union(k('licenses').where('contract_id', p.id).select(k.raw('1 as used'))),
+  ),
+  nextEnd: db.prepare(now, pick(contracts, 'endsAt'), (k, p) => ending(k, p.now).orderBy('ends_at').limit(1)),
+  countEnding: db.prepare({ ...now, endsBefore: instant() }, { count: selectedAs(long()) }, (k, p) =>
+    ending(k, p.now).where('ends_at', '<', p.endsBefore).count({ count: '*' }),
   ),
   toRemind: { 45: toRemind(db, 45), 10: toRemind(db, 10) },
 })
@@ -200,7 +208,16 @@ type ContractStatements = ReturnType<typeof contractStatements>
 
 type ContractReads = Pick<
   ContractStore,
-  'listOf' | 'listAll' | 'get' | 'getAny' | 'lock' | 'listTerms' | 'isUsed' | 'listToRemind' | 'listBindingNew'
+  | 'listOf'
+  | 'listAll'
+  | 'get'
+  | 'getAny'
+  | 'lock'
+  | 'listTerms'
+  | 'isUsed'
+  | 'listToRemind'
+  | 'nextEnds'
+  | 'listBindingNew'
 >
 
 const contractReads = (s: ContractStatements, runner: SqlRunner, clock: Clock): ContractReads => {
@@ -247,6 +264,11 @@ const contractReads = (s: ContractStatements, runner: SqlRunner, clock: Clock): 
         .map(contractOf)
         .sort((a, b) => a.endsAt.getTime() - b.endsAt.getTime() || a.id - b.id)
         .slice(0, limit)
+    },
+    async nextEnds(at, endsBefore) {
+      const first = await runner.first(s.nextEnd, { now: at })
+      const ending = await runner.first(s.countEnding, { now: at, endsBefore })
+      return { first: first?.endsAt, count: ending?.count ?? 0 }
     },
     async listBindingNew(ownerId, at) {
       return (await runner.all(s.bindingNew, { ownerId, now: at })).map(contractOf)

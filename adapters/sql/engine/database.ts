@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { SqlDatabase } from '../kit/statement.ts'
 import type { MysqlOptions, MysqlPlace, MysqlTls } from './mysql-pool.ts'
@@ -148,6 +148,39 @@ export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<Databa
     } finally {
       clearTimeout(timer)
     }
+  }
+}
+
+const sizeKeptMs = 60_000
+
+/**
+ * Returns a function that returns the bytes of the database by part: `data`, and `wal` of SQLite. A database in memory
+ * has none. A server computes its sizes from statistics, at most once a minute.
+ */
+export const makeDatabaseSize = (
+  database: SqlDatabase,
+  url: string,
+): (() => Promise<Readonly<Record<string, number>>>) => {
+  if (url.startsWith('sqlite:')) {
+    const path = url.slice('sqlite:'.length)
+    return async () => {
+      if (path === ':memory:') return {}
+      const [data, wal] = await Promise.all([path, `${path}-wal`].map((file) => stat(file).catch(() => undefined)))
+      return { data: data?.size ?? 0, wal: wal?.size ?? 0 }
+    }
+  }
+  let kept: { readonly atMs: number; readonly bytes: number } | undefined
+  return async () => {
+    const nowMs = performance.now()
+    if (kept === undefined || nowMs - kept.atMs > sizeKeptMs) {
+      const [row] = await database.query<{ readonly bytes: number | string | null }>((k) =>
+        k.raw(
+          'select sum(data_length + index_length) as bytes from information_schema.tables where table_schema = database()',
+        ),
+      )
+      kept = { atMs: nowMs, bytes: Number(row?.bytes ?? 0) }
+    }
+    return { data: kept.bytes }
   }
 }
 

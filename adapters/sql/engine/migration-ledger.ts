@@ -214,8 +214,24 @@ export const pendingOf = (
 ): readonly OrderedMigration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
+/**
+ * The record of a restore that is not finished. Every version takes it for a migration of a newer one, and does not
+ * start. A restore passes it to `migrateUp` as a migration that has run.
+ */
+export const restoreMark: OrderedMigration = {
+  id: '9999-restore-not-finished',
+  summary: 'a restore that is not finished',
+  part: 'kernel',
+  up: async () => undefined,
+}
+
 /** Returns the message of an older version for a schema in which these migrations, which it does not know, have run. */
 export const ofNewerVersion = (ids: readonly string[]): string => {
+  if (ids.includes(restoreMark.id))
+    return (
+      'A restore into this database has begun and not ended. Run `moorage backup restore` again: it removes what is ' +
+      'there and starts over. Until then no service can use the database.'
+    )
   const parts = [...new Set(ids.flatMap((id) => outsidePartOf(id) ?? []))]
   const newer = parts.length === 0 ? 'Moorage' : `version of the part ${parts.join(', ')}`
   return (

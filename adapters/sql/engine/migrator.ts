@@ -13,12 +13,12 @@ import {
   pendingOf,
   refuseUnknown,
 } from './migration-ledger.ts'
-import { raiseEveryone } from '../authz/access-revisions.ts'
 import type { Fill, OrderedMigration, Phase } from '../kit/migration.ts'
 import type { StatementLock } from '../kit/statement-locks.ts'
 import { lockOf } from '../kit/statement-locks.ts'
 import type { SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import { tablesOf } from './statement-tables.ts'
+import { raiseEveryone } from '../authz/access-revisions.ts'
 
 export interface MigrateOptions {
   /** All migrations of this version, as `orderedMigrations` returns them. */

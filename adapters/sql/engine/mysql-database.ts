@@ -278,6 +278,14 @@ const openSchemaSession = async ({ pool }: Parts): Promise<SchemaSession> => {
           else resolve(Array.isArray(answer) ? (answer as Record<string, unknown>[]) : [])
         })
       }),
+    async *rows(sql) {
+      const query = connection.query({ sql, rowsAsArray: true })
+      try {
+        for await (const row of query.stream({ highWaterMark: 500 })) yield row as readonly unknown[]
+      } catch (error) {
+        throw toThrown(error)
+      }
+    },
     close: () => new Promise((resolve) => connection.end(() => resolve())),
   }
 }

@@ -304,7 +304,11 @@ const schemaLimits: ServerLimits = {
 
 const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
   new Promise((resolve, reject) => {
-    const connection = mysql.createConnection(shared(place, limits.connectTimeoutMilliseconds))
+    // Values of a JSON column of a part from outside are copied as they are.
+    const connection = mysql.createConnection({
+      ...shared(place, limits.connectTimeoutMilliseconds),
+      jsonStrings: true,
+    })
     connection.on('error', () => undefined)
     connection.connect((error) => {
       if (error !== null) return reject(error)

@@ -261,6 +261,9 @@ const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
         return []
       })
     },
+    async *rows(sql) {
+      yield* connection.raw.prepare<[], readonly unknown[]>(sql).raw().safeIntegers().iterate()
+    },
     close: async () => {
       if (shared) parts.turn.release()
       else connection.raw.close()

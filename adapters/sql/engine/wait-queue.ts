@@ -5,6 +5,9 @@ export interface QueueLoad {
   readonly used: number
   readonly free: number
   readonly waiting: number
+  /** The number of places that were granted since the start, and how long their callers waited in all. */
+  readonly waits: number
+  readonly waitSeconds: number
 }
 
 /** Grants a fixed number of places in the order of requests. */
@@ -38,9 +41,11 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
   // A map keeps the order and removes a cancelled waiter without a search.
   const waiters = new Map<number, Waiter>()
   let nextTicket = 0
+  let [waits, waitSeconds] = [0, 0]
   const tryTake = (): boolean => {
     if (free === 0) return false
     free--
+    waits++
     return true
   }
   return {
@@ -52,11 +57,17 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
         const due = performance.now() + milliseconds
         return setTimeout(() => end(performance.now() - due), milliseconds)
       }
-      const waiter: Waiter = { done, timer: start(waitMilliseconds) }
+      const since = performance.now()
+      const granted = (error: Unavailable | undefined): void => {
+        waits++
+        waitSeconds += (performance.now() - since) / 1000
+        done(error)
+      }
+      const waiter: Waiter = { done: granted, timer: start(waitMilliseconds) }
       const end = (late: number): void => {
         if (late > stillMilliseconds) return void (waiter.timer = start(Math.min(late, waitMilliseconds)))
         waiters.delete(ticket)
-        done(new Unavailable(message))
+        granted(new Unavailable(message))
       }
       waiters.set(ticket, waiter)
     },
@@ -68,7 +79,7 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
       }
       free++
     },
-    load: () => ({ used: places - free, free, waiting: waiters.size }),
+    load: () => ({ used: places - free, free, waiting: waiters.size, waits, waitSeconds }),
   }
 }
 

@@ -97,11 +97,7 @@ const compose = (db: SqlDatabase) => {
         .update({ ...assigned(told, p), beat_at: k.raw(now) }),
     ),
     enter: db.prepare({ ...byId, ...told }, (k, p) =>
-      k('instances').insert({
-        ...assigned({ ...byId, ...told }, p),
-        ...values(instances, { raisesAccess: true }),
-        beat_at: k.raw(now),
-      }),
+      k('instances').insert({ ...assigned({ ...byId, ...told }, p), beat_at: k.raw(now) }),
     ),
     leave: db.prepare(byId, (k, p) => k('instances').where('id', p.id).delete()),
     alive: db.prepare({}, pick(instances, 'id', 'sealingKey', 'newestKey', 'version', 'knownSchema'), (k) =>

@@ -87,19 +87,13 @@ const instanceLevels: Migration = {
   },
 }
 
-/**
- * The newest migration of v2026.11.25, the release before this one, whose instances may run beside this version. A
- * release sets it to the newest migration of its predecessor.
- */
-export const previousSchema = '0070-kernel-instance-keys'
-
 /** The number of shards at this version. A missing row is added by the first change. */
 const shards = 66
 
 const accessRevisions: Migration = {
   id: '0096-kernel-access-revisions',
+  summary: 'revisions of what decides access',
   phase: 'expand',
-  summary: 'revisions of what decides access; which processes raise them',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'access_revisions', (table) => {
       table.integer('shard').notNullable().primary()
@@ -107,13 +101,14 @@ const accessRevisions: Migration = {
     })
     // Two first changes would otherwise wait for each other's new row.
     await knex('access_revisions').insert(Array.from({ length: shards }, (_, shard) => ({ shard, revision: 1 })))
-    // Releases before this one do not know the column, and raise nothing.
-    await knex.schema.alterTable(
-      'instances',
-      (table) => void table.boolean('raises_access').notNullable().defaultTo(false),
-    )
   },
 }
+
+/**
+ * The newest migration of v2026.11.25, the release before this one, whose instances may run beside this version. A
+ * release sets it to the newest migration of its predecessor.
+ */
+export const previousSchema = '0070-kernel-instance-keys'
 
 export const kernelMigrations: PartMigrations = {
   part: 'kernel',

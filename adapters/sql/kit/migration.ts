@@ -15,8 +15,8 @@ export interface Fill {
   readonly table: string
   readonly rowsAtATime: number
   /**
-   * Sets the rows whose `id` is above `after` and at most `upTo`. It may run twice for the same rows, so it must give the
-   * same result. Instances of the release before write at the same time.
+   * Sets the rows whose `id` is above `after` and at most `upTo`. It may run twice for the same rows, so it must give
+   * the same result. Instances of the release before write at the same time.
    */
   readonly rows: (knex: Knex, dialect: 'sqlite' | 'mysql', after: number, upTo: number) => Promise<void>
 }

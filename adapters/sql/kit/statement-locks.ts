@@ -9,8 +9,8 @@
 export type StatementLock = 'none' | 'brief' | 'online' | 'rows' | 'writes'
 
 /**
- * Returns what waits while a statement that knex composed for a migration runs. MySQL 8 and MariaDB 10.6 and newer change
- * descriptions in place; what is not known to is taken to copy the table.
+ * Returns what waits while a statement that knex composed for a migration runs. MySQL 8 and MariaDB 10.6 and newer
+ * change descriptions in place; what is not known to is taken to copy the table.
  */
 export const lockOf = (sql: string, dialect: 'sqlite' | 'mysql'): StatementLock => {
   const statement = sql.trim().toLowerCase()

@@ -90,6 +90,12 @@ export interface SqlRunner {
 export interface SchemaSession {
   /** Runs one statement and returns its rows, if it has any. */
   execute(sql: string, binds: readonly Bind[]): Promise<Readonly<Record<string, unknown>>[]>
+  /**
+   * Runs one query and yields its rows as the driver reads them, each as a list of the values of its columns. Until the
+   * last one is read, the session runs no other statement. An integer is a bigint on SQLite, and one beyond 2^53 a text
+   * on MySQL.
+   */
+  rows(sql: string): AsyncIterable<readonly unknown[]>
   close(): Promise<void>
 }
 
@@ -106,9 +112,15 @@ export interface SqlDatabase extends SqlRunner {
   now(): Promise<number>
   /**
    * Returns the numbers of connections that can change data (MySQL: all of them), in use and free, and of waiting
-   * callers.
+   * callers; and how many callers got one since the start, after how many seconds in all.
    */
-  load(): { readonly used: number; readonly free: number; readonly waiting: number }
+  load(): {
+    readonly used: number
+    readonly free: number
+    readonly waiting: number
+    readonly waits: number
+    readonly waitSeconds: number
+  }
   /**
    * Returns a number that changes with each commit, of any process; undefined if the database counts none. It costs no
    * statement.

@@ -9,7 +9,8 @@ import { secret } from '../../../core/kernel/secret.ts'
 import type { ClaimedMail, MailQueue } from '../../../core/mail/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
-import { int, pick, without } from '../kit/columns.ts'
+import { computed, int, long, nullable, pick, selectedAs, without } from '../kit/columns.ts'
+import { databaseNow } from '../kit/fragments.ts'
 import { newRow, values } from '../kit/values.ts'
 import { mailOutbox } from '../tables/mail.ts'
 import type { Row } from '../kit/columns.ts'
@@ -89,6 +90,14 @@ const statements = (db: SqlDatabase) => ({
         .where(values(mailOutbox, { id: p.id, attempts: p.seenAttempts, notBefore: p.seenNotBefore }))
         .update(values(mailOutbox, { attempts: p.attempts, notBefore: p.until })),
   ),
+  lag: db.prepare(
+    {},
+    {
+      count: selectedAs(long()),
+      age: computed(nullable(long()), `${databaseNow(db.dialect)} - min(created_at)`),
+    },
+    (k) => k('mail_outbox').count({ count: '*' }),
+  ),
   remove: db.prepare({ id: mailOutbox.id }, (k, p) => k('mail_outbox').where('id', p.id).delete()),
   postpone: db.prepare(
     { ...pick(mailOutbox, 'id', 'attempts'), at: mailOutbox.notBefore, error: mailOutbox.lastError },
@@ -134,6 +143,10 @@ export const makeSqlMailQueue = (db: SqlDatabase, secretBox: SecretBox): MailQue
     },
     async postpone({ id, attempts }, notBefore, errorClass) {
       await db.run(s.postpone, { id, attempts, at: notBefore, error: errorClass.slice(0, 64) })
+    },
+    async lag() {
+      const row = await db.first(s.lag, {})
+      return { count: row?.count ?? 0, oldestSeconds: Math.max(0, row?.age ?? 0) / 1000 }
     },
   }
 }

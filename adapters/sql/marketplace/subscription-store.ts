@@ -220,7 +220,7 @@ const changedColumns = (
   const next = lifecycle === undefined ? undefined : lifecycleValues(lifecycle)
   return values(marketplaceSubscriptions, {
     ...changes,
-    ...(next === undefined ? {} : { ...next, lastTicks: next.lastTicks ?? null }),
+    ...(next && { ...next, lastTicks: next.lastTicks ?? null }),
     alerts: changes.alertedAt === undefined ? undefined : k.raw('alerts + 1'),
     reports: changes.reportedAt === undefined ? undefined : k.raw('reports + 1'),
     updatedAt: at,

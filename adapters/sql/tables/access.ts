@@ -1,5 +1,5 @@
 /** The number of shards of accounts. Two changes whose accounts have one shard wait for each other when they commit. */
-export const accountShards = 64
+const accountShards = 64
 /** The row for changes whose accounts the statement does not tell. */
 export const everyoneShard = accountShards
 /** The row for changes that other people see in the numbers of their followers. */
@@ -29,8 +29,8 @@ export interface AccessTable {
 
 /**
  * The tables that decide access: all that the look-ups of callers and objects read, and those whose rows take rows of
- * these with them when they are deleted. `test/composition/access-changes.test.ts` compares the list with the look-ups, with
- * the foreign keys and with every statement.
+ * these with them when they are deleted. `test/composition/access-changes.test.ts` compares the list with the look-ups,
+ * with the foreign keys and with every statement.
  */
 export const accessTables: Readonly<Record<string, AccessTable>> = {
   accounts: { accounts: [['id']], isFoundByKey: true, deletesOfOthers: true },

@@ -1,7 +1,6 @@
 import * as audit from './audit.ts'
 import * as authz from './authz.ts'
 import * as bus from './bus.ts'
-import * as chartRepositories from './packages.ts'
 import * as clientOrgs from './client-orgs.ts'
 import * as clouds from './clouds.ts'
 import * as clusters from './clusters.ts'
@@ -10,22 +9,22 @@ import * as identity from './identity.ts'
 import * as kernel from './kernel.ts'
 import * as mail from './mail.ts'
 import * as marketplace from './marketplace.ts'
-import * as metering from './marketplace.ts'
 import * as metricsProxy from './metrics-proxy.ts'
 import * as organizations from './organizations.ts'
 import * as packages from './packages.ts'
-import * as platform from './kernel.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import type { Table } from '../kit/columns.ts'
 import { columnsOf, tableName } from '../kit/columns.ts'
 
-/** The tables of each part. A test compares them with the schema after all migrations. */
+/**
+ * The tables of each part, with those of a smaller part that belongs to it. A test compares them with the schema after
+ * all migrations.
+ */
 export const tablesByPart = {
   audit,
   authz,
   bus,
-  chartRepositories,
   clientOrgs,
   clouds,
   clusters,
@@ -34,20 +33,14 @@ export const tablesByPart = {
   kernel,
   mail,
   marketplace,
-  metering,
   metricsProxy,
   organizations,
   packages,
-  platform,
   tasks,
   usage,
 }
 
-/**
- * Every declared table.
- *
- * @internal
- */
+/** Every declared table. */
 export const allTables: readonly Table[] = Object.values(tablesByPart).flatMap((part): Table[] => Object.values(part))
 
 /** A column of sealed bytes, by names of the database. */

@@ -11,7 +11,6 @@ import {
   sealed,
   table,
   text,
-  withDefault,
 } from '../kit/columns.ts'
 
 export const idempotencyRecords = table('idempotency_records', {
@@ -40,7 +39,6 @@ export const instances = table('instances', {
   newestKey: nullable(text(64)),
   version: nullable(text(32)),
   knownSchema: nullable(text(64)),
-  raisesAccess: withDefault(flag()),
 })
 
 /**

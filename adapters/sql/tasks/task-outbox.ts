@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { NewTaskEvent, TaskOutbox } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
-import { aliased, int, pick, qualified } from '../kit/columns.ts'
+import { aliased, computed, int, long, pick, qualified, selectedAs } from '../kit/columns.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { expression, insertAllInto, values } from '../kit/values.ts'
@@ -96,6 +96,14 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
   const any = db.prepare(pick(taskOutbox, 'holder'), pick(taskOutbox, 'id'), (k, p) =>
     k('task_outbox').where('holder', p.holder).limit(1),
   )
+  const count = db.prepare({}, { count: selectedAs(long()) }, (k) => k('task_outbox').count({ count: '*' }))
+  // The oldest is the one with the lowest id: events are inserted as they happen.
+  const oldest = db.prepare({}, { age: computed(long(), `${now} - e.at`) }, (k) =>
+    k('task_outbox as o')
+      .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
+      .orderBy('o.id')
+      .limit(1),
+  )
   const remove = db.prepare(pick(taskOutbox, 'id'), (k, p) => k('task_outbox').where('id', p.id).delete())
   const left = db.prepare({ limit: int() }, pick(taskOutbox, 'id', 'heldUntil'), (k, p) =>
     k('task_outbox').whereRaw(`held_until <= ${now}`).orderBy('id').limit(p.limit),
@@ -123,6 +131,10 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
       await db.transaction(async (tx) => {
         for (const id of ids) await tx.run(remove, { id })
       })
+    },
+    async lag() {
+      const [counted, first] = [await db.first(count, {}), await db.first(oldest, {})]
+      return { count: counted?.count ?? 0, oldestSeconds: Math.max(0, first?.age ?? 0) / 1000 }
     },
     async adopt(limit) {
       let adopted = 0

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { ClaimedTask, ClaimOptions, NewTaskEvent, TaskQueue, TaskQueues } from '../../../core/tasks/ports.ts'
 import type { Task, TaskId, TaskState } from '../../../core/tasks/types.ts'
 import { taskStates } from '../../../core/tasks/types.ts'
-import { aliased, computed, int, long, nullable, pick, present, selectedAs } from '../kit/columns.ts'
+import { aliased, computed, int, long, pick, present, selectedAs } from '../kit/columns.ts'
 import { databaseNow } from '../kit/fragments.ts'
 import type { Prepared, Slot, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { values } from '../kit/values.ts'
@@ -116,10 +116,13 @@ const countStatements = (db: SqlDatabase) => ({
   byState: db.prepare({}, { state: tasks.state, count: selectedAs(long()) }, (k) =>
     k('tasks').groupBy('state').count({ count: '*' }),
   ),
-  oldestQueued: db.prepare(
+  oldest: db.prepare(
     {},
-    { age: computed(nullable(long()), `${databaseNow(db.dialect)} - min(created_at)`) },
-    (k) => k('tasks').where('state', 'queued'),
+    {
+      ...pick(tasks, 'kind', 'state'),
+      age: computed(long(), `${databaseNow(db.dialect)} - min(coalesce(started_at, created_at))`),
+    },
+    (k) => k('tasks').whereIn('state', ['queued', 'running']).groupBy('kind', 'state'),
   ),
 })
 
@@ -133,10 +136,17 @@ export const makeSqlTaskQueues = (db: SqlDatabase): TaskQueues => {
     open: (holder, kinds) => openQueue(db, holder, kinds),
     async counts() {
       const rows = await db.all(counts.byState, {})
-      const oldest = await db.first(counts.oldestQueued, {})
+      const oldest = await db.all(counts.oldest, {})
       const byState = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<TaskState, number>
       for (const { state, count } of rows) byState[state] = count
-      return { byState, oldestQueuedSeconds: Math.max(0, oldest?.age ?? 0) / 1000 }
+      return {
+        byState,
+        oldest: oldest.map(({ kind, state, age }) => ({
+          kind,
+          state: state === 'running' ? state : 'queued',
+          seconds: Math.max(0, age) / 1000,
+        })),
+      }
     },
   }
 }

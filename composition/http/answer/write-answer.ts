@@ -282,11 +282,11 @@ export const refusalAnswer = (
   refused: Refusal,
   dialect: Dialect,
   docsUrl: string,
-  { operationId, ownAddress, requestId }: RequestContext,
+  { operationId, ownAddress, requestId, trace }: RequestContext,
 ): Answer =>
   jsonAnswer(
     refused.status,
-    errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId),
+    errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId, trace?.traceId),
     refused.headers ?? {},
   )
 

@@ -304,6 +304,7 @@ const statusKeys: Readonly<Record<string, Schema>> = {
   code: { type: 'integer', description: 'The status of the response.' },
   url: { type: 'string', description: 'The page of the operation in the documentation.' },
   requestId: { type: 'string', description: 'The id of the request in the log.' },
+  traceId: { type: 'string', description: 'The id of the trace of the request, where the service records traces.' },
 }
 
 const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {

@@ -3,6 +3,7 @@ import { definedFields } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
+import type { TraceContext } from '../../../core/platform/ports.ts'
 import type { Below } from './request-target.ts'
 
 /** The binder's record of one request, made before routing and completed during processing. */
@@ -37,6 +38,10 @@ export interface RequestContext {
   bytesOut: number
   /** The tag of a failure, for the access log. */
   code: string | undefined
+  /** A cluster or another upstream decided the status, and this service passes it on. */
+  isUpstream?: boolean
+  /** The trace, if the request is traced. */
+  trace?: TraceContext
   /** The message of a failure on our side or a cluster's, for the access log. */
   cause?: string
   /** A GET that makes an access token. Except for its method it is a change. */
@@ -95,6 +100,7 @@ export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
   ownAddress: context.ownAddress,
   operation: context.routeId,
   signal,
+  ...definedFields({ trace: context.trace?.traceparent }),
 })
 
 /** Returns a signal that aborts when the client disconnects before the answer is complete. */
@@ -112,12 +118,14 @@ interface RefusedRequest {
   readonly message: string
   /** For the log only. */
   readonly reason?: string
+  readonly isUpstream?: boolean
 }
 
 /** Records a refusal for the access log. */
 export const noteRefusal = (context: RequestContext, refused: RefusedRequest): void => {
-  const { status, code, message, reason } = refused
+  const { status, code, message, reason, isUpstream } = refused
   context.code = code
+  if (isUpstream === true) context.isUpstream = true
   if (status >= 500) context.cause = reason ?? message
 }
 
@@ -126,7 +134,7 @@ const namesOfPlace: ReadonlySet<string> = new Set(['{owner}', '{cluster}', '{org
 const longestCause = 500
 
 /** Returns the owner and the cluster that the path names, as sent: an operator must know whose cluster fails. */
-const placeOf = ({ path, routePath }: RequestContext): Readonly<Record<string, string>> => {
+export const placeOf = ({ path, routePath }: RequestContext): Readonly<Partial<Record<string, string>>> => {
   const values = path.split('/')
   const afterPrefix = Math.max(0, values.indexOf('v1'))
   return Object.fromEntries(
@@ -165,6 +173,7 @@ export const makeAccessLog = (
     for (const observer of observers) observer.finished(context, status, seconds)
     const fields = {
       requestId: context.requestId,
+      ...definedFields({ traceId: context.trace?.traceId }),
       method: context.method,
       route: context.routePath,
       operation: context.routeId,
@@ -180,7 +189,10 @@ export const makeAccessLog = (
       ...definedFields({ code: context.code }),
       ...(status < 500
         ? {}
-        : { ...placeOf(context), ...definedFields({ cause: context.cause?.slice(0, longestCause) }) }),
+        : {
+            ...placeOf(context),
+            ...definedFields({ cause: context.cause?.slice(0, longestCause), isUpstream: context.isUpstream }),
+          }),
     }
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')

@@ -151,6 +151,7 @@ const exchangeOf = (
     for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
     for (const [name, value] of headers) flat.push(name, value)
     context.status = status
+    context.isUpstream = status >= 400
     res.writeHead(status, flat)
   },
   write(chunk) {

@@ -52,6 +52,7 @@ export const refuseUpgrade = (
   docsUrl: string,
   requestId: string,
   dialect: Dialect,
+  traceId?: string,
 ): void => {
   const headers: Headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
@@ -62,7 +63,7 @@ export const refuseUpgrade = (
     socket,
     refused.status,
     headers,
-    Buffer.from(`${toWireJson(errorBody(dialect, refused, docsUrl, requestId))}\n`),
+    Buffer.from(`${toWireJson(errorBody(dialect, refused, docsUrl, requestId, traceId))}\n`),
   )
 }
 
@@ -82,6 +83,7 @@ export const refuseNoted = (
     operationPage(context.ownAddress.url + docsUrl, context.operationId),
     context.requestId,
     dialect,
+    context.trace?.traceId,
   )
 }
 
@@ -102,6 +104,7 @@ const upgradeExchangeOf = (
   },
   refuse(status, headers, body) {
     context.status = status
+    context.isUpstream = true
     answerAndClose(
       socket,
       status,

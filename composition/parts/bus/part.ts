@@ -28,6 +28,7 @@ import { busPlugin } from '../../../plugins/bus/plugin.ts'
 import { withDefault } from '../../config/setting.ts'
 import { listOf, matching, secretUrl } from '../../config/setting-type.ts'
 import { bind, lazily, using } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
 
 /** The servers of the message bus; none if messages stay in this process. */
@@ -126,6 +127,15 @@ export const part = definePart({
       ),
     ]
   },
+  metrics: [
+    defineGauges(
+      { moorage_bus_connected: { help: '1 while this instance is connected to the message bus; absent without one.' } },
+      { bus: BusServerToken },
+      ({ bus }) =>
+        () =>
+          bus.isConfigured ? { moorage_bus_connected: bus.isConnected() ? 1 : 0 } : {},
+    ),
+  ],
   // Shown when all checks are requested. HTTP works without the bus.
   checks: using({ bus: BusServerToken }, ({ bus }) =>
     bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : [],

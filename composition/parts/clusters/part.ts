@@ -1,5 +1,5 @@
 import { clustersMigrations } from '../../../adapters/sql/clusters/migrations.ts'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec, makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import type { ClusterReads } from '../../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../../adapters/kubernetes/cluster-api.ts'
@@ -43,8 +43,10 @@ import {
 } from '../../../core/clusters/ports.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { PauseToken } from '../../../core/kernel/clock.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { OwnAddress } from '../../../core/kernel/principal.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
+import { operatorCall } from '../../service/operator.ts'
 import { optional, token } from '../../../core/kernel/token.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import type { Boot } from '../../boot.ts'
@@ -57,6 +59,7 @@ import { TasksToken } from '../../../core/tasks/ports.ts'
 import { clustersPlugin } from '../../../plugins/clusters/plugin.ts'
 import { bind, lazily } from '../../binding.ts'
 import { definePart } from '../../part.ts'
+import { ClusterAnswersToken, clusterGauges, countedApi, countedTransport, makeClusterAnswers } from './answers.ts'
 
 const ClusterEgressToken = token<EgressPolicy>('clusters.Egress')
 const ConnectionPoolsToken = token<ConnectionPools>('clusters.ConnectionPools')
@@ -89,6 +92,27 @@ const byHttps = (url: string): string => {
 }
 
 /** Clusters and the connections to them. */
+/** A record without a credential: no connection is made to its cluster. */
+const demoRecord = {
+  externalId: '',
+  provider: 'Generic',
+  vendor: '',
+  endpoint: 'https://192.0.2.1',
+  location: '',
+  project: '',
+  kubernetesVersion: 'v1.34.2',
+  nodeCount: 3,
+  managers: [],
+  hubClusterUid: '',
+  managedClusterName: '',
+  infraNamespace: '',
+  status: { phase: 'Active', reason: undefined, message: '' },
+  impersonatesUsers: false,
+  checkedAt: undefined,
+  importedBy: undefined,
+  sealedCredential: undefined,
+} as const
+
 export const part = definePart({
   plugin: clustersPlugin,
   migrations: clustersMigrations,
@@ -103,6 +127,7 @@ export const part = definePart({
     ),
   },
   objectRows: clusterObjectRows,
+  metrics: [clusterGauges],
   tags: [
     {
       name: 'Cluster Management v1',
@@ -115,6 +140,18 @@ export const part = definePart({
       description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.',
     },
   ],
+  async demo({ customers, container, idOf, now, tell }) {
+    const [unitOfWork, entropy] = [container.resolve(ClusterUnitOfWorkToken), container.resolve(EntropyToken)]
+    for (const { name: owner, clusters } of customers) {
+      const ownerId = (await idOf(owner)) as AccountId
+      for (const { name, displayName, uid } of clusters) {
+        tell(`cluster ${owner}/${name}`)
+        const record = { ...demoRecord, ownerId, name, displayName, uid, ref: entropy.uuid(), createdAt: now }
+        const inserted = await unitOfWork.run(operatorCall('demo.seed'), ({ clusters: store }) => store.insert(record))
+        if (isLeft(inserted)) throw new Error(inserted.left.message)
+      }
+    }
+  },
   provide(boot) {
     const { database, settings } = boot
     const store = lazily(() => makeSqlClusterStore(database))
@@ -134,13 +171,18 @@ export const part = definePart({
       bind(
         JsonReaderToken,
         {},
-        () => makeJsonReader(),
+        () => {
+          const json = makeJsonReader()
+          boot.pools.watch('json', json.load)
+          return json
+        },
         (json) => json.close(),
       ),
       bind(ClusterReadsToken, { json: JsonReaderToken }, ({ json }) => ({
         budgets: boot.readings,
         json,
         report: (problem) => boot.log.info({ ...problem }, 'a cluster cannot be reached'),
+        traceHeaders: boot.tracing.headers,
       })),
       bind(PublicAddressToken, {}, () => ({ kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })),
       bind(CredentialCodecToken, {}, () => jsonCredentialCodec),
@@ -151,9 +193,12 @@ export const part = definePart({
           return refused === undefined ? right(undefined) : left(AddressRefused(refused))
         },
       })),
-      bind(ClusterApiToken, wires, ({ pools, egress, reads }) => makeUndiciClusterApi(pools, egress, reads)),
-      bind(ClusterTransportToken, wires, ({ pools, egress, reads }) =>
-        makeUndiciClusterTransport(pools, egress, reads),
+      bind(ClusterAnswersToken, {}, () => makeClusterAnswers()),
+      bind(ClusterApiToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+        countedApi(makeUndiciClusterApi(pools, egress, reads), answers),
+      ),
+      bind(ClusterTransportToken, { ...wires, answers: ClusterAnswersToken }, ({ pools, egress, reads, answers }) =>
+        countedTransport(makeUndiciClusterTransport(pools, egress, reads), answers),
       ),
       bind(ClusterStoreToken, {}, () => store()(database)),
       bind(

@@ -1,6 +1,7 @@
 import { contractsMigrations } from '../../../adapters/sql/contracts/migrations.ts'
 import { hkdfSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { makeS3Documents } from '../../../adapters/clouds/s3-documents.ts'
 import type { EgressClient } from '../../../adapters/outbound/egress-client.ts'
@@ -37,6 +38,8 @@ import {
 } from '../../../core/contracts/ports.ts'
 import { parseProducts, type Products, ProductsToken } from '../../../core/contracts/contract-rules.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { Failure } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { optional, token } from '../../../core/kernel/token.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
@@ -53,7 +56,8 @@ import { absentUnlessSet, withDefault } from '../../config/setting.ts'
 import { secretUrl, words } from '../../config/setting-type.ts'
 import { contractsPlugin } from '../../../plugins/contracts/plugin.ts'
 import type { Binding } from '../../binding.ts'
-import { bind } from '../../binding.ts'
+import { bind, using } from '../../binding.ts'
+import { defineGauges } from '../../http/gauges.ts'
 import { definePart } from '../../part.ts'
 
 const documentText = secretUrl(/^(folder:.+|s3:\/\/.+)$/s, documentUrlForms)
@@ -140,6 +144,13 @@ const documentBindings = ({ baseUrl, keys, settings }: ContractBoot): readonly B
   ]
 }
 
+const orDown = <A>(answer: Either<Failure, A>): A => {
+  if (isLeft(answer)) throw new StartRefused([answer.left.message])
+  return answer.right
+}
+
+const endingSoonMs = 10 * 24 * 3600 * 1000
+
 /** Contracts, their bindings, documents and licenses. */
 export const part = definePart({
   plugin: contractsPlugin,
@@ -152,6 +163,54 @@ export const part = definePart({
       description: 'Contracts of an organization, the clusters bound to them, offline licenses.',
       after: 'Authorization',
     },
+  ],
+  demo: async (world) => (await import('./demo.ts')).seedContracts(world),
+  storedFiles: using({ documents: DocumentStoreToken }, ({ documents }) => ({
+    name: 'documents',
+    table: 'contracts',
+    columns: ['document_ref', 'document_name', 'document_type', 'document_size'],
+    read: async (ref) => orDown(await documents.read(ref)),
+    write: async ([ref, fileName, mediaType, size], bytes) =>
+      orDown(
+        await documents.put(
+          { ref: String(ref), fileName: String(fileName), mediaType: String(mediaType), size: Number(size) },
+          bytes,
+        ),
+      ),
+  })),
+  metrics: [
+    defineGauges(
+      {
+        moorage_contract_next_end_timestamp_seconds: {
+          help: 'When the next contract of any account ends, as Unix time.',
+        },
+        moorage_contracts_ending: { help: 'Contracts that end within ten days.' },
+        moorage_license_authority_expiry_timestamp_seconds: {
+          help: 'When the certificate authority that signs licenses ends, as Unix time.',
+        },
+      },
+      {
+        contracts: ContractStoreToken,
+        authorities: AuthorityStoreToken,
+        signer: LicenseSignerToken,
+        clock: ClockToken,
+      },
+      ({ contracts, authorities, signer, clock }) =>
+        async () => {
+          const now = clock.now()
+          const { first, count } = await contracts.nextEnds(now, new Date(now.getTime() + endingSoonMs))
+          const current = (await authorities.list()).find(({ retiredAt }) => retiredAt === undefined)
+          const seconds = (at: Date): number => at.getTime() / 1000
+          return {
+            moorage_contracts_ending: count,
+            ...definedFields({
+              moorage_contract_next_end_timestamp_seconds: first && seconds(first),
+              moorage_license_authority_expiry_timestamp_seconds:
+                current && seconds(signer.validityOf(current.certificatePem).notAfter),
+            }),
+          }
+        },
+    ),
   ],
   provide(boot) {
     const { database } = boot
@@ -173,7 +232,11 @@ export const part = definePart({
       bind(
         LicenseSignerToken,
         {},
-        () => makeLicenseSigner(),
+        () => {
+          const signer = makeLicenseSigner()
+          boot.pools.watch('licenses', signer.load)
+          return signer
+        },
         (signer) => (signer as ReturnType<typeof makeLicenseSigner>).close(),
       ),
       bind(ProductsToken, {}, () => productsOf(boot)),

@@ -1,5 +1,6 @@
 import { identityMigrations } from '../../../adapters/sql/identity/migrations.ts'
 import { hkdfSync } from 'node:crypto'
+import { isRight, right } from 'fp-ts/lib/Either.js'
 import {
   AuthenticatorToken,
   BackgroundToken,
@@ -65,13 +66,14 @@ import type { WorkQueue } from '../../../adapters/security/work-queue.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
-import { FirstAdminToken } from '../../service/operator.ts'
+import { FirstAdminToken, operatorCall } from '../../service/operator.ts'
 import type { Binding } from '../../binding.ts'
-import { bind, lazily } from '../../binding.ts'
-import { defineGauges } from '../../http/gauges.ts'
+import { bind, lazily, using } from '../../binding.ts'
+import { ok, problem } from '../../cli/doctor/finding.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
+import { AttemptTallyToken, attemptGauges, countedThrottle, makeAttemptTally } from './attempt-counts.ts'
 import { identitySettings } from './settings.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 
@@ -122,15 +124,17 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
       }),
     ),
     bind(UseOneTimeCodeToken, { codes: OneTimeCodesToken }, ({ codes }) => makeUseOneTimeCode(codes)),
-    bind(AttemptThrottleToken, { background: BackgroundToken }, ({ background }) =>
-      makeAttemptThrottle({
+    bind(AttemptTallyToken, {}, () => makeAttemptTally()),
+    bind(AttemptThrottleToken, { background: BackgroundToken, tally: AttemptTallyToken }, ({ background, tally }) => {
+      const throttle = makeAttemptThrottle({
         counters: makeSqlAttemptCounters(database),
         key: attemptKeyOf(boot),
         clock: steadyClock,
         background,
         log: boot.log,
-      }),
-    ),
+      })
+      return countedThrottle(throttle, tally)
+    }),
     bind(AllowancesToken, {}, () =>
       makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
     ),
@@ -145,6 +149,11 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
           clock,
         }),
     ),
+    bind(HashingQueueToken, {}, () => {
+      const queue = makeHashingQueue(boot.processes.share)
+      boot.pools.watch('passwords', queue.load)
+      return queue
+    }),
     bind(CredentialStoreToken, { memory: AccessMemoryToken, clock: ClockToken }, ({ memory, clock }) =>
       rememberCredentials(
         makeSqlCredentialStore(database),
@@ -152,7 +161,6 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         (lastUsedAt) => !isMarkDue(lastUsedAt, clock.now()),
       ),
     ),
-    bind(HashingQueueToken, {}, () => makeHashingQueue()),
     bind(PasswordHasherToken, { queue: HashingQueueToken }, ({ queue }) => makeArgon2PasswordHasher(queue)),
     bind(
       AuthenticatorToken,
@@ -275,14 +283,30 @@ export const part = definePart({
       ),
     ]
   },
-  metrics: [
-    defineGauges(
-      { moorage_password_checks_waiting: { help: 'Password checks that wait.' } },
-      { queue: HashingQueueToken },
-      ({ queue }) =>
-        () => ({ moorage_password_checks_waiting: queue.waiting }),
-    ),
-  ],
+  metrics: [attemptGauges],
+  restored: using({ unitOfWork: IdentityUnitOfWorkToken }, ({ unitOfWork }) => async () => {
+    const admins = await unitOfWork.run(operatorCall('admin.afterRestore'), async ({ users }) =>
+      right(await users.lockActiveAdmins()),
+    )
+    const count = isRight(admins) ? admins.right.length : 0
+    return [
+      count > 0
+        ? ok('sign-in', `${count} ${count === 1 ? 'site admin' : 'site admins'} can sign in`)
+        : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
+    ]
+  }),
+  async demo({ vendor, customers, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+      tell(`person ${login}`)
+      await send('POST', '/admin/users', {
+        username: login,
+        email: `${login}@example.com`,
+        full_name: fullName,
+        password: passwordOf(login),
+        must_change_password: false,
+      })
+    }
+  },
   async doctor(settings) {
     const { checkExtIdp, checkPasswordList } = await import('./doctor.ts')
     return [...checkExtIdp(settings), ...checkPasswordList(settings)]

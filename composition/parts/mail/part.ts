@@ -122,16 +122,25 @@ export const part = definePart({
   metrics: [
     defineGauges(
       {
-        moorage_mail_attempts: {
+        moorage_mail_attempts_total: {
+          type: 'counter',
           help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
+        moorage_mail_queued: { help: 'Mails that are not sent yet, of all instances.' },
+        moorage_mail_oldest_seconds: { help: 'For how long the oldest mail that is not sent waits; 0 without one.' },
       },
-      { tally: MailTallyToken },
-      ({ tally }) =>
-        () => ({
-          moorage_mail_attempts: { sent: tally.sent, postponed: tally.postponed, given_up: tally.givenUp },
-        }),
+      { tally: MailTallyToken, queue: MailQueueToken },
+      ({ tally, queue }) =>
+        async () => {
+          const { count, oldestSeconds } = await queue.lag()
+          return {
+            moorage_mail_attempts_total: { sent: tally.sent, postponed: tally.postponed, given_up: tally.givenUp },
+            moorage_mail_queued: count,
+            moorage_mail_oldest_seconds: oldestSeconds,
+          }
+        },
     ),
   ],
   doctor: async (settings) => [await (await import('./doctor.ts')).checkMail(settings)],

@@ -240,7 +240,9 @@ const filterOf = <Outcome extends string>(
 
 const recordRows = 500
 
-/** Prints the whole list: one JSON object or one line for each row, page by page. Rows that are added later are left. */
+/**
+ * Prints the whole list: one JSON object or one line for each row, page by page. Rows that are added later are left.
+ */
 const printRecord = async <A>(
   context: PartContext,
   options: CommonOptions,

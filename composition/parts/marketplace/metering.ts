@@ -193,16 +193,18 @@ export const part = definePart({
   metrics: [
     defineGauges(
       {
-        moorage_metering_reports: {
+        moorage_metering_reports_total: {
+          type: 'counter',
           help:
             'Reports of usage to the provider since the start, by outcome; partial counts those that the provider ' +
             'answered with errors.',
           label: 'outcome',
+          ofProcesses: 'sum',
         },
       },
       { tally: MeteringTallyToken },
       ({ tally }) =>
-        () => ({ moorage_metering_reports: tally.counts() }),
+        () => ({ moorage_metering_reports_total: tally.counts() }),
     ),
     defineGauges(
       {

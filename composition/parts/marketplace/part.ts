@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { join } from 'node:path'
+import { right } from 'fp-ts/lib/Either.js'
 import { makeArchiveLinks } from '../../../adapters/marketplace/archive-links.ts'
 import { makeClaimAllowance, makeNotificationLimits } from '../../../adapters/marketplace/claim-allowance.ts'
 import { makeHostedConsoles } from '../../../adapters/marketplace/hosted-consoles.ts'
@@ -31,6 +32,7 @@ import type { ContractLifecycle } from '../../../core/contracts/ports.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import { EntropyToken, secret, SecretBoxToken } from '../../../core/kernel/secret.ts'
 import type { AuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
@@ -57,18 +59,19 @@ import {
   SubscriptionStoreToken,
   TopicMessagesToken,
 } from '../../../core/marketplace/ports.ts'
-import type { Marketplace } from '../../../core/marketplace/types.ts'
+import type { Lifecycle, Plan, Marketplace } from '../../../core/marketplace/types.ts'
 import { MembershipStoreToken } from '../../../core/organizations/ports.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { marketplacePlugin } from '../../../plugins/marketplace/plugin.ts'
 import type { Binding } from '../../binding.ts'
 import { bind } from '../../binding.ts'
+import type { DemoSeeder } from '../../part.ts'
+import { operatorCall } from '../../service/operator.ts'
 import type { Boot } from '../../boot.ts'
 import type { ValuesOf } from '../../config/setting.ts'
 import { absentUnlessSet, withDefault } from '../../config/setting.ts'
-import { listOf, matching, origin, secretWords } from '../../config/setting-type.ts'
+import { addressUrl, listOf, matching, origin, secretWords } from '../../config/setting-type.ts'
 import { definePart } from '../../part.ts'
-import { addressUrl } from '../../service/compose.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
 
 const settings = {
@@ -320,6 +323,39 @@ const installerBindings = ({ database, keys, baseUrl }: MarketplaceBoot): readon
   bind(ClaimRulesToken, { installers: InstallerStoreToken, subscriptions: SubscriptionStoreToken }, makeClaimRules),
 ]
 
+/** A subscription of each customer: the first one runs, the others wait for their installation. */
+const seedSubscriptions: DemoSeeder = async ({ container, customers, idOf, now, tell }) => {
+  const { marketplace } = container.resolve(MarketplaceSettingsToken)
+  if (marketplace === undefined) return
+  const entropy = container.resolve(EntropyToken)
+  for (const [n, { name, clusters }] of customers.entries()) {
+    tell(`subscription of ${name}`)
+    const accountId = (await idOf(name)) as AccountId
+    const ref = entropy.uuid()
+    const state = n === 0 ? 'Running' : 'Pending'
+    const lifecycle: Lifecycle = {
+      state,
+      installerRef: undefined,
+      isProvisioned: n === 0,
+      lastTicks: undefined,
+      isTombstone: false,
+    }
+    await container.resolve(MarketplaceUnitOfWorkToken).run(operatorCall('demo.seed'), async ({ subscriptions }) => {
+      const applicationId = `demo-${name}`
+      const made = await subscriptions.obtain(
+        { key: { marketplace, text: applicationId }, ref, applicationId },
+        lifecycle,
+        now,
+      )
+      const plan: Plan = { publisher: 'demo', product: 'databases', name: 'standard', version: '1.0.0' }
+      await subscriptions.update(made.id, { plan, accountId, clusterId: clusters[0]?.uid ?? '' }, now)
+      const description = 'Made by moorage demo seed'
+      await subscriptions.record(made.id, { at: now, operation: 'demo', outcome: 'Succeeded', description, state })
+      return right(undefined)
+    })
+  }
+}
+
 /** Subscriptions, installers, claims and notifications of cloud marketplaces. */
 export const part = definePart({
   plugin: marketplacePlugin,
@@ -332,5 +368,6 @@ export const part = definePart({
       after: 'Platform Upgrade',
     },
   ],
+  demo: seedSubscriptions,
   provide: (boot) => [...senderBindings(boot), ...storeBindings(boot), ...installerBindings(boot)],
 })

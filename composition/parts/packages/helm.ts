@@ -3,7 +3,7 @@ import type { BundledHelm, HelmSupply } from '../../../adapters/helm/process/bun
 import { makeBundledHelm, makeHelmSupply } from '../../../adapters/helm/process/bundled-helm.ts'
 import { makeGuards, makeHelmProcessRunner } from '../../../adapters/helm/process/helm-runner.ts'
 import { makeHelmFinder, type HelmFinder } from '../../../adapters/helm/process/helm-finder.ts'
-import { usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
+import { sharedLimits, usualLimits, type HelmLimits } from '../../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { ChartTextsToken } from '../../../core/packages/charts/ports.ts'
@@ -50,20 +50,29 @@ export const helmOf = (
 const BundledHelmToken = token<BundledHelm>('packages.BundledHelm')
 
 /** Returns how the ports of the helm program are made. */
-export const helmBindings = ({ settings, log }: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
+export const helmBindings = ({
+  settings,
+  log,
+  pools,
+  processes,
+}: Boot<ValuesOf<typeof helmSettings>>): readonly Binding[] => [
   bind(HelmFinderToken, { bundled: BundledHelmToken }, ({ bundled }) => helmOf(settings, bundled).finder),
   bind(BundledHelmToken, {}, () => helmOf(settings).bundled),
-  bind(HelmLimitsToken, {}, () => usualLimits(availableParallelism())),
+  bind(HelmLimitsToken, {}, () => sharedLimits(usualLimits(availableParallelism()), processes.share)),
   bind(
     HelmRunnerToken,
     { chartTexts: ChartTextsToken, finder: HelmFinderToken, limits: HelmLimitsToken },
-    (given) =>
-      makeHelmProcessRunner({
+    (given) => {
+      const runner = makeHelmProcessRunner({
         ...given,
         proxy: makeLoopbackProxy(),
         guards: makeGuards(searchPath()),
         folder: settings.tempDir,
-      }),
+      })
+      pools.watch('helm-renderings', () => runner.load().renderings)
+      pools.watch('helm-changes', () => runner.load().changes)
+      return runner
+    },
     (runner) => runner.close(),
   ),
   bind(

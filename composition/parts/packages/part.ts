@@ -15,6 +15,7 @@ import { gzipRecordSizes } from '../../../adapters/helm/records/record-payload.t
 import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
 import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
 import { makeEgressAllowance, makeUserUrlPolicy } from '../../../adapters/outbound/egress-policy.ts'
+import type { GuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeGuardedFetch } from '../../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/driver-configuration-store.ts'
@@ -54,25 +55,34 @@ const readingSliceMilliseconds = 4
 const matchingSliceMilliseconds = 4
 
 const ChartThreadsToken = token<ReturnType<typeof makeChartThreads>>('packages.ChartThreads')
+/** What requests the URLs of charts that users entered. */
+const ChartFetchToken = token<{ readonly fetch: GuardedFetch }>('packages.ChartFetch')
 const ChartSlicesToken = token<ReturnType<typeof makeTimeSlices>>('packages.ChartSlices')
 const OpenRepositoryToken = token<ReturnType<typeof makeOpenRepository>>('packages.OpenRepository')
 
 /** Charts: their sources, the checks of their contents, and their texts. */
-const chartBindings = ({ settings, readings, resolver }: Boot): readonly Binding[] => {
+const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly Binding[] => {
   const account = () => readings.account()
   const ofTexts = { threads: ChartThreadsToken, slices: ChartSlicesToken }
   return [
     bind(
       ChartThreadsToken,
       {},
-      () => makeChartThreads({ account }),
+      () => {
+        const threads = makeChartThreads({ account })
+        pools.watch('charts', threads.load)
+        return threads
+      },
       (threads) => threads.close(),
     ),
     bind(ChartSlicesToken, {}, () => makeTimeSlices(readingSliceMilliseconds)),
-    bind(OpenRepositoryToken, { threads: ChartThreadsToken }, ({ threads }) => {
+    bind(ChartFetchToken, {}, () => {
       const reached = makeUserUrlPolicy(makeEgressAllowance(settings.egressAllow), resolver.lookup)
-      return makeOpenRepository({ fetch: makeGuardedFetch(reached, readings), threads, account })
+      return { fetch: makeGuardedFetch(reached, readings) }
     }),
+    bind(OpenRepositoryToken, { threads: ChartThreadsToken, from: ChartFetchToken }, ({ threads, from }) =>
+      makeOpenRepository({ fetch: from.fetch, threads, account }),
+    ),
     bind(ChartTextsToken, ofTexts, ({ threads, slices }) => makeChartTexts(threads, slices)),
     bind(TextDiffToken, ofTexts, ({ threads, slices }) => makeTextDiff(threads, slices)),
     bind(JsonPatchesToken, {}, () => fastJsonPatches),
@@ -115,7 +125,11 @@ export const part = definePart({
       bind(
         ReleaseStoreToken,
         { clock: ClockToken },
-        ({ clock }) => makeHelmReleaseStore({ clock, account: () => readings.account() }),
+        ({ clock }) => {
+          const releases = makeHelmReleaseStore({ clock, account: () => readings.account() })
+          boot.pools.watch('helm-records', releases.load)
+          return releases
+        },
         (releases) => releases.close(),
       ),
       bind(DriverConfigurationStoreToken, {}, () => store()(database)),

@@ -81,7 +81,11 @@ export const part = definePart({
         { servers: BusServersToken, identities: BusIdentityStoreToken, mint: BusMintToken, entropy: EntropyToken },
         ({ servers, identities, mint, entropy }) => {
           if (servers.length === 0)
-            return { bus: makeInProcessTaskBus(), start: () => undefined, close: async () => undefined }
+            return {
+              bus: makeInProcessTaskBus(boot.processes.topic('task bus')),
+              start: () => undefined,
+              close: async () => undefined,
+            }
           const safe = makeSealedKeys(boot.secretBox, entropy)
           const bus = makeNatsTaskBus({
             servers,
@@ -122,7 +126,7 @@ export const part = definePart({
           publisher: EventPublisherToken,
           clock: ClockToken,
         },
-        (given) => makeTaskWorker(given, { ...boot, workers: boot.settings.taskWorkers }),
+        (given) => makeTaskWorker(given, { ...boot, workers: boot.processes.share(boot.settings.taskWorkers) }),
       ),
     ]
   },
@@ -130,17 +134,40 @@ export const part = definePart({
     defineGauges(
       {
         moorage_tasks: { help: 'Tasks of the last week by state, of all instances.', label: 'state' },
-        moorage_task_oldest_queued_seconds: { help: 'How long the oldest task waits; 0 when none does.' },
-        moorage_tasks_running_here: { help: 'Tasks that this instance does now.' },
+        moorage_task_oldest_queued_seconds: {
+          help: 'For how long the oldest task of a kind waits, of all instances; 0 when none does.',
+          label: 'kind',
+        },
+        moorage_task_oldest_running_seconds: {
+          help: 'For how long the oldest task of a kind runs, of all instances; 0 when none does.',
+          label: 'kind',
+        },
+        moorage_tasks_running_here: { help: 'Tasks that this instance does now.', ofProcesses: 'sum' },
+        moorage_task_duration_seconds: {
+          type: 'histogram',
+          help: 'How long this instance worked on tasks, by kind and how they ended; left ones were given back.',
+          label: ['kind', 'end'],
+        },
+        moorage_task_outbox_events: { help: 'Events of tasks that the bus has not accepted yet, of all instances.' },
+        moorage_task_outbox_oldest_seconds: { help: 'For how long the oldest of them waits; 0 without one.' },
       },
-      { queues: TaskQueuesToken, worker: TaskWorkerToken },
-      ({ queues, worker }) =>
+      { queues: TaskQueuesToken, worker: TaskWorkerToken, outbox: TaskOutboxToken, kinds: TaskHandlersToken },
+      ({ queues, worker, outbox, kinds }) =>
         async () => {
-          const { byState, oldestQueuedSeconds } = await queues.counts()
+          const { byState, oldest } = await queues.counts()
+          const { count, oldestSeconds } = await outbox.lag()
+          const ages = (of: 'queued' | 'running'): Record<string, number> => ({
+            ...Object.fromEntries(kinds.all().map(({ kind }) => [kind, 0])),
+            ...Object.fromEntries(oldest.flatMap((each) => (each.state === of ? [[each.kind, each.seconds]] : []))),
+          })
           return {
             moorage_tasks: byState,
-            moorage_task_oldest_queued_seconds: oldestQueuedSeconds,
+            moorage_task_oldest_queued_seconds: ages('queued'),
+            moorage_task_oldest_running_seconds: ages('running'),
             moorage_tasks_running_here: worker.running,
+            moorage_task_duration_seconds: worker.durations(),
+            moorage_task_outbox_events: count,
+            moorage_task_outbox_oldest_seconds: oldestSeconds,
           }
         },
     ),

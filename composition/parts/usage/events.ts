@@ -35,6 +35,7 @@ import {
   newEventTally,
   UsageEventTallyToken,
 } from '../../../core/usage/events/reports.ts'
+import type { UsageIntake } from '../../../core/usage/events/reports.ts'
 import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
 import {
   UsageClusterStoreToken,
@@ -119,8 +120,8 @@ const ofIntake = {
 const intakeOf = (
   { secretBox, log }: Pick<Boot, 'secretBox' | 'log'>,
   { servers, identities, mint, entropy, reports, tally, clock, caches }: Given<typeof ofIntake>,
-): { start(): void; close(): Promise<void> } => {
-  if (servers.length === 0) return { start: () => undefined, close: async () => undefined }
+): UsageIntake & { close(): Promise<void> } => {
+  if (servers.length === 0) return { start: () => undefined, lag: async () => undefined, close: async () => undefined }
   const handle = makeHandleUsageMessage({ reports, decode, tally, clock, caches, log })
   return makeNatsUsageIntake({
     servers,

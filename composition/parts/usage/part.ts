@@ -8,6 +8,7 @@ import { usageEvents } from '../../../core/usage/events/subjects.ts'
 import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/events/reports.ts'
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../binding.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { defineGauges } from '../../http/gauges.ts'
 import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
@@ -20,6 +21,7 @@ import { usageSettings } from './settings.ts'
  */
 export const part = definePart({
   plugin: usagePlugin,
+  demo: async (world) => (await import('./demo.ts')).seedUsage(world),
   migrations: usageMigrations,
   settings: usageSettings,
   subjects: [usageEvents],
@@ -44,16 +46,24 @@ export const part = definePart({
   metrics: [
     defineGauges(
       {
-        moorage_usage_events: {
+        moorage_usage_events_total: {
+          type: 'counter',
           help:
             'Usage events since the start, by what became of them; terminated counts messages of the bus that are ' +
             'not tried again.',
           label: 'outcome',
+          ofProcesses: 'sum',
+        },
+        moorage_usage_intake_pending_messages: {
+          help: 'Messages of the bus with usage events that are not handled yet; absent without a bus.',
         },
       },
-      { tally: UsageEventTallyToken },
-      ({ tally }) =>
-        () => ({ moorage_usage_events: { ...tally } }),
+      { tally: UsageEventTallyToken, intake: UsageIntakeToken },
+      ({ tally, intake }) =>
+        async () => ({
+          moorage_usage_events_total: { ...tally },
+          ...definedFields({ moorage_usage_intake_pending_messages: await intake.lag() }),
+        }),
     ),
   ],
   start: using({ intake: UsageIntakeToken }, ({ intake }) => intake.start()),

@@ -100,8 +100,9 @@ export type BegunUsage =
 export interface UsageLedger {
   /**
    * Claims usage that is about to be sent, unless it was accepted before. While another caller sends the same usage,
-   * waits for it, somewhat longer than a claim lasts, which is half a minute: the claim of a process that ended is taken over. Of several callers at
-   * once, also on several instances, one claims usage of a scope first, and the others find it.
+   * waits for it, somewhat longer than a claim lasts, which is half a minute: the claim of a process that ended is
+   * taken over. Of several callers at once, also on several instances, one claims usage of a scope first, and the
+   * others find it.
    * @param refusesOverlap also returns other usage of the scope that is not refused and covers a part of the time.
    */
   begin(usage: SentUsage, refusesOverlap: boolean, at: Date): Promise<BegunUsage>

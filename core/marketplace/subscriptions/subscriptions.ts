@@ -148,8 +148,8 @@ interface MeteredDeps {
 }
 
 /**
- * The subscription whose usage this deployment reports: the only one that is bound or running. A deployment that runs in
- * the account of a customer has one.
+ * The subscription whose usage this deployment reports: the only one that is bound or running. A deployment that runs
+ * in the account of a customer has one.
  */
 export const makeMeteredSubscriptions = (deps: MeteredDeps): MeteredSubscriptions => {
   const { clock, settings, subscriptions, unitOfWork } = deps

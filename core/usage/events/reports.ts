@@ -316,6 +316,11 @@ export type HandleUsageMessage = (message: UsageMessage) => Promise<MessageFate>
 export interface UsageIntake {
   /** Starts receiving, with unlimited retries; never throws. */
   start(): void
+  /**
+   * Returns the number of messages of the bus that are not handled yet; undefined while the bus is away, or without
+   * one.
+   */
+  lag(): Promise<number | undefined>
 }
 export const UsageIntakeToken = token<UsageIntake>('usage.UsageIntake')
 

@@ -24,6 +24,7 @@ const [spokeId, hubId] = [1 as ClusterId, 2 as ClusterId]
 const linkTo = (id: ClusterId, version: number, managedBy?: ManagedPlace): ClusterLink => ({
   id,
   ownerId: owner,
+  name: 'c',
   ownerName: 'acme',
   version,
   impersonatesUsers: false,

@@ -27,9 +27,16 @@ export const memberOf = (kubeconfig: string, uid: string): OpenedMember => {
   const egress = makeEgressPolicy(new Set(['loopback']))
   const pools = makeConnectionPools(egress)
   const id = (ids += 1) as ClusterId
-  const cluster = { id, ownerId: 2 as AccountId, ownerName: 'quay', name: 'wharf', uid, hasCredential: true } as Cluster
+  const cluster = {
+    id,
+    ownerId: 2 as AccountId,
+    ownerName: 'quay',
+    name: 'wharf',
+    uid,
+    hasCredential: true,
+  } as Cluster
   const connection: ClusterConnection = {
-    link: { id, ownerId: 2 as AccountId, ownerName: 'quay', version: 1, impersonatesUsers: true },
+    link: { id, ownerId: 2 as AccountId, name: 'c', ownerName: 'quay', version: 1, impersonatesUsers: true },
     credential,
   }
   const members = makeMemberClusters({

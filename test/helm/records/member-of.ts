@@ -19,12 +19,11 @@ export const memberOf = (fake: Pick<FakeApi, 'kubeconfig' | 'uid'>, id = 1): Ope
   const pools = makeConnectionPools(egress)
   const api = makeUndiciClusterApi(pools, egress)
   const credential = unwrap(makeKubeconfigParser().parse(fake.kubeconfig()))
-  const owner = { id: id as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme' }
+  const owner = { id: id as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', name: 'prod' }
   const connection = { link: { ...owner, version: 1, impersonatesUsers: true }, credential }
   return {
     as: (user) => ({
       ...owner,
-      name: 'prod',
       uid: fake.uid,
       request: async (request, signal) => {
         const asked = await api.request(

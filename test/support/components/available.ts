@@ -7,6 +7,7 @@ import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
+import { findPromtool } from './promtool.ts'
 import { findNginx } from './nginx.ts'
 import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 
@@ -73,6 +74,11 @@ export function go(): Promise<string | undefined> {
 /** The path of Chromium, or `undefined` when switched off. */
 export function chromium(): Promise<string | undefined> {
   return once('chromium', async () => findChromium())
+}
+
+/** The path of promtool, or `undefined` when switched off. */
+export function promtool(): Promise<string | undefined> {
+  return once('promtool', async () => process.env[environmentNames.promtool] ?? findPromtool())
 }
 
 function once<T>(name: ComponentName, start: () => Promise<T>): Promise<T | undefined> {

@@ -16,6 +16,7 @@ export const components = {
     needs: ['go'],
   },
   chromium: { what: 'Chromium, for the pages', needs: [] },
+  promtool: { what: 'the promtool command of Prometheus', needs: [] },
   nginx: { what: 'the nginx command', needs: [] },
   containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
   'last-release': {
@@ -42,6 +43,7 @@ export const environmentNames = {
   nats: 'MOORAGE_TEST_NATS_SERVER',
   go: 'MOORAGE_TEST_GO',
   chromium: 'MOORAGE_TEST_CHROMIUM',
+  promtool: 'MOORAGE_TEST_PROMTOOL',
   nginx: 'MOORAGE_TEST_NGINX',
 } as const
 

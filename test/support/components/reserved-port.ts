@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { isAlive } from './run-folder.ts'
 
 /*
- * A program that cannot listen on port 0 and say where (MariaDB, etcd), or that must come back on the same port after it was
- * killed, gets a port that is its own for the life of this process. The range is below the one that systems give to
- * outgoing connections and to port 0, so that only another caller of this function could take it, and a file says that it
- * is taken.
+ * A program that cannot listen on port 0 and say where (MariaDB, etcd), or that must come back on the same port after
+ * it was killed, gets a port that is its own for the life of this process. The range is below the one that systems give
+ * to outgoing connections and to port 0, so that only another caller of this function could take it, and a file says
+ * that it is taken.
  */
 const [lowest, beyond] = [20_000, 32_000]
 

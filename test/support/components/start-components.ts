@@ -5,6 +5,7 @@ import { findKubectl } from './kubectl.ts'
 import { findHelm } from './helm.ts'
 import { startMariaDb } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
+import { findPromtool } from './promtool.ts'
 import { findNginx } from './nginx.ts'
 import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 import { withProgress, type Say } from './progress.ts'
@@ -45,6 +46,7 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     return { environment: { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } }
   },
   chromium: async (say) => ({ environment: { [environmentNames.chromium]: await findChromium(say) } }),
+  promtool: async (say) => ({ environment: { [environmentNames.promtool]: await findPromtool(say) } }),
   nginx: async (say) => ({ environment: { [environmentNames.nginx]: await findNginx(say) } }),
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Only slow files use them, which take what they need.

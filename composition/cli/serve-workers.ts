@@ -1,0 +1,169 @@
+import cluster from 'node:cluster'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../../core/kernel/log.ts'
+import { bindProblem, orBindRefused } from '../boot.ts'
+import type { FrameSettings } from '../config/frame-settings.ts'
+import type { ListenAddress } from '../config/setting-type.ts'
+import { addressUrl } from '../config/setting-type.ts'
+import { makeMergedMetrics, makeWorkerMetrics } from '../http/merged-metrics.ts'
+import type { CheckResult, ReadinessCheck } from '../http/ops-server.ts'
+import { makeOpsServer } from '../http/ops-server.ts'
+import type { FromWorker, WorkerFacts } from '../service/worker-link.ts'
+import type { WorkerProcess, Workers } from '../service/workers.ts'
+import { makeWorkers } from '../service/workers.ts'
+
+/** A build rewrites the extensions of imports, but not those of URLs. */
+const main = fileURLToPath(new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+
+/** Starts this command again as a worker, which shares listening sockets with the others. */
+const forkWorker = (): WorkerProcess => {
+  const worker = cluster.fork()
+  // A message to a process that has ended.
+  worker.on('error', () => undefined)
+  return {
+    pid: worker.process.pid,
+    send: (message, done) => {
+      if (worker.isConnected()) worker.process.send(message, () => done())
+      else done()
+    },
+    onMessage: (listener) => void worker.on('message', (message: FromWorker) => listener(message)),
+    onExit: (listener) => void worker.on('exit', listener),
+    kill: () => void worker.process.kill('SIGKILL'),
+  }
+}
+
+/** Returns what the workers found: of each check the first failure, if any. */
+const mergedResults = (found: readonly (readonly CheckResult[])[]): readonly CheckResult[] => {
+  const merged = new Map<string, CheckResult>()
+  for (const result of found.flat()) if (merged.get(result.name)?.passed !== false) merged.set(result.name, result)
+  return [...merged.values()]
+}
+
+export interface ServeWorkersInput {
+  readonly settings: FrameSettings
+  readonly log: Log
+  /** Called when the workers end again and again: the service must end. */
+  readonly onGivenUp: (reason: string) => void
+}
+
+/** An instance of several processes. */
+export interface RunningWorkers extends Pick<WorkerFacts, 'baseUrl' | 'marketplaceUrl' | 'firstAdmin'> {
+  readonly opsUrl: string
+  readonly plugins: readonly string[]
+  readonly routes: number
+  stop(how: { readonly drains: boolean }): Promise<boolean>
+}
+
+interface Watch {
+  readonly start: () => Promise<RunningWorkers>
+  /** Stops the workers, then the operations listener. */
+  readonly stop: RunningWorkers['stop']
+  /** Ends all processes immediately. */
+  readonly kill: () => void
+}
+
+/** A worker that is missing is started again; the others serve. */
+const workersCheck = (workers: Workers, count: number): ReadinessCheck => ({
+  name: 'workers',
+  isDegrading: true,
+  check: async () => workers.serving() === count,
+  reason: () => `${workers.serving()} of ${count} serve; what is missing is started again`,
+})
+
+/**
+ * Returns an address with a port that is free now. Links and cookies name the port, so it must be known before a worker
+ * can listen, and a socket that this process holds could not be shared then.
+ */
+const freeAddress = (host: string): Promise<ListenAddress> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject).listen(0, host, () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve({ host, port }))
+    })
+  })
+
+/** How often a free port is chosen that another process takes before a worker listens on it. */
+const mostPorts = 5
+
+/** Chooses the port of the API if the setting leaves it to the system. */
+const makeOwnAddress = ({ listen }: Pick<FrameSettings, 'listen'>) => {
+  let address: ListenAddress | undefined
+  let chosen = 0
+  const choose = async (): Promise<void> => {
+    if (listen.port !== 0) return
+    chosen += 1
+    address = await orBindRefused('MOORAGE_LISTEN', listen, () => freeAddress(listen.host))
+  }
+  return {
+    current: () => address,
+    choose,
+    chooseAgain: async (problems: readonly string[]): Promise<boolean> => {
+      const isTaken = address !== undefined && problems.includes(bindProblem('MOORAGE_LISTEN', address, inUse))
+      if (!isTaken || chosen >= mostPorts) return false
+      await choose()
+      return true
+    },
+  }
+}
+const inUse = { code: 'EADDRINUSE' }
+
+/** Returns the first process of an instance with workers: it serves the operations listener, and starts the workers. */
+export const watchOverWorkers = (input: ServeWorkersInput): Watch => {
+  const { settings, log } = input
+  let opsAddress: ListenAddress = settings.opsListen
+  const ownAddress = makeOwnAddress(settings)
+  let isStarted = false
+  let isStopping = false
+  const workers = makeWorkers({
+    count: settings.workers,
+    fork: forkWorker,
+    log,
+    opsAddress: () => opsAddress,
+    address: ownAddress.current,
+    mayTryAgain: ownAddress.chooseAgain,
+    onEnded: (process) => metrics.ended(process),
+    onGivenUp: input.onGivenUp,
+  })
+  const metrics = makeMergedMetrics(makeWorkerMetrics(workers), async () => {
+    await workers.ask('metrics', metrics.note)
+  })
+  const othersFound = async (): Promise<readonly CheckResult[]> => {
+    const found: (readonly CheckResult[])[] = []
+    const silent = await workers.ask('readiness', (_process, results) => void found.push(results))
+    return [...mergedResults(found), { name: 'workers answer', passed: silent === 0 && found.length > 0 }]
+  }
+  const ops = makeOpsServer({
+    checks: [{ name: 'all started', check: async () => isStarted }, workersCheck(workers, settings.workers)],
+    isStopping: () => isStopping,
+    metrics,
+    othersFound,
+    othersAnswer: async () => (await workers.ask('alive', () => undefined)) === 0,
+  })
+  const stop = async ({ drains }: { readonly drains: boolean }): Promise<boolean> => {
+    isStopping = true
+    const isOrderly = await workers.stop({ drains })
+    await ops.close()
+    return isOrderly
+  }
+  const start = async (): Promise<RunningWorkers> => {
+    opsAddress = await orBindRefused('MOORAGE_OPS_LISTEN', settings.opsListen, () => ops.listen(settings.opsListen))
+    // The system would give nearly all connections to one worker.
+    cluster.schedulingPolicy = cluster.SCHED_RR
+    cluster.setupPrimary({ exec: main, args: process.argv.slice(2) })
+    try {
+      await ownAddress.choose()
+      const facts = await workers.start()
+      const [first] = facts as [WorkerFacts, ...WorkerFacts[]]
+      isStarted = true
+      const firstAdmin = facts.map((each) => each.firstAdmin).find((admin) => admin !== undefined)
+      return { ...first, firstAdmin, opsUrl: addressUrl(opsAddress), stop }
+    } catch (error) {
+      await ops.close()
+      throw error
+    }
+  }
+  return { start, stop, kill: workers.kill }
+}

@@ -1,0 +1,112 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { ClusterApi, ClusterTransport, ReachFailure } from '../../../core/clusters/ports.ts'
+import { ClusterStoreToken } from '../../../core/clusters/ports.ts'
+import type { ClusterLink } from '../../../core/clusters/types.ts'
+import { token } from '../../../core/kernel/token.ts'
+import type { Counts } from '../../http/gauges.ts'
+import { defineGauges, makeCounts } from '../../http/gauges.ts'
+
+/** What member clusters answered to this process since its start, and which of them failed. */
+export interface ClusterAnswers {
+  readonly byOutcome: Counts
+  readonly failures: Counts
+  note(link: ClusterLink, outcome: Either<ReachFailure, number>): void
+}
+export const ClusterAnswersToken = token<ClusterAnswers>('clusters.Answers')
+
+/** Clusters that a metric tells apart, in the order of their first failure; the rest is `other`. */
+const mostClusters = 50
+const mostReasons = 40
+/** What a driver says of a connection, such as ECONNREFUSED. */
+const codeForm = /^[A-Z][A-Z0-9_]{2,40}$/
+
+/** Returns why a request failed, of a closed list but for the codes of the driver. */
+const reasonOf = ({ tag, reason = '' }: ReachFailure): string => (codeForm.test(reason) ? reason : tag)
+
+export const makeClusterAnswers = (): ClusterAnswers => {
+  const byOutcome = makeCounts(['outcome'], mostReasons)
+  const failures = makeCounts(['cluster', 'reason'], mostClusters)
+  const reasons = new Set<string>()
+  const fail = ({ ownerName, name }: ClusterLink, reason: string): void => {
+    const isKnown = reasons.has(reason) || reasons.size < mostReasons
+    if (isKnown) reasons.add(reason)
+    failures.add(`${ownerName}/${name}`, isKnown ? reason : 'other')
+  }
+  return {
+    byOutcome,
+    failures,
+    note(link, outcome) {
+      if (isLeft(outcome)) {
+        byOutcome.add(outcome.left.tag)
+        fail(link, reasonOf(outcome.left))
+      } else if (outcome.right >= 500) {
+        byOutcome.add('answered_5xx')
+        fail(link, `HTTP ${outcome.right}`)
+      } else byOutcome.add('answered')
+    },
+  }
+}
+
+/** Counts the answers to requests of this service. */
+export const countedApi = (api: ClusterApi, answers: ClusterAnswers): ClusterApi => ({
+  ...api,
+  async request(connection, request, signal) {
+    const outcome = await api.request(connection, request, signal)
+    if (!signal.aborted)
+      answers.note(connection.link, isLeft(outcome) ? outcome : { ...outcome, right: outcome.right.status })
+    return outcome
+  },
+})
+
+/** Counts the answers that are passed on to callers. */
+export const countedTransport = (transport: ClusterTransport, answers: ClusterAnswers): ClusterTransport => ({
+  ...transport,
+  async relay(connection, upstream, exchange, signal) {
+    let status = 0
+    const watched = Object.create(exchange, {
+      respond: {
+        value: (answered: number, headers: Parameters<typeof exchange.respond>[1]) => {
+          status = answered
+          exchange.respond(answered, headers)
+        },
+      },
+    }) as typeof exchange
+    const outcome = await transport.relay(connection, upstream, watched, signal)
+    if (isLeft(outcome)) answers.note(connection.link, outcome)
+    else if (status > 0) answers.note(connection.link, { ...outcome, right: status })
+    return outcome
+  },
+  async tunnel(connection, upstream, exchange, signal) {
+    const outcome = await transport.tunnel(connection, upstream, exchange, signal)
+    answers.note(connection.link, isLeft(outcome) ? outcome : { ...outcome, right: 101 })
+    return outcome
+  },
+})
+
+export const clusterGauges = defineGauges(
+  {
+    moorage_cluster_answers_total: {
+      type: 'counter',
+      help:
+        'Answers of member clusters: answered, answered_5xx, or why there was none: ClusterUnreachable, ' +
+        'CredentialRefused, AddressRefused.',
+      label: 'outcome',
+    },
+    moorage_cluster_failures_total: {
+      type: 'counter',
+      help:
+        'Requests to a member cluster that failed, by the reason: what the driver says of the connection, or the ' +
+        'status. The first 50 clusters that failed have series of their own; the rest is other.',
+      label: ['cluster', 'reason'],
+    },
+    moorage_clusters: { help: 'Records of clusters by the phase that was found last.', label: 'phase' },
+  },
+  { answers: ClusterAnswersToken, clusters: ClusterStoreToken },
+  ({ answers, clusters }) =>
+    async () => ({
+      moorage_cluster_answers_total: answers.byOutcome.samples(),
+      moorage_cluster_failures_total: answers.failures.samples(),
+      moorage_clusters: await clusters.countByPhase(),
+    }),
+)

@@ -1,0 +1,106 @@
+// process: own - starts a service on what the commands have made
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import test from 'ava'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { scriptOf } from '../quick-start/readme-commands.ts'
+import { startService } from '../support/service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'moorage-demo-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+let folders = 0
+const newSettings = (more: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  const data = join(folder, String((folders += 1)))
+  return {
+    MOORAGE_DATA_DIR: data,
+    MOORAGE_DATABASE_URL: `sqlite:${data}/moorage.sqlite`,
+    MOORAGE_TLS: 'false',
+    MOORAGE_HELM: 'off',
+    ...more,
+  }
+}
+
+interface Seeded {
+  readonly people: readonly { readonly login: string; readonly password: string; readonly what: string }[]
+}
+
+const demo = async (settings: Readonly<Record<string, string>>, ...words: readonly string[]) => {
+  const [out, err]: [string[], string[]] = [[], []]
+  const code = await runCommandLine(['demo', ...words], {
+    environment: settings,
+    print: (text) => void out.push(text),
+    say: (text) => void err.push(text),
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+test.serial(
+  'the page of the demonstration is walked as it is written, and reset removes what seed has made',
+  async (t) => {
+    t.timeout(300_000)
+    const settings = newSettings({ MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' })
+    const seeded = await demo(settings, 'seed', '--json')
+    t.deepEqual([seeded.code, seeded.err], [0, ''])
+    const { people } = JSON.parse(seeded.out) as Seeded
+    t.is(people.length, 12)
+    const passwordOf = (login: string): string => people.find((person) => person.login === login)?.password ?? ''
+    t.regex((await demo(settings, 'seed')).err, /has accounts already/)
+
+    const service = await startService({ settings: { ...settings, MOORAGE_ADMIN_PASSWORD: passwordOf('admin') } })
+    try {
+      t.regex((await demo(settings, 'reset')).err, /A service uses the database/)
+      const page = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8')
+      const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+      const script = scriptOf(blocks, {
+        BASE: `${service.baseUrl}/api/v1`,
+        ADMIN_PASSWORD: passwordOf('admin'),
+        NORA_PASSWORD: passwordOf('nora'),
+      })
+      const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
+      for (const part of ['"frankfurt"', 'cluster users', 'Databases for Northwind Bank', '\n403\n', '"orders"'])
+        t.true(stdout.includes(part), `${part} in ${stdout}`)
+      t.true(readFileSync(join(folder, 'report.pdf'), 'latin1').startsWith('%PDF'))
+      const months = await service.send('GET', '/api/v1/dashboard/summary/generated-months?org=northwind', {
+        token: service.adminToken,
+      })
+      t.is((months.json['months'] as readonly unknown[]).length, 3, months.text)
+      t.is(
+        (await service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'stranger' } }))
+          .status,
+        201,
+      )
+    } finally {
+      await service.stop()
+    }
+    const refused = await demo(settings, 'reset')
+    t.deepEqual([refused.code, refused.out], [1, ''])
+    t.regex(refused.err, /accounts that the demonstration did not make: stranger\. Nothing was removed/)
+    const again = await startService({ settings: { ...settings, MOORAGE_ADMIN_PASSWORD: passwordOf('admin') } })
+    t.is((await again.send('DELETE', '/api/v1/orgs/stranger', { token: again.adminToken })).status, 204)
+    await again.stop()
+    t.is((await demo(settings, 'reset')).code, 0)
+    t.regex((await demo(settings, 'reset')).err, /has no demonstration/)
+  },
+)
+
+test.serial('every kind of deployment has a demonstration of what it has', async (t) => {
+  t.timeout(300_000)
+  for (const type of ['SelfHosted', 'CloudAMarketplaceDeployment']) {
+    const settings = newSettings({
+      MOORAGE_DEPLOYMENT_TYPE: type,
+      MOORAGE_CLOUD_A_IP_RANGES: 'off',
+      MOORAGE_RUN_MODE: 'development',
+    })
+    const seeded = await demo(settings, 'seed', '--json')
+    t.deepEqual([seeded.code, seeded.err], [0, ''], type)
+    if (type === 'SelfHosted') continue
+    const service = await startService({ settings })
+    t.teardown(() => service.stop())
+    const all = await service.send('GET', '/api/v1/dashboard/marketplaces/subscriptions', { token: service.adminToken })
+    t.is((all.json as unknown as readonly unknown[]).length, 3, all.text)
+  }
+})

@@ -1,0 +1,80 @@
+// process: own - breaks what a service needs
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext, type TestFn } from 'ava'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { childrenOf, isRunning } from '../support/child-processes.ts'
+import { needing } from '../support/components/needing.ts'
+import { migratedMysqlUrl, openPatiently } from '../support/databases.ts'
+import { startServiceProcess } from '../support/service-process.ts'
+import { adminLogin, adminPassword } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { effectsOf, findings } from './ledger-findings.ts'
+import { isAcknowledged, makeWriteLedger } from './write-ledger.ts'
+
+const kills = 3
+
+/** Kills a worker of two again and again under writers, who ask both. */
+const besiege = async (t: ExecutionContext, databaseUrl: (folder: string) => Promise<string>): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-killed-worker-'))
+  const settings = {
+    MOORAGE_DATA_DIR: folder,
+    MOORAGE_DATABASE_URL: await databaseUrl(folder),
+    MOORAGE_TLS: 'false',
+    MOORAGE_WORKERS: '2',
+  }
+  const service = await startServiceProcess({ settings })
+  const database = await openPatiently(settings.MOORAGE_DATABASE_URL)
+  t.teardown(async () => {
+    await service.stop()
+    await database.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const made = await service.send('POST', `/api/v1/users/${adminLogin}/tokens`, {
+    basic: [adminLogin, adminPassword],
+    body: { name: 'ledger', scopes: ['all'] },
+  })
+  const token = made.json.sha1 as string
+  t.is((await service.send('POST', '/api/v1/orgs', { token, body: { username: 'home' } })).status, 201)
+  const ledger = makeWriteLedger({ target: service, token, home: 'home', prefix: 'w', keyed: 'all' })
+  const stream = ledger.run(8)
+  t.teardown(() => stream.stop())
+  const untilReady = () =>
+    until('both serve', async () =>
+      (await (await fetch(`${service.opsUrl}/readyz`)).text()) === 'ok\n' ? true : undefined,
+    )
+  for (let kill = 0; kill < kills; kill++) {
+    await ledger.untilAcknowledged(30)
+    const victim = childrenOf(service.pid).toSorted()[kill % 2] ?? 0
+    process.kill(victim, 'SIGKILL')
+    await until('it is gone', () => (isRunning(victim) ? undefined : true))
+    // The other serves while its sibling is started.
+    await ledger.untilAcknowledged(10)
+    await untilReady()
+  }
+  await stream.stop()
+  t.deepEqual(await findings(database, ledger.attempts), [], 'nothing that was acknowledged is lost')
+  const others = ledger.attempts.filter(
+    ({ answer }) => answer !== undefined && ![200, 201, 503].includes(answer.status),
+  )
+  t.deepEqual(others, [])
+  for (const attempt of ledger.attempts.filter((each) => !isAcknowledged(each))) {
+    t.true([200, 201].includes((await ledger.settle(attempt)).status), attempt.name)
+    t.like(await effectsOf(database, attempt), { rows: 1, audited: 1 }, attempt.name)
+  }
+  const quiet = { environment: settings, print: () => undefined, say: () => undefined }
+  t.is(await runCommandLine(['audit', 'verify'], quiet), 0)
+  if (database.dialect === 'sqlite')
+    t.deepEqual(await database.query((k) => k.raw('pragma integrity_check')), [{ integrity_check: 'ok' }])
+  service.signal('SIGTERM')
+  t.is(await service.exited, 0)
+}
+
+const declareFor = (name: string, given: TestFn, databaseUrl: (folder: string) => Promise<string>): void =>
+  given(`a worker that is killed under writers, on ${name}: nothing acknowledged is lost, the other serves`, (t) =>
+    besiege(t, databaseUrl),
+  )
+
+declareFor('SQLite', test, async (folder) => `sqlite:${join(folder, 'moorage.sqlite')}`)
+declareFor('MariaDB', needing('mariadb'), () => migratedMysqlUrl())
