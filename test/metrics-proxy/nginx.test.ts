@@ -1,75 +1,30 @@
 // process: waiting - nginx answers
-import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expectStatus } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { startNginx, type RunningNginx } from '../support/components/nginx.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
 import type { MetricsWorld } from './metrics-world.ts'
 import { idOf, metricsOfPier, startMetricsWorld } from './metrics-world.ts'
+import { exampleFor, startUpstream, type Upstream } from './nginx-example.ts'
 
 const test = needing('nginx')
 
-/** What reached the upstream of the proxy. */
-interface Seen {
-  readonly method: string
-  readonly url: string
-  readonly tenant: string | undefined
-  readonly authorization: string | undefined
-  readonly cookie: string | undefined
-  readonly body: string
-}
-
 let world: MetricsWorld
-let upstream: Server
+let upstream: Upstream
 let nginx: RunningNginx
 let proxy: string
-const seen: Seen[] = []
-
-const textOf = (header: string | readonly string[] | undefined): string | undefined =>
-  typeof header === 'string' ? header : header?.join()
-
-/** Answers the tenant that a request names, as an upstream with tenants would answer its metrics. */
-const startUpstream = async (): Promise<Server> => {
-  const server = createServer((req, res) => {
-    void (async () => {
-      const chunks: Buffer[] = []
-      for await (const chunk of req) chunks.push(chunk as Buffer)
-      const tenant = textOf(req.headers['x-scope-orgid'])
-      const { method = '', url = '', headers } = req
-      const { authorization, cookie } = headers
-      seen.push({ method, url, tenant, authorization, cookie, body: Buffer.concat(chunks).toString('utf8') })
-      res.writeHead(tenant === undefined ? 401 : 200, { 'content-type': 'application/json' })
-      res.end(JSON.stringify({ status: 'success', data: { metricsOf: tenant } }))
-    })()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
-}
-
-/** The example, with the addresses of this test. */
-const exampleFor = (servicePort: string, upstreamPort: number, port: number): string => {
-  const example = readFileSync(new URL('../../deploy/metrics/nginx.conf', import.meta.url), 'utf8')
-  return example
-    .replace('server 127.0.0.1:3000;', `server 127.0.0.1:${servicePort};`)
-    .replace('server 127.0.0.1:9090;', `server 127.0.0.1:${upstreamPort};`)
-    .replace('listen 127.0.0.1:9091;', `listen 127.0.0.1:${port};`)
-}
-
 test.before(async () => {
   world = await startMetricsWorld()
   upstream = await startUpstream()
   const port = await reservedPort()
   const servicePort = new URL(world.service.baseUrl).port
-  nginx = await startNginx(port, exampleFor(servicePort, (upstream.address() as AddressInfo).port, port))
+  nginx = await startNginx(port, exampleFor(servicePort, upstream.port, port))
   proxy = `http://127.0.0.1:${port}/metrics`
 })
 test.after.always(async () => {
   await nginx.stop()
   await world.stop()
-  upstream.closeAllConnections()
-  upstream.close()
+  upstream.stop()
 })
 
 const read = async (token: string | undefined, rest: string, init: RequestInit = {}) => {
@@ -97,7 +52,7 @@ test('a member reads the metrics of the own tenant, and the upstream sees no cre
   t.is(status, 200, nginx.output())
   t.is(text, JSON.stringify({ status: 'success', data: { metricsOf: `user.${world.orgId}` } }))
   t.deepEqual(
-    seen.findLast(({ url }) => url.includes(query)),
+    upstream.seen.findLast(({ url }) => url.includes(query)),
     {
       method: 'GET',
       url: `/api/v1/query?${query}`,
@@ -112,7 +67,7 @@ test('a member reads the metrics of the own tenant, and the upstream sees no cre
     body: new URLSearchParams({ query: 'posted_metric' }),
   })
   t.is(posted.status, 200)
-  t.true(seen.some(({ method, body }) => method === 'POST' && body === 'query=posted_metric'))
+  t.true(upstream.seen.some(({ method, body }) => method === 'POST' && body === 'query=posted_metric'))
   t.is((await read(world.owner.token, `${backend}/api/v1/label/__name__/values`)).status, 200)
 })
 
@@ -137,7 +92,7 @@ test('no tenant reads the metrics of another one', async (t) => {
     t.true([400, 401, 403, 404].includes(status) || text.includes(`"user.${id}"`), `${attempt}: ${status} ${text}`)
     t.false(text.includes(`user.${world.orgId}`), attempt)
   }
-  t.true(seen.filter(({ url }) => url.includes(org)).every(({ tenant }) => tenant === `user.${id}`))
+  t.true(upstream.seen.filter(({ url }) => url.includes(org)).every(({ tenant }) => tenant === `user.${id}`))
   t.is((await read(undefined, `${backend}/api/v1/query`)).status, 401)
   t.is((await read('moor_wrong', `${backend}/api/v1/query`)).status, 401)
 })
@@ -176,10 +131,10 @@ test('the datasource of a registration reads through the proxy', async (t) => {
 test('without the hook no request is passed on', async (t) => {
   const port = await reservedPort()
   const gone = String(await reservedPort())
-  const other = await startNginx(port, exampleFor(gone, (upstream.address() as AddressInfo).port, port))
+  const other = await startNginx(port, exampleFor(gone, upstream.port, port))
   const url = `http://127.0.0.1:${port}/metrics/${world.orgId}.${world.uid}/api/v1/query?query=without-hook`
   const { status } = await fetch(url, { headers: { authorization: `Bearer ${world.owner.token}` } })
   await other.stop()
   t.is(status, 500)
-  t.false(seen.some(({ url: reached }) => reached.includes('without-hook')))
+  t.false(upstream.seen.some(({ url: reached }) => reached.includes('without-hook')))
 })

@@ -13,7 +13,10 @@ const slow =
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
-/** Minutes of compilers, and tools that load much: a run of everything, or of what has changed, leaves them out. */
+/**
+ * Minutes of compilers, tools that load much, processes that are killed again and again, and the walk through every
+ * part: a run of everything, or of what has changed, leaves them out.
+ */
 const onlySlow =
   /^test\/(?:deployment\/|walk\/|backup\/faults\/|client-orgs\/killed|metering\/running|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
 
