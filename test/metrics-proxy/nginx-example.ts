@@ -55,4 +55,3 @@ export const exampleFor = (servicePort: string, upstreamPort: number, port: numb
     .replace('server 127.0.0.1:9090;', `server 127.0.0.1:${upstreamPort};`)
     .replace('listen 127.0.0.1:9091;', `listen 127.0.0.1:${port};`)
 }
-
