@@ -55,7 +55,7 @@ const reachPerses = (address: string): Reached => {
 
 /** The same life of a datasource for the real system and for its stand-in, so that one is as strict as the other. */
 const cases = (name: string, reach: () => Promise<Reached>): void => {
-  test(`${name}: a datasource is made, repeated, changed, made the default after another one, and removed`, async (t) => {
+  test(`${name}: a datasource is made, repeated, changed, made the default, and removed`, async (t) => {
     const { system, find, close } = await reach()
     const { signal } = new AbortController()
     const tenant = `user.${Math.floor(Math.random() * 1e12) + 1}`
