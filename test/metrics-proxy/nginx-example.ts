@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** What reached the upstream of the proxy. */
-export interface Seen {
+interface Seen {
   readonly method: string
   readonly url: string
   readonly tenant: string | undefined
