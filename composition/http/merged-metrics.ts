@@ -6,7 +6,7 @@ import type { Metrics, MetricsSnapshot } from './metrics.ts'
 export interface MergedMetrics extends Pick<Metrics, 'expose' | 'snapshot'> {
   /** Notes the values of a process. The latest are shown until `ended`, also while the process does not answer. */
   note(process: number, snapshot: MetricsSnapshot): void
-  /** Notes that a process has ended: its counters and histograms are kept, so that none falls. */
+  /** Notes that a process has ended: its counters, histograms and summaries are kept, so that none falls. */
   ended(process: number): void
 }
 
@@ -23,7 +23,7 @@ const sayings: Readonly<Record<string, string>> = {
   average: 'Average of the processes.',
 }
 
-const isCount = ({ type }: Metric): boolean => ['counter', 'histogram'].includes(String(type))
+const isCount = ({ type }: Metric): boolean => ['counter', 'histogram', 'summary'].includes(String(type))
 
 /** Says how a gauge is merged. prom-client leaves out when a process started; the first one starts the instance. */
 const withSaying = (metric: Metric): Metric => {
@@ -33,8 +33,8 @@ const withSaying = (metric: Metric): Metric => {
 }
 
 /**
- * Merges the metrics of several processes: counters and histograms are added up, and gauges as each declares it
- * (`aggregator`).
+ * Merges the metrics of several processes: counters, histograms and summaries are added up, and gauges as each declares
+ * it (`aggregator`).
  *
  * @param own returns the metrics of this process.
  * @param ask asks the other processes for theirs. Resolves when each has called `note`, or has had the time for it.

@@ -186,11 +186,11 @@ interface Observation {
 
 const labelsOf = ({ label = [] }: Declared): string[] => (typeof label === 'string' ? [label] : [...label])
 
-/** Returns what the library needs to know of a metric. */
 /** How the values of several processes become one. */
 const aggregatorOf = ({ type = 'gauge', ofProcesses }: Declared): 'sum' | 'max' | 'min' =>
   ofProcesses ?? (type === 'gauge' ? 'max' : 'sum')
 
+/** Returns what the library needs to know of a metric. */
 const declared = (registry: Registry, name: keyof typeof counted) => {
   const metric: Declared = counted[name]
   return {

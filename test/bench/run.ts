@@ -19,6 +19,7 @@ import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
+import { backup } from './rows/backup.ts'
 import { startTime } from './rows/start-time.ts'
 import { traces } from './rows/traces.ts'
 import { usageMonths } from './rows/usage-months.ts'
@@ -64,6 +65,7 @@ const rows: Readonly<
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
   33: { measure: traces, sides: 2, extraSeconds: 10 },
   34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
+  35: { measure: backup, sides: 0, extraSeconds: 150 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

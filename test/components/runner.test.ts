@@ -132,12 +132,15 @@ test('a slow run has the faults and the races', (t) => {
 test('a run of everything leaves out only what the slow run has', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
+    'test/backup/faults/backup-faults.test.ts',
+    'test/client-orgs/killed.test.ts',
     'test/composition/installed-part.test.ts',
     'test/deployment/chart.test.ts',
     'test/deployment/container.test.ts',
     'test/deployment/last-release.test.ts',
     'test/deployment/proxies.test.ts',
     'test/deployment/systemd.test.ts',
+    'test/metering/running-hours.test.ts',
     'test/openapi/generated-clients.test.ts',
     'test/openapi/returned-failures.test.ts',
     'test/openapi/spectral.test.ts',

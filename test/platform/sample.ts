@@ -9,6 +9,7 @@ export const sample = defineSample({
     branding: 'the look of the site',
     site_settings: 'settings of the site',
     idempotency_records: 'answers to keys, by digests of the key and of who sent it',
+    access_revisions: 'revisions of what decides access, of shards of all accounts',
     instances: 'the instances of the service',
     leases: 'which instance runs a job',
     schema_lock: 'migrations',

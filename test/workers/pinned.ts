@@ -60,5 +60,6 @@ export const pinTwo = async (
 export const metricOf = async (service: ServiceProcess, name: string): Promise<number> => {
   const text = await (await fetch(`${service.opsUrl}/metrics`)).text()
   const line = text.split('\n').find((each) => each.startsWith(`${name} `))
-  return Number(line?.slice(name.length + 1) ?? Number.NaN)
+  if (line === undefined) throw new Error(`there is no metric ${name}`)
+  return Number(line.slice(name.length + 1))
 }

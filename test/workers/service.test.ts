@@ -14,7 +14,7 @@ import { openFeed, order } from '../tasks/task-client.ts'
 import { metricOf, pinTwo } from './pinned.ts'
 
 const password = 'quiet-lantern-over-water-17'
-const versions = 'moorage_http_requests_total{method="GET",route="/version",status="200"}'
+const versions = 'moorage_http_requests_total{method="GET",route="/version",status="200",origin="service"}'
 
 const readiness = async (service: ServiceProcess): Promise<string> =>
   (await fetch(`${service.opsUrl}/readyz?verbose`)).text()

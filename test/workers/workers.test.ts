@@ -1,9 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { StartRefused } from '../../composition/boot.ts'
 import { loadConfig } from '../../composition/config/config.ts'
+import { makeMergedMetrics, makeWorkerMetrics } from '../../composition/http/merged-metrics.ts'
+import type { MetricsSnapshot } from '../../composition/http/metrics.ts'
 import { boundedSend, shareOf } from '../../composition/service/worker-link.ts'
 import { makeWorkers } from '../../composition/service/workers.ts'
 import { makeRateLimit } from '../../composition/http/request/rate-limit.ts'
@@ -235,4 +238,44 @@ test('the rate of a caller is one for the workers of an instance', async (t) => 
   await until('the other knows', () => ((spend(1)?.remaining ?? 60) < 20 ? true : undefined))
   t.is(spend(1, 'user:2')?.remaining, 59, 'of another caller nothing is taken')
   await until('it is spent', () => (spend(1)?.allowed === false && spend(0)?.allowed === false ? true : undefined))
+})
+
+test('merged metrics: what counts is added up and never falls, gauges as they say', async (t) => {
+  const registries = [1, 2].map((worker) => {
+    const registry = new Registry()
+    const registers = [registry]
+    new Counter({ name: 'served_total', help: 'Served.', labelNames: ['route'], registers }).labels('/a').inc(worker)
+    new Histogram({ name: 'took_seconds', help: 'Took.', buckets: [1], registers }).observe(worker / 2)
+    new Gauge({ name: 'open', help: 'Open.', aggregator: 'sum', registers }).set(worker)
+    new Gauge({ name: 'queued', help: 'Queued.', aggregator: 'max', registers }).set(7)
+    new Gauge({ name: 'until', help: 'Until.', aggregator: 'min', registers }).set(10 * worker)
+    return registry
+  })
+  const summary = { name: 'waits', help: 'Waits.', type: 'summary', aggregator: 'sum' }
+  const snapshotOf = async (worker: number): Promise<MetricsSnapshot> => {
+    const values = [{ metricName: 'waits_count', labels: {}, value: worker }]
+    return [...((await registries[worker - 1]?.getMetricsAsJSON()) ?? []), { ...summary, values } as never]
+  }
+  const merged = makeMergedMetrics(makeWorkerMetrics({ serving: () => 2, restarts: () => 0, dropped: () => 0 }), () =>
+    Promise.resolve(),
+  )
+  const shown = async (): Promise<readonly string[]> => {
+    const { text } = await merged.expose()
+    return text.split('\n').filter((line) => /^(served_total|took_seconds|open|queued|until|waits)/.test(line))
+  }
+  for (const worker of [1, 2]) merged.note(worker, await snapshotOf(worker))
+  const counts = [
+    'served_total{route="/a"} 3',
+    'took_seconds_bucket{le="1"} 2',
+    'took_seconds_bucket{le="+Inf"} 2',
+    'took_seconds_sum 1.5',
+    'took_seconds_count 2',
+  ]
+  t.deepEqual([...(await shown())].sort(), [...counts, 'open 3', 'queued 7', 'until 10', 'waits_count 3'].sort())
+  t.regex((await merged.expose()).text, /# HELP open Open\. Sum of the processes\.\n/)
+  merged.ended(2)
+  t.deepEqual([...(await shown())].sort(), [...counts, 'open 1', 'queued 7', 'until 10', 'waits_count 3'].sort())
+  merged.note(3, await snapshotOf(1))
+  t.true((await shown()).includes('served_total{route="/a"} 4'))
+  t.true((await shown()).includes('waits_count 4'))
 })
