@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** A step of `docs/walk.md`: its heading without the number, and its requests as `POST $VENDOR/api/v1/contracts`. */
-export interface PageStep {
+interface PageStep {
   readonly title: string
   readonly requests: readonly string[]
 }

@@ -1,6 +1,5 @@
 import { expectStatus, peoplesPassword, type Person } from '../clusters/cluster-world.ts'
 import { startClientWorld, type ClientWorld } from '../client-orgs/client-world.ts'
-import { persesToken } from '../metrics-proxy/metrics-world.ts'
 import { exampleFor, startUpstream } from '../metrics-proxy/nginx-example.ts'
 import { startPersesStandIn } from '../metrics-proxy/perses-stand-in.ts'
 import { startMarket } from '../marketplace/market-service.ts'
@@ -26,7 +25,7 @@ import { makeSendJson, type SendOptions, type ServiceAnswer } from '../support/s
 import { until } from '../support/until.ts'
 
 /** Where a request of the walk goes, by the variable that the page has for it. */
-export type Target = 'VENDOR' | 'MARKET' | 'HOOKS' | 'PROXY'
+type Target = 'VENDOR' | 'MARKET' | 'HOOKS' | 'PROXY'
 
 const catalogueOf = (kind: string): Kind<KubeObject & { readonly spec: object }> => ({
   apiVersion: 'ui.k8s.appscode.com/v1alpha1',
@@ -40,6 +39,8 @@ export const helmReleases: Kind<KubeObject> = {
   plural: 'helmreleases',
   isNamespaced: true,
 }
+
+const persesToken = 'token-of-the-dashboard'
 
 /** The features without which the controllers of a hub give a cluster set nothing. */
 const coreFeatures = ['opscenter-features', 'kube-ui-server']
