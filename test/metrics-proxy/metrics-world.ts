@@ -4,7 +4,7 @@ import { startService, type TestService } from '../support/service.ts'
 import { startGrafanaStandIn } from './grafana-stand-in.ts'
 import { startPersesStandIn } from './perses-stand-in.ts'
 
-export const persesToken = 'canary-perses-token'
+const persesToken = 'canary-perses-token'
 const grafanaPassword = 'canary-grafana-password'
 
 /** A service with both dashboard systems, and an organization that has a cluster. */
