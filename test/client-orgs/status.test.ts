@@ -64,7 +64,7 @@ for (const [state, clusters, status] of ofAll)
     t.is(statusOfAll(state, clusters), status)
   })
 
-test('the order of clusters does not change the status of the whole; a cluster without anything does not count', (t) => {
+test('the order of clusters does not change the whole; a cluster without anything does not count', (t) => {
   const statuses = fc.array(fc.constantFrom(...clientOrgStatuses), { maxLength: 5 })
   t.notThrows(() =>
     fc.assert(

@@ -50,7 +50,7 @@ test.after.always(async () => {
   await proxyCluster.stop()
 })
 
-test('backends of the proxy are objects of its cluster, until no dashboard system has the registration', async (t) => {
+test('backends are objects of the proxy’s cluster, until no dashboard has the registration', async (t) => {
   const { service, owner, register, unregister, uid, orgId, kubernetes, perses } = world
   const body = { metrics: metricsOfPier, clusterUID: uid }
   const missing = await register('dashB', owner.token, body)
