@@ -10,6 +10,7 @@ import type { Clock, Pause } from '../kernel/clock.ts'
 import { mapWithin } from '../kernel/concurrency.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { ClusterId } from '../kernel/ids.ts'
+import { notYet, over, pollWithin } from '../kernel/polling.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Entropy } from '../kernel/secret.ts'
 import { randomBase62, secret } from '../kernel/secret.ts'
@@ -44,7 +45,6 @@ const concurrentClusters = 4
 /** How long a cluster may take to issue a token or to delete a namespace, and how long it may not answer. */
 const patienceMs = 10 * 60_000
 const reachPatienceMs = 60_000
-const [firstPauseMs, longestPauseMs] = [200, 5_000]
 /** Objects that keep an organization, in the message of the task. */
 const namedObjects = 20
 
@@ -125,29 +125,25 @@ interface Step {
 const overtaken = ClientObjectBlocked('Another request has changed what is to be done.')
 
 /**
- * Does a step, and repeats it with growing pauses while it has not come to its end or the cluster does not answer.
- * Any other failure ends it.
+ * Does a step, and repeats it while it has not come to its end or the cluster does not answer. Any other failure ends it.
  */
 const untilDone = async (
-  { pause }: Pick<SettlingDeps, 'pause'>,
-  { signal }: Pick<TaskRun, 'signal'>,
+  deps: Pick<SettlingDeps, 'pause'>,
+  run: Pick<TaskRun, 'signal'>,
   step: TaskStep,
   { work, waitsFor = '' }: Step,
 ): Outcome<Failure, string> => {
-  const endMs = performance.now() + (waitsFor === '' ? reachPatienceMs : patienceMs)
-  let isSaid = false
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-    const done = await work()
-    if (!isLeft(done) && done.right !== undefined) return right(done.right)
-    const failure = isLeft(done) ? done.left : ClientObjectBlocked(waitsFor)
-    const isPassing = !isLeft(done) || failure.tag === 'ClusterUnreachable'
-    if (!isPassing || signal.aborted || performance.now() >= endMs) return left(failure)
-    if (!isSaid && pauseMs > 1_000) {
-      step.say(`Waits. ${failure.message}`)
-      isSaid = true
-    }
-    await pause(pauseMs, signal)
+  const patience = {
+    patienceMs: waitsFor === '' ? reachPatienceMs : patienceMs,
+    stuck: ClientObjectBlocked,
+    say: (why: string) => step.say(`Waits. ${why}`),
   }
+  const polled = await pollWithin<Either<Failure, string>>(deps, run, patience, async () => {
+    const done = await work()
+    if (isLeft(done)) return done.left.tag === 'ClusterUnreachable' ? done : right(over(done))
+    return right(done.right === undefined ? notYet(waitsFor) : over(right(done.right)))
+  })
+  return isLeft(polled) ? polled : polled.right
 }
 
 /** Writes the state of a cluster, if it is as the work has found it. */

@@ -33,7 +33,8 @@ import { bootstrapAccess } from './join-command.ts'
 import type { AgentImages } from './ports.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
-import { notYet, onHub, openStopped, over, pollUntil, runSteps, sentences, SpokeStuck } from './spoke-steps.ts'
+import { notYet, over } from '../../kernel/polling.ts'
+import { onHub, openStopped, pollUntil, runSteps, sentences, SpokeStuck } from './spoke-steps.ts'
 
 /**
  * From the acceptance of the task: how long agents that the task installs may take to join, and a person to run the

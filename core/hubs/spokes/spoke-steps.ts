@@ -1,8 +1,10 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ClusterTasks, TaskCluster } from '../../cluster-tasks/ports.ts'
 import { whyStoppedBy, wordsOf } from '../../cluster-tasks/types.ts'
 import type { Hub, Hubs } from '../../clusters/hubs/ports.ts'
 import type { Pause } from '../../kernel/clock.ts'
+import type { Polled } from '../../kernel/polling.ts'
+import { pollWithin } from '../../kernel/polling.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { TaskEnd, TaskHandler, TaskRun, TaskStep } from '../../tasks/ports.ts'
@@ -127,41 +129,11 @@ export const onHub = (
   recover: 'run-again',
 })
 
-/** What a poll found: an answer, or why there is none yet. */
-export type Polled<A> = { readonly isOver: true; readonly answer: A } | { readonly isOver: false; readonly why: string }
-export const over = <A>(answer: A): Polled<A> => ({ isOver: true, answer })
-export const notYet = (why: string): Polled<never> => ({ isOver: false, why })
-
-const firstPauseMs = 200
-const longestPauseMs = 5_000
-/** When a wait is long enough to say why. */
-const silentMs = 2_000
-
-/**
- * Asks until there is an answer, with growing pauses of at most 5 seconds. A failure counts as no answer until the time
- * is over. `say` is called once with why there is none yet, if that takes some seconds. Failures: SpokeStuck with what
- * `why` says, or the last failure.
- */
-export const pollUntil = async <A>(
-  { pause }: { readonly pause: Pause },
-  { signal }: Pick<TaskRun, 'signal'>,
+/** Polls as `pollWithin` of the kernel. Failures: SpokeStuck with what `why` says, or the last failure. */
+export const pollUntil = <A>(
+  deps: { readonly pause: Pause },
+  run: Pick<TaskRun, 'signal'>,
   patienceMs: number,
   ask: () => Outcome<Failure, Polled<A>>,
   say?: (why: string) => void,
-): Outcome<Failure, A> => {
-  const startMs = performance.now()
-  const endMs = startMs + patienceMs
-  let isSaid = false
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-    const asked = await ask()
-    const polled = isLeft(asked) ? undefined : asked.right
-    if (polled?.isOver === true) return right(polled.answer)
-    const failure = isLeft(asked) ? asked.left : SpokeStuck(polled?.why ?? '')
-    if (signal.aborted || performance.now() >= endMs) return left(failure)
-    if (!isSaid && performance.now() - startMs >= silentMs) {
-      say?.(failure.message)
-      isSaid = true
-    }
-    await pause(Math.min(pauseMs, Math.max(1, endMs - performance.now())), signal)
-  }
-}
+): Outcome<Failure, A> => pollWithin(deps, run, { patienceMs, stuck: SpokeStuck, say }, ask)
