@@ -138,25 +138,26 @@ const applied = pick(
   'updatedAt',
 )
 
+/** What a new subscription does not have. */
+const setLater = [
+  'id',
+  'accountId',
+  'claimedBy',
+  'clusterId',
+  'alerts',
+  'alertedAt',
+  'consoleUrl',
+  'meteringToken',
+  'reports',
+  'reportedAt',
+] as const
+
 const writes = (db: SqlDatabase) => ({
   obtain: insertInto(
     db,
     marketplaceSubscriptions,
     {
-      omitted: [
-        'id',
-        'resourceUsageId',
-        'error',
-        'accountId',
-        'claimedBy',
-        'clusterId',
-        'alerts',
-        'alertedAt',
-        'consoleUrl',
-        'meteringToken',
-        'reports',
-        'reportedAt',
-      ],
+      omitted: ['resourceUsageId', 'error', ...setLater],
       fixed: { plan: noPlan, contractIds: [] },
     },
     (insert) => insert.onConflict('key_hash').merge(['key_hash']),
@@ -166,18 +167,7 @@ const writes = (db: SqlDatabase) => ({
     db,
     marketplaceSubscriptions,
     {
-      omitted: [
-        'id',
-        'accountId',
-        'claimedBy',
-        'clusterId',
-        'alerts',
-        'alertedAt',
-        'consoleUrl',
-        'meteringToken',
-        'reports',
-        'reportedAt',
-      ],
+      omitted: setLater,
       fixed: { contractIds: [] },
     },
     (insert, k) => {
