@@ -1,17 +1,15 @@
 // process: own - kills commands, and fills a disk
-import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import type { ExecutionContext } from 'ava'
 import anyTest from 'ava'
 import { emptyMysqlUrl, migratedSqlitePath } from '../../support/databases.ts'
 import { needing } from '../../support/components/needing.ts'
-import { cleanEnvironment, mainFile } from '../../support/service-process.ts'
 import { adminPassword, startService } from '../../support/service.ts'
 import { startSmallDisk } from '../../support/small-disk.ts'
 import { repeats } from '../../support/thorough.ts'
+import { runBackup } from '../backup-process.ts'
 import type { Settings } from '../drill.fixture.ts'
 import { backup, differences, newDeployment, newPath, passphraseFile, rowsOf, underLoad } from '../drill.fixture.ts'
 
@@ -21,45 +19,6 @@ const onDisk = disk === undefined ? anyTest.skip : anyTest.serial
 const withMariaDb = needing('mariadb')
 const key = ['--passphrase-file', passphraseFile]
 const urlOf = (settings: Settings): string => settings['MOORAGE_DATABASE_URL'] ?? ''
-
-interface Ended {
-  readonly code: number | string
-  readonly err: string
-  /** The most memory that it had, in MiB. */
-  readonly peak: number
-}
-
-/** `moorage backup …` as a process, killed after some milliseconds if it has not ended. */
-const run = async (
-  settings: Settings,
-  words: readonly string[],
-  {
-    killAfter,
-    killWhen = () => false,
-    enter = [],
-  }: { readonly killAfter?: number; readonly killWhen?: () => boolean; readonly enter?: readonly string[] } = {},
-): Promise<Ended> => {
-  const [file = process.execPath, ...args] = [...enter, process.execPath, mainFile, 'backup', ...words]
-  const child = spawn(file, args, { env: cleanEnvironment(settings), stdio: ['ignore', 'ignore', 'pipe'] })
-  let peak = 0
-  const watching = setInterval(() => {
-    try {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
-    } catch {
-      // It has ended.
-    }
-    if (killWhen()) child.kill('SIGKILL')
-  }, 20)
-  const killing = killAfter === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter)
-  const err = text(child.stderr)
-  const code = await new Promise<number | string>((resolve) =>
-    child.once('exit', (exit, signal) => resolve(exit ?? signal ?? '')),
-  )
-  clearInterval(watching)
-  clearTimeout(killing)
-  return { code, err: await err, peak }
-}
 
 /** A deployment that has started once, with so many rows more. */
 const filled = async (count: number): Promise<Settings> => {
@@ -87,7 +46,7 @@ anyTest.serial('a backup that is killed leaves no archive, and the next one remo
   for (let n = 0; n < repeats(8, 40); n += 1) {
     const killed =
       n === 0 ? { killWhen: () => draftsBeside(archive).length > 0 } : { killAfter: 600 + Math.random() * 3000 }
-    const { code } = await run(settings, ['create', archive, ...key], killed)
+    const { code } = await runBackup(settings, ['create', archive, ...key], killed)
     if (code === 0) break
     met.add(draftsBeside(archive).length > 0)
     t.is(code, 'SIGKILL')
@@ -113,7 +72,9 @@ const killedRestore = async (t: ExecutionContext, makeTarget: () => Promise<Sett
   const target = await makeTarget()
   let refused = 0
   for (let n = 0; n < repeats(5, 25); n += 1) {
-    const { code, err } = await run(target, ['restore', archive, ...key], { killAfter: 1000 + Math.random() * 4000 })
+    const { code, err } = await runBackup(target, ['restore', archive, ...key], {
+      killAfter: 1000 + Math.random() * 4000,
+    })
     if (code === 0) break
     t.is(code, 'SIGKILL', err)
     let started = ''
@@ -154,7 +115,7 @@ onDisk('a full disk ends a backup without an archive, and a restore with a mark'
   const { folder, outside, enter, fill, free } = disk!
   const settings = await filled(150_000)
   const path = join(folder, 'full.tar')
-  const created = await run(settings, ['create', path, '--no-key-ring'], { enter })
+  const created = await runBackup(settings, ['create', path, '--no-key-ring'], { enter })
   t.is(created.code, 1)
   t.regex(created.err, /full|ENOSPC|no space/i)
   t.deepEqual(readdirSync(outside), [])
@@ -162,10 +123,10 @@ onDisk('a full disk ends a backup without an archive, and a restore with a mark'
   const archive = newPath('.tar')
   t.is((await backup(settings, 'create', archive, ...key)).code, 0)
   const target = { ...newDeployment(`sqlite:${join(folder, 'restored.sqlite')}`) }
-  const restored = await run(target, ['restore', archive, ...key], { enter })
+  const restored = await runBackup(target, ['restore', archive, ...key], { enter })
   t.is(restored.code, 1)
   t.regex(restored.err, /full/)
-  const again = await run(target, ['create', newPath(), '--no-key-ring'], { enter })
+  const again = await runBackup(target, ['create', newPath(), '--no-key-ring'], { enter })
   t.regex(again.err, /has begun and not ended/)
   fill()
   free()
@@ -174,7 +135,7 @@ onDisk('a full disk ends a backup without an archive, and a restore with a mark'
 anyTest.serial('10^6 rows are backed up, checked and restored in bounded memory', async (t) => {
   t.timeout(1_800_000)
   const few = await filled(100_000)
-  const { peak: least } = await run(few, ['create', newPath('.tar'), ...key])
+  const { peak: least } = await runBackup(few, ['create', newPath('.tar'), ...key])
   const settings = await filled(1_000_000)
   const archive = newPath('.tar')
   const target = newDeployment()
@@ -184,7 +145,7 @@ anyTest.serial('10^6 rows are backed up, checked and restored in bounded memory'
     [['restore', archive, ...key], target],
   ] as const) {
     const started = performance.now()
-    const { code, err, peak } = await run(of, words)
+    const { code, err, peak } = await runBackup(of, words)
     t.is(code, 0, err)
     t.true(
       peak < least + 250,

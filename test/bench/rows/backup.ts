@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
-import { cleanEnvironment, mainFile } from '../../support/service-process.ts'
+import { runBackup } from '../../backup/backup-process.ts'
 import { bars } from '../bars.ts'
 import { startBenchService } from '../service-process.ts'
 import type { BenchLine } from '../table.ts'
@@ -15,25 +13,10 @@ interface Done {
   readonly peak: number
 }
 
-const runBackup = async (environment: Readonly<Record<string, string>>, words: readonly string[]): Promise<Done> => {
+const timed = async (environment: Readonly<Record<string, string>>, words: readonly string[]): Promise<Done> => {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [mainFile, 'backup', ...words], {
-    env: cleanEnvironment(environment),
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let peak = 0
-  const watching = setInterval(() => {
-    try {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
-    } catch {
-      // It has ended.
-    }
-  }, 50)
-  const said = text(child.stderr)
-  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
-  clearInterval(watching)
-  if (code !== 0) throw new Error(`backup ${words[0]} ended with ${code}: ${await said}`)
+  const { code, err, peak } = await runBackup(environment, words)
+  if (code !== 0) throw new Error(`backup ${words[0]} ended with ${code}: ${err}`)
   return { seconds: (performance.now() - startedAt) / 1000, peak }
 }
 
@@ -56,9 +39,9 @@ export const backup: MeasureRow = async ({ lab, bench, run }: RowInput) => {
   const keyring = join(dataDir, 'keyring.json')
   const from = { MOORAGE_DATA_DIR: dataDir, MOORAGE_KEYRING: keyring }
   const into = { MOORAGE_DATA_DIR: target, MOORAGE_KEYRING: keyring }
-  const made = await runBackup(from, ['create', archive, '--no-key-ring'])
-  const checked = await runBackup(from, ['verify', archive])
-  const restored = await runBackup(into, ['restore', archive])
+  const made = await timed(from, ['create', archive, '--no-key-ring'])
+  const checked = await timed(from, ['verify', archive])
+  const restored = await timed(into, ['restore', archive])
   const line = (row: string, what: string, { seconds }: Done): BenchLine => ({
     row,
     what,
