@@ -9,6 +9,7 @@ import type { ExecutionContext } from 'ava'
 import { Agent, request } from 'undici'
 import { kubectl, kubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
+import { findNginx } from '../support/components/nginx.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
 import { runCommand } from '../support/components/run-command.ts'
 import { startStubKubelet } from '../support/components/stub-kubelet.ts'
@@ -97,7 +98,7 @@ const proxies: readonly Proxy[] = [
 
 /** Two instances on one database behind the proxy. */
 const startWorld = async (t: ExecutionContext, { name, prepare }: Proxy) => {
-  const program = await programOf(name)
+  const program = name === 'nginx' ? await findNginx() : await programOf(name)
   const folder = mkdtempSync(join(tmpdir(), `moorage-${name}-`))
   const port = await reservedPort()
   const instances = [
