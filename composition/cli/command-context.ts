@@ -48,3 +48,25 @@ export const printJson = (context: Pick<CommandContext, 'print'>, value: unknown
 
 /** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
+
+/** A line at a terminal that is written over. */
+interface Progress {
+  show(line: string): void
+  clear(): void
+}
+
+/** Returns a progress line at the terminal. Without a terminal it writes nothing. */
+export const makeProgress = ({ terminal }: Pick<CommandContext, 'terminal'>): Progress => {
+  let written = 0
+  return {
+    show(text) {
+      const line = text.slice(0, Math.max(1, (terminal?.columns() ?? 80) - 1))
+      terminal?.write(`\r${line.padEnd(written)}`)
+      written = line.length
+    },
+    clear() {
+      if (written > 0) terminal?.write(`\r${' '.repeat(written)}\r`)
+      written = 0
+    },
+  }
+}

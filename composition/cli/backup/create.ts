@@ -21,7 +21,7 @@ import type { StoredFiles } from '../../part.ts'
 import type { Composition } from '../../service/compose.ts'
 import { isInUse, refuseOtherKeyring } from '../../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
-import { printJson } from '../command-context.ts'
+import { makeProgress, printJson } from '../command-context.ts'
 import { sealedColumnsOf } from '../keys/key-use.ts'
 import type { OpenDeployment } from '../on-store.ts'
 import { onAnyStore } from '../on-store.ts'
@@ -277,27 +277,6 @@ const publish = async (target: string, drafts: Drafts): Promise<void> => {
     await folder.sync()
   } finally {
     await folder.close()
-  }
-}
-
-/** A line at a terminal that is written over. */
-export interface Progress {
-  show(line: string): void
-  clear(): void
-}
-
-export const makeProgress = ({ terminal }: Pick<CommandContext, 'terminal'>): Progress => {
-  let written = 0
-  return {
-    show(text) {
-      const line = text.slice(0, Math.max(1, (terminal?.columns() ?? 80) - 1))
-      terminal?.write(`\r${line.padEnd(written)}`)
-      written = line.length
-    },
-    clear() {
-      if (written > 0) terminal?.write(`\r${' '.repeat(written)}\r`)
-      written = 0
-    },
   }
 }
 

@@ -10,11 +10,11 @@ import { ofNewerVersion, outsidePartOf } from '../../../adapters/sql/engine/migr
 import { StartRefused } from '../../boot.ts'
 import { migrationsFor } from '../../migrations.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
-import { printJson } from '../command-context.ts'
+import { makeProgress, printJson } from '../command-context.ts'
 import { configOf } from '../loaded-config.ts'
 import type { Manifest, ReadArchive } from './archive.ts'
 import { ArchiveUnusable, markOf, readArchive } from './archive.ts'
-import { described, keyRingFileOf, makeProgress, percent, readPassphrase } from './create.ts'
+import { described, keyRingFileOf, percent, readPassphrase } from './create.ts'
 
 export interface ReadOptions extends CommonOptions {
   /** The sealed key ring, if it is not beside the archive. */

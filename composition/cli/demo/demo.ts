@@ -17,9 +17,8 @@ import { isInUse, openStore } from '../../service/foundation.ts'
 import type { RunningService } from '../../service/running-service.ts'
 import { startRunning } from '../../service/running-service.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
-import { printJson } from '../command-context.ts'
+import { makeProgress, printJson } from '../command-context.ts'
 import { configOf } from '../loaded-config.ts'
-import { makeProgress } from '../backup/create.ts'
 
 const organization = (
   [name, fullName]: readonly [string, string],

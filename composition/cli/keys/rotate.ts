@@ -4,7 +4,7 @@ import { waitingKeyOf, withAddedKey, withCurrentKey } from '../../../adapters/se
 import type { LiveInstance } from '../../../core/kernel/instances.ts'
 import { StartRefused } from '../../boot.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
-import { printJson } from '../command-context.ts'
+import { makeProgress, printJson } from '../command-context.ts'
 import { countKeyUse } from './key-use.ts'
 import type { KeyRingStore } from './keys.ts'
 import { changeKeyRing, onKeyRing } from './keys.ts'
@@ -95,14 +95,10 @@ const lackingKey = (key: string, instances: readonly LiveInstance[], path: strin
 
 const sealAll = async (context: CommandContext, store: KeyRingStore, key: string): Promise<SealingResult> => {
   const { terminal } = context
-  let written = 0
-  const onValue = (column: string, count: number): void => {
-    const line = `${column}: ${count}`.slice(0, Math.max(1, (terminal?.columns() ?? 80) - 1))
-    terminal?.write(`\r${line.padEnd(written)}`)
-    written = line.length
-  }
+  const progress = makeProgress(context)
+  const onValue = (column: string, count: number): void => progress.show(`${column}: ${count}`)
   const result = await sealAgain({ ...store, ...(terminal === undefined ? {} : { onValue }) }, store.columns, key)
-  if (written > 0) terminal?.write(`\r${' '.repeat(written)}\r`)
+  progress.clear()
   return result
 }
 
