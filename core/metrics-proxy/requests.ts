@@ -29,13 +29,11 @@ export const isProjectId = (text: string): boolean => projectForm.test(text)
 
 const ownerForm = /^[1-9][0-9]{0,15}$/
 
-const ownerOf = (text: string | undefined): AccountId | undefined => {
+/** Returns the account of an id in decimal digits; undefined for any other text. */
+const accountIdOf = (text: string | undefined): AccountId | undefined => {
   const id = text !== undefined && ownerForm.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(id) ? (id as AccountId) : undefined
 }
-
-/** Returns the owner of an id in decimal digits; undefined for any other text. */
-const accountIdOf = (text: string): AccountId | undefined => ownerOf(text)
 
 /** Returns the identifier, which is also the name of a backend: `7.<uid>` or `7.<uid>.<project>`. */
 export const identifierText = ({ ownerId, clusterUid, projectId }: TenantIdentifier): string =>
@@ -49,7 +47,7 @@ export const identifierText = ({ ownerId, clusterUid, projectId }: TenantIdentif
  */
 export const parseIdentifier = (text: string): Either<Failure<'IdentifierRefused'>, TenantIdentifier> => {
   const [owner, cluster = '', projectId, ...rest] = text.split('.')
-  const ownerId = ownerOf(owner)
+  const ownerId = accountIdOf(owner)
   const isProject = projectId === undefined || isProjectId(projectId)
   if (ownerId === undefined || uuidOf(cluster) !== cluster || !isProject || rest.length > 0)
     return left(
