@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
@@ -44,6 +44,16 @@ export const namespace = 'shop'
 
 const createdName = (call: ApiCall): boolean =>
   call.verb === 'create' || (call.verb === 'patch' && call.url.includes('fieldManager=helm'))
+
+/** Returns the text of a file; undefined if there is none. The service may remove it at any moment. */
+const textOf = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) return undefined
+    throw error
+  }
+}
 
 /** The part of a house that outlives a cluster. */
 interface OpenHouse {
@@ -155,10 +165,7 @@ const withCluster = async (
       return answer.status === 200 ? answer.body : undefined
     },
     valueFiles: (text = '') =>
-      readdirSync(temporary).filter((name) => {
-        const file = join(temporary, name, 'values.json')
-        return existsSync(file) && readFileSync(file, 'utf8').includes(text)
-      }),
+      readdirSync(temporary).filter((name) => textOf(join(temporary, name, 'values.json'))?.includes(text) === true),
   }
 }
 
