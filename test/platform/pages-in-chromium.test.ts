@@ -121,6 +121,8 @@ test('a user changes the own account on its page, from the profile to the second
   await page.locator('#new-address').fill('paula@example.net')
   await page.locator('#address-form button').click()
   await done('A mail with a link is sent')
+  // The page reads the list again after the message.
+  await page.locator('#addresses li').nth(1).waitFor()
   t.is(await page.locator('#addresses li').count(), 2)
   await page.locator('#token-name').fill('laptop')
   await page.locator('#token-form button').click()
