@@ -398,9 +398,13 @@ for (const version of versions) {
           })
           const theirs =
             status === 0 ? [] : (schemaProblems(stderr, { root: 'web', paths: Object.keys(values) }) ?? ['no answer'])
-          // Helm orders charts and names by chance, and beyond a number of lines only their number is said.
+          // Helm orders charts and names by chance, names one fault by chance of a schema that has several, and beyond a
+          // number of lines only their number is said.
           const sorted = (lines: readonly string[]): readonly string[] =>
-            lines.map((line) => line.split(/[ ,]+/).sort().join(' ')).sort()
+            lines
+              .map((line) => line.replace(/(values\.schema\.json cannot be used): .*/, '$1'))
+              .map((line) => line.split(/[ ,]+/).sort().join(' '))
+              .sort()
           if (ours.length < 51) t.deepEqual(sorted(ours), sorted(theirs))
           else t.is(theirs.length, ours.length)
           judged += cases.length
