@@ -22,7 +22,7 @@ import {
 } from './connections.ts'
 import type { ClusterReads } from './cluster-api.ts'
 import { askCluster, jsonOf, report, reported, separateReads } from './cluster-api.ts'
-import { tunnel } from './tunnel.ts'
+import { freeSent, tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
 const entityTagLimit = 1024 * 1024
@@ -42,6 +42,9 @@ interface AnswerJudge {
   failureOf(error: unknown): ReachFailure
 }
 
+/** More chunks than a client leaves waiting are left to the garbage collector, as are those of most small answers. */
+const mostWritten = 64
+
 /** Ends a dispatch whose client has disconnected. */
 class ClientLeft extends Error {}
 
@@ -52,6 +55,8 @@ class ClientLeft extends Error {}
 class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #held: Buffer[] | undefined
+  /** Chunks that were written and whose memory was not freed yet. */
+  readonly #written: Uint8Array[] = []
   #heldBytes = 0
   #status = 0
   /** The status that the client has received; 0 before. */
@@ -162,9 +167,21 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {
-    if (this.#exchange.write(chunk) || controller.paused) return
+    this.#freeSent()
+    const isTaken = this.#exchange.write(chunk)
+    this.#written.push(chunk)
+    if (isTaken || controller.paused) return
     controller.pause()
-    this.#exchange.onDrain(() => controller.resume())
+    this.#exchange.onDrain(() => {
+      this.#freeSent()
+      controller.resume()
+    })
+  }
+
+  /** Runs after undici has parsed the chunks: it still reads the last one when this handler returns. */
+  #freeSent(): void {
+    if (this.#exchange.hasSentAll?.() === true) freeSent(this.#written)
+    else if (this.#written.length > mostWritten) this.#written.length = 0
   }
 
   #release(headers: readonly (readonly [string, string])[], controller: Dispatcher.DispatchController): void {

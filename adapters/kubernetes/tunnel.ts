@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { request } from 'node:https'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
@@ -21,10 +22,29 @@ import {
   toReachFailure,
 } from './connections.ts'
 
+/**
+ * Frees the memory of chunks that were read from a cluster and that the system has taken from a socket. Left to the
+ * garbage collector, 64 MiB of them make it look at the whole heap of the service, which takes longer than to send
+ * them. Chunks that share their memory are left alone.
+ */
+export const freeSent = (chunks: Uint8Array[]): void => {
+  for (const { buffer, byteLength } of chunks)
+    // An empty chunk may be a constant of undici.
+    if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+  chunks.length = 0
+}
+
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
+  // Another stream than a socket may keep what was written to it.
+  const socket = to instanceof Socket ? to : undefined
+  const written: Uint8Array[] = []
   from.on('data', (chunk) => {
-    if (!to.destroyed && !to.write(chunk)) from.pause()
+    if (to.destroyed) return
+    if (!to.write(chunk)) from.pause()
+    if (socket === undefined) return
+    written.push(chunk)
+    if (socket.writableLength === 0) freeSent(written)
   })
   to.on('drain', () => from.resume())
   from.on('end', () => {

@@ -19,6 +19,8 @@ export interface Pieces {
   /** Returns false when the client must first read some of the output: then wait for `onDrain`. */
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
+  /** Reports whether the system has taken everything that was written. */
+  hasSentAll(): boolean
   end(): void
 }
 
@@ -55,6 +57,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
       if (waiting.length > 0) listeners.push(listener)
       else res.once('drain', listener)
     },
+    hasSentAll: () => !res.destroyed && waiting.length === 0 && res.writableLength === 0,
     end() {
       if (res.destroyed) return
       hasEnded = true

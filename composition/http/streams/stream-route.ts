@@ -212,6 +212,10 @@ class NodeExchange implements Exchange {
     this.#written().onDrain(listener)
   }
 
+  hasSentAll(): boolean {
+    return this.#pieces?.hasSentAll() === true
+  }
+
   end(): void {
     if (!this.#res.writableEnded) this.#written().end()
   }
