@@ -9,6 +9,7 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { PassedMemory } from '../outbound/reading-budgets.ts'
 import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,
@@ -22,7 +23,7 @@ import {
 } from './connections.ts'
 import type { ClusterReads } from './cluster-api.ts'
 import { askCluster, jsonOf, report, reported, separateReads } from './cluster-api.ts'
-import { freeSent, tunnel } from './tunnel.ts'
+import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
 const entityTagLimit = 1024 * 1024
@@ -42,9 +43,6 @@ interface AnswerJudge {
   failureOf(error: unknown): ReachFailure
 }
 
-/** More chunks than a client leaves waiting are left to the garbage collector, as are those of most small answers. */
-const mostWritten = 64
-
 /** Ends a dispatch whose client has disconnected. */
 class ClientLeft extends Error {}
 
@@ -55,8 +53,7 @@ class ClientLeft extends Error {}
 class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #held: Buffer[] | undefined
-  /** Chunks that were written and whose memory was not freed yet. */
-  readonly #written: Uint8Array[] = []
+  readonly #memory = new PassedMemory()
   #heldBytes = 0
   #status = 0
   /** The status that the client has received; 0 before. */
@@ -167,21 +164,11 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {
-    this.#freeSent()
-    const isTaken = this.#exchange.write(chunk)
-    this.#written.push(chunk)
-    if (isTaken || controller.paused) return
+    this.#memory.add(chunk)
+    if (this.#exchange.hasSentAll?.() === true) this.#memory.free()
+    if (this.#exchange.write(chunk) || controller.paused) return
     controller.pause()
-    this.#exchange.onDrain(() => {
-      this.#freeSent()
-      controller.resume()
-    })
-  }
-
-  /** Runs after undici has parsed the chunks: it still reads the last one when this handler returns. */
-  #freeSent(): void {
-    if (this.#exchange.hasSentAll?.() === true) freeSent(this.#written)
-    else if (this.#written.length > mostWritten) this.#written.length = 0
+    this.#exchange.onDrain(() => controller.resume())
   }
 
   #release(headers: readonly (readonly [string, string])[], controller: Dispatcher.DispatchController): void {

@@ -10,6 +10,7 @@ import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { PassedMemory } from '../outbound/reading-budgets.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
 import {
@@ -22,29 +23,16 @@ import {
   toReachFailure,
 } from './connections.ts'
 
-/**
- * Frees the memory of chunks that were read from a cluster and that the system has taken from a socket. Left to the
- * garbage collector, 64 MiB of them make it look at the whole heap of the service, which takes longer than to send
- * them. Chunks that share their memory are left alone.
- */
-export const freeSent = (chunks: Uint8Array[]): void => {
-  for (const { buffer, byteLength } of chunks)
-    // An empty chunk may be a constant of undici.
-    if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
-  chunks.length = 0
-}
-
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
   // Another stream than a socket may keep what was written to it.
   const socket = to instanceof Socket ? to : undefined
-  const written: Uint8Array[] = []
+  const memory = new PassedMemory()
   from.on('data', (chunk) => {
     if (to.destroyed) return
+    memory.add(chunk)
+    if (socket?.writableLength === 0) memory.free()
     if (!to.write(chunk)) from.pause()
-    if (socket === undefined) return
-    written.push(chunk)
-    if (socket.writableLength === 0) freeSent(written)
   })
   to.on('drain', () => from.resume())
   from.on('end', () => {

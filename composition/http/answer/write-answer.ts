@@ -12,7 +12,8 @@ import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
-const pieceBytes = 65_536
+/** The most that is written at once, in bytes. */
+export const pieceBytes = 65_536
 
 /** Writes the body of an answer. */
 export interface Pieces {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { PassedMemory } from '../../../adapters/outbound/reading-budgets.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
 import type { Exchange, HeaderBag } from '../../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
@@ -9,7 +10,7 @@ import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../failure-response.ts'
 import { noSuchPath, refusalOf } from '../failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
-import { answerError, makePieces, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
+import { answerError, makePieces, pieceBytes, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import { makeAuthenticate } from '../request/authenticate.ts'
@@ -130,6 +131,9 @@ const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.inclu
 /** An answer of at most this length that arrives whole is written together with its headers. */
 const wholeBytes = 65_536
 
+/** A chunk of at most this length is sent together with those that follow at once. */
+const smallBytes = 4096
+
 /**
  * The exchange of the core for a request and response of Node. It is a class, since the engine gives each object that
  * is made with accessors, or as a prototype, a shape of its own: that took 5 us of each request.
@@ -148,6 +152,12 @@ class NodeExchange implements Exchange {
   #pieces: Pieces | undefined
   /** The length of an answer of which nothing was written yet; 0 if it is not known. */
   #length = 0
+  /** An answer without a length is sent in chunks. */
+  #isChunked = true
+  /** Small chunks of this turn of the event loop. They are sent as one. */
+  #small: Uint8Array[] = []
+  readonly #memory = new PassedMemory()
+  #smallBytes = 0
 
   constructor(
     deps: BinderDeps,
@@ -186,7 +196,10 @@ class NodeExchange implements Exchange {
     for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
     for (const [name, value] of headers) {
       flat.push(name, value)
-      if (name === 'content-length') this.#length = Number(value)
+      if (name === 'content-length') {
+        this.#length = Number(value)
+        this.#isChunked = false
+      }
     }
     context.status = status
     context.isUpstream = status >= 400
@@ -201,7 +214,32 @@ class NodeExchange implements Exchange {
       this.#res.end(chunk)
       return true
     }
+    if (this.#isChunked && chunk.length > 0 && chunk.length <= smallBytes) return this.#gather(chunk)
+    this.#sendSmall()
     return this.#written().write(chunk)
+  }
+
+  /** A chunk of a cluster is often one event. Each would take four pieces of a write, its length among them. */
+  #gather(chunk: Uint8Array): boolean {
+    if (this.#smallBytes === 0) process.nextTick(() => this.#sendSmall())
+    this.#small.push(chunk)
+    this.#smallBytes += chunk.length
+    if (this.#smallBytes >= pieceBytes) return this.#sendSmall()
+    return !this.#res.writableNeedDrain
+  }
+
+  /** Returns false when the client must first read some of the output. */
+  #sendSmall(): boolean {
+    const [small, bytes, pieces] = [this.#small, this.#smallBytes, this.#written()]
+    if (bytes === 0) return true
+    this.#small = []
+    this.#smallBytes = 0
+    const [first] = small
+    if (small.length === 1 && first !== undefined) return pieces.write(first)
+    const gathered = Buffer.concat(small, bytes)
+    this.#memory.add(gathered)
+    if (pieces.hasSentAll()) this.#memory.free()
+    return pieces.write(gathered)
   }
 
   #written(): Pieces {
@@ -213,11 +251,13 @@ class NodeExchange implements Exchange {
   }
 
   hasSentAll(): boolean {
-    return this.#pieces?.hasSentAll() === true
+    return this.#smallBytes === 0 && this.#pieces?.hasSentAll() === true
   }
 
   end(): void {
-    if (!this.#res.writableEnded) this.#written().end()
+    if (this.#res.writableEnded) return
+    this.#sendSmall()
+    this.#written().end()
   }
 
   onStop(listener: () => void): void {
