@@ -205,7 +205,7 @@ export class PassedMemory {
     if (buffer === this.#last) return
     if (this.#last !== undefined) this.#done.push(this.#last)
     // Node takes small buffers from common memory of the pool's size, and an empty one may be a constant.
-    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize
+    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength > 0 && buffer.byteLength !== Buffer.poolSize
     this.#last = isOwn ? buffer : undefined
     if (this.#done.length > mostWaiting) this.#done.length = 0
   }
