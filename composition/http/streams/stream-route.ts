@@ -156,7 +156,8 @@ class NodeExchange implements Exchange {
   #isChunked = true
   /** Small chunks of this turn of the event loop. They are sent as one. */
   #small: Uint8Array[] = []
-  readonly #memory = new PassedMemory()
+  /** Made when several small chunks are sent as one. */
+  #memory: PassedMemory | undefined
   #smallBytes = 0
 
   constructor(
@@ -237,6 +238,7 @@ class NodeExchange implements Exchange {
     const [first] = small
     if (small.length === 1 && first !== undefined) return pieces.write(first)
     const gathered = Buffer.concat(small, bytes)
+    this.#memory ??= new PassedMemory()
     this.#memory.add(gathered)
     if (pieces.hasSentAll()) this.#memory.free()
     return pieces.write(gathered)
