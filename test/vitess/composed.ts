@@ -63,7 +63,10 @@ export const composingFiles: Readonly<Record<string, Run>> = {
     }
   },
   'adapters/sql/marketplace/subscription-store.ts': (db) =>
-    makeSqlSubscriptionStore(db, secretBox)(db).update(
+    makeSqlSubscriptionStore(
+      db,
+      secretBox,
+    )(db).update(
       286 as SubscriptionId,
       { clusterId: 'uid-1', contractIds: [contract], alertedAt: at, reportedAt: at },
       at,

@@ -1,4 +1,5 @@
 import type { Bind, Columns } from '../../adapters/sql/kit/columns.ts'
+import { sessionSettings } from '../../adapters/sql/engine/mysql-pool.ts'
 import type { StatementText } from '../../adapters/sql/kit/statement.ts'
 import { statementsWithParameters } from '../composition/prepared.ts'
 import { composedStatements } from './composed.ts'
@@ -21,6 +22,20 @@ export interface ExampleStatement {
   readonly sql: string
   readonly example: string
 }
+
+/** What each connection runs before and beside the statements of the service. */
+export const sessionStatements: readonly string[] = [
+  'select version() as version, @@hostname as host',
+  'set session transaction isolation level read committed, read write',
+  sessionSettings('8.0.30-Vitess', {
+    statementMilliseconds: 9000,
+    rowLockSeconds: 8,
+    schemaLockSeconds: 5,
+    idleSeconds: 90,
+  }),
+  'start transaction',
+  'rollback',
+]
 
 /** Returns each statement of the service once: those that it prepares, and examples of those that it composes later. */
 export const serviceStatements = async (): Promise<readonly ExampleStatement[]> => {

@@ -126,7 +126,9 @@ export const whereEntryAllowed =
           .orWhereExists(
             k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'),
           )
-          .orWhereExists(k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id and rb.org_id = m.org_id')),
+          .orWhereExists(
+            k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id and rb.org_id = m.org_id'),
+          ),
       )
       .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p.tokenLifeDays))
   }
