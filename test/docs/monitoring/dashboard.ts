@@ -52,7 +52,7 @@ export const rows: readonly Row[] = [
         unit: 'percentunit',
         queries: [
           query(
-            'sum(rate(moorage_http_requests_total{origin="service",status=~"5.."}[5m])) / ' +
+            '(sum(rate(moorage_http_requests_total{origin="service",status=~"5.."}[5m])) or vector(0)) / ' +
               'sum(rate(moorage_http_requests_total[5m]))',
             'share of all requests',
           ),
