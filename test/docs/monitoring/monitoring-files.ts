@@ -64,6 +64,9 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_task_duration_seconds_count{kind="packages.install",end="succeeded"}': '0+2x120',
   'moorage_job_runs_total{job_id="mail.deliver",outcome="failed"}': '0x60 1x60',
   'moorage_job_running_seconds{job_id="mail.deliver"}': '5x120',
+  // The last run failed, once; another instance ran the job before.
+  'moorage_job_last_end_timestamp_seconds{job_id="mail.deliver",instance="a:3002"}': '1030x120',
+  'moorage_job_last_success_timestamp_seconds{job_id="mail.deliver",instance="b:3002"}': '1000x120',
   'moorage_log_lines_lost_total{instance="a:3002"}': '0x120',
   'moorage_disk_free_bytes{instance="a:3002",folder="data"}': '50x120',
   'moorage_disk_size_bytes{instance="a:3002",folder="data"}': '100x120',
@@ -92,10 +95,9 @@ export const incidentsYaml = (rulesFile: string): string =>
           input_series: Object.entries(goodDay).map(([name, values]) => ({ series: name, values })),
           alert_rule_test: alerts.map(({ name }) => ({ eval_time: '110m', alertname: name, exp_alerts: [] })),
         },
-        ...alerts.map((alert) => {
-          const { series, at, labels = {} } = alert.incident
+        ...alerts.flatMap((alert) => {
           const annotations = annotationsOf(alert)
-          return {
+          return [alert.incident, ...(alert.further ?? [])].map(({ series, at, labels = {} }) => ({
             interval: '1m',
             input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
             alert_rule_test: [
@@ -110,7 +112,7 @@ export const incidentsYaml = (rulesFile: string): string =>
                 ],
               },
             ],
-          }
+          }))
         }),
       ],
     },
