@@ -168,6 +168,24 @@ export const alerts: readonly Alert[] = [
     incident: { series: { moorage_tls_certificate_expiry_timestamp_seconds: `${day}x30` }, at: '20m' },
   },
   {
+    name: 'MoorageClusterCredentialEnds',
+    severity: 'ticket',
+    // One that ended a month ago belongs to a cluster that is out of use.
+    expr:
+      'min by (cluster) (moorage_cluster_credential_expiry_timestamp_seconds) - time() ' +
+      `> -${30 * day} < ${14 * day}`,
+    for: '1h',
+    summary: 'The credential of the cluster {{ $labels.cluster }} ends within 14 days, or has ended.',
+    incident: {
+      series: {
+        'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/quay"}': `${7 * day}x100`,
+        'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/old"}': `-${31 * day}x100`,
+      },
+      at: '90m',
+      labels: { cluster: 'acme/quay' },
+    },
+  },
+  {
     name: 'MoorageLicenseAuthorityEnds',
     severity: 'ticket',
     expr: `min(moorage_license_authority_expiry_timestamp_seconds) - time() < ${60 * day}`,

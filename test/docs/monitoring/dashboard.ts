@@ -122,6 +122,16 @@ export const rows: readonly Row[] = [
         ],
       },
       {
+        title: 'Credentials of clusters',
+        unit: 'dtdurations',
+        queries: [
+          query(
+            'bottomk(10, min by (cluster) (moorage_cluster_credential_expiry_timestamp_seconds) - time())',
+            '{{cluster}}',
+          ),
+        ],
+      },
+      {
         title: 'Degraded',
         queries: [query('max by (check) (moorage_degraded)', '{{check}}')],
       },

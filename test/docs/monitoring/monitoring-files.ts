@@ -54,6 +54,7 @@ const goodDay: Readonly<Record<string, string>> = {
   moorage_mail_oldest_seconds: '60x120',
   'moorage_mail_attempts_total{outcome="given_up"}': '0x120',
   moorage_tls_certificate_expiry_timestamp_seconds: '7000000x120',
+  'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/quay"}': '7000000x120',
   moorage_license_authority_expiry_timestamp_seconds: '70000000x120',
   moorage_contracts_ending: '0x120',
   'moorage_database_wait_seconds_sum{instance="a:3002"}': '0+1x120',
