@@ -16,6 +16,7 @@ import { needing } from '../support/components/needing.ts'
 import { makeHelmCli } from '../support/run-helm.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { fromRoot } from '../docs/asvs-table.ts'
 import { pairwise } from './pairwise.ts'
 
 /** The definitions of the resources of other projects that the chart uses, as those projects publish them. */
@@ -76,6 +77,7 @@ const axes = {
     {},
     { serviceMonitor: { enabled: true, labels: { release: 'prometheus' } } },
     { prometheusRule: { enabled: true, labels: { release: 'prometheus' }, groups: [{ name: 'own', rules: [] }] } },
+    parse(readFileSync(fromRoot('deploy/monitoring/chart-values.yaml'), 'utf8')) as object,
   ],
   disruption: [{}, { podDisruptionBudget: { enabled: false } }, { podDisruptionBudget: { maxUnavailable: '25%' } }],
   pods: [

@@ -28,6 +28,17 @@ export const alerts: readonly Alert[] = [
   {
     name: 'MoorageDown',
     severity: 'page',
+    expr: 'absent(up{job="moorage"} == 1)',
+    for: '1m',
+    summary: 'No instance of Moorage answers.',
+    incident: {
+      series: { 'up{job="moorage",instance="a:3002"}': '1 1 0x10' },
+      at: '6m',
+    },
+  },
+  {
+    name: 'MoorageInstanceDown',
+    severity: 'ticket',
     expr: 'up{job="moorage"} == 0',
     for: '2m',
     summary: 'The instance {{ $labels.instance }} does not answer at its operations port.',

@@ -9,29 +9,38 @@ const runbook = 'docs/runbook.md'
 
 const annotationsOf = ({ name, summary }: Alert) => ({ summary, runbook: `${runbook}#${name.toLowerCase()}` })
 
+const madeBy = '# Made by `npm run docs:monitoring` from test/docs/monitoring/alerts.ts.\n'
+
+const groupsOf = (of: readonly Alert[]) => [
+  {
+    name: 'moorage',
+    rules: of.map((alert) => ({
+      alert: alert.name,
+      expr: alert.expr,
+      ...(alert.for === '0m' ? {} : { for: alert.for }),
+      labels: { severity: alert.severity },
+      annotations: annotationsOf(alert),
+    })),
+  },
+]
+
 /** The rules as Prometheus reads them. */
-const alertsYaml = (): string =>
-  `# Made by \`npm run docs:monitoring\` from test/docs/monitoring/alerts.ts.\n${stringify(
-    {
-      groups: [
-        {
-          name: 'moorage',
-          rules: alerts.map((alert) => ({
-            alert: alert.name,
-            expr: alert.expr,
-            ...(alert.for === '0m' ? {} : { for: alert.for }),
-            labels: { severity: alert.severity },
-            annotations: annotationsOf(alert),
-          })),
-        },
-      ],
-    },
-    { lineWidth: 0 },
-  )}`
+const alertsYaml = (): string => `${madeBy}${stringify({ groups: groupsOf(alerts) }, { lineWidth: 0 })}`
+
+/** The alerts that the chart has itself: it knows the name of its service. */
+const ofChart = ['MoorageDown', 'MoorageInstanceDown']
+
+/** The rules as values of the chart. */
+const chartValues = (): string => {
+  const groups = groupsOf(alerts.filter(({ name }) => !ofChart.includes(name)))
+  const values = { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true, groups } }
+  return `${madeBy}# helm upgrade --install moorage deploy/helm/moorage -f deploy/monitoring/chart-values.yaml ...\n${stringify(values, { lineWidth: 0 })}`
+}
 
 /** The files under deploy/monitoring with their texts. */
 export const monitoringFiles = (): Readonly<Record<string, string>> => ({
   'deploy/monitoring/alerts.yaml': alertsYaml(),
+  'deploy/monitoring/chart-values.yaml': chartValues(),
   'deploy/monitoring/dashboard.json': `${JSON.stringify(dashboardJson(), null, 2)}\n`,
 })
 
