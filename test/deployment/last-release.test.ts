@@ -78,7 +78,7 @@ test('both releases serve one marketplace', async (t) => {
       for (let n = 0; n < 3; n++) installers.push(await makeInstaller(alone))
     },
   )
-  const { older, newer, ofOlder, ofNewer, toMarketplace } = both
+  const { newer, ofOlder, ofNewer, toMarketplace } = both
   for (let n = 0; n < 3; n++) installers.push(await makeInstaller(newer))
   const path = '/marketplaces/cloudA/notification/resource'
   const reads: string[] = ['/dashboard/marketplaces/subscriptions']
