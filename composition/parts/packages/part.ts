@@ -81,7 +81,12 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
       return { fetch: makeGuardedFetch(reached, readings) }
     }),
     bind(OpenRepositoryToken, { threads: ChartThreadsToken, from: ChartFetchToken }, ({ threads, from }) =>
-      makeOpenRepository({ fetch: from.fetch, threads, account }),
+      makeOpenRepository({
+        fetch: from.fetch,
+        threads,
+        account,
+        watchPool: (load) => pools.watch('chart-indexes', load),
+      }),
     ),
     bind(ChartTextsToken, ofTexts, ({ threads, slices }) => makeChartTexts(threads, slices)),
     bind(TextDiffToken, ofTexts, ({ threads, slices }) => makeTextDiff(threads, slices)),
