@@ -30,8 +30,6 @@ export interface Running {
  * them along.
  */
 export interface StoredFiles {
-  /** What they are, in one word of letters, such as `documents`. */
-  readonly name: string
   readonly table: string
   /** Columns of the table: first the one with the reference of a file, which is empty if the row has none. */
   readonly columns: readonly string[]
@@ -110,7 +108,8 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
-  readonly storedFiles?: Using<StoredFiles>
+  /** `name`: what they are, in one word of letters, such as `documents`. */
+  readonly storedFiles?: Using<StoredFiles> & { readonly name: string }
   /** Looks, after a restore, at what people need first, such as whether a site admin can sign in. Changes nothing. */
   readonly restored?: Using<() => Promise<readonly Finding[]>>
   /** Adds what belongs to the part to the demonstration of `moorage demo seed`. Parts run in their order. */

@@ -14,6 +14,7 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import { besideOthers, migrationsFor } from '../../migrations.ts'
+import { isOpenPart } from '../../service/compose.ts'
 import { openStore } from '../../service/foundation.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
@@ -37,9 +38,12 @@ import { keyRingFault, openKeyRingOf, readWhole, schemaFaults } from './verify.t
 export const restoreBackup = async (context: CommandContext, path: string, options: ReadOptions): Promise<ExitCode> => {
   const archive = resolve(path)
   const config = await configOf(context, options)
-  const read = await readWhole(context, archive, undefined, 'checking the archive')
+  const read = await readWhole(context, archive, { doing: 'checking the archive', opensRows: false })
   const { manifest } = read
-  const faults = schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine }))
+  const faults = [
+    ...schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine })),
+    ...fileFaults(manifest, config),
+  ]
   if (faults.length > 0) throw new StartRefused(faults)
   const saveKeyRing = await keyRingToUse(config, archive, options, read)
   const findings = await inPlainWords(async () => {
@@ -48,7 +52,7 @@ export const restoreBackup = async (context: CommandContext, path: string, optio
       await loadRows(context, { archive, manifest, config, loading, database })
     })
     return onAnyStore(context, options, async (deployment) => {
-      await writeFiles(context, archive, deployment)
+      await writeFiles(context, archive, manifest, deployment)
       const found = await check(deployment)
       const loading = await openLoading(deployment.foundation.database)
       await loading.finish().finally(() => loading.close())
@@ -151,7 +155,7 @@ const loadRows = async (
       throw new Error(`The archive has rows of an unknown table: ${entry.table}.`)
     await loading.insert(to, inOrderOf(from.columns, to.columns, entry.rows))
   }
-  await readWhole(context, archive, insert, 'restoring')
+  await readWhole(context, archive, { doing: 'restoring', onEntry: insert })
   await loading.setNumbers(manifest.tables)
   await loading.endLeases()
   for (const { name, rows } of manifest.tables) {
@@ -179,22 +183,29 @@ const refuseOtherTables = ({ tables }: Manifest, targets: ReadonlyMap<string, St
     ])
 }
 
-const writeFiles = async (context: CommandContext, archive: string, deployment: OpenDeployment): Promise<void> => {
-  const stores = new Map(storedFilesOf(deployment).map((stored) => [stored.name, stored]))
-  await readWhole(
-    context,
-    archive,
-    async (entry) => {
-      if (entry.kind !== 'file') return
-      const stored = stores.get(entry.of)
-      if (stored === undefined)
-        throw new StartRefused([
-          `The backup has ${entry.of}, and no part of this deployment keeps them. Check MOORAGE_DEPLOYMENT_TYPE.`,
-        ])
-      await stored.write(entry.detail as readonly unknown[], entry.bytes)
-    },
-    'storing files',
-  )
+/** Returns what the backup has and no open part of this deployment keeps. */
+const fileFaults = ({ files }: Manifest, { parts, settings }: LoadedConfig): readonly string[] => {
+  const kept = parts.filter((part) => isOpenPart(part, settings)).flatMap(({ storedFiles }) => storedFiles?.name ?? [])
+  return Object.entries(files)
+    .filter(([name, { count }]) => count > 0 && !kept.includes(name))
+    .map(
+      ([name]) =>
+        `The backup has ${name}, and no part of this deployment keeps them. Check MOORAGE_DEPLOYMENT_TYPE and MOORAGE_PLUGINS.`,
+    )
+}
+
+const writeFiles = async (
+  context: CommandContext,
+  archive: string,
+  { files }: Manifest,
+  deployment: OpenDeployment,
+): Promise<void> => {
+  if (Object.values(files).every(({ count }) => count === 0)) return
+  const stores = new Map(storedFilesOf(deployment))
+  const onEntry = async (entry: ArchiveEntry): Promise<void> => {
+    if (entry.kind === 'file') await stores.get(entry.of)?.write(entry.detail as readonly unknown[], entry.bytes)
+  }
+  await readWhole(context, archive, { doing: 'storing files', opensRows: false, onEntry })
 }
 
 /** Looks at what people need first. */
