@@ -86,7 +86,7 @@ const rowsInArchive = async (
       if (entry.kind === 'rows') found.push(...entry.rows.map((row) => [entry.table, row] as const))
     },
   })
-  const rowsOfTable = (table: StoredTable): readonly string[] =>
+  const rowsOfTable = (table: StoredTable): string[] =>
     found.filter(([name]) => name === table.name).map(([, row]) => textOf(table, row))
   return {
     tables: manifest.tables,

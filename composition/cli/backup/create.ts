@@ -77,7 +77,8 @@ export const readPassphrase = async (file: string): Promise<Secret> => {
   return secret(line)
 }
 
-const readNamed = (file: string): string => {
+/** Reads a file that the command line names. Throws StartRefused. */
+export const readNamed = (file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {

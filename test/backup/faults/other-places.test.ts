@@ -7,6 +7,7 @@ import { startS3Store } from '../../contracts/s3-store.ts'
 import { needing } from '../../support/components/needing.ts'
 import { emptyMysqlUrl } from '../../support/databases.ts'
 import { startService } from '../../support/service.ts'
+import type { Settings } from '../drill.fixture.ts'
 import {
   archiveOfLastRelease,
   backup,
@@ -28,7 +29,7 @@ needing('mariadb').serial('an archive of the last release is restored into Maria
 test.serial('tables of a part from outside are restored where the part is loaded, and refused elsewhere', async (t) => {
   t.timeout(300_000)
   const plugin = fileURLToPath(new URL('../../composition/fixtures/berths-part/part.js', import.meta.url))
-  const settings = { ...newDeployment(), MOORAGE_PLUGINS: plugin }
+  const settings: Settings = { ...newDeployment(), MOORAGE_PLUGINS: plugin }
   const service = await startService({ settings })
   t.teardown(() => service.stop())
   const send = async (method: string, path: string, body: object): Promise<void> => {
@@ -49,7 +50,7 @@ test.serial('tables of a part from outside are restored where the part is loaded
   t.regex(refused.err, /The backup has tables of the part berths, which is not loaded \(MOORAGE_PLUGINS\)/)
   t.false(existsSync(without['MOORAGE_DATA_DIR'] ?? ''), 'nothing was written')
 
-  const target = { ...newDeployment(), MOORAGE_PLUGINS: plugin }
+  const target: Settings = { ...newDeployment(), MOORAGE_PLUGINS: plugin }
   const restored = await backup(target, 'restore', archive, ...key)
   t.is(restored.code, 0, restored.err + restored.out)
   t.deepEqual(differences(await rowsOf(target['MOORAGE_DATABASE_URL'] ?? ''), expected), [])
@@ -99,9 +100,9 @@ test.serial('documents move between a folder and an S3-compatible store', async 
   store.emulator.instead = undefined
   t.is((await backup(unfinished, 'restore', archive, ...key)).code, 0)
 
-  const selfHosted = { ...newDeployment(), MOORAGE_DEPLOYMENT_TYPE: 'SelfHosted' }
+  const selfHosted: Settings = { ...newDeployment(), MOORAGE_DEPLOYMENT_TYPE: 'SelfHosted' }
   const closed = await backup(selfHosted, 'restore', archiveOfLastRelease, ...key)
   t.is(closed.code, 1)
   t.regex(closed.err, /The backup has documents, and no part of this deployment keeps them/)
-  t.false(existsSync(selfHosted.MOORAGE_DATA_DIR ?? ''), 'nothing was written')
+  t.false(existsSync(selfHosted['MOORAGE_DATA_DIR'] ?? ''), 'nothing was written')
 })
