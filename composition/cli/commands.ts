@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CreateOptions } from './backup/create.ts'
+import type { RestoreOptions } from './backup/restore.ts'
 import type { ReadOptions } from './backup/verify.ts'
 import type { CommonOptions } from './command-context.ts'
 import type { ResetOptions, SeedOptions } from './demo/demo.ts'
@@ -193,6 +194,7 @@ const describeBackup: Describe = (program, run, context) => {
     )
 
   reading('restore')
+    .option('--sign-in <file>', 'file with a login in its first line and a password in the second: tried at the end')
     .description('Restore an archive into the empty database of this deployment, SQLite, MySQL or MariaDB.')
     .addHelpText(
       'after',
@@ -201,7 +203,7 @@ const describeBackup: Describe = (program, run, context) => {
         'MOORAGE_DATABASE_URL=mysql://moorage:secret@db/moorage moorage backup restore /backup/monday.tar',
       ),
     )
-    .action((file: string, options: ReadOptions) =>
+    .action((file: string, options: RestoreOptions) =>
       run(async () => (await import('./backup/restore.ts')).restoreBackup(context, file, options)),
     )
 }

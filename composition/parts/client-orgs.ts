@@ -44,11 +44,12 @@ interface DemoTask {
   readonly id: string
   readonly kind: string
   readonly state: string
+  readonly message: string
   readonly error?: string
 }
 
 /** How long tasks of the demonstration may take together. */
-const longestMilliseconds = 300_000
+const longestMilliseconds = 180_000
 const pollMilliseconds = 200
 
 /** Runs `work`, and waits for the tasks of the vendor that it began. Throws if one of them has failed. */
@@ -61,8 +62,12 @@ const withTasks = async ({ container, send, vendor }: Removing, work: () => Prom
     const tasks = (await read()).filter(({ id }) => !before.has(id))
     const failed = tasks.find(({ state }) => state === 'failed')
     if (failed !== undefined) throw new StartRefused([`The task ${failed.kind} failed: ${failed.error ?? ''}`])
-    if (!tasks.some(({ state }) => state === 'queued' || state === 'running')) return
-    if (waited > longestMilliseconds) throw new StartRefused(['The tasks on the hub have not ended in five minutes.'])
+    const under = tasks.filter(({ state }) => state === 'queued' || state === 'running')
+    if (under.length === 0) return
+    if (waited > longestMilliseconds)
+      throw new StartRefused([
+        `Tasks have not ended in three minutes: ${under.map(({ kind, message }) => `${kind} (${message})`).join(', ')}.`,
+      ])
     await pause(pollMilliseconds, new AbortController().signal)
   }
 }

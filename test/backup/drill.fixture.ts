@@ -174,9 +174,15 @@ export const archiveOfLastRelease = fileURLToPath(new URL('./fixtures/v2026.11.2
 
 /** Restores it, and looks for each of its rows, the document and the people. */
 export const restoresLastRelease = async (t: ExecutionContext, target: Settings): Promise<void> => {
-  const restored = await backup(target, 'restore', archiveOfLastRelease, '--passphrase-file', passphraseFile)
+  const words = ['restore', archiveOfLastRelease, '--passphrase-file', passphraseFile, '--sign-in']
+  const signIn = newPath()
+  writeFileSync(signIn, 'nora\nquiet-harbour-lantern-7\n')
+  const restored = await backup(target, ...words, signIn)
   t.is(restored.code, 0, restored.err + restored.out)
-  t.regex(restored.out, /ok +audit log: whole, \d+ rows[^]*opens the values of 1 sealed[^]*1 site admin can sign in/)
+  t.regex(
+    restored.out,
+    /ok +rows: 97 in 81 tables[^]*ok +audit log: whole, \d+ rows[^]*opens the values of 1 sealed[^]*1 site admin can sign in[^]*nora has signed in/,
+  )
   const { tables, rows } = await rowsInArchive(archiveOfLastRelease)
   t.deepEqual(differences(await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '', tables), rows), [])
 

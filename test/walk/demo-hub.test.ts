@@ -10,6 +10,7 @@ import { scriptOf } from '../quick-start/readme-commands.ts'
 import { kubectl } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const test = needing('kubernetes', 'spoke-kubernetes', 'kubectl').serial
 
@@ -122,8 +123,15 @@ test('the demonstration with a hub has client organizations on its spoke, and re
     [],
   )
 
+  // The namespace of the agents ends after the removal of the spoke.
+  await until('the spoke has no agents', async () =>
+    (await listOf(hub.spoke, 'namespaces')).some((name) => name.endsWith('/open-cluster-management-agent'))
+      ? undefined
+      : true,
+  )
   // Without its hub, the rows alone.
-  t.is((await demo(settings, 'seed', '--hub', hub.hub, '--spoke', hub.spoke)).code, 0)
+  const again = await demo(settings, 'seed', '--hub', hub.hub, '--spoke', hub.spoke)
+  t.deepEqual([again.code, again.err], [0, ''])
   await hub.stop()
   const kept = await demo(settings, 'reset')
   t.is(kept.code, 1)

@@ -1,4 +1,5 @@
 import { dirname, basename, resolve } from 'node:path'
+import { isRight } from 'fp-ts/lib/Either.js'
 import { makeHmacDigest } from '../../../adapters/security/digests.ts'
 import { readKeyringContent } from '../../../adapters/security/keyring-file.ts'
 import { MigrationRefused, restoreMark } from '../../../adapters/sql/engine/migration-ledger.ts'
@@ -10,6 +11,9 @@ import { makeSqlSealedValues } from '../../../adapters/sql/kernel/sealed-values.
 import { makeSqlAuditLog } from '../../../adapters/sql/audit/audit-log.ts'
 import { writeWhole } from '../../../adapters/system/whole-files.ts'
 import { verifyChain } from '../../../core/audit/audit-chain.ts'
+import { AuthenticatorToken } from '../../../core/identity/ports.ts'
+import type { Secret } from '../../../core/kernel/secret.ts'
+import { secret } from '../../../core/kernel/secret.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
@@ -26,17 +30,27 @@ import type { OpenDeployment } from '../on-store.ts'
 import { onAnyStore } from '../on-store.ts'
 import type { ArchiveEntry, Manifest, ReadArchive } from './archive.ts'
 import { inOrderOf } from './archive.ts'
-import { described, storedFilesOf } from './create.ts'
+import { described, readNamed, storedFilesOf } from './create.ts'
 import type { ReadOptions } from './verify.ts'
 import { keyRingFault, openKeyRingOf, readWhole, schemaFaults } from './verify.ts'
+
+export interface RestoreOptions extends ReadOptions {
+  /** A file with a login in its first line and a password in the second, which are tried at the end. */
+  readonly signIn?: string
+}
 
 /**
  * Restores an archive into the empty database of this deployment, of either kind. The archive is checked before
  * anything is written. A database whose restore has not ended carries a mark, with which no service starts and which
  * another restore takes as the leave to empty it.
  */
-export const restoreBackup = async (context: CommandContext, path: string, options: ReadOptions): Promise<ExitCode> => {
+export const restoreBackup = async (
+  context: CommandContext,
+  path: string,
+  options: RestoreOptions,
+): Promise<ExitCode> => {
   const archive = resolve(path)
+  const signIn = options.signIn === undefined ? undefined : readSignIn(options.signIn)
   const config = await configOf(context, options)
   const read = await readWhole(context, archive, { doing: 'checking the archive', opensRows: false })
   const { manifest } = read
@@ -53,7 +67,8 @@ export const restoreBackup = async (context: CommandContext, path: string, optio
     })
     return onAnyStore(context, options, async (deployment) => {
       await writeFiles(context, archive, manifest, deployment)
-      const found = await check(deployment)
+      const found = [rowsFinding(manifest), ...(await check(deployment))]
+      if (signIn !== undefined) found.push(await signInFinding(deployment, signIn))
       const loading = await openLoading(deployment.foundation.database)
       await loading.finish().finally(() => loading.close())
       return found
@@ -208,6 +223,36 @@ const writeFiles = async (
   await readWhole(context, archive, { doing: 'storing files', opensRows: false, onEntry })
 }
 
+interface SignIn {
+  readonly login: string
+  readonly password: Secret
+}
+
+const readSignIn = (file: string): SignIn => {
+  const [login = '', password = ''] = readNamed(file).split(/\r?\n/)
+  if (login === '' || password === '')
+    throw new StartRefused([`${file} must have a login in its first line and a password in the second.`])
+  return { login, password: secret(password) }
+}
+
+/** As a person signs in. A second factor is not asked for. */
+const signInFinding = async ({ container }: OpenDeployment, { login, password }: SignIn): Promise<Finding> => {
+  const credential = { kind: 'password', login, password, oneTimeCode: undefined } as const
+  const found = await container.resolve(AuthenticatorToken).authenticate(credential, undefined, '127.0.0.1')
+  if (isRight(found)) return ok('sign-in', `${login} has signed in`)
+  return found.left.tag === 'OneTimeCodeRequired'
+    ? ok('sign-in', `the password of ${login} is right; a second factor is asked for`)
+    : problem('sign-in', `${login} cannot sign in: ${found.left.message}`)
+}
+
+/** They were counted, and references followed, before the schema was brought up to this version. */
+const rowsFinding = ({ tables }: Manifest): Finding =>
+  ok(
+    'rows',
+    `${tables.reduce((sum, { rows }) => sum + rows, 0)} in ${tables.length} tables, each as many as the backup has; ` +
+      'every reference leads to a row',
+  )
+
 /** Looks at what people need first. */
 const check = async (deployment: OpenDeployment): Promise<readonly Finding[]> => {
   const { parts, container } = deployment
@@ -249,7 +294,7 @@ const sealedFinding = async ({ boot, foundation, config }: OpenDeployment): Prom
 
 const report = (
   context: CommandContext,
-  options: ReadOptions,
+  options: RestoreOptions,
   manifest: Manifest,
   findings: readonly Finding[],
 ): void => {

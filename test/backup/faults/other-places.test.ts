@@ -1,5 +1,5 @@
 // process: own - keeps its process busy
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { readArchive } from '../../../composition/cli/backup/archive.ts'
@@ -83,7 +83,11 @@ test.serial('documents move between a folder and an S3-compatible store', async 
   const created = await backup(target, 'create', archive, ...key)
   t.regex(created.out, /, 1 documents\./, created.err)
   const back = newDeployment()
-  t.is((await backup(back, 'restore', archive, ...key)).code, 0)
+  const signIn = newPath()
+  writeFileSync(signIn, 'nora\nnot her password\n')
+  const returned = await backup(back, 'restore', archive, ...key, '--sign-in', signIn)
+  t.is(returned.code, 1)
+  t.regex(returned.out, /problem +sign-in: nora cannot sign in/)
   const again = await backup(back, 'create', newPath('.tar'), ...key)
   t.regex(again.out, /, 1 documents\./)
   t.is(again.err, '')
