@@ -49,8 +49,12 @@ export const createBackup = async (
     return 2
   }
   const passphrase = options.passphraseFile === undefined ? undefined : await readPassphrase(options.passphraseFile)
-  for (const file of [target, keyRingFileOf(target)])
-    if (existsSync(file)) throw new StartRefused([`${file} exists. A backup replaces no file.`])
+  if (existsSync(target)) throw new StartRefused([`${target} exists. A backup replaces no file.`])
+  if (existsSync(keyRingFileOf(target)))
+    throw new StartRefused([
+      `${keyRingFileOf(target)} exists without its archive: a backup was interrupted, or the archive was moved. ` +
+        'Remove it, or give another name. A backup replaces no file.',
+    ])
   return onAnyStore<ExitCode>(context, options, async (deployment) => {
     const files = await draftsOf(target)
     try {
