@@ -9,7 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path'
  * thorough run repeats.
  */
 const slow =
-  /^test\/(?:deployment|walk|faults|races|fresh-clone|quick-start|packages\/faults|backup\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/vitess\/planned|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
+  /^test\/(?:deployment|walk|faults|races|fresh-clone|quick-start|packages\/faults|backup\/faults)\/|^test\/packages\/life-cycle|^test\/usage\/(?:events|months)\/disk-full|^test\/composition\/(?:jobs|command-process|installed-part)\.|^test\/tasks\/crash|^test\/client-orgs\/killed|^test\/sql\/mysql-(?:crash|faults)|^test\/metering\/running|^test\/vitess\/planned|^test\/inputs\/(?:addresses|bodies)|^test\/openapi\/(?:generated-clients|spectral|returned-failures)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 
@@ -18,7 +18,7 @@ export const isSlow = (file: string): boolean => slow.test(file)
  * part: a run of everything, or of what has changed, leaves them out.
  */
 const onlySlow =
-  /^test\/(?:deployment\/|walk\/|backup\/faults\/|vitess\/planned|client-orgs\/killed|metering\/running|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
+  /^test\/(?:deployment\/|walk\/|fresh-clone\/|backup\/faults\/|vitess\/planned|faults\/killed-worker|packages\/(?:faults\/two-instances|life-cycle-helm3)|usage\/(?:events|months)\/disk-full|client-orgs\/killed|metering\/running|openapi\/(?:generated-clients|spectral|returned-failures)|composition\/installed-part)/
 
 /** Whether a file runs only among the slow files, or when it is named. */
 export const isOnlySlow = (file: string): boolean => onlySlow.test(file)

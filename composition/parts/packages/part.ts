@@ -151,6 +151,6 @@ export const part = definePart({
   checks: using({ finder: HelmFinderToken }, ({ finder }) => [
     { name: 'helm', isInformative: true, check: async () => (await finder.find()).found !== undefined },
   ]),
-  doctor: async (settings) => [await (await import('./helm-commands.ts')).checkHelm(settings)],
+  doctor: async (settings) => [await (await import('./helm.ts')).checkHelm(settings)],
   ready: using({ supply: HelmSupplyToken }, ({ supply }) => ({ isTold: supply.start() })),
 })
