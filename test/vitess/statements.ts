@@ -25,7 +25,7 @@ export interface ExampleStatement {
 
 /** What each connection runs before and beside the statements of the service. */
 export const sessionStatements: readonly string[] = [
-  'select cast(unix_timestamp(now(3)) * 1000 as signed) as now',
+  'select cast(unix_timestamp(now(3)) * 1000 as signed) as `now`',
   'select version() as version, @@hostname as host',
   'set session transaction isolation level read committed, read write',
   sessionSettings('8.0.30-Vitess', {
