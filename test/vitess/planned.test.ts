@@ -66,10 +66,13 @@ test('a request runs on one shard: GET /user, and the read of an object of an or
   }
   run.stop()
   const statements = await serviceStatements()
-  const wanted = statements.filter(({ sql }) => run.texts.has(sql))
+  // A job may run beside the requests. Lists have as many places as there are values.
+  const forms = new Set([...run.texts].map(formOf))
+  const wanted = statements.filter(({ sql }) => forms.has(formOf(sql)))
   t.true(wanted.length > 3)
+  const known = new Set([...wanted.map(({ sql }) => sql), ...sessionStatements].map(formOf))
   t.deepEqual(
-    [...run.texts].filter((text) => !statements.some(({ sql }) => sql === text)),
+    [...forms].filter((form) => !known.has(form)),
     [],
   )
   const planned = await planStatements(
