@@ -150,6 +150,7 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/packages/life-cycle-helm3.test.ts',
     'test/usage/events/disk-full.test.ts',
     'test/usage/months/disk-full-mariadb.test.ts',
+    'test/vitess/planned.test.ts',
     'test/walk/walk.test.ts',
   ])
   t.deepEqual(left.filter(isSlow), left)

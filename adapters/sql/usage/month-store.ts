@@ -216,14 +216,16 @@ export const makeSqlFinalMonthOutbox = (db: SqlDatabase): ((runner: SqlRunner) =
   const oldest = db.prepare({ limit: int() }, eventRow, (k, p) =>
     k('usage_final_months as f').leftJoin('accounts as a', 'a.id', 'f.owner_id').orderBy('f.id').limit(p.limit),
   )
-  const remove = db.prepare(pick(usageFinalMonths, 'id'), (k, p) => k('usage_final_months').where('id', p.id).delete())
+  const remove = db.prepare(pick(usageFinalMonths, 'id', 'ownerId'), (k, p) =>
+    k('usage_final_months').where(values(usageFinalMonths, p)).delete(),
+  )
   return (runner) => ({
     async add(month) {
       await runner.run(insert, month)
     },
     oldest: (limit) => runner.all(oldest, { limit }),
-    async remove(id) {
-      await runner.run(remove, { id })
+    async remove({ id, ownerId }) {
+      await runner.run(remove, { id, ownerId })
     },
   })
 }

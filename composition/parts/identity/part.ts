@@ -294,8 +294,8 @@ export const part = definePart({
         : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
     ]
   }),
-  async demo({ vendor, customers, passwordOf, send, tell }) {
-    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+  async demo({ vendor, customers, clients, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers, ...clients].flatMap(({ people }) => people)) {
       tell(`person ${login}`)
       await send('POST', '/admin/users', {
         username: login,

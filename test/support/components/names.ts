@@ -15,6 +15,7 @@ export const components = {
     what: 'generators of clients with their compilers, and spectral; used by slow files only',
     needs: ['go'],
   },
+  vtexplain: { what: 'the planner of Vitess, built with Go; used by slow files only', needs: ['go'] },
   chromium: { what: 'Chromium, for the pages', needs: [] },
   promtool: { what: 'the promtool command of Prometheus, and its server for slow files', needs: [] },
   nginx: { what: 'the nginx command', needs: [] },
