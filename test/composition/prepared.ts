@@ -1,3 +1,4 @@
+import type { Knex } from 'knex'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import type { Columns } from '../../adapters/sql/kit/columns.ts'
@@ -16,6 +17,16 @@ export interface WithParameters {
   readonly params: Columns
 }
 
+/** Returns a composer of statements that also adds each of them to a list. */
+export const collectingPrepare = (composer: Knex, prepared: WithParameters[]): Prepare => {
+  const prepareOf = makePrepare(composer)
+  return ((...statement: Parameters<Prepare>) => {
+    const made = prepareOf(...statement)
+    prepared.push({ made, params: statement[0] })
+    return made
+  }) as Prepare
+}
+
 /** Returns every statement that a service with these settings prepares. */
 export const statementsWithParameters = async (
   dialect: 'sqlite' | 'mysql',
@@ -28,12 +39,7 @@ export const statementsWithParameters = async (
   const stops = makeStopSequence(log)
   stops.add('database', () => foundation.database.close())
   const prepared: WithParameters[] = []
-  const prepareOf = makePrepare(makeComposer(dialect))
-  const prepare = ((...statement: Parameters<Prepare>) => {
-    const made = prepareOf(...statement)
-    prepared.push({ made, params: statement[0] })
-    return made
-  }) as Prepare
+  const prepare = collectingPrepare(makeComposer(dialect), prepared)
   compose({
     config,
     foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } },

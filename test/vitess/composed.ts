@@ -1,17 +1,25 @@
+import { makeAccessRevisions, raiseEveryone } from '../../adapters/sql/authz/access-revisions.ts'
 import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
-import { composeNow, makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
+import { composeNow, makeComposer } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
+import { makeSqlActorCalls } from '../../adapters/sql/identity/actor-calls.ts'
+import { makeSqlInstanceRegister, makeSqlLeaseStore } from '../../adapters/sql/kernel/instance-store.ts'
 import { makeSqlSealedValues } from '../../adapters/sql/kernel/sealed-values.ts'
-import type { SqlDatabase, SqlRunner, StatementText } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlSigningKeyStore } from '../../adapters/sql/marketplace/notification-inbox.ts'
 import { makeSqlSubscriptionStore } from '../../adapters/sql/marketplace/subscription-store.ts'
 import { makeSqlUsageLedger } from '../../adapters/sql/marketplace/usage-ledger.ts'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/packages/chart-repository-store.ts'
 import { sealedColumns } from '../../adapters/sql/tables/all-tables.ts'
+import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
 import { makeSqlOutageStore } from '../../adapters/sql/usage/outage-store.ts'
+import type { WithParameters } from '../composition/prepared.ts'
+import { collectingPrepare } from '../composition/prepared.ts'
 import type { ContractId } from '../../core/contracts/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { SubscriptionId } from '../../core/marketplace/types.ts'
@@ -93,32 +101,42 @@ export const composingFiles: Readonly<Record<string, Run>> = {
   },
 }
 
-/** Returns the statements that the service composes when it runs them, with values. */
-export const composedStatements = async (): Promise<readonly StatementText[]> => {
-  const made: StatementText[] = []
+/** Makes what the service makes only when it works, after its composition. */
+const madeLate: Run = async (db) => {
+  makeSqlTaskQueues(db).open('holder', ['kind-1', 'kind-2'])
+  makeSqlInstanceRegister(db, 'instance')
+  makeSqlLeaseStore(db)
+  makeSqlActorCalls(db, clock)
+  makeSqlSigningKeyStore(db, secretBox)
+  await makeAccessRevisions(db)()
+  await raiseEveryone(db)
+  const keeping = ['clusters', 'contracts'].map((table) => ({
+    type: table,
+    table,
+    owner: 'owner_id',
+    keepsAccount: true,
+  }))
+  await makeSqlHeldObjects(db, keeping)(db, account, 10)
+}
+
+/** Returns the statements that the service composes, or prepares, when it works. */
+export const composedStatements = async (): Promise<readonly WithParameters[]> => {
+  const found: WithParameters[] = []
   const composer = makeComposer('mysql')
   const sqlite = openSqliteDatabase(':memory:')
   const runner: SqlRunner = {
     dialect: 'mysql',
     all: async () => [],
     first: async () => undefined,
-    run: async (statement, binds) => {
-      // One whose shape is that of its table: the values are those of the call.
-      made.push({ ...statement, sql: statement.sql, order: statement.order.map((slot) => bound(slot, binds)) })
-      return { affected: 1, insertId: 1 }
-    },
+    run: async () => ({ affected: 0, insertId: 0 }),
     query: async (build) => {
-      made.push(composeNow(composer, build))
+      found.push({ made: composeNow(composer, build), params: {} })
       return []
     },
   }
-  const db: SqlDatabase = { ...sqlite, ...runner, prepare: makePrepare(composer), transaction: (work) => work(runner) }
-  for (const run of Object.values(composingFiles)) await run(db)
+  const prepare = collectingPrepare(composer, found)
+  const db: SqlDatabase = { ...sqlite, ...runner, prepare, transaction: (work) => work(runner) }
+  for (const run of [...Object.values(composingFiles), madeLate]) await run(db)
   await sqlite.close()
-  return made
+  return found
 }
-
-const bound = (slot: StatementText['order'][number], binds: object): StatementText['order'][number] =>
-  'constant' in slot
-    ? slot
-    : { constant: slot.encode((binds as Readonly<Record<string, unknown>>)[slot.name] as never) }

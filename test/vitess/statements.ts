@@ -25,6 +25,7 @@ export interface ExampleStatement {
 
 /** What each connection runs before and beside the statements of the service. */
 export const sessionStatements: readonly string[] = [
+  'select cast(unix_timestamp(now(3)) * 1000 as signed) as `now`',
   'select version() as version, @@hostname as host',
   'set session transaction isolation level read committed, read write',
   sessionSettings('8.0.30-Vitess', {
@@ -45,7 +46,7 @@ export const serviceStatements = async (): Promise<readonly ExampleStatement[]> 
   }
   for (const settings of deployments)
     for (const { made, params } of await statementsWithParameters('mysql', settings)) add(made, params)
-  for (const made of await composedStatements()) add(made, {})
+  for (const { made, params } of await composedStatements()) add(made, params)
   return [...found].map(([sql, example]) => ({ sql, example }))
 }
 
