@@ -10,7 +10,7 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'
 import { ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
-import type { AccountKey } from '../outbound/account-turns.ts'
+import type { AccountKey } from '../../core/kernel/concurrency.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { archiveLimits } from './archives.ts'
 import { packChart } from './chart-archives.ts'
@@ -146,12 +146,15 @@ export const makeChartSource = (deps: Deps): ChartSource => ({
       const archive = isOwn
         ? await fromEmbedded(deps.embedded, ref)
         : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
-      const { chart, digest, size } = await deps.threads.run<'read'>({
-        kind: 'read',
-        archive: archive.bytes,
-        digests: archive.digests,
-        limits: archiveLimits,
-      })
+      const { chart, digest, size } = await deps.threads.run<'read'>(
+        {
+          kind: 'read',
+          archive: archive.bytes,
+          digests: archive.digests,
+          limits: archiveLimits,
+        },
+        signal,
+      )
       archive.release?.()
       const wanted = ref.name.split('/').at(-1)
       if (chart.name !== wanted) throw refusedChart(`The archive holds the chart ${chart.name}, not ${wanted ?? ''}.`)
