@@ -1,4 +1,4 @@
-import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import { isRight, right } from 'fp-ts/lib/Either.js'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import type { SignUpInput } from '../../../core/identity/accounts/sign-up.ts'
 import { makeSignUp } from '../../../core/identity/accounts/sign-up.ts'
