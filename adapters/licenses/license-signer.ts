@@ -64,7 +64,7 @@ const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 const turnsOf = (threads: number) =>
   makeAccountTurns({ inAll: threads, perAccount: threads, waitingPerAccount: 256, waitMilliseconds: 60_000 })
 
-const nobody = { account: () => undefined, signal: () => undefined }
+const noCaller = { account: () => undefined, signal: () => undefined }
 
 /**
  * Signs licenses on threads of its own, which are started when they are first needed. Revocation lists have another
@@ -73,7 +73,7 @@ const nobody = { account: () => undefined, signal: () => undefined }
 export const makeLicenseSigner = ({
   account,
   signal,
-}: Pick<ReadingBudgets, 'account' | 'signal'> = nobody): ThreadedLicenseSigner => {
+}: Pick<ReadingBudgets, 'account' | 'signal'> = noCaller): ThreadedLicenseSigner => {
   const pools = new Map<'licenses' | 'lists', Piscina>()
   const turns = {
     lists: turnsOf(1),
