@@ -41,6 +41,8 @@ interface Call extends TurnCall {
 
 export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
   const { waitingPerAccount, waitMilliseconds } = limits
+  // By then all that waits now has started or has been refused.
+  const longestSeconds = Math.max(1, Math.ceil((waitMilliseconds ?? Number.POSITIVE_INFINITY) / 1000))
   const rule = new FairTurns<Call>({
     waitingInAll: 4 * waitingPerAccount,
     bytesPerAccount: Number.POSITIVE_INFINITY,
@@ -56,7 +58,7 @@ export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
 
   const busy = (account: AccountKey, message: string): Busy => {
     refusals += 1
-    return new Busy(message, { retryAfterSeconds: rule.secondsToWait(account) })
+    return new Busy(message, { retryAfterSeconds: Math.min(longestSeconds, rule.secondsToWait(account)) })
   }
 
   /** Resolves when the call has its turn. */
