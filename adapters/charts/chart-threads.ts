@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { TimeSlices } from '../../core/kernel/clock.ts'
-import type { AccountKey } from '../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/ports.ts'
@@ -121,6 +121,7 @@ export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThread
   const perAccount = Math.max(1, threads - 1)
   const pool = makeBoundedThreads({
     program,
+    pool: 'charts',
     threads,
     perAccount,
     waitingPerAccount: maxWaiting,

@@ -62,7 +62,13 @@ const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
 /** A signature takes milliseconds: who comes next waits for no longer than one. */
 const turnsOf = (threads: number) =>
-  makeAccountTurns({ inAll: threads, perAccount: threads, waitingPerAccount: 256, waitMilliseconds: 60_000 })
+  makeAccountTurns({
+    pool: 'licenses',
+    inAll: threads,
+    perAccount: threads,
+    waitingPerAccount: 256,
+    waitMilliseconds: 60_000,
+  })
 
 const noCaller = { account: () => undefined, signal: () => undefined }
 

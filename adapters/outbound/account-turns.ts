@@ -1,9 +1,35 @@
-import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/concurrency.ts'
-import { FairTurns } from '../../core/kernel/concurrency.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { channel } from 'node:diagnostics_channel'
+import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
+import { FairTurns } from '../../core/kernel/turns.ts'
 import { Busy } from '../../core/kernel/failure.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
+/** A wait for a place in a bounded pool that has ended. Times are milliseconds since 1970. */
+export interface EndedWait {
+  readonly pool: string
+  readonly since: number
+  readonly until: number
+}
+
+/** Gets an `EndedWait` in the asynchronous context of the caller who waited. */
+export const endedWaits = channel('moorage.wait')
+
+const now = (): number => performance.timeOrigin + performance.now()
+const nothing = (): void => undefined
+
+/** Begins a wait, and returns what ends it. Without a subscriber it does nothing. */
+export const startWait = (pool: string): (() => void) => {
+  if (!endedWaits.hasSubscribers) return nothing
+  const since = now()
+  // A place is given by the caller who leaves it, in the context of that one.
+  const inContext = AsyncLocalStorage.snapshot()
+  return () => inContext(() => endedWaits.publish({ pool, since, until: now() } satisfies EndedWait))
+}
+
 export interface AccountTurnLimits extends Pick<TurnLimits, 'inAll' | 'perAccount' | 'waitingPerAccount'> {
+  /** The name of the pool in traces. */
+  readonly pool: string
   /** By default four times as many as of one account. */
   readonly waitingInAll?: number
   /** Unlimited by default. */
@@ -64,7 +90,11 @@ export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
   /** Resolves when the call has its turn. */
   const take = (call: Omit<Call, 'start' | 'refuse'>, signal: AbortSignal | undefined): Promise<Call> =>
     new Promise((resolve, reject) => {
+      let isSettled = false
+      let endWait = nothing
       const settled = (): void => {
+        isSettled = true
+        endWait()
         clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
       }
@@ -93,6 +123,7 @@ export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
       const timer = waitMilliseconds === undefined ? undefined : setTimeout(onLate, waitMilliseconds)
       signal?.addEventListener('abort', onAbort)
       apply(rule.add(entered, performance.now()))
+      if (!isSettled) endWait = startWait(limits.pool)
     })
 
   return {

@@ -1,7 +1,7 @@
 import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { fromWireJson } from '../../core/kernel/json.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from '../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
 import { joinPieces, JsonUnreadable } from './json-pieces.ts'
@@ -59,6 +59,7 @@ const isContainer = (bytes: Uint8Array): boolean =>
 export const makeJsonReader = (): JsonReader => {
   const threads = makeBoundedThreads({
     program,
+    pool: 'json',
     threads: 2,
     perAccount: 1,
     waitingPerAccount: 64,

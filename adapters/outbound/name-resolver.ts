@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from '../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeAccountTurns } from './account-turns.ts'
 
 /** Passes the addresses of a name, or an error with the codes of `getaddrinfo`. */
@@ -39,7 +39,7 @@ export interface NameResolverOptions {
   readonly otherFamilyMilliseconds?: number
 }
 
-const limits = { inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
+const limits = { pool: 'names', inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
 /** A name with more addresses is connected to by the first ones. */
 const maxAddresses = 32
 

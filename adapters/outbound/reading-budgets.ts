@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { AccountKey } from '../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 
 const MiB = 1024 * 1024
 

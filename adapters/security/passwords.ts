@@ -90,6 +90,7 @@ export interface HashingQueueOptions {
 export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQueueOptions = {}): HashingQueue => {
   const atOnce = Math.max(1, share(hashingConcurrency()))
   const turns = makeAccountTurns({
+    pool: 'passwords',
     inAll: atOnce,
     // A hash is short: who comes next waits for no longer than one.
     perAccount: atOnce,

@@ -59,7 +59,13 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(LogToken, {}, () => boot.log),
   bind(SecretBoxToken, {}, () => boot.secretBox),
   bind(PictureMakerToken, {}, () => {
-    const turns = makeAccountTurns({ inAll: 1, perAccount: 1, waitingPerAccount: 8, waitMilliseconds: 30_000 })
+    const turns = makeAccountTurns({
+      pool: 'pictures',
+      inAll: 1,
+      perAccount: 1,
+      waitingPerAccount: 8,
+      waitMilliseconds: 30_000,
+    })
     boot.pools.watch('pictures', turns.load)
     const { readings } = boot
     return makeSharpPictureMaker((bytes, work) =>

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
-import type { AccountKey } from '../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { anyone, read, signedIn } from '../../plugins/kit/access.ts'
 import { handle } from '../../plugins/kit/handle.ts'
 import { json } from '../../plugins/kit/reply.ts'
@@ -28,7 +28,7 @@ const strangersWork = defineRoute({ ...common, id: 'stub.strangers', path: '/str
 /** A service whose work waits for its turn, as that of threads does, and ends when the test says so. */
 const startQueue = async (test: ExecutionContext) => {
   const readings = makeReadingBudgets()
-  const turns = makeAccountTurns({ inAll: 2, perAccount: 1, waitingPerAccount: 32 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 32 })
   const started: AccountKey[] = []
   const running: (() => void)[] = []
   const work = async () => {

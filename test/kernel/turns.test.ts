@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/concurrency.ts'
-import { FairTurns } from '../../core/kernel/concurrency.ts'
+import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
+import { FairTurns } from '../../core/kernel/turns.ts'
 
 interface Call extends TurnCall {
   readonly id: number

@@ -13,7 +13,7 @@ const unsettled = () => Promise.withResolvers<void>()
 const quick = async (): Promise<void> => undefined
 
 test('calls that may not wait are Busy with a time to return, and the turn of a failed call is free again', async (t) => {
-  const turns = makeAccountTurns({ inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
   const first = unsettled()
   const running = turns.run({ account: 1 }, () => first.promise)
   const late = turns.run({ account: 1 }, quick)
@@ -28,7 +28,7 @@ test('calls that may not wait are Busy with a time to return, and the turn of a 
 })
 
 test('a caller that leaves gives its waiting place back, and its work does not start', async (t) => {
-  const turns = makeAccountTurns({ inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
   const first = unsettled()
   const order: string[] = []
   const note = (name: string) => async (): Promise<void> => void order.push(name)
@@ -50,7 +50,7 @@ test('a caller that leaves gives its waiting place back, and its work does not s
 })
 
 test('a waiting call that another account pushes out is Busy', async (t) => {
-  const turns = makeAccountTurns({ inAll: 1, perAccount: 1, waitingPerAccount: 9, waitingInAll: 4 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 9, waitingInAll: 4 })
   const first = unsettled()
   const running = turns.run({ account: 1 }, () => first.promise)
   const flood = Array.from({ length: 4 }, () => turns.run({ account: 1 }, quick))

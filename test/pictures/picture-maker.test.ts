@@ -78,7 +78,7 @@ test('a picture that opens into far more than it is worth is refused before it i
 
 test('of a crowd of pictures some are drawn in turn, and the others are turned away at once', async (t) => {
   const bytes = await plain(300, 200).png().toBuffer()
-  const turns = makeAccountTurns({ inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
   const maker = makeSharpPictureMaker((size, work) => turns.run({ account: 1, bytes: size }, work))
   const made = await Promise.allSettled(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
   const refused = made.filter((one) => one.status === 'rejected')

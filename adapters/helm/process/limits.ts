@@ -30,9 +30,10 @@ export interface Slots {
   load(): PoolLoad
 }
 
-/** A bounded number of processes. Tenants that wait get them in turn. */
-export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: SlotLimits): Slots => {
+/** A bounded number of processes. Tenants that wait get them in turn. @param pool the name of the pool in traces. */
+export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: SlotLimits, pool: string): Slots => {
   const turns = makeAccountTurns({
+    pool,
     inAll,
     perAccount: perTenant,
     waitingPerAccount: waitingPerTenant,

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { AccountKey } from '../../../core/kernel/concurrency.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
@@ -289,6 +289,7 @@ const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts
 const sliceMilliseconds = 4
 /** A record unpacks to at most 32 MiB. */
 const threadLimits = {
+  pool: 'helm-records',
   threads: 2,
   perAccount: 1,
   waitingPerAccount: 64,

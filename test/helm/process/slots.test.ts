@@ -7,7 +7,7 @@ const open = new AbortController().signal
 const quick = async () => right('done')
 
 test('a tenant that has its share waits, and does not delay another', async (t) => {
-  const slots = makeSlots({ inAll: 2, perTenant: 1, waitingPerTenant: 5 })
+  const slots = makeSlots({ inAll: 2, perTenant: 1, waitingPerTenant: 5 }, 'test')
   const order: string[] = []
   const first = Promise.withResolvers<void>()
   const note = (name: string) => async () => right(void order.push(name))
@@ -21,7 +21,7 @@ test('a tenant that has its share waits, and does not delay another', async (t) 
 })
 
 test('a wait that is refused or ended is a failure with its reason, and a fault of the work is thrown', async (t) => {
-  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 1, waitSeconds: 3600 })
+  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 1, waitSeconds: 3600 }, 'test')
   const first = Promise.withResolvers<void>()
   const held = slots.run(1, open, async () => right(await first.promise))
   const leaving = new AbortController()
@@ -42,7 +42,7 @@ test('a wait that is refused or ended is a failure with its reason, and a fault 
 })
 
 test('a wait ends after its time', async (t) => {
-  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 5, waitSeconds: 0.001 })
+  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 5, waitSeconds: 0.001 }, 'test')
   const first = Promise.withResolvers<void>()
   const held = slots.run(1, open, async () => right(await first.promise))
   t.is(tagOf(await slots.run(1, open, quick)), 'HelmBusy')
