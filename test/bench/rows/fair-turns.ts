@@ -101,6 +101,7 @@ export const fairTurns: MeasureRow = async ({ lab, bench, run }) => {
       during: [] as number[],
       answers: 0,
       refused: 0,
+      reason: '',
     }))
     for (let round = 0; round < rounds; round += 1) {
       bench.progress.round(round + 1, rounds)
