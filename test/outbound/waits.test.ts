@@ -1,21 +1,16 @@
 // process: own - subscribes to what all pools of a process publish
 import { AsyncLocalStorage } from 'node:async_hooks'
 import test from 'ava'
-import { isRight } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { makeSlots } from '../../adapters/helm/process/limits.ts'
-import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
-import type { EndedWait } from '../../adapters/outbound/work-queue.ts'
-import { endedWaits, makeWorkQueue } from '../../adapters/outbound/work-queue.ts'
+import type { EndedWait } from '../../adapters/outbound/account-turns.ts'
+import { endedWaits, makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
 
 type Run = (work: () => Promise<void>) => Promise<unknown>
 
 /** Pools with one place. */
 const pools: Readonly<Record<string, () => Run>> = {
-  queue: () => {
-    const queue = makeWorkQueue({ pool: 'queue', concurrency: 1, maxWaiting: 9 })
-    return (work) => queue.tryRun(work) ?? Promise.reject(new Error('the queue is full'))
-  },
   turns: () => {
     const turns = makeAccountTurns({
       pool: 'turns',
@@ -24,16 +19,12 @@ const pools: Readonly<Record<string, () => Run>> = {
       waitingPerAccount: 9,
       waitMilliseconds: 60_000,
     })
-    return (work) => turns.run(1, work)
+    return (work) => turns.run({ account: 1 }, work)
   },
   slots: () => {
     const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 9 }, 'slots')
-    return async (work) => {
-      const taken = await slots.take(1, new AbortController().signal)
-      if (!isRight(taken)) throw new Error(taken.left.message)
-      await work()
-      taken.right()
-    }
+    const { signal } = new AbortController()
+    return (work) => slots.run(1, signal, async () => right(await work()))
   },
   database: () => {
     const places = makeWaitQueue(1, 60_000, 'busy')

@@ -3,7 +3,7 @@ import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
 import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
-import type { AccountKey } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import { makeAccountTurns } from '../../outbound/account-turns.ts'
 import { archiveLimits, sha256Hex } from '../archives.ts'
 import type { ChartThreads } from '../chart-threads.ts'
@@ -82,7 +82,7 @@ export const makeIndexCache = (deps: {
     }
     if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
     const { length } = answer.bytes
-    const { parts } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
+    const { parts } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes }, signal)
     answer.release?.()
     const index = await unpackIndex(parts)
     const versions = [...index.values()].reduce((sum, each) => sum + each.length, 0)
@@ -96,7 +96,9 @@ export const makeIndexCache = (deps: {
     of(access, signal) {
       const key = sha256Hex(Buffer.from(toWireJson([indexUrl(access.url).href, originSecrets(access.credentials)])))
       // Concurrent requests for one index share its reading.
-      return shared(key, signal, (until) => turns.run(deps.account?.(), () => read(key, access, until)))
+      return shared(key, signal, (until) =>
+        turns.run({ account: deps.account?.(), signal: until }, () => read(key, access, until)),
+      )
     },
   }
 }

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import { startWait } from '../../outbound/work-queue.ts'
+import { startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {

@@ -235,7 +235,7 @@ export const part = definePart({
         LicenseSignerToken,
         {},
         () => {
-          const signer = makeLicenseSigner()
+          const signer = makeLicenseSigner(boot.readings)
           boot.pools.watch('licenses', signer.load)
           return signer
         },

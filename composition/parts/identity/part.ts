@@ -37,6 +37,7 @@ import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import type { HashingQueue } from '../../../adapters/security/passwords.ts'
 import {
   makeArgon2PasswordHasher,
   makeHashingQueue,
@@ -62,7 +63,6 @@ import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
 import { customTokenOptions, identitySettings } from './settings.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
-import type { WorkQueue } from '../../../adapters/outbound/work-queue.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
@@ -78,7 +78,7 @@ import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts
 
 type IdentityBoot = Boot<IdentityValues>
 
-const HashingQueueToken = token<WorkQueue>('identity.HashingQueue')
+const HashingQueueToken = token<HashingQueue>('identity.HashingQueue')
 const OneTimeCodesToken = token<UseOneTimeCodeDeps>('identity.OneTimeCodes')
 
 const hour = 3600
@@ -149,7 +149,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         }),
     ),
     bind(HashingQueueToken, {}, () => {
-      const queue = makeHashingQueue(boot.processes.share)
+      const queue = makeHashingQueue({ share: boot.processes.share, caller: boot.readings })
       boot.pools.watch('passwords', queue.load)
       return queue
     }),

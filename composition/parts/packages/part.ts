@@ -69,7 +69,7 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
       ChartThreadsToken,
       {},
       () => {
-        const threads = makeChartThreads({ account })
+        const threads = makeChartThreads({ account, requestSignal: () => readings.signal() })
         pools.watch('charts', threads.load)
         return threads
       },

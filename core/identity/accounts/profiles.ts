@@ -105,7 +105,7 @@ export interface ChangeAvatarDeps {
 /** Sets the caller's picture, re-encoded. */
 export const makeSetAvatar =
   (deps: ChangeAvatarDeps) =>
-  async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'> | Failure<'PicturesBusy'>, void> => {
+  async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'>, void> => {
     const picture = await deps.pictures.square(bytes, side)
     if (isLeft(picture)) return picture
     const { userId, login } = call.principal

@@ -133,7 +133,6 @@ export type CreateUserFailure =
   | Failure<'EmailInvalid'>
   | Failure<'EmailTaken'>
   | Failure<'PasswordTooWeak'>
-  | Failure<'TooManyAttempts'>
 
 /** Contains no password: other people may read a mail. */
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
@@ -173,13 +172,12 @@ const prepareUser = async (
   const password = passwords === undefined ? right(input.password) : checkPassword(passwords, input.password, context)
   if (isLeft(password)) return password
   const phc = await hasher.hash(password.right)
-  if (isLeft(phc)) return phc
   const isAdmin = input.isAdmin ?? false
   const insertIn: PreparedUser['insertIn'] = async (stores, now) => {
     const id = await stores.users.insert({
       login: input.login,
       fullName,
-      passwordPhc: phc.right,
+      passwordPhc: phc,
       mustChangePassword: input.mustChangePassword ?? false,
       isAdmin,
       isActive: true,
