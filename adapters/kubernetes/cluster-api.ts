@@ -52,14 +52,22 @@ export interface ClusterReads {
 }
 
 /** Reports the reason of a failure, which the caller does not see. */
-export const reported = async <A>(
+export const report = (
   reads: Pick<ClusterReads, 'report'>,
   { credential, ownerId }: Endpoint,
+  { reason }: ReachFailure,
+): void => {
+  if (reason !== undefined) reads.report({ ownerId, server: new URL(credential.server).host, reason })
+}
+
+/** Returns the outcome of some work, and reports its failure. */
+export const reported = async <A>(
+  reads: Pick<ClusterReads, 'report'>,
+  endpoint: Endpoint,
   work: Outcome<ReachFailure, A>,
 ): Outcome<ReachFailure, A> => {
   const outcome = await work
-  if (isLeft(outcome) && outcome.left.reason !== undefined)
-    reads.report({ ownerId, server: new URL(credential.server).host, reason: outcome.left.reason })
+  if (isLeft(outcome)) report(reads, endpoint, outcome.left)
   return outcome
 }
 

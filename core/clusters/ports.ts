@@ -321,16 +321,16 @@ export interface UpstreamRequest {
 /** Streams bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
 export interface ClusterTransport {
   /**
-   * Returns Left only before the response has started; later errors close the client's connection. Aborting the signal
-   * closes the upstream connection.
+   * Returns the status of the response, or 0 if the client disconnected before it. Returns Left only before the response
+   * has started; later errors close the client's connection. Aborting the signal closes the upstream connection.
    */
   relay(
     connection: ClusterConnection,
     upstream: UpstreamRequest,
     exchange: Exchange,
     signal: AbortSignal,
-  ): Outcome<ReachFailure, void>
-  /** Like `relay`, for an upgraded connection. A refused upgrade is returned as an ordinary response. */
+  ): Outcome<ReachFailure, number>
+  /** Like `relay`, for an upgraded connection. A refused upgrade is answered with an ordinary response. */
   tunnel(
     connection: ClusterConnection,
     upstream: UpstreamRequest,

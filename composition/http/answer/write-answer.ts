@@ -12,13 +12,16 @@ import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
-const pieceBytes = 65_536
+/** The most that is written at once, in bytes. */
+export const pieceBytes = 65_536
 
 /** Writes the body of an answer. */
 export interface Pieces {
   /** Returns false when the client must first read some of the output: then wait for `onDrain`. */
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
+  /** Reports whether the system has taken everything that was written. */
+  hasSentAll(): boolean
   end(): void
 }
 
@@ -55,6 +58,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
       if (waiting.length > 0) listeners.push(listener)
       else res.once('drain', listener)
     },
+    hasSentAll: () => !res.destroyed && waiting.length === 0 && res.writableLength === 0,
     end() {
       if (res.destroyed) return
       hasEnded = true

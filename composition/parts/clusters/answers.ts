@@ -68,18 +68,8 @@ export const countedApi = (api: ClusterApi, answers: ClusterAnswers): ClusterApi
 export const countedTransport = (transport: ClusterTransport, answers: ClusterAnswers): ClusterTransport => ({
   ...transport,
   async relay(connection, upstream, exchange, signal) {
-    let status = 0
-    const watched = Object.create(exchange, {
-      respond: {
-        value: (answered: number, headers: Parameters<typeof exchange.respond>[1]) => {
-          status = answered
-          exchange.respond(answered, headers)
-        },
-      },
-    }) as typeof exchange
-    const outcome = await transport.relay(connection, upstream, watched, signal)
-    if (isLeft(outcome)) answers.note(connection.link, outcome)
-    else if (status > 0) answers.note(connection.link, { ...outcome, right: status })
+    const outcome = await transport.relay(connection, upstream, exchange, signal)
+    if (isLeft(outcome) || outcome.right > 0) answers.note(connection.link, outcome)
     return outcome
   },
   async tunnel(connection, upstream, exchange, signal) {
