@@ -96,7 +96,7 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
   readonly #bytesOf = new Map<AccountKey, number>()
   #bytes = 0
   #virtualTime = 0
-  /** The virtual time and the order of the last turn of accounts with waiting calls. */
+  /** The virtual time and the order of the last turn of accounts with calls. */
   readonly #lastTurns = new Map<AccountKey, { readonly at: number; readonly number: number }>()
   #number = 0
   #secondsOfUnit = assumedSeconds
@@ -231,10 +231,11 @@ export class FairTurns<Call extends TurnCall> implements TurnRule<Call> {
     return started
   }
 
-  /** Without a waiting call, an account starts at the virtual time, which is never before its last turn. */
+  /** Without a call, an account starts at the virtual time, which is never before its last turn. */
   #forgetTurns(): void {
-    const waiting = new Set(this.#waiting.flatMap(({ call: { account, named } }) => [account, named]))
-    for (const key of this.#lastTurns.keys()) if (!waiting.has(key)) this.#lastTurns.delete(key)
+    const calls = [...this.#waiting.map(({ call }) => call), ...this.#running.keys()]
+    const present = new Set(calls.flatMap(({ account, named }) => [account, named]))
+    for (const key of this.#lastTurns.keys()) if (!present.has(key)) this.#lastTurns.delete(key)
     if (this.#waiting.length === 0 && this.#running.size === 0) this.#virtualTime = 0
   }
 
