@@ -28,6 +28,7 @@ import { usageViews } from './rows/usage-views.ts'
 import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
+import { twoInstances } from './rows/instances.ts'
 import { twoWorkers } from './rows/workers.ts'
 import { measureUsersView } from './users-view.ts'
 
@@ -64,8 +65,9 @@ const rows: Readonly<
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
   33: { measure: traces, sides: 2, extraSeconds: 10 },
-  34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
+  34: { measure: twoWorkers, sides: 12, extraSeconds: 150 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
+  37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
