@@ -15,6 +15,8 @@ import { note } from './row.ts'
 /** The part of a core that each processor of the service is. */
 const share = 0.25
 const connections = 64
+/** More than one, so that a change by one of them does not wait for another. */
+const users = 16
 
 /** A service, or several behind one address. */
 export interface Scaled {
@@ -29,28 +31,30 @@ export interface Scaled {
 /** What is asked, again and again. */
 export interface Question {
   readonly what: string
-  readonly requests: (token: string) => readonly string[]
+  readonly requests: (tokens: readonly string[]) => readonly string[]
   /** Answers for each processor until its code is compiled. */
   readonly warmUp: number
 }
 
 const readUser = (token: string): string => getRequest('/api/v1/user', token)
 const hundred = Array.from({ length: 100 }, (_, index) => ({ objectType: 'cluster', objectID: index + 1 }))
+/** Ten requests of one user, one of which changes her profile. */
+const nineReadsAndAChange = (token: string, description: string): readonly string[] => [
+  ...Array.from({ length: 9 }, () => readUser(token)),
+  patchRequest('/api/v1/user/settings', token, { description }),
+]
 
 export const questions = {
-  user: { what: 'GET /user', requests: (token) => [readUser(token)], warmUp: 30_000 },
+  user: { what: 'GET /user', requests: (tokens) => tokens.map(readUser), warmUp: 30_000 },
   changes: {
     what: '9 reads, 1 change',
-    requests: (token) =>
-      ['Reads', 'Writes'].flatMap((description) => [
-        ...Array.from({ length: 9 }, () => readUser(token)),
-        patchRequest('/api/v1/user/settings', token, { description }),
-      ]),
+    requests: (tokens) =>
+      ['Reads', 'Writes'].flatMap((text) => tokens.flatMap((token) => nineReadsAndAChange(token, text))),
     warmUp: 15_000,
   },
   permissions: {
     what: '100 permissions',
-    requests: (token) => [postRequest('/api/v1/authz/objects/allowed-permissions?org=yard', token, hundred)],
+    requests: ([owner = '']) => [postRequest('/api/v1/authz/objects/allowed-permissions?org=yard', owner, hundred)],
     warmUp: 8_000,
   },
 } as const satisfies Record<string, Question>
@@ -110,11 +114,12 @@ export async function compareProcessors(bench: Bench, comparison: Comparison): P
   }
 }
 
-/** Makes a user with an organization. Returns a token. */
-const furnish = async (service: Scaled): Promise<string> => {
-  const { token } = await makeUser(service, 'bench-ada')
-  await callApi(service, '/orgs', { authorization: `Bearer ${token}`, body: { username: 'yard' } })
-  return token
+/** Makes users, the first with an organization. Returns a token of each. */
+const furnish = async (service: Scaled): Promise<readonly string[]> => {
+  const tokens: string[] = []
+  for (let index = 0; index < users; index += 1) tokens.push((await makeUser(service, `bench-${index}`)).token)
+  await callApi(service, '/orgs', { authorization: `Bearer ${tokens[0]}`, body: { username: 'yard' } })
+  return tokens
 }
 
 const longestWarmUpMs = 60_000
