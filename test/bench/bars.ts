@@ -93,6 +93,7 @@ export const rowTitles = {
   34: 'two workers against one process, each with a processor of a quarter of a core (root)',
   35: 'backup, check and restore of a million rows',
   37: 'two instances behind HAProxy against one, each with a processor of a quarter of a core (root)',
+  38: 'what grows with 10^4 and 10^5 users, 10^6 with --slow',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

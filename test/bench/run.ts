@@ -7,6 +7,7 @@ import { machineLine } from './machine.ts'
 import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
+import { growth } from './rows/growth.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
@@ -68,6 +69,7 @@ const rows: Readonly<
   34: { measure: twoWorkers, sides: 12, extraSeconds: 150 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
   37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
+  38: { measure: growth, sides: 4, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

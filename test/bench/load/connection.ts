@@ -33,12 +33,12 @@ export class LoadConnection {
   #status = 0
   #closesAfter = false
 
-  /** @param place 0 to 1: where in the list of requests this connection begins. */
-  constructor(target: LoadTarget, events: ConnectionEvents, place: number) {
+  /** @param place 0 to 1: where among the requests of the target this connection begins. */
+  constructor(target: LoadTarget, requests: readonly Buffer[], events: ConnectionEvents, place: number) {
     this.#target = target
     this.#events = events
-    this.#requests = [target.request].flat().map((request) => Buffer.from(request, 'utf8'))
-    this.#next = Math.floor(place * this.#requests.length)
+    this.#requests = requests
+    this.#next = Math.floor(place * requests.length)
   }
 
   get isWaiting(): boolean {

@@ -78,12 +78,14 @@ class Crew {
 
   constructor(target: LoadTarget) {
     const pause = target.pauseMilliseconds ?? 0
+    const requests = [target.request].flat().map((request) => Buffer.from(request, 'utf8'))
     this.#connections = Array.from({ length: target.connections }, (_, index) => {
       const again = (): void => {
         if (this.#slice?.isOver === false) connection.send()
       }
       const connection: LoadConnection = new LoadConnection(
         target,
+        requests,
         {
           received: (bytes) => this.#slice?.received(bytes),
           answered: (sentAt, status) => {
