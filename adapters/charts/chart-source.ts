@@ -10,6 +10,7 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'
 import { ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { AccountKey } from '../outbound/account-turns.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { archiveLimits } from './archives.ts'
@@ -45,6 +46,7 @@ export const makeOpenRepository = (deps: {
   readonly fetch: GuardedFetch
   readonly threads: ChartThreads
   readonly account?: () => AccountKey
+  readonly watchPool?: (load: () => PoolLoad) => void
 }): OpenRepository => {
   const indexes = makeIndexCache(deps)
   return (access) => {

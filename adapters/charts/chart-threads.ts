@@ -94,6 +94,7 @@ export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThread
   const perAccount = Math.max(1, threads - 1)
   const pool = makeBoundedThreads({
     program,
+    pool: 'charts',
     threads,
     perAccount,
     waitingPerAccount: maxWaiting,

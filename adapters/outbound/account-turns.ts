@@ -1,9 +1,12 @@
 import type { PoolLoad } from '../../core/platform/ports.ts'
+import { startWait } from './work-queue.ts'
 
 /** An account, or `undefined` for work of the service itself, which counts as one account. */
 export type AccountKey = number | string | undefined
 
 export interface TurnLimits {
+  /** The name of the pool in traces. */
+  readonly pool: string
   /** The number of turns at the same time. */
   readonly inAll: number
   readonly perAccount: number
@@ -75,6 +78,7 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
     }
     if (waiters.length >= limits.waitingPerAccount)
       return Promise.reject(new TurnRefused('Too many requests of this kind wait already. Try again later.'))
+    const endWait = startWait(limits.pool)
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         leave(account, waiter)
@@ -84,6 +88,7 @@ export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
         admit() {
           clearTimeout(timer)
           count(account, 1)
+          endWait()
           resolve()
         },
       }

@@ -8,6 +8,8 @@ import { makeAccountTurns, TurnRefused } from './account-turns.ts'
 export interface BoundedThreadsOptions {
   /** The module of the threads. It exports `answerTo`, which does one job. */
   readonly program: URL
+  /** The name of the pool in traces. */
+  readonly pool: string
   readonly threads: number
   /** Threads that the jobs of one account use at the same time. */
   readonly perAccount: number

@@ -58,6 +58,7 @@ const isContainer = (bytes: Uint8Array): boolean =>
 export const makeJsonReader = (): JsonReader => {
   const threads = makeBoundedThreads({
     program,
+    pool: 'json',
     threads: 2,
     perAccount: 1,
     waitingPerAccount: 64,

@@ -39,7 +39,7 @@ export interface NameResolverOptions {
   readonly otherFamilyMilliseconds?: number
 }
 
-const limits = { inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
+const limits = { pool: 'names', inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
 /** A name with more addresses is connected to by the first ones. */
 const maxAddresses = 32
 

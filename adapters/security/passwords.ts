@@ -10,8 +10,8 @@ import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.
 import { TooManyAttempts } from '../../core/identity/ports.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
-import type { WorkQueue } from './work-queue.ts'
-import { makeWorkQueue } from './work-queue.ts'
+import type { WorkQueue } from '../outbound/work-queue.ts'
+import { makeWorkQueue } from '../outbound/work-queue.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
@@ -80,7 +80,11 @@ const saturated = () =>
  * this process has; each hashes one at a time at least.
  */
 export const makeHashingQueue = (share: (total: number) => number = (total) => total): WorkQueue =>
-  makeWorkQueue({ concurrency: Math.max(1, share(hashingConcurrency())), maxWaiting: Math.max(1, share(maxWaiting)) })
+  makeWorkQueue({
+    pool: 'passwords',
+    concurrency: Math.max(1, share(hashingConcurrency())),
+    maxWaiting: Math.max(1, share(maxWaiting)),
+  })
 
 /**
  * @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads.

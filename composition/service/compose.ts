@@ -42,7 +42,7 @@ import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeWorkQueue } from '../../adapters/outbound/work-queue.ts'
 import { ofApiListener } from '../http/api-listener.ts'
 import { tracedBindings } from './tracing.ts'
 import { FirstAdminToken } from './operator.ts'
@@ -59,7 +59,7 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(LogToken, {}, () => boot.log),
   bind(SecretBoxToken, {}, () => boot.secretBox),
   bind(PictureMakerToken, {}, () => {
-    const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 8 })
+    const queue = makeWorkQueue({ pool: 'pictures', concurrency: 1, maxWaiting: 8 })
     boot.pools.watch('pictures', queue.load)
     return makeSharpPictureMaker(queue)
   }),

@@ -9,7 +9,7 @@ import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import { anyText } from '../support/any-text.ts'
 
-const turnLimits = { inAll: 3, perAccount: 2, waitingPerAccount: 100, waitMilliseconds: 60_000 }
+const turnLimits = { pool: 'test', inAll: 3, perAccount: 2, waitingPerAccount: 100, waitMilliseconds: 60_000 }
 const unsettled = () => Promise.withResolvers<void>()
 
 test('turns never exceed their limits, and every call gets one', async (t) => {
@@ -54,7 +54,7 @@ test('an account that waits gets the next turn, however many calls of another wa
 })
 
 test('calls that may not wait are refused, and the turn of a failed call is free again', async (t) => {
-  const turns = makeAccountTurns({ inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
+  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
   const first = unsettled()
   const running = turns.run(1, () => first.promise)
   const late = turns.run(1, async () => undefined)

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeWorkQueue } from '../../adapters/outbound/work-queue.ts'
 import { unwrap } from '../support/outcome.ts'
 
-const sharpPictureMaker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))
+const sharpPictureMaker = makeSharpPictureMaker(makeWorkQueue({ pool: 'test', concurrency: 1, maxWaiting: 8 }))
 const plain = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 90 } } })
 
@@ -77,7 +77,7 @@ test('a picture that opens into far more than it is worth is refused before it i
 
 test('of a crowd of pictures some are drawn in turn, and the others are turned away at once', async (t) => {
   const bytes = await plain(300, 200).png().toBuffer()
-  const maker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 2 }))
+  const maker = makeSharpPictureMaker(makeWorkQueue({ pool: 'test', concurrency: 1, maxWaiting: 2 }))
   const made = await Promise.all(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
   t.deepEqual(
     made.flatMap((one) => (isLeft(one) ? [one.left.tag] : [])),

@@ -18,7 +18,7 @@ import {
   withAddedKey,
   withCurrentKey,
 } from '../../adapters/security/keyring.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeWorkQueue } from '../../adapters/outbound/work-queue.ts'
 import type { SealedPlace } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
@@ -65,7 +65,7 @@ test('the dummy hash has the current parameters and matches nothing', async (t) 
 })
 
 test('when the queue is full the answer is TooManyAttempts with a time to retry', async (t) => {
-  const narrow = makeArgon2PasswordHasher(makeWorkQueue({ concurrency: 1, maxWaiting: 1 }))
+  const narrow = makeArgon2PasswordHasher(makeWorkQueue({ pool: 'test', concurrency: 1, maxWaiting: 1 }))
   const answers = await Promise.all([1, 2, 3].map(() => narrow.hash(secret('x'))))
   t.is(answers.filter(isRight).length, 2)
   const refused = answers.find(isLeft)
@@ -351,7 +351,7 @@ test('nothing of the value is in the box, and the overhead is small', async (t) 
 })
 
 test('work runs in order, never more at once than allowed', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 2, maxWaiting: 10 })
+  const queue = makeWorkQueue({ pool: 'test', concurrency: 2, maxWaiting: 10 })
   const order: number[] = []
   let running = 0
   let most = 0
@@ -370,7 +370,7 @@ test('work runs in order, never more at once than allowed', async (t) => {
 })
 
 test('what finds no place is turned away without being started', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 1 })
+  const queue = makeWorkQueue({ pool: 'test', concurrency: 1, maxWaiting: 1 })
   let started = 0
   const work = async (): Promise<void> => void (started += 1)
   const first = queue.tryRun(work)
@@ -381,7 +381,7 @@ test('what finds no place is turned away without being started', async (t) => {
 })
 
 test('a failing work fails its caller only, and gives its place back', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 5 })
+  const queue = makeWorkQueue({ pool: 'test', concurrency: 1, maxWaiting: 5 })
   const failing = queue.tryRun(async () => Promise.reject(new Error('no')))
   const waiting = queue.tryRun(async () => Promise.reject(new Error('neither')))
   const fine = queue.tryRun(async () => 'fine')

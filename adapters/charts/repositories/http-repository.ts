@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
 import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
+import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { AccountKey } from '../../outbound/account-turns.ts'
 import { makeAccountTurns } from '../../outbound/account-turns.ts'
@@ -43,13 +44,14 @@ const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, strin
   definedFields({ 'if-none-match': headers['etag'], 'if-modified-since': headers['last-modified'] })
 
 /** An index has up to fifty megabytes, and several times as much once parsed: an account reads one at a time. */
-const turnLimits = { inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
+const turnLimits = { pool: 'chart-indexes', inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
 
-/** @param account the account for which an index is read. */
+/** @param account the account for which an index is read. @param watchPool gets the load of the readers of indexes. */
 export const makeIndexCache = (deps: {
   readonly fetch: GuardedFetch
   readonly threads: ChartThreads
   readonly account?: () => AccountKey
+  readonly watchPool?: (load: () => PoolLoad) => void
 }): IndexCache => {
   const kept = new LRUCache<string, Kept>({
     max: most.indexes,
@@ -58,6 +60,7 @@ export const makeIndexCache = (deps: {
   })
   const shared = makeSharedWork<RepositoryIndex>()
   const turns = makeAccountTurns(turnLimits)
+  deps.watchPool?.(turns.load)
 
   const read = async (key: string, access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex> => {
     const url = indexUrl(access.url)

@@ -143,8 +143,8 @@ const progressTo = (work: HelmWork, redact: Redact) => {
 }
 
 const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
-  const renderings = makeSlots(limits.renderings)
-  const changes = makeSlots(limits.changes)
+  const renderings = makeSlots(limits.renderings, 'helm-renderings')
+  const changes = makeSlots(limits.changes, 'helm-changes')
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
 

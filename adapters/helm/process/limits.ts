@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { HelmBusy, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
+import { startWait } from '../../outbound/work-queue.ts'
 
 export interface SlotLimits {
   /** Number of concurrent processes. */
@@ -31,7 +32,8 @@ interface Waiter {
   readonly admit: () => void
 }
 
-export const makeSlots = (limits: SlotLimits): Slots => {
+/** @param pool the name of the pool in traces. */
+export const makeSlots = (limits: SlotLimits, pool: string): Slots => {
   const runningOf = new Map<number, number>()
   const waiters: Waiter[] = []
   let running = 0
@@ -101,10 +103,12 @@ export const makeSlots = (limits: SlotLimits): Slots => {
           signal.removeEventListener('abort', onAbort)
         }
         const since = performance.now()
+        const endWait = startWait(pool)
         const waiter: Waiter = {
           tenantId,
           admit() {
             settle()
+            endWait()
             resolve(right(occupy(tenantId, since)))
           },
         }

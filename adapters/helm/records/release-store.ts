@@ -280,6 +280,7 @@ const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts
 const sliceMilliseconds = 4
 /** A record unpacks to at most 32 MiB. */
 const threadLimits = {
+  pool: 'helm-records',
   threads: 2,
   perAccount: 1,
   waitingPerAccount: 64,

@@ -13,10 +13,9 @@ import { auditOfUser } from '../audit.ts'
 import { profileOf } from '../authentication/authenticator.ts'
 import type { FollowStore, IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User, UserListing, Viewer } from '../types.ts'
-import { maySee } from '../types.ts'
+import { maySee, userMissing } from '../types.ts'
 import type { ContentDigest, PageSizes } from './ports.ts'
 import { findUser } from './users.ts'
-import { userMissing } from '../failures.ts'
 
 interface Deps {
   readonly stores: Pick<IdentityStores, 'users'>

@@ -21,7 +21,7 @@ import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
 import type { AdminChanges, EmailAddress, User, UserChanges } from '../types.ts'
 import { UserNameRefused, ProfileInvalid, readProfile } from './users.ts'
-import { userMissing } from '../failures.ts'
+import { userMissing } from '../types.ts'
 
 /** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict', 'The user is the last active site admin.')

@@ -17,7 +17,7 @@ import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
-import { userMissing } from '../failures.ts'
+import { maySee, userMissing } from '../types.ts'
 import type {
   DomainNames,
   IdentityChanges,
@@ -27,7 +27,6 @@ import type {
   UserFounder,
 } from '../ports.ts'
 import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
-import { maySee } from '../types.ts'
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const findUser = async (

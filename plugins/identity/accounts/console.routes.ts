@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { UserNameRefused, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'

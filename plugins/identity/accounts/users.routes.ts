@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { AvatarMissing, FollowRefused, NotFollowing } from '../../../core/identity/accounts/profiles.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
 import { anyone, signedIn } from '../../kit/access.ts'

@@ -3,6 +3,7 @@ import { callApi, makeUser } from '../api-calls.ts'
 import { bars } from '../bars.ts'
 import { confine } from '../confine.ts'
 import { childrenOf } from '../../support/child-processes.ts'
+import type { LoadTarget } from '../load/protocol.ts'
 import { compare, generatorNote, ratioOf, readingOf, type Bench } from '../measure.ts'
 import { getRequest, loadOn, patchRequest, postRequest } from '../requests.ts'
 import type { BenchLine } from '../table.ts'
@@ -124,7 +125,8 @@ const furnish = async (service: Scaled): Promise<readonly string[]> => {
 
 const longestWarmUpMs = 60_000
 
-const askUntilWarm = async (bench: Bench, target: ReturnType<typeof loadOn>, answers: number): Promise<void> => {
+/** Loads a target until it has given so many answers, for at most a minute. */
+export const askUntilWarm = async (bench: Bench, target: LoadTarget, answers: number): Promise<void> => {
   const until = performance.now() + longestWarmUpMs
   for (let count = 0; count < answers && performance.now() < until;)
     count += (await bench.generator.slice(target, 2)).answersInAll

@@ -6,6 +6,7 @@ import { residentMegabytes } from '../process-figures.ts'
 import { getRequest, loadOn } from '../requests.ts'
 import type { BenchLine } from '../table.ts'
 import { fillLargeData } from './large-organization-data.ts'
+import { askUntilWarm } from './equal-processors.ts'
 import { note, type MeasureRow, type RowInput } from './row.ts'
 
 type Run = (sql: string, values?: unknown[]) => Promise<unknown>
@@ -53,12 +54,15 @@ const growthAt = async ({ lab, bench }: RowInput, users: number): Promise<readon
       { who: `${callers} callers`, request: requests },
     ]
     for (const { who, request } of asked) {
+      const target = loadOn(`${users} ${who}`, service.port, request, connections)
+      bench.progress.doing(`asking once for each of ${who}`)
+      await askUntilWarm(bench, target, request.length)
       const before = await statements(run)
       let answers = 0
       const { ours } = await compare(
         { ...bench, generator: counting(bench.generator, (count) => void (answers += count)) },
         `GET /user of ${who}, ${users} users`,
-        { ours: { target: loadOn(`${users} ${who}`, service.port, request, connections), pid: service.pid } },
+        { ours: { target, pid: service.pid } },
       )
       const each = ((await statements(run)) - before) / answers
       lines.push({

@@ -11,7 +11,7 @@ const open = new AbortController().signal
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('a tenant that has its share waits, and does not hold back another', async (t) => {
-  const slots = makeSlots({ inAll: 2, perTenant: 1, waitingPerTenant: 5 })
+  const slots = makeSlots({ inAll: 2, perTenant: 1, waitingPerTenant: 5 }, 'test')
   const order: string[] = []
   const first = unwrap(await slots.take(1, open))
   const second = slots.take(1, open).then((taken) => (order.push('first tenant again'), unwrap(taken)))
@@ -27,7 +27,7 @@ test('a tenant that has its share waits, and does not hold back another', async 
 })
 
 test('too many that wait are refused, with a time to come back', async (t) => {
-  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 1 })
+  const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 1 }, 'test')
   const held = unwrap(await slots.take(1, open))
   const waiting = slots.take(1, open)
   const refused = await slots.take(1, open)
@@ -42,7 +42,7 @@ test('too many that wait are refused, with a time to come back', async (t) => {
 test('a wait ends with its signal, and with its time', async (t) => {
   const clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
-    const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 5, waitSeconds: 20 })
+    const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 5, waitSeconds: 20 }, 'test')
     unwrap(await slots.take(1, open))
     const leaving = new AbortController()
     const left = slots.take(1, leaving.signal)
@@ -64,7 +64,7 @@ test('there are never more than the limits, and no allowed one is left waiting',
         fc.array(fc.record({ tenant: fc.integer({ min: 1, max: 3 }), gives: fc.boolean() }), { maxLength: 40 }),
         async (steps) => {
           const limits = { inAll: 3, perTenant: 2, waitingPerTenant: 100 }
-          const slots = makeSlots(limits)
+          const slots = makeSlots(limits, 'test')
           const held: { readonly tenant: number; readonly release: Release }[] = []
           let waiting = 0
           for (const { tenant, gives } of steps) {

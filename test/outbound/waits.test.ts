@@ -1,0 +1,68 @@
+// process: own - subscribes to what all pools of a process publish
+import { AsyncLocalStorage } from 'node:async_hooks'
+import test from 'ava'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { makeSlots } from '../../adapters/helm/process/limits.ts'
+import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import type { EndedWait } from '../../adapters/outbound/work-queue.ts'
+import { endedWaits, makeWorkQueue } from '../../adapters/outbound/work-queue.ts'
+import { makeWaitQueue, takePlace } from '../../adapters/sql/engine/wait-queue.ts'
+
+type Run = (work: () => Promise<void>) => Promise<unknown>
+
+/** Pools with one place. */
+const pools: Readonly<Record<string, () => Run>> = {
+  queue: () => {
+    const queue = makeWorkQueue({ pool: 'queue', concurrency: 1, maxWaiting: 9 })
+    return (work) => queue.tryRun(work) ?? Promise.reject(new Error('the queue is full'))
+  },
+  turns: () => {
+    const turns = makeAccountTurns({
+      pool: 'turns',
+      inAll: 1,
+      perAccount: 1,
+      waitingPerAccount: 9,
+      waitMilliseconds: 60_000,
+    })
+    return (work) => turns.run(1, work)
+  },
+  slots: () => {
+    const slots = makeSlots({ inAll: 1, perTenant: 1, waitingPerTenant: 9 }, 'slots')
+    return async (work) => {
+      const taken = await slots.take(1, new AbortController().signal)
+      if (!isRight(taken)) throw new Error(taken.left.message)
+      await work()
+      taken.right()
+    }
+  },
+  database: () => {
+    const places = makeWaitQueue(1, 60_000, 'busy')
+    return async (work) => {
+      await takePlace(places)
+      await work()
+      places.release()
+    }
+  },
+}
+
+for (const [pool, make] of Object.entries(pools))
+  test(`${pool}: the end of a wait is published in the context of who waited, and no wait is none`, async (t) => {
+    const context = new AsyncLocalStorage<string>()
+    const waits: (readonly [string | undefined, EndedWait])[] = []
+    const listener = (message: unknown): void => {
+      const wait = message as EndedWait
+      if (wait.pool === pool) waits.push([context.getStore(), wait])
+    }
+    const run = make()
+    endedWaits.subscribe(listener)
+    t.teardown(() => endedWaits.unsubscribe(listener))
+    const gate = Promise.withResolvers<void>()
+    const works = ['first', 'second', 'third'].map((name) => context.run(name, () => run(() => gate.promise)))
+    gate.resolve()
+    await Promise.all(works)
+    t.deepEqual(
+      waits.map(([name]) => name),
+      ['second', 'third'],
+    )
+    for (const [, { since, until }] of waits) t.true(until >= since && Math.abs(until - Date.now()) < 60_000)
+  })
