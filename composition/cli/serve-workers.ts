@@ -22,7 +22,7 @@ const main = fileURLToPath(new URL(`../main${import.meta.url.endsWith('.ts') ? '
  * no CPU time here (docs/decisions/memory-at-rest.md).
  */
 const semiSpace = '--max-semi-space-size'
-const semiSpaceMiB = 16
+const semiSpaceMiB = 32
 
 /** Returns the options of Node.js for workers: those of this process, with a smaller young generation unless they say one. */
 const workerArguments = (): string[] => {

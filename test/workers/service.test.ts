@@ -82,7 +82,7 @@ const declareCases = (database: 'sqlite' | 'mysql', given: TestFn): void => {
       t.regex(await readiness(service), /\[\+\] workers\n[^]*\[\+\] database\n[^]*\nok\n$/)
       t.is(service.stdout().match(/is ready/g)?.length, 1)
       for (const { pid } of pins.both)
-        t.regex(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /\0--max-semi-space-size=16\0/)
+        t.regex(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /\0--max-semi-space-size=32\0/)
     },
   )
 
