@@ -7,6 +7,7 @@ import { machineLine } from './machine.ts'
 import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
+import { growth } from './rows/growth.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
@@ -29,6 +30,7 @@ import { usageViews } from './rows/usage-views.ts'
 import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
+import { twoInstances } from './rows/instances.ts'
 import { twoWorkers } from './rows/workers.ts'
 import { measureUsersView } from './users-view.ts'
 
@@ -65,9 +67,11 @@ const rows: Readonly<
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
   33: { measure: traces, sides: 2, extraSeconds: 10 },
-  34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
+  34: { measure: twoWorkers, sides: 12, extraSeconds: 150 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
   36: { measure: fairTurns, sides: 8, extraSeconds: 30 },
+  37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
+  38: { measure: growth, sides: 4, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20
