@@ -8,6 +8,7 @@ import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '..
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { definedFields, fromWireJson, textAt } from '../../core/kernel/json.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
@@ -98,12 +99,13 @@ const readAnswer = async (
   ownerId: AccountId | undefined,
   asked: ClusterRequest,
   send: () => Promise<Dispatcher.ResponseData>,
+  signal: AbortSignal,
 ): Promise<ClusterAnswer> => {
   const reading = budgets.open(ownerId)
   try {
     const answer = await send()
     const bytes = await readBytes(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes, reading)
-    const parsed = await json.parse(bytes, budgets.account(ownerId))
+    const parsed = await json.parse(bytes, budgets.account(ownerId), signal)
     if (asked.isReduced === true) reading.end()
     else reading.keep()
     return { status: answer.statusCode, text: bytes.toString('utf8'), json: parsed }
@@ -173,7 +175,7 @@ export const askCluster = async (
     return sendOnce()
   }
   try {
-    const got = await readAnswer(reads, ownerId, asked, send)
+    const got = await readAnswer(reads, ownerId, asked, send, until)
     if (via === undefined)
       return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
     const askHub: AskHub = (other) =>
@@ -181,6 +183,9 @@ export const askCluster = async (
     const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, askHub) : undefined
     return failure === undefined ? right(got) : left(failure)
   } catch (error) {
+    // A job of the service reads many clusters: one that is refused is not read, and the others are.
+    if (error instanceof Busy && reads.budgets.inRequest()) throw error
+    if (error instanceof Busy) return left(ClusterUnreachable(error.message))
     if (error instanceof OverBudget || error instanceof JsonUnreadable)
       return left(ClusterUnreachable(`The cluster ${error.message}`))
     return left(namingHub(toReachFailure(error), via))

@@ -7,10 +7,10 @@ const authorization = (token: string | undefined): readonly string[] =>
 export const getRequest = (path: string, token?: string): string =>
   [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', ...authorization(token), 'Accept: application/json', '', ''].join('\r\n')
 
-export const postRequest = (path: string, token: string | undefined, body: unknown): string => {
+const withBody = (method: string, path: string, token: string | undefined, body: unknown): string => {
   const text = JSON.stringify(body)
   return [
-    `POST ${path} HTTP/1.1`,
+    `${method} ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
     ...authorization(token),
     'Content-Type: application/json',
@@ -19,6 +19,12 @@ export const postRequest = (path: string, token: string | undefined, body: unkno
     text,
   ].join('\r\n')
 }
+
+export const postRequest = (path: string, token: string | undefined, body: unknown): string =>
+  withBody('POST', path, token, body)
+
+export const patchRequest = (path: string, token: string | undefined, body: unknown): string =>
+  withBody('PATCH', path, token, body)
 
 export const upgradeRequest = (path: string, token: string): string =>
   [

@@ -7,6 +7,7 @@ import { machineLine } from './machine.ts'
 import type { Bench, Pace, Series } from './measure.ts'
 import { makeProgress } from './progress.ts'
 import { manyConnections, userOnMariaDb, userOnSqlite } from './rows/authenticated-read.ts'
+import { growth } from './rows/growth.ts'
 import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { contractLists, issueLicenses } from './rows/contracts.ts'
 import { acceptSpokes, hubLists, silentHubsInList } from './rows/hubs.ts'
@@ -18,6 +19,7 @@ import { exec, watch } from './rows/proxy-streams.ts'
 import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
+import { fairTurns } from './rows/fair-turns.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
 import { startTime } from './rows/start-time.ts'
@@ -28,6 +30,7 @@ import { usageViews } from './rows/usage-views.ts'
 import { usageBatches, usageSingles } from './rows/usage-ingestion.ts'
 import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
+import { twoInstances } from './rows/instances.ts'
 import { twoWorkers } from './rows/workers.ts'
 import { measureUsersView } from './users-view.ts'
 
@@ -64,8 +67,11 @@ const rows: Readonly<
   31: { measure: marketplaceNotifications, sides: 0, extraSeconds: 50 },
   32: { measure: metricsHook, sides: 2, extraSeconds: 5 },
   33: { measure: traces, sides: 2, extraSeconds: 10 },
-  34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
+  34: { measure: twoWorkers, sides: 12, extraSeconds: 150 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
+  36: { measure: fairTurns, sides: 8, extraSeconds: 30 },
+  37: { measure: twoInstances, sides: 6, extraSeconds: 120 },
+  38: { measure: growth, sides: 4, extraSeconds: 60 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

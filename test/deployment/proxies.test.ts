@@ -1,10 +1,9 @@
 // process: own - starts and ends services and proxies as processes
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import { Agent, request } from 'undici'
 import { kubectl, kubernetes } from '../support/components/available.ts'
@@ -18,33 +17,17 @@ import { makeServerCertificate } from '../support/server-certificate.ts'
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { adapted, example, haproxyFile, type Instance, type ProxyFiles } from './example-files.ts'
 import { programOf } from './programs.ts'
 
-const example = (path: string): string =>
-  readFileSync(fileURLToPath(new URL(`../../deploy/${path}`, import.meta.url)), 'utf8')
-
-interface Instance {
-  readonly api: number
-  readonly ops: number
-}
-
-interface ProxyFiles {
-  readonly folder: string
-  readonly port: number
+interface PairFiles extends ProxyFiles {
   readonly instances: readonly [Instance, Instance]
 }
-
-/** Replaces what an operator would; each text must be in the example. */
-const adapted = (text: string, changes: readonly (readonly [string, string])[]): string =>
-  changes.reduce((now, [from, to]) => {
-    if (!now.includes(from)) throw new Error(`the example lacks ${from}`)
-    return now.replaceAll(from, to)
-  }, text)
 
 interface Proxy {
   readonly name: 'nginx' | 'haproxy'
   /** Writes the configuration, and returns the words that start the program in the foreground. */
-  readonly prepare: (files: ProxyFiles) => readonly string[]
+  readonly prepare: (files: PairFiles) => readonly string[]
 }
 
 const proxies: readonly Proxy[] = [
@@ -83,14 +66,9 @@ const proxies: readonly Proxy[] = [
   },
   {
     name: 'haproxy',
-    prepare: ({ folder, port, instances: [a, b] }) => {
-      const text = adapted(example('haproxy/haproxy.cfg'), [
-        ['10.0.0.11:3000 port 3002', `127.0.0.1:${a.api} port ${a.ops}`],
-        ['10.0.0.12:3000 port 3002', `127.0.0.1:${b.api} port ${b.ops}`],
-        ['bind :443', `bind 127.0.0.1:${port}`],
-        ['/etc/haproxy/', `${folder}/`],
-      ])
-      writeFileSync(join(folder, 'haproxy.cfg'), text)
+    prepare: (files) => {
+      const { folder } = files
+      writeFileSync(join(folder, 'haproxy.cfg'), haproxyFile(files))
       return ['-db', '-f', join(folder, 'haproxy.cfg')]
     },
   },

@@ -1,5 +1,5 @@
 // process: own - starts services as processes and kills workers
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -81,6 +81,8 @@ const declareCases = (database: 'sqlite' | 'mysql', given: TestFn): void => {
       t.is((await b.send('GET', '/api/v1/orgs/harbour', { token })).status, 200)
       t.regex(await readiness(service), /\[\+\] workers\n[^]*\[\+\] database\n[^]*\nok\n$/)
       t.is(service.stdout().match(/is ready/g)?.length, 1)
+      for (const { pid } of pins.both)
+        t.regex(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /\0--max-semi-space-size=32\0/)
     },
   )
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
+import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
@@ -327,7 +327,8 @@ export const answerError = (
   dialect: Dialect,
 ): void => {
   const refused = refusalOfThrown(error)
-  if (!(error instanceof Overtaken)) logThrown(deps, context, error)
+  // Both are caused by requests: the access log names them.
+  if (!(error instanceof Overtaken) && !(error instanceof Busy)) logThrown(deps, context, error)
   noteRefusal(context, refused)
   if (res.headersSent) res.destroy()
   else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
@@ -336,7 +337,9 @@ export const answerError = (
 const refusalOfThrown = (error: unknown): Refusal => {
   if (error instanceof Overtaken) return refusal(409, 'Overtaken', error.message)
   if (!(error instanceof Unavailable)) return internalError
-  return refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+  return refusal(503, error instanceof Busy ? 'Busy' : 'Unavailable', error.message, {
+    headers: { 'Retry-After': String(error.retryAfterSeconds) },
+  })
 }
 
 /** Logs an error as it is. The log decides which of its fields, including its causes, it writes. */

@@ -33,10 +33,12 @@ export class LoadConnection {
   #status = 0
   #closesAfter = false
 
-  constructor(target: LoadTarget, events: ConnectionEvents) {
+  /** @param place 0 to 1: where among the requests of the target this connection begins. */
+  constructor(target: LoadTarget, requests: readonly Buffer[], events: ConnectionEvents, place: number) {
     this.#target = target
     this.#events = events
-    this.#requests = [target.request].flat().map((request) => Buffer.from(request, 'utf8'))
+    this.#requests = requests
+    this.#next = Math.floor(place * requests.length)
   }
 
   get isWaiting(): boolean {

@@ -78,23 +78,29 @@ class Crew {
 
   constructor(target: LoadTarget) {
     const pause = target.pauseMilliseconds ?? 0
-    this.#connections = Array.from({ length: target.connections }, () => {
+    const requests = [target.request].flat().map((request) => Buffer.from(request, 'utf8'))
+    this.#connections = Array.from({ length: target.connections }, (_, index) => {
       const again = (): void => {
         if (this.#slice?.isOver === false) connection.send()
       }
-      const connection: LoadConnection = new LoadConnection(target, {
-        received: (bytes) => this.#slice?.received(bytes),
-        answered: (sentAt, status) => {
-          this.#slice?.answered(sentAt, status)
-          if (pause === 0) again()
-          else setTimeout(again, pause)
+      const connection: LoadConnection = new LoadConnection(
+        target,
+        requests,
+        {
+          received: (bytes) => this.#slice?.received(bytes),
+          answered: (sentAt, status) => {
+            this.#slice?.answered(sentAt, status)
+            if (pause === 0) again()
+            else setTimeout(again, pause)
+          },
+          failed: (reason) => {
+            this.#slice?.failed(reason)
+            // Not at once: a server that refuses every connection would make this a busy loop.
+            setTimeout(again, 20)
+          },
         },
-        failed: (reason) => {
-          this.#slice?.failed(reason)
-          // Not at once: a server that refuses every connection would make this a busy loop.
-          setTimeout(again, 20)
-        },
-      })
+        index / target.connections,
+      )
       return connection
     })
   }

@@ -6,7 +6,8 @@ export interface LoadTarget {
   /** PEM of the authority for TLS; plain TCP without it. */
   readonly ca?: string
   /**
-   * The whole request, head and body, as it goes over the wire; of several, each connection sends one after the other.
+   * The whole request, head and body, as it goes over the wire; of several, each connection sends one after the other,
+   * and the connections begin at different ones.
    */
   readonly request: string | readonly string[]
   /**

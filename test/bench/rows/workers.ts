@@ -1,53 +1,38 @@
 import { childrenOf } from '../../support/child-processes.ts'
-import { callApi, makeUser } from '../api-calls.ts'
-import { bars } from '../bars.ts'
-import { compare, generatorNote, ratioOf, readingOf, type Variant } from '../measure.ts'
-import { loadOn, postRequest } from '../requests.ts'
-import { note, type MeasureRow, type RowInput } from './row.ts'
 import type { BenchLine } from '../table.ts'
+import { compareProcessors, questions, takePrecedence, type Scaled } from './equal-processors.ts'
+import type { MeasureRow, RowInput } from './row.ts'
 
-const connections = 64
-/** So much work for each request that what asking costs does not count: both have the same two cores. */
-const questions = Array.from({ length: 100 }, (_, index) => ({ objectType: 'cluster', objectID: index + 1 }))
-
-/** An instance of so many workers; the CPU time is that of all its processes. */
-const instance = async ({ lab }: RowInput, workers: number, databaseUrl: string | undefined): Promise<Variant> => {
-  const name = `${workers} ${databaseUrl === undefined ? 'on SQLite' : 'on MariaDB'}`
-  const service = await lab.service({
-    name: `workers ${name}`,
+/** An instance of so many workers. The first process has little to do and shares the processor of a worker. */
+const instance = async ({ lab }: RowInput, workers: number, on: Database): Promise<Scaled> => {
+  const databaseUrl = on === 'SQLite' ? undefined : await (await lab.mariaDb()).createDatabase()
+  const { pid, port, baseUrl } = await lab.service({
+    name: `${workers} workers on ${on}`,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
     settings: { MOORAGE_WORKERS: String(workers) },
   })
-  const { token } = await makeUser(service, `bench-${workers}`)
-  await callApi(service, '/orgs', { authorization: `Bearer ${token}`, body: { username: 'yard' } })
-  const path = '/api/v1/authz/objects/allowed-permissions?org=yard'
-  return {
-    target: loadOn(`workers ${name}`, service.port, postRequest(path, token, questions), connections),
-    pid: [service.pid, ...childrenOf(service.pid)],
-  }
+  const [first, ...others] = childrenOf(pid)
+  return { port, baseUrl, processors: [first === undefined ? [pid] : [pid, first], ...others.map((other) => [other])] }
 }
 
-const twoAgainstOne = async (input: RowInput, on: 'SQLite' | 'MariaDB'): Promise<BenchLine> => {
-  const url = async () => (on === 'SQLite' ? undefined : (await input.lab.mariaDb()).createDatabase())
-  const { two, one } = await compare(input.bench, `100 permissions on ${on}, two workers and one`, {
-    two: await instance(input, 2, await url()),
-    one: await instance(input, 1, await url()),
-  })
-  return {
+type Database = 'SQLite' | 'MariaDB'
+
+const twoAgainstOne = async (input: RowInput, on: Database): Promise<readonly BenchLine[]> =>
+  compareProcessors(input.bench, {
     row: '34',
-    what: `100 permissions, ${on}, two workers`,
-    ours: readingOf(two),
+    name: `${on}, two workers`,
     against: 'one process',
-    twin: readingOf(one),
-    ...ratioOf(two, one),
-    unit: 'x',
-    bar: bars.twoWorkers,
-    ...note(generatorNote(two, one)),
-  }
-}
+    two: await instance(input, 2, on),
+    one: await instance(input, 1, on),
+    asked: [questions.user, questions.changes, questions.permissions],
+  })
 
 /** Row 34. */
-export const twoWorkers: MeasureRow = async (input) => [
-  await twoAgainstOne(input, 'MariaDB'),
-  await twoAgainstOne(input, 'SQLite'),
-]
+export const twoWorkers: MeasureRow = async (input) => {
+  const endPrecedence = takePrecedence()
+  try {
+    return [...(await twoAgainstOne(input, 'MariaDB')), ...(await twoAgainstOne(input, 'SQLite'))]
+  } finally {
+    endPrecedence()
+  }
+}
