@@ -1,7 +1,7 @@
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
-import type { MailOutbox } from '../kernel/mail.ts'
+import type { MailOutbox } from '../mail/ports.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'

@@ -3,10 +3,9 @@ import type { Clock, TimeTrust } from '../kernel/clock.ts'
 import { laterBySeconds } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import type { MailOutbox } from '../kernel/mail.ts'
+import type { ClaimedMail, DeliverMail, DeliveryCount, MailOutbox, MailQueue, Mailer, OutboxNotifier } from './ports.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { ClaimedMail, DeliverMail, DeliveryCount, Mailer, MailQueue, OutboxNotifier } from './ports.ts'
 
 /** Seconds after which an unfinished attempt counts as dead. A mailer ends its attempts well before. */
 const mailLeaseSeconds = 120

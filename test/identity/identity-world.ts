@@ -27,7 +27,7 @@ import {
   makeUseOneTimeCode,
   makeUseRecoveryCode,
 } from '../../core/identity/second-factor/one-time-codes.ts'
-import type { Mail } from '../../core/kernel/mail.ts'
+import type { Mail } from '../../core/mail/ports.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/principal.ts'

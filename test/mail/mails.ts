@@ -1,4 +1,4 @@
-import type { Mail } from '../../core/kernel/mail.ts'
+import type { Mail } from '../../core/mail/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const link = 'https://platform.example/confirm-email?code=the-credential'

@@ -1,7 +1,7 @@
 import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mail-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import type { Mail } from '../../core/kernel/mail.ts'
+import type { Mail } from '../../core/mail/ports.ts'
 
 const start = new Date('2026-05-01T08:00:00.000Z')
 

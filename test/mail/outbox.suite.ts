@@ -1,5 +1,4 @@
-import type { Mail, MailOutbox } from '../../core/kernel/mail.ts'
-import type { MailQueue } from '../../core/mail/ports.ts'
+import type { Mail, MailOutbox, MailQueue } from '../../core/mail/ports.ts'
 import { mailTo } from './mails.ts'
 import type { Assertions } from '../../composition/port-tests/assertions.ts'
 import type { SuiteAbout } from '../../composition/port-tests/contract-suite.ts'

@@ -9,11 +9,10 @@ import { makeSqlMailOutbox, makeSqlMailQueue } from '../../../adapters/sql/mail/
 import { writeWhole } from '../../../adapters/system/whole-files.ts'
 import type { SqlRunner } from '../../../adapters/sql/kit/statement.ts'
 import { ClockToken, TimeTrustToken } from '../../../core/kernel/clock.ts'
-import type { MailOutbox } from '../../../core/kernel/mail.ts'
+import type { DeliverMail, DeliveryCount, MailOutbox, Mailer } from '../../../core/mail/ports.ts'
 import { SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { DeliverMailToken, OutboxNotifierToken, MailerToken, MailQueueToken } from '../../../core/mail/ports.ts'
-import type { DeliverMail, DeliveryCount, Mailer } from '../../../core/mail/ports.ts'
 
 /** Binds the outbox to a transaction, for the units of work of parts that post mail. */
 export const BindMailOutboxToken = token<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')

@@ -1,4 +1,4 @@
-import type { Mail, MailOutbox } from '../../kernel/mail.ts'
+import type { Mail, MailOutbox } from '../../mail/ports.ts'
 import type { User } from '../types.ts'
 
 /** The time and source address of an event. */

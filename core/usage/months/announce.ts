@@ -1,5 +1,5 @@
 import type { Contract } from '../../contracts/types.ts'
-import type { MailOutbox } from '../../kernel/mail.ts'
+import type { MailOutbox } from '../../mail/ports.ts'
 import { monthText } from '../month.ts'
 import type { MonthKey, UsageMonth } from '../types.ts'
 import type { FinalMonthOutbox } from '../final-months/ports.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { Mail } from '../../../core/kernel/mail.ts'
+import type { Mail } from '../../../core/mail/ports.ts'
 import type { UsageMonth } from '../../../core/usage/types.ts'
 import { announceFinal } from '../../../core/usage/months/announce.ts'
 import fc from 'fast-check'
