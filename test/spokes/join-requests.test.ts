@@ -186,6 +186,18 @@ test('requests that were settled before the cluster registered are of another cl
   t.deepEqual(judge([requestOf({ createdAt: '2026-11-22T16:37:11Z' })]), ['r1'])
 })
 
+test('a request that we approved before the cluster registered is of an earlier cluster, however short ago', (t) => {
+  const approved = (at: string): ReadRequest => {
+    const request = requestOf({ agent: 'b', certificate: 'x', createdAt: '2026-11-22T16:47:50Z' }, 'old')
+    const condition = { type: 'Approved', status: 'True', reason: 'AcceptedByPlatform', lastTransitionTime: at }
+    const body = { ...request.object.body, status: { certificate: 'x', conditions: [condition] } }
+    return { ...request, object: { ...request.object, body } }
+  }
+  t.deepEqual(judge([approved('2026-11-22T16:47:51Z'), requestOf({}, 'new')]), ['new'])
+  // Ours follow the registration, in the same second at the earliest.
+  t.regex(judge([approved(registeredAt), requestOf({}, 'new')]) as string, /Several agents/)
+})
+
 test('a denied request is reported, unless there is another one', (t) => {
   const denied = requestOf({ conditions: ['Denied'] })
   t.regex(judge([denied]) as string, /denied/)

@@ -104,13 +104,26 @@ const isOfAgent = ({ object: { body } }: ReadRequest): boolean =>
 /** The agent sends its request and the ManagedCluster at the same time, in any order. */
 const registrationMilliseconds = 60_000
 
+/** The reason of our approvals, which follow the registration of the cluster. */
+const ownReason = 'AcceptedByPlatform'
+
+/** Returns when we approved a request, by the clock of the hub; NaN if we did not. */
+const approvedByUsAt = ({ body }: Pick<HubObject, 'body'>): number =>
+  Date.parse(
+    textAt(
+      listAt(body, 'status', 'conditions').find((condition) => textAt(condition, 'reason') === ownReason),
+      'lastTransitionTime',
+    ),
+  )
+
 /**
  * Reports whether a request was settled before the cluster registered: it is of a cluster that had the name before and
  * was removed, or of an agent that lost its certificate since. The hub keeps such requests for an hour.
  */
 const isOfEarlierCluster = ({ body }: HubObject, registeredAt: string): boolean =>
   stateOf({ body }) !== 'pending' &&
-  Date.parse(textAt(body, 'metadata', 'creationTimestamp')) + registrationMilliseconds < Date.parse(registeredAt)
+  (approvedByUsAt({ body }) < Date.parse(registeredAt) ||
+    Date.parse(textAt(body, 'metadata', 'creationTimestamp')) + registrationMilliseconds < Date.parse(registeredAt))
 
 /**
  * Why a cluster may not join. `isAmbiguous`: several agents ask to join in its name, and it is not known which one is
@@ -227,7 +240,7 @@ const approval = ({ body }: HubObject, now: Date): FreeObject => {
   const condition = {
     type: 'Approved',
     status: 'True',
-    reason: 'AcceptedByPlatform',
+    reason: ownReason,
     message: 'The cluster was accepted by the platform.',
     lastUpdateTime: now.toISOString(),
   }
