@@ -63,8 +63,13 @@ export const makePieces = (res: ServerResponse): Pieces => {
   }
 }
 
-/** Ends an answer with its whole body, whose length in bytes is known. */
+/**
+ * Ends an answer with its whole body, whose length in bytes is known. Head and body are one write. A text of as many
+ * bytes as characters is ASCII, whose bytes are the same in Latin-1, which is copied as it is.
+ */
 const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+  if (typeof body === 'string' && length <= pieceBytes)
+    return void res.end(body, body.length === length ? 'latin1' : 'utf8')
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
   pieces.write(typeof body === 'string' ? Buffer.from(body) : body)

@@ -196,7 +196,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
       )
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
-      // restify counts the request as complete when this promise resolves; a stream is complete when its connection is.
+      // What surrounds the request (its trace, its budget) lasts until its connection is complete.
       await finished(res)
     } catch (error) {
       answerError(deps, req, res, context, error, 'kubernetes')
