@@ -43,7 +43,10 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
         return
       }
-      const answer = orNotModified(req, result.right)
+      const chosen = orNotModified(req, result.right)
+      const encodings = req.headers['accept-encoding']
+      const answer =
+        chosen.packable === undefined || encodings === undefined ? chosen : await deps.packing.packed(chosen, encodings)
       if (answer.pieces === undefined) writeAnswer(req, res, context, answer)
       else await writePieces(deps, req, res, context, answer, answer.pieces)
     } catch (error) {

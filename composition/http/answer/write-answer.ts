@@ -10,6 +10,7 @@ import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
+import type { Packable } from './packed-answer.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
 const pieceBytes = 65_536
@@ -100,6 +101,8 @@ export interface Answer {
    * own.
    */
   readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
+  /** The body, if it may be sent compressed. */
+  readonly packable?: Packable
   /** The body of an answer that is sent while it is read, instead of `body`. */
   readonly pieces?: AsyncIterable<Uint8Array>
 }
