@@ -90,7 +90,7 @@ const makeTimeText = (): (() => string) => {
     const now = Date.now()
     if (now === lastMs) return text
     lastMs = now
-    // eslint-disable-next-line no-restricted-syntax
+     
     return (text = new Date(now).toISOString())
   }
 }
