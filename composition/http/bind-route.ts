@@ -3,7 +3,7 @@ import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
-import type { Answer } from './answer/write-answer.ts'
+import type { Answer } from './answer/packed-answer.ts'
 import {
   answerError,
   recordRefusal,

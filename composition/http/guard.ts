@@ -14,7 +14,7 @@ import type { FindBelow, GuardedTarget } from './request/request-target.ts'
 import { makeMatchPath, guardTarget, headerValues, isHost, originForm } from './request/request-target.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { attachContext, noteRefusal } from './request/request-context.ts'
-import type { Answer } from './answer/write-answer.ts'
+import type { Answer } from './answer/packed-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './answer/write-answer.ts'
 
 /** The content served in addition to the declared routes: documentation, and the frontend outside the API's root. */

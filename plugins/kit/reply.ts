@@ -305,7 +305,7 @@ export const withHeader = <R>(reply: ReplySpec<R>, name: string, textOf: (value:
 
 /**
  * Declares the same JSON reply, sent compressed to clients that accept it (from 1 KiB on). Only for answers without a
- * secret: the length of a compressed answer tells whether a text that others may choose occurs in the secret (BREACH).
+ * secret: the length of a compressed answer shows that a text that others may choose occurs in the secret (BREACH).
  * Documents that others wrote, such as objects of clusters and values of charts, may hold secrets.
  */
 export const packed = <R>(reply: ReplySpec<R>): ReplySpec<R> => ({ ...reply, isPacked: true })

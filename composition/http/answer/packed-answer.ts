@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import type { BrotliOptions } from 'node:zlib'
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
@@ -6,11 +7,37 @@ import Negotiator from 'negotiator'
 import { getOrMake } from '../../../core/kernel/cache.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
-import type { Answer } from './write-answer.ts'
+
+/** An answer that is completely in memory. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: string | Uint8Array | undefined
+  /** Returns the 304 to send instead, when the client already holds this representation. */
+  readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
+  /**
+   * Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its
+   * own.
+   */
+  readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
+  /** The body, if it may be sent compressed. */
+  readonly packable?: Packable
+  /** The body of an answer that is sent while it is read, instead of `body`. */
+  readonly pieces?: AsyncIterable<Uint8Array>
+}
 
 /** A content coding in which answers are sent, in the order of our preference. */
 const codings = ['br', 'gzip'] as const
 export type Coding = (typeof codings)[number]
+
+/** A text that is sent compressed to those who accept it. Each form is made at most once. */
+export interface Packable {
+  readonly text: string
+  /** The version of the object, if it has one. */
+  readonly version: number | undefined
+  readonly etag: string
+  readonly forms: Map<Coding, Uint8Array>
+}
 
 /** From this size in bytes on a text is sent compressed. */
 export const leastBytes = 1024
@@ -111,15 +138,6 @@ export const packedAnswer = (
 /** Reports whether the answers of a route are sent compressed to clients that accept it (docs/security.md). */
 export const isPacked = ({ method, ok, makesToken }: Route): boolean =>
   ok.isPacked === true && method === 'GET' && makesToken !== true
-
-/** A text that is sent compressed to those who accept it. Each form is made at most once. */
-export interface Packable {
-  readonly text: string
-  /** The version of the object, if it has one. */
-  readonly version: number | undefined
-  readonly etag: string
-  readonly forms: Map<Coding, Uint8Array>
-}
 
 const formTag = (etag: string, coding: Coding): string => `${etag.slice(0, -1)}-${coding}"`
 

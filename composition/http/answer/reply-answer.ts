@@ -15,7 +15,7 @@ import { pageHeaders } from '../request/paging.ts'
 import { readPreferences } from '../request/preferences.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { acceptsGzip, leastBytes, isPacked, taggedAnswer } from './packed-answer.ts'
-import type { Answer } from './write-answer.ts'
+import type { Answer } from './packed-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 

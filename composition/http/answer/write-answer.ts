@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
@@ -10,7 +10,7 @@ import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
-import type { Packable } from './packed-answer.ts'
+import type { Answer } from './packed-answer.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
 const pieceBytes = 65_536
@@ -88,24 +88,6 @@ export const securityHeaders = {
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-store',
 } as const
-
-/** An answer that is completely in memory. */
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | readonly string[]>>
-  readonly body: string | Uint8Array | undefined
-  /** Returns the 304 to send instead, when the client already holds this representation. */
-  readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
-  /**
-   * Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its
-   * own.
-   */
-  readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
-  /** The body, if it may be sent compressed. */
-  readonly packable?: Packable
-  /** The body of an answer that is sent while it is read, instead of `body`. */
-  readonly pieces?: AsyncIterable<Uint8Array>
-}
 
 /**
  * Returns the answer in the form that the client prefers, or its 304 when the client already holds this representation.

@@ -1,5 +1,5 @@
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
-import type { Answer } from '../answer/write-answer.ts'
+import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument, Operation } from '../openapi/document.ts'
 import { resolvedResponses } from '../openapi/document.ts'
 import type { Parameter, ParameterRef } from '../openapi/parameters.ts'

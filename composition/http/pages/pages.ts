@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import type { Answer } from '../answer/write-answer.ts'
+import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
