@@ -30,8 +30,6 @@ export interface Running {
  * them along.
  */
 export interface StoredFiles {
-  /** What they are, in one word of letters, such as `documents`. */
-  readonly name: string
   readonly table: string
   /** Columns of the table: first the one with the reference of a file, which is empty if the row has none. */
   readonly columns: readonly string[]
@@ -64,17 +62,26 @@ export interface DemoOrganization {
   readonly clusters: readonly DemoCluster[]
 }
 
+export interface DemoHub {
+  readonly hub: string
+  readonly spoke: string
+}
+
 /** What `demo seed` works with. Seeders run in the order of the parts, and find what those before them have made. */
 export interface DemoWorld {
   readonly vendor: DemoOrganization
   readonly customers: readonly DemoOrganization[]
+  /** Client organizations of the vendor. Their clusters are those of the hub. */
+  readonly clients: readonly DemoOrganization[]
+  /** Kubeconfigs of a hub and of a cluster that becomes its spoke. Without them no connection is made. */
+  readonly hub: DemoHub | undefined
   readonly now: Date
   /** The ports of the open parts. */
   readonly container: Container
   /** Returns the password of a person: generated, and shown at the end. */
   passwordOf(login: string): string
   /** Calls a route below `/api/v1` as the first site admin, and returns its JSON. Throws if it is refused. */
-  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: unknown): Promise<unknown>
+  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   /** The id of an organization. */
   idOf(name: string): Promise<number>
   /** Says what is made now. */
@@ -110,11 +117,14 @@ export interface Part<Rows extends SettingRows = SettingRows> {
   readonly sealedColumns?: readonly SealedColumn[]
   /** Where the database has the objects of the types that the part owns. */
   readonly objectRows?: readonly ObjectRows[]
-  readonly storedFiles?: Using<StoredFiles>
+  /** `name`: what they are, in one word of letters, such as `documents`. */
+  readonly storedFiles?: Using<StoredFiles> & { readonly name: string }
   /** Looks, after a restore, at what people need first, such as whether a site admin can sign in. Changes nothing. */
   readonly restored?: Using<() => Promise<readonly Finding[]>>
   /** Adds what belongs to the part to the demonstration of `moorage demo seed`. Parts run in their order. */
   readonly demo?: DemoSeeder
+  /** Removes what `demo` has made outside of the database, before `moorage demo reset` empties it. In reverse order. */
+  readonly demoRemoval?: (world: Omit<DemoWorld, 'hub' | 'passwordOf'>) => Promise<void>
   /** Commands, `moorage <part> …`. Their modules are loaded when they run. */
   readonly commands?: Describe
   /** Checks of `/readyz`. */

@@ -10,7 +10,8 @@ import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'
 import { ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
-import type { AccountKey } from '../outbound/account-turns.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
 import { archiveLimits } from './archives.ts'
 import { packChart } from './chart-archives.ts'
@@ -45,6 +46,7 @@ export const makeOpenRepository = (deps: {
   readonly fetch: GuardedFetch
   readonly threads: ChartThreads
   readonly account?: () => AccountKey
+  readonly watchPool?: (load: () => PoolLoad) => void
 }): OpenRepository => {
   const indexes = makeIndexCache(deps)
   return (access) => {
@@ -146,12 +148,15 @@ export const makeChartSource = (deps: Deps): ChartSource => ({
       const archive = isOwn
         ? await fromEmbedded(deps.embedded, ref)
         : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
-      const { chart, digest, size } = await deps.threads.run<'read'>({
-        kind: 'read',
-        archive: archive.bytes,
-        digests: archive.digests,
-        limits: archiveLimits,
-      })
+      const { chart, digest, size } = await deps.threads.run<'read'>(
+        {
+          kind: 'read',
+          archive: archive.bytes,
+          digests: archive.digests,
+          limits: archiveLimits,
+        },
+        signal,
+      )
       archive.release?.()
       const wanted = ref.name.split('/').at(-1)
       if (chart.name !== wanted) throw refusedChart(`The archive holds the chart ${chart.name}, not ${wanted ?? ''}.`)

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { TimeSlices } from '../../core/kernel/clock.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import type { Chart, ChartTexts, ChartTools } from '../../core/packages/charts/ports.ts'
@@ -8,7 +9,6 @@ import { ValuesRefused, valuesRefused } from '../../core/packages/charts/ports.t
 import { TextUnreadable } from '../../core/packages/ports.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import type { TextDiff } from '../../core/packages/releases/ports.ts'
-import type { AccountKey } from '../outbound/account-turns.ts'
 import { makeBoundedThreads, WorkStopped } from '../outbound/bounded-threads.ts'
 import type { ArchiveLimits } from './archives.ts'
 import type { TextJob } from './text-jobs.ts'
@@ -55,9 +55,13 @@ export class ChartWorkRefused extends Error {}
  * thread.
  */
 export interface ChartThreads {
-  /** Throws ChartWorkRefused and WorkStopped. */
+  /**
+   * Throws ChartWorkRefused, WorkStopped, and what AccountTurns throws.
+   * @param signal ends the wait for a thread; by default the one of the surrounding request.
+   */
   run<Kind extends ChartJob['kind']>(
     job: Extract<ChartJob, { kind: Kind }>,
+    signal?: AbortSignal,
   ): Promise<Extract<ChartResult, { kind: Kind }>>
   load(): PoolLoad
   close(): Promise<void>
@@ -67,6 +71,8 @@ export interface ChartThreadsOptions {
   readonly threads?: number
   /** The account for which a job runs. Accounts get the threads in turn. */
   readonly account?: () => AccountKey
+  /** The signal of the request that surrounds the call. */
+  readonly requestSignal?: () => AbortSignal | undefined
   /** Jobs of one account. */
   readonly maxWaiting?: number
   readonly waitMilliseconds?: number
@@ -81,10 +87,31 @@ const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts'
 const movedBy = (job: ChartJob): ArrayBuffer[] =>
   job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : []
 
+/** Returns the size of what a job reads. Charts and values that are objects count as none. */
+const bytesOf = (job: ChartJob): number => {
+  switch (job.kind) {
+    case 'read':
+      return job.archive.byteLength
+    case 'index':
+      return job.bytes.byteLength
+    case 'text':
+      return 'bytes' in job.job ? job.job.bytes.byteLength : 0
+    case 'diff':
+      return 2 * (job.from.length + job.to.length)
+    case 'pack':
+      return [...job.chart.files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0)
+    case 'schemas':
+      return 0
+  }
+}
+
+const mebibyte = 1024 * 1024
+
 export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThreads => {
   const {
     threads = 2,
     account = () => undefined,
+    requestSignal = () => undefined,
     maxWaiting = 32,
     waitMilliseconds = 60_000,
     jobMilliseconds = 15_000,
@@ -94,16 +121,20 @@ export const makeChartThreads = (options: ChartThreadsOptions = {}): ChartThread
   const perAccount = Math.max(1, threads - 1)
   const pool = makeBoundedThreads({
     program,
+    pool: 'charts',
     threads,
     perAccount,
     waitingPerAccount: maxWaiting,
+    bytesPerAccount: 128 * mebibyte,
+    bytesInAll: 384 * mebibyte,
     waitMilliseconds,
     jobMilliseconds,
     heapMegabytes,
   })
   return {
-    async run(job) {
-      const answer = (await pool.run(account(), job, movedBy(job))) as ChartAnswer
+    async run(job, signal = requestSignal()) {
+      const asked = { account: account(), signal, moved: movedBy(job), bytes: bytesOf(job) }
+      const answer = (await pool.run(asked, job)) as ChartAnswer
       if ('refused' in answer) throw new ChartWorkRefused(answer.refused)
       if ('failure' in answer) throw new Error(`a chart thread failed: ${answer.failure}`)
       return answer.result as Extract<ChartResult, { kind: typeof job.kind }>

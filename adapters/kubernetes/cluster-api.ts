@@ -8,6 +8,7 @@ import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '..
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { definedFields, fromWireJson, textAt } from '../../core/kernel/json.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
@@ -51,14 +52,22 @@ export interface ClusterReads {
 }
 
 /** Reports the reason of a failure, which the caller does not see. */
-export const reported = async <A>(
+export const report = (
   reads: Pick<ClusterReads, 'report'>,
   { credential, ownerId }: Endpoint,
+  { reason }: ReachFailure,
+): void => {
+  if (reason !== undefined) reads.report({ ownerId, server: new URL(credential.server).host, reason })
+}
+
+/** Returns the outcome of some work, and reports its failure. */
+export const reported = async <A>(
+  reads: Pick<ClusterReads, 'report'>,
+  endpoint: Endpoint,
   work: Outcome<ReachFailure, A>,
 ): Outcome<ReachFailure, A> => {
   const outcome = await work
-  if (isLeft(outcome) && outcome.left.reason !== undefined)
-    reads.report({ ownerId, server: new URL(credential.server).host, reason: outcome.left.reason })
+  if (isLeft(outcome)) report(reads, endpoint, outcome.left)
   return outcome
 }
 
@@ -90,12 +99,13 @@ const readAnswer = async (
   ownerId: AccountId | undefined,
   asked: ClusterRequest,
   send: () => Promise<Dispatcher.ResponseData>,
+  signal: AbortSignal,
 ): Promise<ClusterAnswer> => {
   const reading = budgets.open(ownerId)
   try {
     const answer = await send()
     const bytes = await readBytes(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes, reading)
-    const parsed = await json.parse(bytes, budgets.account(ownerId))
+    const parsed = await json.parse(bytes, budgets.account(ownerId), signal)
     if (asked.isReduced === true) reading.end()
     else reading.keep()
     return { status: answer.statusCode, text: bytes.toString('utf8'), json: parsed }
@@ -165,7 +175,7 @@ export const askCluster = async (
     return sendOnce()
   }
   try {
-    const got = await readAnswer(reads, ownerId, asked, send)
+    const got = await readAnswer(reads, ownerId, asked, send, until)
     if (via === undefined)
       return got.status === 401 ? left(CredentialRefused('The cluster refused the stored credential.')) : right(got)
     const askHub: AskHub = (other) =>
@@ -173,6 +183,9 @@ export const askCluster = async (
     const failure = isDoubtful(got.status) ? await judgeAnswer(got, via, askHub) : undefined
     return failure === undefined ? right(got) : left(failure)
   } catch (error) {
+    // A job of the service reads many clusters: one that is refused is not read, and the others are.
+    if (error instanceof Busy && reads.budgets.inRequest()) throw error
+    if (error instanceof Busy) return left(ClusterUnreachable(error.message))
     if (error instanceof OverBudget || error instanceof JsonUnreadable)
       return left(ClusterUnreachable(`The cluster ${error.message}`))
     return left(namingHub(toReachFailure(error), via))

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
 import type { ClusterAnswer, ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
-import type { ClusterConnection } from '../../core/clusters/types.ts'
+import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import type { AskHub, ConnectionPools, Endpoint } from './connections.ts'
+import { PassedMemory } from '../outbound/reading-budgets.ts'
+import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,
   isDoubtful,
@@ -17,12 +18,11 @@ import {
   judgeForeign,
   leavesPrefix,
   namingHub,
-  prefixOf,
   recordChanged,
   toReachFailure,
 } from './connections.ts'
 import type { ClusterReads } from './cluster-api.ts'
-import { askCluster, jsonOf, reported, separateReads } from './cluster-api.ts'
+import { askCluster, jsonOf, report, reported, separateReads } from './cluster-api.ts'
 import { tunnel } from './tunnel.ts'
 
 /** In bytes. A larger body is sent without an entity tag. */
@@ -53,8 +53,11 @@ class ClientLeft extends Error {}
 class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #held: Buffer[] | undefined
+  readonly #memory = new PassedMemory()
   #heldBytes = 0
   #status = 0
+  /** The status that the client has received; 0 before. */
+  #answered = 0
   #headers: readonly (readonly [string, string])[] = []
   #isSettled = false
   /** Whether the bytes written so far end with a complete event. */
@@ -64,14 +67,14 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
-  readonly #settle: (failure: ReachFailure | undefined) => void
+  readonly #settle: (outcome: Either<ReachFailure, number>) => void
   readonly #judge: AnswerJudge | undefined
 
   constructor(
     exchange: Exchange,
     upstream: UpstreamRequest,
     signal: AbortSignal,
-    settle: (failure: ReachFailure | undefined) => void,
+    settle: (outcome: Either<ReachFailure, number>) => void,
     judge?: AnswerJudge,
   ) {
     this.#judge = judge
@@ -91,7 +94,12 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return
     this.#isSettled = true
     this.#signal.removeEventListener('abort', this.#leave)
-    this.#settle(failure)
+    this.#settle(failure === undefined ? right(this.#answered) : left(failure))
+  }
+
+  #respond(status: number, headers: readonly (readonly [string, string])[]): void {
+    this.#answered = status
+    this.#exchange.respond(status, headers)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -115,7 +123,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     this.#headers = this.#upstream.answerHeaders(headers)
     const isTagged = status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined
     if (isTagged || this.#isJudged) this.#held = []
-    else this.#exchange.respond(this.#status, this.#headers)
+    else this.#respond(this.#status, this.#headers)
     // A watch may be silent for minutes, so its client must see the status at once.
     if (this.#upstream.isLongLived && !this.#isJudged) {
       this.#exchange.write(new Uint8Array(0))
@@ -156,6 +164,8 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {
+    this.#memory.add(chunk)
+    if (this.#exchange.hasSentAll?.() === true) this.#memory.free()
     if (this.#exchange.write(chunk) || controller.paused) return
     controller.pause()
     this.#exchange.onDrain(() => controller.resume())
@@ -164,7 +174,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   #release(headers: readonly (readonly [string, string])[], controller: Dispatcher.DispatchController): void {
     const held = Buffer.concat(this.#held ?? [])
     this.#held = undefined
-    this.#exchange.respond(this.#status, headers)
+    this.#respond(this.#status, headers)
     this.#write(held, controller)
   }
 
@@ -178,7 +188,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
       (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
     if (!matches) return this.#release([...this.#headers, ['etag', tag]], controller)
     this.#held = undefined
-    this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
+    this.#respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
   }
 
   async #releaseJudged(
@@ -219,23 +229,26 @@ class RelayHandler implements Dispatcher.DispatchHandler {
 
 const shortTimeoutMilliseconds = 120_000
 
-const withPrefix = (endpoint: Endpoint, upstream: UpstreamRequest): UpstreamRequest => {
-  const prefix = prefixOf(endpoint)
-  return prefix === '' ? upstream : { ...upstream, target: `${prefix}${upstream.target}` }
-}
-
 const hubTimeoutMilliseconds = 10_000
 
+/** Returns the names and values in one list, as undici takes them. */
+const flatHeaders = (headers: UpstreamRequest['headers'], credential: ClusterCredential): string[] => {
+  const flat: string[] = []
+  for (const [name, value] of headers) flat.push(name, value)
+  for (const [name, value] of authorization(credential)) flat.push(name, value)
+  return flat
+}
+
 const dispatchOptions = (
-  connection: ClusterConnection,
+  { address, connection }: ClusterPools,
   upstream: UpstreamRequest,
   body: AsyncIterable<Uint8Array> | undefined,
 ): Dispatcher.DispatchOptions => {
   const timeout = upstream.isLongLived ? 0 : shortTimeoutMilliseconds
   return {
     method: upstream.method as Dispatcher.HttpMethod,
-    path: upstream.target,
-    headers: [...upstream.headers, ...authorization(connection.credential)].flat(),
+    path: address.prefix + upstream.target,
+    headers: flatHeaders(upstream.headers, connection.credential),
     // undici accepts any async iterable; its type declaration lists only Node's streams.
     body: (body ?? null) as Readable | null,
     headersTimeout: timeout,
@@ -247,13 +260,8 @@ const dispatchOptions = (
 }
 
 /** Returns why a request must not be sent: the address is not allowed, or the path leads out of the cluster. */
-const refusalOf = (
-  egress: EgressPolicy,
-  connection: ClusterConnection,
-  { target }: UpstreamRequest,
-): string | undefined =>
-  egress.refusal(new URL(connection.credential.server)) ??
-  (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
+const refusalOf = ({ refusal }: ClusterAddress, { target }: UpstreamRequest): string | undefined =>
+  refusal ?? (leavesPrefix(target) ? 'That is no path of a cluster.' : undefined)
 
 /** Returns undefined if every answer but 401 is the cluster's own. */
 const judgeOf = (
@@ -287,35 +295,33 @@ export const makeUndiciClusterTransport = (
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
     const { short, long, connection } = opened
+    const refused = refusalOf(opened.address, upstream)
+    if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const { credential } = connection
     const { ownerId } = connection.link
-    const refused = refusalOf(egress, connection, upstream)
-    if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
-    const relayed = new Promise<Either<ReachFailure, void>>((done, fail) => {
-      const settle = (failure: ReachFailure | undefined): void =>
-        done(failure === undefined ? right(undefined) : left(failure))
-      const askHub: AskHub = (request) =>
-        askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    const askHub: AskHub = (request) =>
+      askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    return new Promise((done, fail) => {
+      const settle = (outcome: Either<ReachFailure, number>): void => {
+        if (isLeft(outcome)) report(reads, { credential, ownerId }, outcome.left)
+        done(outcome)
+      }
       const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
       try {
-        ;(upstream.isLongLived ? long : short).dispatch(
-          dispatchOptions(connection, withPrefix(connection, upstream), exchange.body),
-          handler,
-        )
+        ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(opened, upstream, exchange.body), handler)
       } catch (error) {
         fail(error)
       }
     })
-    return reported(reads, { credential, ownerId }, relayed)
   },
 
   tunnel(asker, upstream, exchange, signal) {
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
-    const { short, tunnels, connection } = opened
+    const { short, tunnels, connection, address } = opened
     const { credential, via } = connection
     const { ownerId } = connection.link
-    const refused = refusalOf(egress, connection, upstream)
+    const refused = refusalOf(address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const askHub: AskHub = (request) =>
       askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
@@ -323,7 +329,7 @@ export const makeUndiciClusterTransport = (
       { credential, ...definedFields({ via }) },
       egress,
       askHub,
-      withPrefix(connection, upstream),
+      address.prefix === '' ? upstream : { ...upstream, target: address.prefix + upstream.target },
       exchange,
       signal,
       (socket) => {

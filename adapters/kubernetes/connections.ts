@@ -38,11 +38,13 @@ export const authorization = (credential: ClusterCredential): readonly (readonly
   credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
 
 /** The connections of a cluster record to one address with one credential. */
-interface ClusterPools {
+export interface ClusterPools {
   /** The newest version of the record that was seen with this address and credential. */
   readonly version: number
   /** The address and credential of the pools. Requests through them use no other credential. */
   readonly connection: ClusterConnection
+  /** What every request through the pools needs of them. */
+  readonly address: ClusterAddress
   /** The pools of the hub through which the cluster is reached. */
   readonly hub: ClusterPools | undefined
   /** For requests that end by themselves. The clusters of a hub share the hub's. */
@@ -51,6 +53,14 @@ interface ClusterPools {
   readonly long: Pool
   /** Upgraded connections, which are never pooled. */
   readonly tunnels: Set<Duplex>
+}
+
+/** What requests need of a connection, computed once for its address and credential. */
+export interface ClusterAddress {
+  /** Precedes every path of the cluster. */
+  readonly prefix: string
+  /** Why the address must not be connected to; undefined if it may be. */
+  readonly refusal: string | undefined
 }
 
 export interface ConnectionPools {
@@ -137,7 +147,7 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
   const retired = new RetiredPools()
 
   const make = (connection: ClusterConnection, hub: ClusterPools | undefined): ClusterPools => {
-    const origin = new URL(connection.credential.server).origin
+    const url = new URL(connection.credential.server)
     const options = {
       connect: { ...tlsOptions(connection.credential, egress), timeout: connectTimeoutMilliseconds },
       pipelining: 1,
@@ -147,9 +157,13 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     return {
       version: connection.link.version,
       connection,
+      address: {
+        prefix: prefixOf(connection),
+        refusal: egress.refusal(url),
+      },
       hub,
-      short: hub?.short ?? new Pool(origin, { ...options, connections: shortConnections }),
-      long: new Pool(origin, options),
+      short: hub?.short ?? new Pool(url.origin, { ...options, connections: shortConnections }),
+      long: new Pool(url.origin, options),
       tunnels: new Set(),
     }
   }
@@ -276,6 +290,7 @@ const pathOf = (target: string): string => target.split(/[?#]/, 1)[0] ?? ''
  * backslash, for a separator, too. Below a prefix such a path could leave the cluster.
  */
 export const leavesPrefix = (target: string): boolean => {
+  if (!/[.%\t\n\r]/.test(target)) return false
   const path = pathOf(target)
   return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\]|%2f|%5c|$)/i.test(path) || /[\t\n\r]/.test(path)
 }

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import { decodeJwt } from 'jose'
 import { CORE_SCHEMA, load } from 'js-yaml'
 import type { ClusterInfoReader } from '../../core/clusters/hubs/ports.ts'
 import type { CredentialCodec, KubeconfigParser } from '../../core/clusters/ports.ts'
@@ -237,6 +238,16 @@ const StoredCredential = t.intersection([
   t.partial({ authorityPem: t.string, tlsServerName: t.string }),
 ])
 
+/** Tokens of service accounts are JWTs; others tell nothing. The claims are not verified: the cluster does that. */
+const tokenEnd = (token: string): Date | undefined => {
+  try {
+    const { exp } = decodeJwt(token)
+    return typeof exp === 'number' && Number.isFinite(exp) ? new Date(exp * 1000) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Encodes as JSON with a format number. Every format ever written must remain readable. */
 export const jsonCredentialCodec: CredentialCodec = {
   encode({ server, authorityPem, tlsServerName, identity }) {
@@ -261,4 +272,8 @@ export const jsonCredentialCodec: CredentialCodec = {
           : { kind: 'certificate', certificatePem: identity.certificatePem, keyPem: secret(identity.keyPem) },
     }
   },
+  endOf: ({ identity }) =>
+    identity.kind === 'token'
+      ? tokenEnd(identity.token.reveal())
+      : new Date(new X509Certificate(identity.certificatePem).validTo),
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { request } from 'node:https'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
@@ -9,6 +10,7 @@ import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { PassedMemory } from '../outbound/reading-budgets.ts'
 import { jsonOf } from './cluster-api.ts'
 import type { AskHub, Endpoint } from './connections.ts'
 import {
@@ -23,8 +25,14 @@ import {
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false
+  // Another stream than a socket may keep what was written to it.
+  const socket = to instanceof Socket ? to : undefined
+  const memory = new PassedMemory()
   from.on('data', (chunk) => {
-    if (!to.destroyed && !to.write(chunk)) from.pause()
+    if (to.destroyed) return
+    memory.add(chunk)
+    if (socket?.writableLength === 0) memory.free()
+    if (!to.write(chunk)) from.pause()
   })
   to.on('drain', () => from.resume())
   from.on('end', () => {

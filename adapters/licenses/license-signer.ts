@@ -6,6 +6,8 @@ import type { LicenseContent, LicenseSigner } from '../../core/contracts/ports.t
 import type { ReadLicense, ReadRevocations } from '../../core/contracts/types.ts'
 import { getOrMake } from '../../core/kernel/cache.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { makeAccountTurns } from '../outbound/account-turns.ts'
+import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
 import type { SigningTask } from './signing-thread.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -58,13 +60,31 @@ export interface ThreadedLicenseSigner extends LicenseSigner {
 /** One core is left to the event loop. More threads than four sign more licenses than a database stores. */
 const signingThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
+/** A signature takes milliseconds: who comes next waits for no longer than one. */
+const turnsOf = (threads: number) =>
+  makeAccountTurns({
+    pool: 'licenses',
+    inAll: threads,
+    perAccount: threads,
+    waitingPerAccount: 256,
+    waitMilliseconds: 60_000,
+  })
+
+const noCaller = { account: () => undefined, signal: () => undefined }
+
 /**
  * Signs licenses on threads of its own, which are started when they are first needed. Revocation lists have another
  * thread, since a long one takes seconds.
  */
-export const makeLicenseSigner = (): ThreadedLicenseSigner => {
+export const makeLicenseSigner = ({
+  account,
+  signal,
+}: Pick<ReadingBudgets, 'account' | 'signal'> = noCaller): ThreadedLicenseSigner => {
   const pools = new Map<'licenses' | 'lists', Piscina>()
-  let underWay = 0
+  const turns = {
+    lists: turnsOf(1),
+    licenses: turnsOf(signingThreads),
+  }
   const start = (maxThreads: number): Piscina =>
     new Piscina({
       filename: program.href,
@@ -74,17 +94,12 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
       idleTimeout: 60_000,
       env: threadEnvironment(),
       atomics: 'disabled',
-      recordTiming: true,
+      recordTiming: false,
     }).on('error', () => undefined)
   const run = async <A>(task: SigningTask): Promise<A> => {
     const kind = task.kind === 'revocations' ? 'lists' : 'licenses'
     const pool = getOrMake(pools, kind, () => start(kind === 'lists' ? 1 : signingThreads))
-    underWay += 1
-    try {
-      return (await pool.run(task)) as A
-    } finally {
-      underWay -= 1
-    }
+    return turns[kind].run({ account: account(), signal: signal() }, async () => (await pool.run(task)) as A)
   }
   return {
     async makeAuthority({ organization, notBefore, notAfter }) {
@@ -112,14 +127,14 @@ export const makeLicenseSigner = (): ThreadedLicenseSigner => {
         .update(toWireJson([authorityId, content]))
         .digest('hex'),
     load: () => {
-      const started = [...pools.values()]
-      const sum = (of: (pool: Piscina) => number): number => started.reduce((all, pool) => all + of(pool), 0)
-      const waiting = sum(({ queueSize }) => queueSize)
+      const [lists, licenses] = [turns.lists.load(), turns.licenses.load()]
+      const sum = (key: keyof PoolLoad): number => lists[key] + licenses[key]
       return {
-        running: Math.max(0, underWay - waiting),
-        waiting,
-        waits: sum(({ completed }) => completed),
-        waitSeconds: sum(({ histogram, completed }) => (histogram.waitTime.average / 1000) * completed),
+        running: sum('running'),
+        waiting: sum('waiting'),
+        waits: sum('waits'),
+        waitSeconds: sum('waitSeconds'),
+        refusals: sum('refusals'),
       }
     },
     async close() {

@@ -1,12 +1,21 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  sign,
+  timingSafeEqual,
+} from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { CORE_SCHEMA, dump, load } from 'js-yaml'
 import { pack } from 'tar-stream'
-import { isObject } from '../../core/kernel/json.ts'
+import { isObject, toWireJson } from '../../core/kernel/json.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { ArchiveContent, InstallerArchive, SigningKeyStore } from '../../core/marketplace/ports.ts'
+import type { ArchiveContent, ArchiveLinks, InstallerArchive, SigningKeyStore } from '../../core/marketplace/ports.ts'
 
 const makeKeyPair = promisify(generateKeyPair)
 
@@ -126,5 +135,33 @@ export const makeInstallerArchive = (keys: SigningKeyStore): InstallerArchive =>
       return tarOf([...files, text('SHA256SUMS', sums), text('SHA256SUMS.sig', signature)], content.createdAt)
     },
     publicKey: async () => createPublicKey(await keyOf()).export({ type: 'spki', format: 'pem' }) as string,
+  }
+}
+
+export interface ArchiveLinkOptions {
+  /** HMAC-SHA256 key of the links. */
+  readonly key: Secret<Uint8Array>
+  /** Returns the URL of the route that serves links, without a trailing slash. */
+  readonly routeUrl: () => string
+}
+
+/** ArchiveLinks to this service, signed with HMAC-SHA256. */
+export const makeArchiveLinks = ({ key, routeUrl }: ArchiveLinkOptions): ArchiveLinks => {
+  const signatureOf = (installerRef: string, expires: number): Buffer =>
+    createHmac('sha256', key.reveal())
+      .update(toWireJson([installerRef, expires]))
+      .digest()
+  return {
+    make(installerRef, until) {
+      const expires = until.getTime()
+      const signature = signatureOf(installerRef, expires).toString('base64url')
+      const query = new URLSearchParams({ expires: String(expires), signature })
+      return `${routeUrl()}/${installerRef}?${query.toString()}`
+    },
+    isSigned({ installerRef, expires, signature }) {
+      const given = Buffer.from(signature, 'base64url')
+      const expected = signatureOf(installerRef, expires)
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    },
   }
 }

@@ -1,7 +1,11 @@
 import PQueue from 'p-queue'
+import type { MeteringTally, UsageDigests } from '../../core/marketplace/metering/ports.ts'
 import { ownCodes } from '../../core/marketplace/metering/ports.ts'
 import type { ProviderResult } from '../../core/marketplace/metering/types.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
+import { createHash } from 'node:crypto'
+import { v5 } from 'uuid'
+import { toWireJson } from '../../core/kernel/json.ts'
 
 type Failed = Extract<ProviderResult<never>, { readonly kind: 'failed' }>
 type Refused = Extract<ProviderResult<never>, { readonly kind: 'refused' }>
@@ -148,5 +152,25 @@ export const within = async <A>(
     return late(error, 1)
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** The namespace of keys of usage. It never changes: usage that was sent would be sent again. */
+const namespace = '6e0d9d0e-5a1c-4b6b-9c55-0d1f3d7b1c21'
+
+/** UsageDigests by UUID version 5 and SHA-256. */
+export const usageDigests: UsageDigests = {
+  key: (texts) => v5(toWireJson(texts), namespace),
+  digest: (texts) => createHash('sha256').update(toWireJson(texts)).digest('hex'),
+}
+
+/** MeteringTally in the memory of this process. */
+export const makeMeteringTally = (): MeteringTally => {
+  const counts = { accepted: 0, refused: 0, unknown: 0, failed: 0, partial: 0, repeated: 0 }
+  return {
+    count: (outcome) => {
+      counts[outcome] += 1
+    },
+    counts: () => ({ ...counts }),
   }
 }

@@ -1,114 +1,144 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { channel } from 'node:diagnostics_channel'
+import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
+import { FairTurns } from '../../core/kernel/turns.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 
-/** An account, or `undefined` for work of the service itself, which counts as one account. */
-export type AccountKey = number | string | undefined
-
-export interface TurnLimits {
-  /** The number of turns at the same time. */
-  readonly inAll: number
-  readonly perAccount: number
-  /** The number of calls of one account that wait; further ones are refused. */
-  readonly waitingPerAccount: number
-  /** The longest wait. */
-  readonly waitMilliseconds: number
+/** A wait for a place in a bounded pool that has ended. Times are milliseconds since 1970. */
+export interface EndedWait {
+  readonly pool: string
+  readonly since: number
+  readonly until: number
 }
 
-/** Too many calls of this account wait, or its turn did not come in time. The message is for people. */
-export class TurnRefused extends Error {}
+/** Gets an `EndedWait` in the asynchronous context of the caller who waited. */
+export const endedWaits = channel('moorage.wait')
+
+const now = (): number => performance.timeOrigin + performance.now()
+const nothing = (): void => undefined
+
+/** Begins a wait, and returns what ends it. Without a subscriber it does nothing. */
+export const startWait = (pool: string): (() => void) => {
+  if (!endedWaits.hasSubscribers) return nothing
+  const since = now()
+  // A place is given by the caller who leaves it, in the context of that one.
+  const inContext = AsyncLocalStorage.snapshot()
+  return () => inContext(() => endedWaits.publish({ pool, since, until: now() } satisfies EndedWait))
+}
+
+export interface AccountTurnLimits extends Pick<TurnLimits, 'inAll' | 'perAccount' | 'waitingPerAccount'> {
+  /** The name of the pool in traces. */
+  readonly pool: string
+  /** By default four times as many as of one account. */
+  readonly waitingInAll?: number
+  /** Unlimited by default. */
+  readonly bytesPerAccount?: number
+  readonly bytesInAll?: number
+  /** The longest wait. By default a call waits until its signal. */
+  readonly waitMilliseconds?: number
+}
+
+/** A call that wants a turn. */
+export interface AskedTurn extends Partial<Pick<TurnCall, 'named' | 'length' | 'bytes'>> {
+  readonly account: AccountKey
+  /** Ends the wait, but not the work. */
+  readonly signal?: AbortSignal | undefined
+}
 
 /**
  * A bounded number of turns. Accounts that wait get them one after the other, however many calls each of them makes,
- * and an account that has all its turns holds up no other.
+ * and an account that has all its turns holds up no other (FairTurns).
  */
 export interface AccountTurns {
   /**
-   * Runs the work when its turn comes. Rejects with TurnRefused before the work starts, or with the error of the work.
+   * Runs the work when its turn comes. Rejects before the work starts with Busy (too many calls of the account wait, or
+   * its turn did not come in time) or the reason of the signal; otherwise with the error of the work.
    */
-  run<A>(account: AccountKey, work: () => Promise<A>): Promise<A>
+  run<A>(asked: AskedTurn, work: () => Promise<A>): Promise<A>
   /** The calls that have a turn, and those that wait. */
   load(): PoolLoad
 }
 
-interface Waiter {
-  readonly admit: () => void
+interface Call extends TurnCall {
+  start(): void
+  refuse(): void
 }
 
-export const makeAccountTurns = (limits: TurnLimits): AccountTurns => {
-  const runningOf = new Map<AccountKey, number>()
-  /** In the order in which the accounts get their next turn. */
-  const waitersOf = new Map<AccountKey, Waiter[]>()
-  let running = 0
-  let [waits, waitSeconds] = [0, 0]
+export const makeAccountTurns = (limits: AccountTurnLimits): AccountTurns => {
+  const { waitingPerAccount, waitMilliseconds } = limits
+  // By then all that waits now has started or has been refused.
+  const longestSeconds = Math.max(1, Math.ceil((waitMilliseconds ?? Number.POSITIVE_INFINITY) / 1000))
+  const rule = new FairTurns<Call>({
+    waitingInAll: 4 * waitingPerAccount,
+    bytesPerAccount: Number.POSITIVE_INFINITY,
+    bytesInAll: Number.POSITIVE_INFINITY,
+    ...limits,
+  })
+  let [waits, waitSeconds, refusals] = [0, 0, 0]
 
-  const hasRoom = (account: AccountKey): boolean =>
-    running < limits.inAll && (runningOf.get(account) ?? 0) < limits.perAccount
-
-  const count = (account: AccountKey, by: 1 | -1): void => {
-    running += by
-    const now = (runningOf.get(account) ?? 0) + by
-    if (now === 0) runningOf.delete(account)
-    else runningOf.set(account, now)
+  const apply = ({ started, refused }: TurnChanges<Call>): void => {
+    for (const call of started) call.start()
+    for (const call of refused) call.refuse()
   }
 
-  const admitNext = (): void => {
-    const next = [...waitersOf].find(([account]) => hasRoom(account))
-    if (next === undefined) return
-    const [account, waiters] = next
-    const waiter = waiters.shift()
-    waitersOf.delete(account)
-    if (waiters.length > 0) waitersOf.set(account, waiters)
-    waiter?.admit()
+  const busy = (account: AccountKey, message: string): Busy => {
+    refusals += 1
+    return new Busy(message, { retryAfterSeconds: Math.min(longestSeconds, rule.secondsToWait(account)) })
   }
 
-  const leave = (account: AccountKey, waiter: Waiter): void => {
-    const left = (waitersOf.get(account) ?? []).filter((each) => each !== waiter)
-    if (left.length === 0) waitersOf.delete(account)
-    else waitersOf.set(account, left)
-  }
-
-  /** Resolves when the turn is counted. */
-  const take = (account: AccountKey): Promise<void> => {
-    const waiters = waitersOf.get(account) ?? []
-    if (hasRoom(account) && waiters.length === 0) {
-      count(account, 1)
-      return Promise.resolve()
-    }
-    if (waiters.length >= limits.waitingPerAccount)
-      return Promise.reject(new TurnRefused('Too many requests of this kind wait already. Try again later.'))
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        leave(account, waiter)
-        reject(new TurnRefused('The service is busy with requests of this kind. Try again later.'))
-      }, limits.waitMilliseconds)
-      const waiter: Waiter = {
-        admit() {
-          clearTimeout(timer)
-          count(account, 1)
-          resolve()
+  /** Resolves when the call has its turn. */
+  const take = (call: Omit<Call, 'start' | 'refuse'>, signal: AbortSignal | undefined): Promise<Call> =>
+    new Promise((resolve, reject) => {
+      let isSettled = false
+      let endWait = nothing
+      const settled = (): void => {
+        isSettled = true
+        endWait()
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
+      }
+      const entered: Call = {
+        ...call,
+        start() {
+          settled()
+          resolve(entered)
+        },
+        refuse() {
+          settled()
+          reject(busy(call.account, 'Too many requests of this kind wait already. Try again later.'))
         },
       }
-      waitersOf.set(account, [...waiters, waiter])
+      const onAbort = (): void => {
+        if (!rule.leave(entered)) return
+        settled()
+        reject(signal?.reason as Error)
+      }
+      const onLate = (): void => {
+        const error = busy(call.account, 'The service is busy with requests of this kind. Try again later.')
+        if (!rule.leave(entered)) return
+        settled()
+        reject(error)
+      }
+      const timer = waitMilliseconds === undefined ? undefined : setTimeout(onLate, waitMilliseconds)
+      signal?.addEventListener('abort', onAbort)
+      apply(rule.add(entered, performance.now()))
+      if (!isSettled) endWait = startWait(limits.pool)
     })
-  }
 
   return {
-    async run(account, work) {
+    async run({ account, named, length = 1, bytes = 0, signal }, work) {
+      signal?.throwIfAborted()
       const since = performance.now()
-      await take(account)
+      const call = await take({ account, named, length, bytes }, signal)
       waits += 1
       waitSeconds += (performance.now() - since) / 1000
       try {
         return await work()
       } finally {
-        count(account, -1)
-        admitNext()
+        apply(rule.end(call, performance.now()))
       }
     },
-    load: () => ({
-      running,
-      waiting: [...waitersOf.values()].reduce((sum, { length }) => sum + length, 0),
-      waits,
-      waitSeconds,
-    }),
+    load: () => ({ running: rule.running, waiting: rule.waiting, waits, waitSeconds, refusals }),
   }
 }

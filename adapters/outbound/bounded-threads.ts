@@ -2,17 +2,15 @@ import PQueue, { TimeoutError } from 'p-queue'
 import { Piscina } from 'piscina'
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
-import type { AccountKey } from './account-turns.ts'
-import { makeAccountTurns, TurnRefused } from './account-turns.ts'
+import type { AccountTurnLimits, AskedTurn } from './account-turns.ts'
+import { makeAccountTurns } from './account-turns.ts'
 
-export interface BoundedThreadsOptions {
+export interface BoundedThreadsOptions extends Omit<AccountTurnLimits, 'inAll'> {
   /** The module of the threads. It exports `answerTo`, which does one job. */
   readonly program: URL
+  /** The name of the pool in traces. */
+  readonly pool: string
   readonly threads: number
-  /** Threads that the jobs of one account use at the same time. */
-  readonly perAccount: number
-  readonly waitingPerAccount: number
-  readonly waitMilliseconds: number
   /** From the start of a job. */
   readonly jobMilliseconds: number
   readonly heapMegabytes: number
@@ -20,10 +18,13 @@ export interface BoundedThreadsOptions {
   readonly idleMilliseconds?: number
 }
 
-/**
- * The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people.
- */
+/** The job was ended: it took too long or too much memory. The message is for people. */
 export class WorkStopped extends Error {}
+
+export interface AskedJob extends Pick<AskedTurn, 'account' | 'signal' | 'bytes'> {
+  /** Buffers to transfer rather than copy: this thread does not read them again. */
+  readonly moved?: readonly ArrayBuffer[]
+}
 
 /**
  * Threads that read untrusted input. A job that does not end is ended together with its thread. Accounts get the
@@ -31,13 +32,16 @@ export class WorkStopped extends Error {}
  */
 export interface BoundedThreads {
   /**
-   * Throws WorkStopped, and what the job throws.
-   * @param moved buffers to transfer rather than copy: this thread does not read them again.
+   * Throws WorkStopped, what AccountTurns throws, and what the job throws. Jobs with fewer bytes come before those with
+   * more. `bytes` is the size of the moved buffers unless it is given.
    */
-  run(account: AccountKey, job: object, moved?: readonly ArrayBuffer[]): Promise<unknown>
+  run(asked: AskedJob, job: object): Promise<unknown>
   load(): PoolLoad
   close(): Promise<void>
 }
+
+/** About as long as the call of a thread takes. */
+const bytesOfUnit = 64 * 1024
 
 const stopped = (): WorkStopped => new WorkStopped('The service stops.')
 
@@ -56,7 +60,7 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
   })
   // A thread that fails without a job is replaced at the next one.
   pool.on('error', () => undefined)
-  const turns = makeAccountTurns({ inAll: options.threads, ...options })
+  const turns = makeAccountTurns({ ...options, inAll: options.threads })
   // Each running job has a thread, so the time of a job starts when it gets one. The pool ends the thread of an aborted
   // job.
   const timed = new PQueue({ concurrency: options.threads, timeout: options.jobMilliseconds })
@@ -78,12 +82,8 @@ export const makeBoundedThreads = (options: BoundedThreadsOptions): BoundedThrea
   }
 
   return {
-    async run(account, job, moved = []) {
-      try {
-        return await turns.run(account, () => start(job, moved))
-      } catch (error) {
-        throw error instanceof TurnRefused ? new WorkStopped(error.message) : error
-      }
+    run({ moved = [], bytes = moved.reduce((sum, { byteLength }) => sum + byteLength, 0), ...asked }, job) {
+      return turns.run({ ...asked, bytes, length: 1 + bytes / bytesOfUnit }, () => start(job, moved))
     },
     load: () => turns.load(),
     async close() {

@@ -1,7 +1,7 @@
 import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { fromWireJson } from '../../core/kernel/json.ts'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from './account-turns.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeBoundedThreads, WorkStopped } from './bounded-threads.ts'
 import type { JsonPiece } from './json-pieces.ts'
 import { joinPieces, JsonUnreadable } from './json-pieces.ts'
@@ -15,9 +15,10 @@ export type JsonAnswer = { readonly piece: JsonPiece | undefined } | { readonly 
 export interface JsonReader {
   /**
    * Returns the value; undefined if the text is no JSON. Throws JsonUnreadable for a text that is too large an object,
-   * is nested too deeply, or takes too long.
+   * is nested too deeply, or takes too long, and what AccountTurns throws.
+   * @param signal ends the wait for a thread.
    */
-  parse(bytes: Uint8Array, account: AccountKey): Promise<unknown>
+  parse(bytes: Uint8Array, account: AccountKey, signal?: AbortSignal): Promise<unknown>
   load(): PoolLoad
   close(): Promise<void>
 }
@@ -58,27 +59,32 @@ const isContainer = (bytes: Uint8Array): boolean =>
 export const makeJsonReader = (): JsonReader => {
   const threads = makeBoundedThreads({
     program,
+    pool: 'json',
     threads: 2,
     perAccount: 1,
     waitingPerAccount: 64,
+    bytesPerAccount: 128 * 1024 * 1024,
+    bytesInAll: 256 * 1024 * 1024,
     waitMilliseconds: 15_000,
     jobMilliseconds: 10_000,
     heapMegabytes: 256,
     idleMilliseconds: 60_000,
   })
 
-  const parseAside = async (bytes: Uint8Array, account: AccountKey): Promise<unknown> => {
+  const parseAside = async (bytes: Uint8Array, account: AccountKey, signal?: AbortSignal): Promise<unknown> => {
     const copy = new Uint8Array(bytes)
-    const answer = (await threads.run(account, { bytes: copy } satisfies JsonJob, [copy.buffer])) as JsonAnswer
+    const answer = (await threads.run({ account, signal, moved: [copy.buffer] }, {
+      bytes: copy,
+    } satisfies JsonJob)) as JsonAnswer
     if ('unreadable' in answer) throw new JsonUnreadable(answer.unreadable)
     return answer.piece === undefined ? undefined : joinPieces(answer.piece, turnByTurn)
   }
 
   return {
-    async parse(bytes, account) {
+    async parse(bytes, account, signal) {
       if (!isContainer(bytes) || isShort(bytes)) return parseShort(new TextDecoder().decode(bytes))
       try {
-        return await parseAside(bytes, account)
+        return await parseAside(bytes, account, signal)
       } catch (error) {
         throw error instanceof WorkStopped
           ? new JsonUnreadable(`sent JSON that cannot be read. ${error.message}`)

@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { PoolLoad } from '../../core/platform/ports.ts'
-import type { AccountKey } from './account-turns.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 import { makeAccountTurns } from './account-turns.ts'
 
 /** Passes the addresses of a name, or an error with the codes of `getaddrinfo`. */
@@ -39,7 +39,7 @@ export interface NameResolverOptions {
   readonly otherFamilyMilliseconds?: number
 }
 
-const limits = { inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
+const limits = { pool: 'names', inAll: 256, perAccount: 32, waitingPerAccount: 256, waitMilliseconds: 5_000 }
 /** A name with more addresses is connected to by the first ones. */
 const maxAddresses = 32
 
@@ -242,7 +242,9 @@ export const makeNameResolver = (options: NameResolverOptions = {}): NameResolve
     const known = withoutDns(hostname, family)
     if (known.length > 0) return inOrder(known)
     if (isIP(hostname) !== 0 || isLocal(hostname.toLowerCase().replace(/\.$/, ''))) throw failure('ENOTFOUND', hostname)
-    const answer = await turns.run(account(), () => ask(hostname, family)).catch((): Answered => ({ kind: 'failed' }))
+    const answer = await turns
+      .run({ account: account() }, () => ask(hostname, family))
+      .catch((): Answered => ({ kind: 'failed' }))
     if (answer.kind !== 'addresses') throw failure(answer.kind === 'absent' ? 'ENOTFOUND' : 'EAI_AGAIN', hostname)
     return inOrder(answer.addresses)
   }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { AccountKey } from './account-turns.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
 
 const MiB = 1024 * 1024
 
@@ -50,12 +50,17 @@ export interface ReadingBudgets {
   /**
    * Runs a request: all that it reads is one budget, also in what it starts.
    * @param account asked when something is read, since the caller of a request is known only after its start.
+   * @param signal asked when the request waits: it aborts when the client disconnects.
    */
-  request<A>(account: () => AccountKey, work: () => Promise<A>): Promise<A>
+  request<A>(account: () => AccountKey, work: () => Promise<A>, signal?: () => AbortSignal | undefined): Promise<A>
   /** Runs a task for an account. It may read for hours, so only the bytes that it holds at one time are limited. */
   task<A>(account: AccountKey, work: () => Promise<A>): Promise<A>
   /** The account of the request or task that surrounds the call; otherwise `owner`. */
   account(owner?: AccountKey): AccountKey
+  /** The signal of the request that surrounds the call. Work that several requests share must not use it. */
+  signal(): AbortSignal | undefined
+  /** Reports whether a request surrounds the call, and not a task. */
+  inRequest(): boolean
   /**
    * Begins to read one answer. Throws OverBudget.
    * @param owner the account that counts outside of requests and tasks, such as the owner of the cluster that answers.
@@ -68,6 +73,7 @@ export interface ReadingBudgets {
 /** A request or task that reads. */
 interface Reader {
   readonly account: () => AccountKey
+  readonly signal: (() => AbortSignal | undefined) | undefined
   readonly isTask: boolean
   readonly startedMilliseconds: number
   bytes: number
@@ -112,10 +118,11 @@ class Budgets implements ReadingBudgets {
       throw new OverBudget('sends for longer than one request may read.')
   }
 
-  async #run<A>(account: () => AccountKey, isTask: boolean, work: () => Promise<A>): Promise<A> {
+  async #run<A>(of: Pick<Reader, 'account' | 'signal' | 'isTask'>, work: () => Promise<A>): Promise<A> {
     const reader: Reader = {
-      account,
-      isTask,
+      account: of.account,
+      signal: of.signal,
+      isTask: of.isTask,
       startedMilliseconds: performance.now(),
       bytes: 0,
       answers: 0,
@@ -131,15 +138,19 @@ class Budgets implements ReadingBudgets {
     }
   }
 
-  request<A>(account: () => AccountKey, work: () => Promise<A>): Promise<A> {
-    return this.#run(account, false, work)
+  request<A>(account: () => AccountKey, work: () => Promise<A>, signal?: () => AbortSignal | undefined): Promise<A> {
+    return this.#run({ account, signal, isTask: false }, work)
   }
 
   task<A>(account: AccountKey, work: () => Promise<A>): Promise<A> {
-    return this.#run(() => account, true, work)
+    return this.#run({ account: () => account, signal: undefined, isTask: true }, work)
   }
 
   account = (owner?: AccountKey): AccountKey => this.#current.getStore()?.account() ?? owner
+
+  signal = (): AbortSignal | undefined => this.#current.getStore()?.signal?.()
+
+  inRequest = (): boolean => this.#current.getStore()?.isTask === false
 
   held(): number {
     return this.#heldInAll
@@ -185,3 +196,34 @@ class Budgets implements ReadingBudgets {
 }
 
 export const makeReadingBudgets = (limits: ReadingLimits = usualReadingLimits): ReadingBudgets => new Budgets(limits)
+
+/** More memory than a slow client leaves waiting is left to the garbage collector. */
+const mostWaiting = 64
+
+/**
+ * The memory of chunks that were read from a socket and are written to another. Left to the garbage collector, 64 MiB
+ * of it make it look at the whole heap of the service, which takes longer than to pass the bytes on.
+ */
+export class PassedMemory {
+  readonly #done: ArrayBuffer[] = []
+  #last: ArrayBuffer | undefined
+
+  /**
+   * Notes a chunk that is about to be written. Its reader must be the only user of the memory. The reader may still use
+   * that of the last chunk.
+   */
+  add({ buffer }: Uint8Array): void {
+    if (buffer === this.#last) return
+    if (this.#last !== undefined) this.#done.push(this.#last)
+    // Node takes small buffers from common memory of the pool's size, and an empty one may be a constant.
+    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength > 0 && buffer.byteLength !== Buffer.poolSize
+    this.#last = isOwn ? buffer : undefined
+    if (this.#done.length > mostWaiting) this.#done.length = 0
+  }
+
+  /** Frees the memory of all chunks before the last. The system must have taken everything that was written. */
+  free(): void {
+    for (const buffer of this.#done) buffer.transfer(0)
+    this.#done.length = 0
+  }
+}

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { accountNameKey } from '../../core/kernel/ids.ts'
 import type { PictureMaker } from '../../core/kernel/picture.ts'
-import { PictureRefused, PicturesBusy } from '../../core/kernel/picture.ts'
+import { PictureRefused } from '../../core/kernel/picture.ts'
 
 /** A larger picture is a decompression bomb, or not a portrait or logo. */
 const maxPixels = 24_000_000
@@ -21,10 +21,8 @@ const isWebp = (bytes: Uint8Array): boolean =>
 /** Loaded for the first picture: the native library is large, and few commands draw. */
 const libvips = async () => (await import('sharp')).default
 
-/** Schedules work in turn, and refuses it if too many callers wait. */
-export interface Turns {
-  tryRun<A>(work: () => Promise<A>): Promise<A> | undefined
-}
+/** Runs work on a picture of so many bytes in turn. Throws Busy if too much work of the caller waits. */
+export type DrawInTurn = <A>(bytes: number, work: () => Promise<A>) => Promise<A>
 
 const draw = async (bytes: Uint8Array, side: number): Promise<Buffer | undefined> => {
   try {
@@ -89,16 +87,11 @@ const plainBytes = (buffer: Buffer): Uint8Array => new Uint8Array(buffer.buffer,
  * PictureMaker on libvips. A picture of a hundred kilobytes can take a core for most of a second, on the threads that
  * also serve files and name resolution. Pictures are therefore processed in turn, and refused if too many wait.
  */
-export const makeSharpPictureMaker = (turns: Turns): PictureMaker => ({
+export const makeSharpPictureMaker = (inTurn: DrawInTurn): PictureMaker => ({
   async square(bytes, side) {
     const isTaken = signatures.some((signature) => startsWith(bytes, signature)) || isWebp(bytes)
     if (!isTaken) return left(PictureRefused('Send a picture as PNG, JPEG, GIF or WebP.'))
-    const drawing = turns.tryRun(() => draw(bytes, side))
-    if (drawing === undefined)
-      return left(
-        PicturesBusy('Too many pictures at this moment, try again in a few seconds.', { retryAfterSeconds: 5 }),
-      )
-    const png = await drawing
+    const png = await inTurn(bytes.byteLength, () => draw(bytes, side))
     return png === undefined
       ? left(PictureRefused('The picture cannot be opened, or it is larger than a picture of this kind needs to be.'))
       : right(plainBytes(png))

@@ -4,14 +4,12 @@ import { availableParallelism } from 'node:os'
 import type { Options } from '@node-rs/argon2'
 import { parseOptions } from '@node-rs/argon2'
 import type * as languageCommon from '@zxcvbn-ts/language-common'
-import { left, right } from 'fp-ts/lib/Either.js'
 import { Piscina } from 'piscina'
 import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.ts'
-import { TooManyAttempts } from '../../core/identity/ports.ts'
-import type { Outcome } from '../../core/kernel/failure.ts'
+import type { PoolLoad } from '../../core/platform/ports.ts'
+import { makeAccountTurns } from '../outbound/account-turns.ts'
+import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
 import { threadEnvironment } from '../system/thread-environment.ts'
-import type { WorkQueue } from './work-queue.ts'
-import { makeWorkQueue } from './work-queue.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
@@ -70,39 +68,59 @@ type Parameters = ReturnType<typeof parametersOf>
  */
 export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, Math.max(1, cores - 1))
 
-const maxWaiting = 64
+/** Of one account or network. */
+const waitingPerAccount = 64
+const longestWaitMilliseconds = 20_000
 
-const saturated = () =>
-  left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
+/** The turns of hashing. */
+export interface HashingQueue {
+  /** Throws Busy, and the reason of the signal if the caller leaves before its turn. */
+  run<A>(named: number | string | undefined, work: () => Promise<A>): Promise<A>
+  load(): PoolLoad
+}
 
-/**
- * One queue for the whole process, because the machine's cores are shared. `share` returns the part of a limit that
- * this process has; each hashes one at a time at least.
- */
-export const makeHashingQueue = (share: (total: number) => number = (total) => total): WorkQueue =>
-  makeWorkQueue({ concurrency: Math.max(1, share(hashingConcurrency())), maxWaiting: Math.max(1, share(maxWaiting)) })
+export interface HashingQueueOptions {
+  /** Returns the part of a limit that this process has; each hashes one at a time at least. */
+  readonly share?: (total: number) => number
+  /** The caller whose work is queued. */
+  readonly caller?: Pick<ReadingBudgets, 'account' | 'signal'>
+}
+
+/** One queue for the whole process, because the machine's cores are shared. */
+export const makeHashingQueue = ({ share = (total) => total, caller }: HashingQueueOptions = {}): HashingQueue => {
+  const atOnce = Math.max(1, share(hashingConcurrency()))
+  const turns = makeAccountTurns({
+    pool: 'passwords',
+    inAll: atOnce,
+    // A hash is short: who comes next waits for no longer than one.
+    perAccount: atOnce,
+    waitingPerAccount: Math.max(1, share(waitingPerAccount)),
+    waitMilliseconds: longestWaitMilliseconds,
+  })
+  return {
+    run: (named, work) => turns.run({ account: caller?.account(), named, signal: caller?.signal() }, work),
+    load: turns.load,
+  }
+}
 
 /**
  * @param cost is lower only in tests; no setting changes it. Only a hash of such a cost may be made without threads.
  */
 export const makeArgon2PasswordHasher = (
-  queue: WorkQueue = makeHashingQueue(),
+  queue: HashingQueue = makeHashingQueue(),
   cost: HashingCost = leastCost,
   threads: HashingThreads = makeHashingThreads(),
 ): PasswordHasher => {
   const parameters = parametersOf(cost)
-  const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
-    const started = queue.tryRun(work)
-    return started === undefined ? saturated() : right(await started)
-  }
   const dummy = dummyPhc(parameters)
   return {
     hash: (password) =>
-      queued(async () => String(await threads.run({ kind: 'hash', password: password.reveal(), parameters }))),
-    verify: (phc, password) =>
-      isReadable(phc)
-        ? queued(async () => (await threads.run({ kind: 'verify', password: password.reveal(), phc })) === true)
-        : Promise.resolve(right(false)),
+      queue.run(undefined, async () =>
+        String(await threads.run({ kind: 'hash', password: password.reveal(), parameters })),
+      ),
+    verify: async (phc, password, named) =>
+      isReadable(phc) &&
+      queue.run(named, async () => (await threads.run({ kind: 'verify', password: password.reveal(), phc })) === true),
     needsRehash: (phc) => !isReadable(phc) || !isCurrent(phc, parameters),
     dummyPhc: () => Promise.resolve(dummy),
   }

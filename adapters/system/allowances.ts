@@ -21,6 +21,9 @@ export const networkOf = (address: string): string =>
         .join(':')
     : address
 
+/** Returns the key under which the work of callers counts who are not known yet: that of their network. */
+export const strangersOf = (address: string): string => `network ${networkOf(address)}`
+
 /** The library's types export this class, but its index does not. */
 const StoreLimiter = createRequire(import.meta.url)(
   'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js',

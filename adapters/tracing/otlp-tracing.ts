@@ -4,6 +4,8 @@ import type { ClientRequest } from 'node:http'
 import type { Context, Span } from '@opentelemetry/api'
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { OpenSpan, SpanAttributes, SpanStart, TraceContext, Tracing } from '../../core/platform/ports.ts'
+import type { EndedWait } from '../outbound/account-turns.ts'
+import { endedWaits } from '../outbound/account-turns.ts'
 
 export interface OtlpOptions {
   /** Address of the receiver, without the path `/v1/traces`. */
@@ -143,6 +145,14 @@ class Spans implements Tracing {
     }
   }
 
+  /** Adds the span of a wait to the span in which the caller waited. */
+  addWait({ pool, since, until }: EndedWait): void {
+    const context = this.#current.getStore()
+    if (context === undefined) return
+    const attributes = { 'moorage.pool': pool } satisfies SpanAttributes
+    this.#tracer.startSpan(`wait ${pool}`, { startTime: since, attributes }, context).end(until)
+  }
+
   async span<A>(start: SpanStart, work: (span: OpenSpan) => Promise<A>): Promise<A> {
     const parent = this.#parentOf(start)
     const kind = this.#api.SpanKind[(start.kind ?? 'internal').toUpperCase() as 'INTERNAL']
@@ -192,6 +202,8 @@ export const openOtlpTracing = async (options: OtlpOptions): Promise<OtlpTracing
     for (const [name, value] of Object.entries(spans.headers())) request.setHeader(name, value)
   }
   subscribe(requestCreated, onRequest)
+  const onWait = (message: unknown): void => spans.addWait(message as EndedWait)
+  endedWaits.subscribe(onWait)
   return {
     isOn: true,
     span: (start, work) => spans.span(start, work),
@@ -200,6 +212,7 @@ export const openOtlpTracing = async (options: OtlpOptions): Promise<OtlpTracing
     lost,
     close: async () => {
       unsubscribe(requestCreated, onRequest)
+      endedWaits.unsubscribe(onWait)
       await processor.shutdown()
     },
   }

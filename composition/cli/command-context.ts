@@ -60,7 +60,8 @@ export const makeProgress = ({ terminal }: Pick<CommandContext, 'terminal'>): Pr
   let written = 0
   return {
     show(text) {
-      const line = text.slice(0, Math.max(1, (terminal?.columns() ?? 80) - 1))
+      // A terminal whose size is not known says 0.
+      const line = text.slice(0, (terminal?.columns() || 80) - 1)
       terminal?.write(`\r${line.padEnd(written)}`)
       written = line.length
     },

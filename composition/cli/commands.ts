@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { CreateOptions } from './backup/create.ts'
+import type { RestoreOptions } from './backup/restore.ts'
 import type { ReadOptions } from './backup/verify.ts'
 import type { CommonOptions } from './command-context.ts'
+import type { ResetOptions, SeedOptions } from './demo/demo.ts'
 import type { Describe } from './describe.ts'
 import { examples, withConfig, withJson } from './describe.ts'
 import type { BundleOptions } from './support-bundle/support-bundle.ts'
@@ -192,6 +194,7 @@ const describeBackup: Describe = (program, run, context) => {
     )
 
   reading('restore')
+    .option('--sign-in <file>', 'file with a login in its first line and a password in the second: tried at the end')
     .description('Restore an archive into the empty database of this deployment, SQLite, MySQL or MariaDB.')
     .addHelpText(
       'after',
@@ -200,7 +203,7 @@ const describeBackup: Describe = (program, run, context) => {
         'MOORAGE_DATABASE_URL=mysql://moorage:secret@db/moorage moorage backup restore /backup/monday.tar',
       ),
     )
-    .action((file: string, options: ReadOptions) =>
+    .action((file: string, options: RestoreOptions) =>
       run(async () => (await import('./backup/restore.ts')).restoreBackup(context, file, options)),
     )
 }
@@ -212,19 +215,23 @@ const describeDemo: Describe = (program, run, context) => {
 
   withJson(demo.command('seed'))
     .description('Fill an empty database with the demonstration, and print who can sign in.')
+    .option('--hub <file>', 'kubeconfig of a hub, such as that of npm run test-hub: HUB')
+    .option('--spoke <file>', 'kubeconfig of a cluster that becomes a spoke of the hub: SPOKE')
     .addHelpText(
       'after',
       examples(
         'MOORAGE_DATA_DIR=demo moorage demo seed',
         'MOORAGE_DATA_DIR=demo MOORAGE_DEPLOYMENT_TYPE=VendorHosted MOORAGE_BILLING_ENABLED=true moorage demo seed',
+        'MOORAGE_DATA_DIR=demo MOORAGE_KUBERNETES_ALLOW=public,private,loopback moorage demo seed --hub $HUB --spoke $SPOKE',
       ),
     )
-    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).seedDemo(context, options)))
+    .action((options: SeedOptions) => run(async () => (await import('./demo/demo.ts')).seedDemo(context, options)))
 
   withJson(demo.command('reset'))
     .description('Empty a database that has nothing but the demonstration. The service must not run.')
+    .option('--keep-hub', 'leave what is on the hub and its spoke, for a hub that is gone')
     .addHelpText('after', examples('MOORAGE_DATA_DIR=demo moorage demo reset'))
-    .action((options: CommonOptions) => run(async () => (await import('./demo/demo.ts')).resetDemo(context, options)))
+    .action((options: ResetOptions) => run(async () => (await import('./demo/demo.ts')).resetDemo(context, options)))
 }
 
 /** The commands of the frame. */

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import type { ErrorFields } from '../../adapters/logging/error-fields.ts'
-import { errorFields } from '../../adapters/logging/error-fields.ts'
+import type { ErrorFields } from '../../adapters/logging/bunyan-log.ts'
+import { errorFields } from '../../adapters/logging/bunyan-log.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { ExitCode } from './command-context.ts'
 

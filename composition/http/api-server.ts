@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import restify from 'restify'
+import { strangersOf } from '../../adapters/system/allowances.ts'
 import type { BoundStreamRoute, Method } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { answerError } from './answer/write-answer.ts'
@@ -162,8 +163,9 @@ const withinBudget = (deps: ApiServerDeps, handler: NodeHandler): NodeHandler =>
     const context = contextOf(req)
     return within(req, context, () =>
       readings.request(
-        () => context.principal?.userId,
+        () => context.principal?.userId ?? strangersOf(context.sourceIp),
         () => handler(req, res),
+        () => context.clientSignal,
       ),
     )
   }

@@ -33,6 +33,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
     const context = contextOf(req)
     noteRoute(context, route)
     const signal = clientSignal(res)
+    context.clientSignal = signal
     try {
       const checked = await checkRequest(req, context)
       const result = isLeft(checked)

@@ -132,6 +132,11 @@ const scraped = {
     help: 'How long work waited for its place in a bounded pool.',
     label: 'pool',
   },
+  moorage_pool_refusals_total: {
+    type: 'counter',
+    help: 'Work that found no place in a bounded pool: too much of its account waited, or it waited too long.',
+    label: 'pool',
+  },
   moorage_degraded: {
     help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
     label: 'check',
@@ -339,6 +344,7 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
     moorage_pool_running: byPool(pools, ({ running }) => running),
     moorage_pool_waiting: byPool(pools, ({ waiting }) => waiting),
     moorage_pool_wait_seconds: byPool(pools, ({ waits, waitSeconds }) => ({ count: waits, seconds: waitSeconds })),
+    moorage_pool_refusals_total: byPool(pools, ({ refusals }) => refusals),
     moorage_degraded: degraded,
     moorage_log_lines_lost_total: sources.logLinesLost?.() ?? 0,
     moorage_trace_spans_lost_total: sources.spansLost?.() ?? 0,

@@ -1,4 +1,5 @@
 import { makeNameResolver } from '../../adapters/outbound/name-resolver.ts'
+import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
 import { makeSecretBox } from '../../adapters/security/keyring.ts'
 import { makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
@@ -42,7 +43,6 @@ import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { FleetToken, InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { ofApiListener } from '../http/api-listener.ts'
 import { tracedBindings } from './tracing.ts'
 import { FirstAdminToken } from './operator.ts'
@@ -59,9 +59,18 @@ const frameBindings = (boot: Boot, knownSchema: string): readonly Binding[] => [
   bind(LogToken, {}, () => boot.log),
   bind(SecretBoxToken, {}, () => boot.secretBox),
   bind(PictureMakerToken, {}, () => {
-    const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 8 })
-    boot.pools.watch('pictures', queue.load)
-    return makeSharpPictureMaker(queue)
+    const turns = makeAccountTurns({
+      pool: 'pictures',
+      inAll: 1,
+      perAccount: 1,
+      waitingPerAccount: 8,
+      waitMilliseconds: 30_000,
+    })
+    boot.pools.watch('pictures', turns.load)
+    const { readings } = boot
+    return makeSharpPictureMaker((bytes, work) =>
+      turns.run({ account: readings.account(), signal: readings.signal(), bytes, length: 1 + bytes / 65_536 }, work),
+    )
   }),
   bind(LeaseStoreToken, {}, () => makeSqlLeaseStore(boot.database)),
   bind(IdempotencyStoreToken, {}, () => makeSqlIdempotencyStore(boot.database, boot.instanceId)),

@@ -5,7 +5,6 @@ import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters
 import { claimedUid, isAccepted } from '../clusters/hub-types.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { PreparedUser, UserFounder } from '../identity/ports.ts'
-import { TooManyAttempts } from '../identity/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
@@ -71,7 +70,7 @@ type Invalid = Failure<'ClientOrgInvalid'>
 type Refused = Failure<'ClientOrgRefused'>
 export type PlaceFailure = HubReadFailure | Invalid | Refused
 export type CreateClientOrgFailure =
-  PlaceFailure | SubmitFailure | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken' | 'TooManyAttempts'>
+  PlaceFailure | SubmitFailure | Failure<'ClientOrgExists' | 'UserNameTaken' | 'EmailTaken'>
 
 /** What finds the hub and the clusters of a request. */
 export interface TargetDeps extends ClientPlaces {
@@ -280,7 +279,7 @@ interface CreateDeps extends TargetDeps {
 const prepareAdmin = async (
   { memberships, userFounder }: CreateDeps,
   admin: RequestedAdmin,
-): Outcome<Refused | Failure<'TooManyAttempts'>, Admin> => {
+): Outcome<Refused, Admin> => {
   const { id, login, email } = admin
   if (id === undefined && login === undefined)
     return left(ClientOrgRefused('userPermission must have the id or the userName of the admin.'))
@@ -290,12 +289,7 @@ const prepareAdmin = async (
     return left(ClientOrgRefused('userPermission: the user does not exist, and a new one needs an email.'))
   const prepared = await userFounder.prepare({ login: login ?? '', email })
   if (!isLeft(prepared)) return right(newAdmin(prepared.right))
-  const { left: failure } = prepared
-  return left(
-    failure.tag === 'TooManyAttempts'
-      ? TooManyAttempts(failure.message, definedFields(failure))
-      : ClientOrgRefused(`userPermission: ${failure.message}`),
-  )
+  return left(ClientOrgRefused(`userPermission: ${prepared.left.message}`))
 }
 
 const checkInput = (input: CreateClientOrgInput): Either<Invalid | Refused, void> => {

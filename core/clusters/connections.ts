@@ -1,6 +1,7 @@
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { Cache, Caches } from '../kernel/cache.ts'
+import type { PauseInLongTurn } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
@@ -129,6 +130,51 @@ export const makeClusterConnections = (deps: {
     },
   }
 }
+
+/** When the credential of a cluster ends. */
+export interface CredentialEnd {
+  readonly ownerName: string
+  readonly name: string
+  readonly at: Date
+}
+
+const recordsAtOnce = 20
+
+/**
+ * Returns the clusters whose credentials end nearest to a time first, at most `most` of them. Reads each
+ * stored credential, one in a turn of the event loop. A credential that cannot be opened is left out: requests to its
+ * cluster report it.
+ */
+export const makeCredentialEnds =
+  (deps: {
+    readonly clusters: Pick<ClusterStore, 'sealedAfter'>
+    readonly secretBox: SecretBox
+    readonly codec: CredentialCodec
+    readonly pause: PauseInLongTurn
+  }) =>
+  async (now: Date, most: number): Promise<readonly CredentialEnd[]> => {
+    const distance = ({ at }: CredentialEnd): number => Math.abs(at.getTime() - now.getTime())
+    let nearest: readonly CredentialEnd[] = []
+    let after = 0 as ClusterId
+    for (;;) {
+      const records = await deps.clusters.sealedAfter(after, recordsAtOnce)
+      const found: CredentialEnd[] = []
+      for (const { box, ref, ownerId, ownerName, name } of records) {
+        await deps.pause(0)
+        try {
+          const text = await deps.secretBox.open(box, credentialPlace(ownerId, ref))
+          const at = deps.codec.endOf(deps.codec.decode(text))
+          if (at !== undefined && Number.isFinite(at.getTime())) found.push({ ownerName, name, at })
+        } catch {
+          continue
+        }
+      }
+      nearest = [...nearest, ...found].sort((a, b) => distance(a) - distance(b)).slice(0, most)
+      const last = records.at(-1)
+      if (last === undefined || records.length < recordsAtOnce) return nearest
+      after = last.id
+    }
+  }
 
 /** Shorter than the lease of a task: when a lease ends, the work has stopped or another worker has it. */
 const graceMs = 25_000

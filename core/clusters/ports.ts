@@ -139,6 +139,8 @@ export interface ClusterStore {
   linkByUid(ownerId: AccountId, uid: string): Promise<ClusterLink | undefined>
   /** Returns the sealed credential of exactly this version; undefined if the record changed or contains none. */
   sealed(id: ClusterId, version: number): Promise<SealedCredential | undefined>
+  /** Returns at most `limit` records of all accounts with a credential, above an id, in the order of their ids. */
+  sealedAfter(id: ClusterId, limit: number): Promise<readonly SealedRecord[]>
   /** Failures: ClusterNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
   insert(cluster: NewCluster): Outcome<Failure<'ClusterNameTaken'>, Cluster>
   /** Compare-and-set on the version. Failures: ClusterChanged. */
@@ -172,6 +174,13 @@ export interface SealedCredential {
   readonly box: Uint8Array
   readonly ref: string
   readonly ownerId: AccountId
+}
+
+/** A sealed credential with the names of its record. */
+export interface SealedRecord extends SealedCredential {
+  readonly id: ClusterId
+  readonly ownerName: string
+  readonly name: string
 }
 
 /** Takes part in imports: what it changes is committed with the record of the cluster, or not at all. */
@@ -209,6 +218,8 @@ export const ClusterAddressesToken = token<ClusterAddresses>('clusters.ClusterAd
 export interface CredentialCodec {
   encode(credential: ClusterCredential): Secret
   decode(text: Secret): ClusterCredential
+  /** Returns when the client certificate or the token ends; undefined if it does not tell. */
+  endOf(credential: ClusterCredential): Date | undefined
 }
 export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
 
@@ -310,16 +321,16 @@ export interface UpstreamRequest {
 /** Streams bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
 export interface ClusterTransport {
   /**
-   * Returns Left only before the response has started; later errors close the client's connection. Aborting the signal
-   * closes the upstream connection.
+   * Returns the status of the response, or 0 if the client disconnected before it. Returns Left only before the response
+   * has started; later errors close the client's connection. Aborting the signal closes the upstream connection.
    */
   relay(
     connection: ClusterConnection,
     upstream: UpstreamRequest,
     exchange: Exchange,
     signal: AbortSignal,
-  ): Outcome<ReachFailure, void>
-  /** Like `relay`, for an upgraded connection. A refused upgrade is returned as an ordinary response. */
+  ): Outcome<ReachFailure, number>
+  /** Like `relay`, for an upgraded connection. A refused upgrade is answered with an ordinary response. */
   tunnel(
     connection: ClusterConnection,
     upstream: UpstreamRequest,

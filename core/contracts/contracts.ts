@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
+import { uuidOf } from '../kernel/ids.ts'
 import { definedFields, isSameSet } from '../kernel/json.ts'
 import type { Mail } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
@@ -11,8 +12,16 @@ import { pageOffset } from '../kernel/page.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import { defineAudit } from '../kernel/unit-of-work.ts'
-import { emailLists, parseRecipients } from './contract-rules.ts'
-import type { ContractEvents, ContractSelection, ContractStore, ContractStores, ContractUnitOfWork } from './ports.ts'
+import { emailLists, parseRecipients, parseTerms } from './contract-rules.ts'
+import type {
+  ContractBeginning,
+  ContractEvents,
+  ContractLifecycle,
+  ContractSelection,
+  ContractStore,
+  ContractStores,
+  ContractUnitOfWork,
+} from './ports.ts'
 import { ContractMissing } from './ports.ts'
 import type {
   ChangedTerms,
@@ -21,6 +30,7 @@ import type {
   ContractEvent,
   ContractEventName,
   ContractId,
+  ContractTerms,
   TermsVersion,
 } from './types.ts'
 import { contractEventNames } from './types.ts'
@@ -238,3 +248,53 @@ export const makeRemindOfEnds =
     })
     return isRight(reminded) ? reminded.right : 0
   }
+
+type LifecycleStores = Pick<ContractStores, 'contracts' | 'bindings' | 'events' | 'licenses' | 'audit'>
+
+const parsed = (
+  { name, product, features, days }: Pick<ContractBeginning, 'name' | 'product' | 'features' | 'days'>,
+  from: Date,
+) => parseTerms({ name, product, features, startsAt: from, endsAt: laterByDays(from, days) }, undefined)
+
+/** Returns the beginning and the end of contracts on stores that are bound to one transaction. */
+export const makeContractLifecycle = (stores: LifecycleStores, clock: Clock): ContractLifecycle => {
+  const termsOf = (beginning: ContractBeginning, at: Date): ContractTerms => {
+    const terms = parsed(beginning, at)
+    if (isLeft(terms)) throw new Error(`The terms of a contract were checked and are not valid: ${terms.left.message}`)
+    return terms.right
+  }
+  return {
+    faultOf(beginning) {
+      const terms = parsed(beginning, clock.now())
+      return isLeft(terms) ? terms.left.message : undefined
+    },
+    async begin(beginning, by) {
+      const { ownerId, product } = beginning
+      const at = clock.now()
+      const terms = termsOf(beginning, at)
+      const id = await stores.contracts.insert(ownerId, terms, at, by)
+      const contract = { id, ownerId, name: terms.name }
+      const changes = { product, start: at.toISOString(), end: terms.endsAt.toISOString() }
+      await recordEvent(stores, contract, { event: 'contract.created', by, at, changes })
+      const clusterUid = uuidOf(beginning.clusterUid)
+      if (clusterUid === undefined) return id
+      await stores.bindings.add(contract, [{ clusterUid, displayName: clusterUid }], at)
+      await recordBound(stores, contract, { by, at, clusters: [clusterUid] })
+      return id
+    },
+    async revoke(ids, by) {
+      const at = clock.now()
+      const revoked = []
+      for (const id of [...ids].sort((a, b) => a - b)) {
+        const known = await stores.contracts.getAny(id)
+        const [contract] = known === undefined ? [] : await stores.contracts.lock(known.ownerId, [id])
+        if (contract === undefined || contract.revokedAt !== undefined) continue
+        await stores.contracts.revoke(id, at)
+        await stores.licenses.revokeOf(id, at)
+        await recordEvent(stores, contract, { event: 'contract.revoked', by, at })
+        revoked.push(id)
+      }
+      return revoked
+    },
+  }
+}

@@ -48,7 +48,7 @@ export const makeThrottledCheck =
     attempt: Attempt,
     check: () => Promise<Either<E, A | undefined>>,
     refused: () => R,
-    whenLocked?: () => Promise<Either<E, unknown>>,
+    whenLocked?: () => Promise<unknown>,
   ): Outcome<E | R | Failure<'TooManyAttempts'>, A> => {
     const guarded = await throttle.guard(attempt, check)
     switch (guarded.kind) {
@@ -56,10 +56,9 @@ export const makeThrottledCheck =
         return guarded.answer
       case 'address-blocked':
         return left(addressBlocked(guarded.retryAfterSeconds))
-      case 'subject-locked': {
-        const spent = await whenLocked?.()
-        return left(spent !== undefined && isLeft(spent) ? spent.left : refused())
-      }
+      case 'subject-locked':
+        await whenLocked?.()
+        return left(refused())
       case 'wrong':
         if (guarded.hasLocked && typeof attempt.subject === 'number') onLocked({ ...attempt, subject: attempt.subject })
         return left(refused())
@@ -163,14 +162,12 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
     const isPlausible = key.length <= maxLoginLength && presented.password.reveal().length <= maxPasswordLength
     const record = isPlausible ? await deps.credentials.passwordByKey(key) : undefined
     const userId = record?.account.userId
-    const verify = async () => deps.hasher.verify(record?.phc ?? (await deps.hasher.dummyPhc()), presented.password)
+    const subject = userId ?? key.slice(0, maxLoginLength)
+    const verify = async () =>
+      deps.hasher.verify(record?.phc ?? (await deps.hasher.dummyPhc()), presented.password, subject)
     return throttledCheck(
-      { kind: 'password', subject: userId ?? key.slice(0, maxLoginLength), sourceIp: presented.sourceIp },
-      async (): Promise<Either<Failure<'TooManyAttempts'>, PasswordRecord | undefined>> => {
-        const matches = await verify()
-        if (isLeft(matches)) return matches
-        return right(matches.right ? record : undefined)
-      },
+      { kind: 'password', subject, sourceIp: presented.sourceIp },
+      async (): Promise<Either<never, PasswordRecord | undefined>> => right((await verify()) ? record : undefined),
       () => badCredentials(userId),
       verify,
     )
@@ -351,11 +348,7 @@ export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
     const phc = await deps.stores.users.passwordPhc(userId)
     if (phc === undefined || password.reveal().length > maxPasswordLength) return left(wrong(call))
     const verify = () => deps.hasher.verify(phc, password)
-    const check = async () => {
-      const matches = await verify()
-      if (isLeft(matches)) return matches
-      return right(matches.right ? phc : undefined)
-    }
+    const check = async (): Promise<Either<never, string | undefined>> => right((await verify()) ? phc : undefined)
     return throttledCheck(
       { kind: 'password', subject: userId, sourceIp: call.sourceIp },
       check,

@@ -52,7 +52,7 @@ export const OneTimeCodeRequired = defineFailure(
   'Unauthenticated',
   'A one-time code must be sent in `X-OTP` beside the password.',
 )
-/** The password queue is full, or too many attempts failed. The same request may be sent again later. */
+/** Too many attempts failed. The same request may be sent again later. */
 export const TooManyAttempts = defineFailure(
   'TooManyAttempts',
   'Backoff',
@@ -120,15 +120,19 @@ export interface Authenticator {
 }
 export const AuthenticatorToken = token<Authenticator>('identity.Authenticator')
 
-/** Slow, salted hashing of passwords, behind a bounded queue. */
+/**
+ * Slow, salted hashing of passwords, in turns: callers that wait get them one after the other, and callers without an
+ * account count by their network. Both methods throw Busy if too much work of the caller waits.
+ */
 export interface PasswordHasher {
-  /** Returns a PHC string of at most 255 ASCII characters. Failure: TooManyAttempts, if the queue is full. */
-  hash(password: Secret): Outcome<ReturnType<typeof TooManyAttempts>, string>
+  /** Returns a PHC string of at most 255 ASCII characters. */
+  hash(password: Secret): Promise<string>
   /**
-   * Reports whether the password matches the hash. A malformed PHC string does not match. Failure: TooManyAttempts, if
-   * the queue is full.
+   * Reports whether the password matches the hash. A malformed PHC string does not match.
+   * @param named the account that a caller without one claims to be, or the name that was entered. All calls that name
+   *   one account get together as many turns as one account.
    */
-  verify(phc: string, password: Secret): Outcome<ReturnType<typeof TooManyAttempts>, boolean>
+  verify(phc: string, password: Secret, named?: UserId | string): Promise<boolean>
   /** Reports whether the PHC string was made with parameters other than the current ones. */
   needsRehash(phc: string): boolean
   /** Returns a PHC string that belongs to no account, so that an unknown login costs as much as a known one. */
@@ -457,11 +461,11 @@ export interface PreparedUser {
 export interface UserFounder {
   /**
    * Prepares a user without a known password, who is notified by mail and requests one there. Failures: the name or the
-   * address is not valid, or the queue of hashes is full.
+   * address is not valid.
    */
   prepare(user: {
     readonly login: string
     readonly email: string
-  }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'> | Failure<'TooManyAttempts'>, PreparedUser>
+  }): Outcome<Failure<'UserNameRefused'> | Failure<'EmailInvalid'>, PreparedUser>
 }
 export const UserFounderToken = token<UserFounder>('identity.UserFounder')

@@ -1,4 +1,6 @@
 import type { Brand, ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
 
 export type RememberedId = Brand<number, 'RememberedId'>
 
@@ -229,3 +231,8 @@ export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'i
   viewer.isSiteAdmin ||
   viewer.userId === user.id ||
   (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
+
+export const UserMissing = defineFailure('UserMissing', 'NotFound', 'The user does not exist.')
+
+/** Returns the same message for a user who does not exist and for one who may not be seen. */
+export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')

@@ -36,6 +36,11 @@ export interface Exchange {
   respond(status: number, headers: readonly (readonly [string, string])[]): void
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
+  /**
+   * Reports whether the system has taken everything that was written, so that nothing reads the chunks any more. Absent
+   * if that is not known.
+   */
+  hasSentAll?(): boolean
   end(): void
   /** Closes the client's connection, because the response cannot be completed correctly. */
   abort(): void
@@ -50,7 +55,7 @@ export interface Exchange {
 /** A request to upgrade this connection (exec, attach, port-forward). */
 export interface UpgradeExchange extends Omit<
   Exchange,
-  'respond' | 'write' | 'onDrain' | 'end' | 'onStop' | 'hasResponded'
+  'respond' | 'write' | 'onDrain' | 'hasSentAll' | 'end' | 'onStop' | 'hasResponded'
 > {
   /** Bytes received after the request's head. */
   readonly head: Uint8Array

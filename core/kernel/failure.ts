@@ -103,6 +103,17 @@ export class Unavailable extends Error {
 }
 
 /**
+ * Thrown when the caller, or the account for which it calls, already has as much waiting work of a kind as it may have,
+ * or when its turn did not come in time. Other callers are served.
+ */
+export class Busy extends Unavailable {
+  constructor(message: string, options: { readonly retryAfterSeconds: number }) {
+    super(message, options)
+    this.name = 'Busy'
+  }
+}
+
+/**
  * Thrown when a commit was sent but its response was not received: the change may or may not have been applied. A
  * client that sent an Idempotency-Key repeats the request to learn the outcome.
  */

@@ -8,12 +8,6 @@ export const PictureRefused = defineFailure(
   'Unprocessable',
   'The picture is missing, too large, or of a format that is not accepted.',
 )
-/** The queue of pictures is full. */
-export const PicturesBusy = defineFailure(
-  'PicturesBusy',
-  'Backoff',
-  'The service reads too many pictures at this time; try again after `Retry-After` seconds.',
-)
 
 /** The media type of a picture on the wire. */
 export const pictureType = 'image/png'
@@ -23,12 +17,9 @@ export interface PictureMaker {
   /**
    * Re-encodes a PNG, JPEG, GIF (its first frame) or WebP as a square PNG of at most `side` pixels. No other content of
    * the file is kept (location, camera, scripts). Formats that carry scripts or references, such as SVG, are refused.
-   * Failures: PictureRefused, PicturesBusy.
+   * Failure: PictureRefused. Throws Busy if too many pictures of the caller wait.
    */
-  square(
-    bytes: Uint8Array,
-    side: number,
-  ): Outcome<ReturnType<typeof PictureRefused> | ReturnType<typeof PicturesBusy>, Uint8Array>
+  square(bytes: Uint8Array, side: number): Outcome<ReturnType<typeof PictureRefused>, Uint8Array>
   /**
    * Returns the square PNG generated from a name. It is deterministic and does not depend on case. Nothing is stored.
    */

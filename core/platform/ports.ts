@@ -56,6 +56,8 @@ export interface PoolLoad {
   readonly waits: number
   /** How long work waited for them in all, in seconds. */
   readonly waitSeconds: number
+  /** The number of calls that were refused since the start: too many of their account waited, or the wait was too long. */
+  readonly refusals: number
 }
 
 /** The names of the attributes of spans. None holds a text that a user has entered, or a secret. */

@@ -1,5 +1,6 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
+import { Busy } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { fromWireJson, toWireJson } from '../kernel/json.ts'
@@ -205,7 +206,7 @@ const endOf = async (
       : {
           state: 'failed',
           message: `${task.title} failed!`,
-          error: 'The service met an error of its own; its log says more.',
+          error: error instanceof Busy ? error.message : 'The service met an error of its own; its log says more.',
         }
   }
 }

@@ -1,9 +1,62 @@
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from '../../core/bus/ports.ts'
 import { path, requiresWithin, signedIn, siteAdmin, write } from '../kit/access.ts'
-import { FreeObjectCodec } from '../kit/codecs.ts'
+import { FreeObjectCodec, OrgPathName, SafeInteger, answer, described, noted, pathId, request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
-import { BusAccount, BusCredentialsResponse, BusTokenPath, OrgBusPath, OrgBusTokenPath } from './codecs.ts'
+import type { BusUserId } from '../../core/bus/types.ts'
+
+import * as t from 'io-ts'
+
+const Base64 = noted(t.string, {
+  type: 'string',
+  format: 'byte',
+  description: 'A credentials file of the bus, in base64',
+})
+
+export const BusCredentialsResponse = answer(
+  {
+    endpoints: described(t.readonlyArray(t.string), 'The URLs of the message bus.'),
+    credentials: Base64,
+  },
+  'BusCredentialsResponse',
+)
+
+export const BusAccount = answer(
+  {
+    id: described(SafeInteger, 'The id of the credentials, from 1.'),
+    uid: described(SafeInteger, 'The id of the user or organization to which the credentials were issued.'),
+    accountType: described(
+      t.string,
+      'The kind of the account that they give access to: `user`, `organization` or `platform`.',
+    ),
+    busPubKey: described(t.string, 'The public key of the credentials on the bus.'),
+    clusterID: described(t.string, 'Always empty; kept for older clients.'),
+    productName: described(
+      t.string,
+      'The purpose of the credentials: `own`, `pass`, `admin`, `progress`, `history` or `usage`.',
+    ),
+    revoked: described(t.boolean, 'Whether the credentials were revoked.'),
+  },
+  'BusAccount',
+)
+
+export const BusTokenPath = request(
+  {
+    id: described(pathId<BusUserId>('bus credentials'), 'The id of the credentials to revoke, from 1.'),
+  },
+  'BusTokenPath',
+)
+export const OrgBusPath = request({ orgname: OrgPathName }, 'OrgBusPath')
+export const OrgBusTokenPath = request(
+  {
+    orgname: OrgPathName,
+    id: described(
+      pathId<BusUserId>('bus credentials of an organization'),
+      'The id of the credentials to revoke, from 1.',
+    ),
+  },
+  'OrgBusTokenPath',
+)
 
 const tag = 'Identity - Users & Settings'
 // A GET that issues credentials requires the write level.

@@ -6,7 +6,7 @@ import {
   ClientOrgRefused,
 } from '../../core/client-orgs/ports.ts'
 import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
-import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../core/identity/ports.ts'
+import { EmailTaken, UserNameTaken } from '../../core/identity/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
 import { empty, json, list, packed } from '../kit/reply.ts'
@@ -127,7 +127,6 @@ export const createClientOrg = route({
     ClientOrgInvalid,
     ClientOrgRefused,
     EmailTaken,
-    TooManyAttempts,
     UserNameTaken,
   ],
   // What the body names is not in the path.

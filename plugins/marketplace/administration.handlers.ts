@@ -2,7 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { makeOldestClaimable, makeTakeClaim } from '../../core/marketplace/claims/claims.ts'
 import { makeInstallerStatus, makeOpenArchive, makeSweep } from '../../core/marketplace/installers/installers.ts'
-import { parseApplicationId } from '../../core/marketplace/notifications/application-id.ts'
+import { parseApplicationId } from '../../core/marketplace/notifications/applications.ts'
 import {
   ArchiveLinksToken,
   ClaimStoreToken,

@@ -1,5 +1,5 @@
 import { EventReportsToken, UsageCredentialsToken } from '../../core/usage/events/reports.ts'
-import { makeForReporters, UsageReportersToken } from '../../core/usage/events/reporters.ts'
+import { makeForReporters, UsageReportersToken } from '../../core/usage/events/intake.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { getUsageCredentials, reportUsageEvents } from './events.routes.ts'

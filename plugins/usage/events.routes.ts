@@ -1,5 +1,5 @@
 import { UsageClusterUnknown, UsageEventsInvalid } from '../../core/usage/events/ports.ts'
-import { UsageReporterRefused } from '../../core/usage/events/reporters.ts'
+import { UsageReporterRefused } from '../../core/usage/events/intake.ts'
 import { BusHasNoCredentials, BusRefused } from '../../core/bus/ports.ts'
 import { path, requires, write } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'

@@ -1,9 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readArchive } from '../../composition/cli/backup/archive.ts'
+import type { StoredRow, StoredTable } from '../../adapters/sql/kernel/backup/snapshot.ts'
 import { openSnapshot } from '../../adapters/sql/kernel/backup/snapshot.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { ExecutionContext } from 'ava'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -39,30 +43,56 @@ export const backup = async (settings: Settings, ...words: readonly string[]): P
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
 
-/** Every row of a database, sorted, by table. What a restore leaves out or resets is not compared. */
-export const rowsOf = async (databaseUrl: string): Promise<ReadonlyMap<string, readonly string[]>> => {
+/** As texts. The end of a lease, which a restore sets, is left out. */
+const textOf = ({ name, columns }: StoredTable, row: StoredRow): string =>
+  toWireJson(
+    row
+      .filter((_, at) => name !== 'leases' || columns[at]?.name !== 'until')
+      .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value)),
+  )
+
+/**
+ * Every row of a database, sorted, by table. What a restore leaves out is not compared. `tables`: those of an archive,
+ * if the database may have more tables and columns.
+ */
+export const rowsOf = async (
+  databaseUrl: string,
+  tables?: readonly StoredTable[],
+): Promise<ReadonlyMap<string, readonly string[]>> => {
   const database = await openPatiently(databaseUrl)
   const snapshot = await openSnapshot(database, { copy: newPath('.copy') })
   try {
     const all = new Map<string, readonly string[]>()
-    for (const table of snapshot.tables) {
-      const columns = table.columns
-        .map(({ name }) => name)
-        .filter((name) => table.name !== 'leases' || name !== 'until')
+    for (const table of tables ?? snapshot.tables) {
       const rows: string[] = []
-      for await (const row of snapshot.rows({
-        ...table,
-        columns: table.columns.filter(({ name }) => columns.includes(name)),
-      }))
-        rows.push(
-          toWireJson(row.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))),
-        )
-      all.set(table.name, [...rows.sort(), `next ${table.nextNumber ?? 1}`])
+      for await (const row of snapshot.rows(table)) rows.push(textOf(table, row))
+      const { nextNumber = 1 } = snapshot.tables.find(({ name }) => name === table.name) ?? {}
+      all.set(table.name, [...rows.sort(), `next ${nextNumber}`])
     }
     return all
   } finally {
     await snapshot.close()
     await database.close()
+  }
+}
+
+/** The same of an archive, with its tables. */
+const rowsInArchive = async (
+  path: string,
+): Promise<{ readonly tables: readonly StoredTable[]; readonly rows: ReadonlyMap<string, readonly string[]> }> => {
+  const found: (readonly [table: string, row: StoredRow])[] = []
+  const { manifest } = await readArchive(path, {
+    onEntry: async (entry) => {
+      if (entry.kind === 'rows') found.push(...entry.rows.map((row) => [entry.table, row] as const))
+    },
+  })
+  const rowsOfTable = (table: StoredTable): string[] =>
+    found.filter(([name]) => name === table.name).map(([, row]) => textOf(table, row))
+  return {
+    tables: manifest.tables,
+    rows: new Map(
+      manifest.tables.map((table) => [table.name, [...rowsOfTable(table).sort(), `next ${table.nextNumber ?? 1}`]]),
+    ),
   }
 }
 
@@ -137,4 +167,30 @@ export const underLoad = async (t: ExecutionContext, given: UnderLoad): Promise<
   const last = has.lastIndexOf(true)
   t.true(last + 1 >= before, `${last} of ${before}`)
   t.false(has.slice(0, last + 1).includes(false), 'a prefix of what was written')
+}
+
+/** The archive of a service of the last release. A release adds one, made by `moorage backup create` of this version. */
+export const archiveOfLastRelease = fileURLToPath(new URL('./fixtures/v2026.11.25.tar', import.meta.url))
+
+/** Restores it, and looks for each of its rows, the document and the people. */
+export const restoresLastRelease = async (t: ExecutionContext, target: Settings): Promise<void> => {
+  const words = ['restore', archiveOfLastRelease, '--passphrase-file', passphraseFile, '--sign-in']
+  const signIn = newPath()
+  writeFileSync(signIn, 'nora\nquiet-harbour-lantern-7\n')
+  const restored = await backup(target, ...words, signIn)
+  t.is(restored.code, 0, restored.err + restored.out)
+  t.regex(
+    restored.out,
+    /ok +rows: 97 in 81 tables[^]*ok +audit log: whole, \d+ rows[^]*opens the values of 1 sealed[^]*1 site admin can sign in[^]*nora has signed in/,
+  )
+  const { tables, rows } = await rowsInArchive(archiveOfLastRelease)
+  t.deepEqual(differences(await rowsOf(target['MOORAGE_DATABASE_URL'] ?? '', tables), rows), [])
+
+  const service = await startService({ settings: target })
+  t.teardown(() => service.stop())
+  const basic = ['nora', 'quiet-harbour-lantern-7'] as const
+  t.regex((await service.send('GET', '/api/v1/authz/roles?org=harbour', { basic })).text, /"name":"watch"/)
+  const link = await service.send('GET', '/api/v1/user/contracts/1/document?org=harbour', { basic })
+  t.is(link.status, 200, link.text)
+  t.is(await (await fetch(link.json as unknown as string)).text(), '%PDF-1.7\nof before\n%%EOF\n')
 }

@@ -34,7 +34,7 @@ test.after.always(() => service?.stop())
 /** They tell of the process, of the token with which it is asked, or of the moment. */
 const ofTheProcess =
   /^\/api\/v1\/(?:accounts\/admin(?:\/config)?$|user\/settings\/(?:security\/twofa\/enroll|tokens)|(?:user|admin)\/audit|licenses\/crl|dbaas\/billing|dashboard\/summary\/running)/
-const ofTheMoment = /"(?:requestId|checkedAt|age)":"[^"]+"|expires=\d+|signature=[\w-]+/g
+const ofTheMoment = /"(?:requestId|checkedAt|age|last_login)":"[^"]+"|"LastLoginUnix":\d+|expires=\d+|signature=[\w-]+/g
 
 /** What every route that only reads answers to the site admin. */
 const answers = async (of: TestService): Promise<ReadonlyMap<string, string>> => {

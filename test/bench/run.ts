@@ -18,6 +18,7 @@ import { exec, watch } from './rows/proxy-streams.ts'
 import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
+import { fairTurns } from './rows/fair-turns.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { backup } from './rows/backup.ts'
 import { startTime } from './rows/start-time.ts'
@@ -66,6 +67,7 @@ const rows: Readonly<
   33: { measure: traces, sides: 2, extraSeconds: 10 },
   34: { measure: twoWorkers, sides: 4, extraSeconds: 30 },
   35: { measure: backup, sides: 0, extraSeconds: 150 },
+  36: { measure: fairTurns, sides: 8, extraSeconds: 30 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

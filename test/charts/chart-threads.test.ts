@@ -1,5 +1,6 @@
 import test from 'ava'
 import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { WorkStopped } from '../../adapters/outbound/bounded-threads.ts'
 
 /** Takes seconds, and every test closes the threads before it ends. */
@@ -14,7 +15,7 @@ const large = () =>
 test('jobs of one account that do not end hold up no other account', async (t) => {
   let account = 1
   const threads = makeChartThreads({ threads: 2, account: () => account })
-  const running = Array.from({ length: 20 }, () =>
+  const running = Array.from({ length: 12 }, () =>
     t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ }),
   )
   account = 2
@@ -35,7 +36,7 @@ test('more jobs than may wait are refused, and closing stops the running and the
   const threads = makeChartThreads({ threads: 1, maxWaiting: 1 })
   const running = t.throwsAsync(threads.run<'text'>(endless), { instanceOf: WorkStopped, message: /service stops/ })
   const waiting = t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /service stops/ })
-  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /Too many/ })
+  await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: Busy, message: /Too many/ })
   await threads.close()
   await Promise.all([running, waiting])
   await t.throwsAsync(threads.run<'diff'>(short), { instanceOf: WorkStopped, message: /service stops/ })

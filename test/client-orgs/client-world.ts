@@ -6,32 +6,13 @@ import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { managedClusters, namespaces } from '../support/hub/api/kinds.ts'
 import type { KubeClient } from '../support/hub/api/kube-client.ts'
-import { makeReconciler, type Reconciler } from '../support/hub/api/reconciler.ts'
-import { runTokenSecretFiller } from '../support/hub/control-plane/fill-token-secrets.ts'
+import { issueTokens } from '../support/hub/control-plane/fill-token-secrets.ts'
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import { unwrap } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { SeenTask } from '../tasks/task-client.ts'
-
-/** Issues the tokens of service accounts on a cluster, as its controller manager does. */
-export const issueTokens = (client: KubeClient, owns: (namespace: string) => boolean): { stop(): Promise<void> } => {
-  const ending = new AbortController()
-  const reconcilers: Reconciler[] = []
-  const reconciler = (options: Parameters<typeof makeReconciler>[0]): Reconciler => {
-    const made = makeReconciler(options)
-    reconcilers.push(made)
-    return made
-  }
-  runTokenSecretFiller({ client, signal: ending.signal, reconciler }, owns)
-  return {
-    stop: async () => {
-      ending.abort()
-      await Promise.all(reconcilers.map((each) => each.stop()))
-    },
-  }
-}
 
 /** A vendor with a hub and a spoke, on two real API servers, and the site admin who creates client organizations. */
 export interface ClientWorld {

@@ -10,11 +10,11 @@ import {
   namespaces,
   roleBindings,
 } from '../support/hub/api/kinds.ts'
+import { issueTokens } from '../support/hub/control-plane/fill-token-secrets.ts'
 import { startTestHub } from '../support/hub/test-hub.ts'
 import { until } from '../support/until.ts'
 import { startKilledService } from '../spokes/killed-service.ts'
 import { eventsOf, untilEnd } from '../tasks/task-client.ts'
-import { issueTokens } from './client-world.ts'
 
 /** The task of client organizations, in processes that are killed between a change and its answer. */
 const test = needing('kubernetes', 'spoke-kubernetes')

@@ -126,6 +126,24 @@ export const clusterStoreSuite = contractSuite<ClusterStoreBench>(about, (onBenc
     t.deepEqual(await store.countByPhase(), { ...before, Lost: (before['Lost'] ?? 0) + 1 })
   })
 
+  onBench('sealed credentials of all accounts are read by id, a part at a time', async (t, { store }) => {
+    const mine = await inserted(store)
+    await inserted(store, { name: 'b', uid: 'uid-2', sealedCredential: undefined })
+    const theirs = await inserted(store, { ownerId: otherOrg, name: 'a' })
+    const { ref, sealedCredential: box } = newCluster()
+    const before = (mine.id - 1) as ClusterId
+    const first = await store.sealedAfter(before, 1)
+    t.deepEqual(
+      first.map((record) => ({ ...record, box: Uint8Array.from(record.box) })),
+      [{ id: mine.id, ownerId: org, ownerName: nameOf(org), name: mine.name, ref, box }],
+    )
+    t.deepEqual(
+      (await store.sealedAfter(before, 10)).map(({ id }) => id),
+      [mine.id, theirs.id],
+    )
+    t.deepEqual(await store.sealedAfter(theirs.id, 10), [])
+  })
+
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()

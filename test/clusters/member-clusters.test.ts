@@ -88,7 +88,7 @@ const world = (start: Partial<MemberClustersWorld> = {}) => {
     transport: {
       relay: async ({ link }, upstream, _exchange, during) => {
         relayed.push({ version: link.version, upstream, signal: during })
-        return state.failure === undefined ? right(undefined) : left(state.failure)
+        return state.failure === undefined ? right(200) : left(state.failure)
       },
     },
   })

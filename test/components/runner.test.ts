@@ -140,10 +140,17 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/deployment/last-release.test.ts',
     'test/deployment/proxies.test.ts',
     'test/deployment/systemd.test.ts',
+    'test/faults/killed-worker.test.ts',
+    'test/fresh-clone/fresh-clone.test.ts',
     'test/metering/running-hours.test.ts',
     'test/openapi/generated-clients.test.ts',
     'test/openapi/returned-failures.test.ts',
     'test/openapi/spectral.test.ts',
+    'test/packages/faults/two-instances.test.ts',
+    'test/packages/life-cycle-helm3.test.ts',
+    'test/usage/events/disk-full.test.ts',
+    'test/usage/months/disk-full-mariadb.test.ts',
+    'test/vitess/planned.test.ts',
     'test/walk/walk.test.ts',
   ])
   t.deepEqual(left.filter(isSlow), left)

@@ -42,26 +42,35 @@ test.serial(
   'the page of the demonstration is walked as it is written, and reset removes what seed has made',
   async (t) => {
     t.timeout(300_000)
-    const settings = newSettings({ MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', MOORAGE_BILLING_ENABLED: 'true' })
+    const page = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8')
+    const exported = /\nexport MOORAGE_DATA_DIR=demo (.*)\nnpm run moorage -- demo seed\n/.exec(page)?.[1] ?? ''
+    const settings = newSettings(Object.fromEntries(exported.split(' ').map((each) => each.split('='))))
     const seeded = await demo(settings, 'seed', '--json')
     t.deepEqual([seeded.code, seeded.err], [0, ''])
     const { people } = JSON.parse(seeded.out) as Seeded
-    t.is(people.length, 12)
+    t.is(people.length, 14)
     const passwordOf = (login: string): string => people.find((person) => person.login === login)?.password ?? ''
     t.regex((await demo(settings, 'seed')).err, /has accounts already/)
 
     const service = await startService({ settings: { ...settings, MOORAGE_ADMIN_PASSWORD: passwordOf('admin') } })
     try {
       t.regex((await demo(settings, 'reset')).err, /A service uses the database/)
-      const page = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8')
-      const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+      const [, toTry = ''] = /\n## Things to try\n([^]*?)\n## /.exec(page) ?? []
+      const blocks = [...toTry.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
       const script = scriptOf(blocks, {
         BASE: `${service.baseUrl}/api/v1`,
         ADMIN_PASSWORD: passwordOf('admin'),
         NORA_PASSWORD: passwordOf('nora'),
       })
       const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
-      for (const part of ['"frankfurt"', 'cluster users', 'Databases for Northwind Bank', '\n403\n', '"orders"'])
+      for (const part of [
+        '"frankfurt"',
+        'cluster users',
+        '"lighthouse"',
+        'Databases for Northwind Bank',
+        '\n403\n',
+        '"orders"',
+      ])
         t.true(stdout.includes(part), `${part} in ${stdout}`)
       t.true(readFileSync(join(folder, 'report.pdf'), 'latin1').startsWith('%PDF'))
       const months = await service.send('GET', '/api/v1/dashboard/summary/generated-months?org=northwind', {

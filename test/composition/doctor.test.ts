@@ -11,15 +11,15 @@ import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/data
 import { doctor } from '../../composition/cli/doctor/doctor.ts'
 import type { Finding } from '../../composition/cli/doctor/finding.ts'
 import {
-  checkDatabase,
   checkDataFolder,
+  checkDatabase,
+  checkKeyring,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
   checkTls,
   skewFinding,
 } from '../../composition/cli/doctor/doctor-checks.ts'
-import { checkKeyring } from '../../composition/cli/doctor/key-checks.ts'
 import { checkBus } from '../../composition/parts/bus/doctor.ts'
 import { checkPasswordList } from '../../composition/parts/identity/doctor.ts'
 import { checkMail } from '../../composition/parts/mail/doctor.ts'

@@ -7,8 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { makeBatchedLines, makePlainLines, plainLine } from '../../adapters/logging/log-lines.ts'
-import { errorFields } from '../../adapters/logging/error-fields.ts'
-import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { errorFields, makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-lines-'))

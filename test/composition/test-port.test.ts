@@ -8,8 +8,7 @@ import 'reflect-metadata'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { makeAssertions, type Assertions } from '../../composition/port-tests/assertions.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
-import { factoryOf, findSuites } from '../../composition/port-tests/find-suites.ts'
-import { runSuite } from '../../composition/port-tests/run-suite.ts'
+import { factoryOf, findSuites, runSuite } from '../../composition/port-tests/run-suite.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'moorage-test-port-'))

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import type { JsonWebKey } from 'node:crypto'
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
@@ -16,6 +17,7 @@ import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { datedCertificate } from '../support/dated-certificate.ts'
 import { installHubCrds } from '../support/hub/install-hub-crds.ts'
 import type { ServerCertificate } from '../support/server-certificate.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
@@ -374,6 +376,19 @@ test('a stored credential reads back as it was', (t) => {
     const stored = jsonCredentialCodec.encode(parsed.right)
     t.is(jsonCredentialCodec.encode(jsonCredentialCodec.decode(stored)).reveal(), stored.reveal())
   }
+})
+
+test('the end of a credential is that of its certificate, or of its token if that is a JWT with an end', async (t) => {
+  const dated = await datedCertificate(-1, 30)
+  const pair = { 'client-certificate-data': base64(dated.certificatePem), 'client-key-data': base64(dated.keyPem) }
+  const endOf = (user: object): Date | undefined => jsonCredentialCodec.endOf(credentialOf(kubeconfig({ user })))
+  const ofCertificate = endOf(pair)?.getTime() ?? 0
+  t.true(Math.abs(ofCertificate - Date.now() - 30 * 86_400_000) < 600_000)
+  const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const jwt = (claims: object): string => `${base64url({ alg: 'RS256' })}.${base64url(claims)}.c2lnbmF0dXJl`
+  t.deepEqual(endOf({ token: jwt({ sub: 'system:serviceaccount:a:b', exp: 1_900_000_000 }) }), new Date(1.9e12))
+  for (const token of [jwt({ sub: 'x' }), jwt({ exp: 'soon' }), 'opaque', 'a.b.c', 'a.b.c.d'])
+    t.is(endOf({ token }), undefined, token)
 })
 
 /** One side of a tunnel, moved by hand. */

@@ -1,72 +1,66 @@
 import test from 'ava'
 import * as fc from 'fast-check'
-import type { AccountKey } from '../../adapters/outbound/account-turns.ts'
-import { makeAccountTurns, TurnRefused } from '../../adapters/outbound/account-turns.ts'
+import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
 import { joinPieces, JsonUnreadable, piecesOf } from '../../adapters/outbound/json-pieces.ts'
 import { makeJsonReader } from '../../adapters/outbound/json-reader.ts'
 import { makeReadingBudgets, OverBudget } from '../../adapters/outbound/reading-budgets.ts'
 import type { TimeSlices } from '../../core/kernel/clock.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import { anyText } from '../support/any-text.ts'
 
-const turnLimits = { inAll: 3, perAccount: 2, waitingPerAccount: 100, waitMilliseconds: 60_000 }
 const unsettled = () => Promise.withResolvers<void>()
+const quick = async (): Promise<void> => undefined
 
-test('turns never exceed their limits, and every call gets one', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 40 }), async (accounts) => {
-      const turns = makeAccountTurns(turnLimits)
-      const running: AccountKey[] = []
-      const done = await Promise.all(
-        accounts.map((account) =>
-          turns.run(account, async () => {
-            running.push(account)
-            t.true(running.length <= turnLimits.inAll)
-            t.true(running.filter((each) => each === account).length <= turnLimits.perAccount)
-            await Promise.resolve()
-            running.splice(running.indexOf(account), 1)
-            return account
-          }),
-        ),
-      )
-      t.deepEqual(done, accounts)
-      t.like(turns.load(), { running: 0, waiting: 0, waits: accounts.length })
-    }),
-    { numRuns: 50 },
-  )
-})
-
-test('an account that waits gets the next turn, however many calls of another wait', async (t) => {
-  const turns = makeAccountTurns({ ...turnLimits, inAll: 1, perAccount: 1 })
-  const order: AccountKey[] = []
+test('calls that may not wait are Busy with a time to return, and the turn of a failed call is free again', async (t) => {
+  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
   const first = unsettled()
-  const note = (account: AccountKey) => turns.run(account, async () => void order.push(account))
-  const all = [
-    turns.run(1, () => first.promise),
-    ...Array.from({ length: 20 }, () => note(1)),
-    note(2),
-    note(3),
-    note(2),
-  ]
-  first.resolve()
-  await Promise.all(all)
-  t.deepEqual(order.slice(0, 6), [1, 2, 3, 1, 2, 1])
-})
-
-test('calls that may not wait are refused, and the turn of a failed call is free again', async (t) => {
-  const turns = makeAccountTurns({ inAll: 2, perAccount: 1, waitingPerAccount: 1, waitMilliseconds: 1 })
-  const first = unsettled()
-  const running = turns.run(1, () => first.promise)
-  const late = turns.run(1, async () => undefined)
-  await t.throwsAsync(
-    turns.run(1, async () => undefined),
-    { instanceOf: TurnRefused, message: /Too many/ },
-  )
-  t.is(await turns.run(2, async () => 'another account'), 'another account')
-  await t.throwsAsync(late, { instanceOf: TurnRefused, message: /busy/ })
+  const running = turns.run({ account: 1 }, () => first.promise)
+  const late = turns.run({ account: 1 }, quick)
+  const refused = await t.throwsAsync<Busy>(turns.run({ account: 1 }, quick), { instanceOf: Busy, message: /Too many/ })
+  t.true(Number.isInteger(refused.retryAfterSeconds) && refused.retryAfterSeconds >= 1)
+  t.is(await turns.run({ account: 2 }, async () => 'another account'), 'another account')
+  await t.throwsAsync(late, { instanceOf: Busy, message: /busy/ })
   first.reject(new Error('the work failed'))
   await t.throwsAsync(running, { message: 'the work failed' })
-  t.is(await turns.run(1, async () => 'free'), 'free')
+  t.is(await turns.run({ account: 1 }, async () => 'free'), 'free')
+  t.like(turns.load(), { running: 0, waiting: 0, refusals: 2, waits: 3 })
+})
+
+test('a caller that leaves gives its waiting place back, and its work does not start', async (t) => {
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const first = unsettled()
+  const order: string[] = []
+  const note = (name: string) => async (): Promise<void> => void order.push(name)
+  const running = turns.run({ account: 1 }, () => first.promise)
+  const leaving = [new AbortController(), new AbortController()]
+  const left = leaving.map(({ signal }) => turns.run({ account: 1, signal }, note('left')))
+  await t.throwsAsync(turns.run({ account: 1 }, note('third')), { instanceOf: Busy })
+  for (const controller of leaving) controller.abort(new Error('gone'))
+  for (const each of left) await t.throwsAsync(each, { message: 'gone' })
+  t.is(turns.load().waiting, 0)
+  const stays = new AbortController()
+  const next = turns.run({ account: 1, signal: stays.signal }, note('next'))
+  first.resolve()
+  await Promise.all([running, next])
+  stays.abort()
+  await t.throwsAsync(turns.run({ account: 1, signal: AbortSignal.abort(new Error('gone')) }, note('never')))
+  t.deepEqual(order, ['next'])
+  t.like(turns.load(), { running: 0, waiting: 0 })
+})
+
+test('a waiting call that another account pushes out is Busy', async (t) => {
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 9, waitingInAll: 4 })
+  const first = unsettled()
+  const running = turns.run({ account: 1 }, () => first.promise)
+  const flood = Array.from({ length: 4 }, () => turns.run({ account: 1 }, quick))
+  const other = turns.run({ account: 2 }, quick)
+  first.resolve()
+  await Promise.all([running, other])
+  t.deepEqual(
+    (await Promise.allSettled(flood)).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  )
 })
 
 const limits = {

@@ -5,10 +5,11 @@ import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { unwrap } from '../support/outcome.ts'
 
-const sharpPictureMaker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 }))
+const sharpPictureMaker = makeSharpPictureMaker((_bytes, work) => work())
 const plain = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 90 } } })
 
@@ -77,12 +78,12 @@ test('a picture that opens into far more than it is worth is refused before it i
 
 test('of a crowd of pictures some are drawn in turn, and the others are turned away at once', async (t) => {
   const bytes = await plain(300, 200).png().toBuffer()
-  const maker = makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 2 }))
-  const made = await Promise.all(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
-  t.deepEqual(
-    made.flatMap((one) => (isLeft(one) ? [one.left.tag] : [])),
-    Array.from({ length: 7 }, () => 'PicturesBusy'),
-  )
+  const turns = makeAccountTurns({ pool: 'test', inAll: 1, perAccount: 1, waitingPerAccount: 2 })
+  const maker = makeSharpPictureMaker((size, work) => turns.run({ account: 1, bytes: size }, work))
+  const made = await Promise.allSettled(Array.from({ length: 10 }, () => maker.square(bytes, 64)))
+  const refused = made.filter((one) => one.status === 'rejected')
+  t.is(refused.length, 7)
+  t.true(refused.every(({ reason }) => reason instanceof Busy))
   t.false(isLeft(await maker.square(bytes, 64)))
 })
 

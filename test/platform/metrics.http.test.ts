@@ -3,15 +3,23 @@ import { randomUUID } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { jsonCredentialCodec } from '../../adapters/kubernetes/kubeconfig.ts'
+import { makeSecretBox, newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
 import { makeClusterAnswers } from '../../composition/parts/clusters/answers.ts'
 import { makeMetrics } from '../../composition/http/metrics.ts'
+import { credentialPlace, makeCredentialEnds } from '../../core/clusters/connections.ts'
 import { ClusterUnreachable } from '../../core/clusters/ports.ts'
-import type { ClusterLink } from '../../core/clusters/types.ts'
+import type { ClusterCredential, ClusterLink } from '../../core/clusters/types.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { declaredMetrics } from '../docs/monitoring/metric-list.ts'
 import { promtool } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const scrape = async (opsUrl: string): Promise<string> => (await fetch(`${opsUrl}/metrics`)).text()
 
@@ -84,6 +92,57 @@ test('names that callers make up, users and clusters add no series', async (t) =
   const after = seriesOf(await scrape(service.opsUrl))
   const grown = [...after].filter(([name, count]) => name.startsWith('moorage_') && count > (before.get(name) ?? 0) + 1)
   t.deepEqual(grown, [])
+})
+
+test('the end of the credential of a cluster is shown, of the 50 with the nearest end', async (t) => {
+  const fake = await startFakeKubernetes()
+  const end = Math.floor(Date.now() / 1000) + 86_400
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  fake.token = `${part({ alg: 'RS256' })}.${part({ exp: end })}.c2lnbmF0dXJl`
+  const service = await startService()
+  t.teardown(async () => {
+    await service.stop()
+    await fake.stop()
+  })
+  await expectStatus(importCluster(service.send, service.adminToken, 'admin', 'quay', fake.kubeconfig()), 200)
+  const line = `moorage_cluster_credential_expiry_timestamp_seconds{cluster="admin/quay"} ${end}\n`
+  await until('the end of the credential', async () => (await scrape(service.opsUrl)).includes(line) || undefined)
+
+  const secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
+  const now = new Date()
+  const inDays = (days: number): Date => new Date(now.getTime() + days * 86_400_000)
+  const records = await Promise.all(
+    Array.from({ length: 130 }, async (_, n) => ({
+      id: (n + 1) as ClusterId,
+      ownerId: 1 as AccountId,
+      ownerName: 'owner',
+      name: `c${n}`,
+      ref: `ref-${n}`,
+      // The 7th was sealed for another record.
+      box: await secretBox.seal(secret(`${n - 60}`), credentialPlace(1 as AccountId, `ref-${n === 7 ? 8 : n}`)),
+    })),
+  )
+  const ends = await makeCredentialEnds({
+    clusters: { sealedAfter: async (id, limit) => records.filter((record) => record.id > id).slice(0, limit) },
+    secretBox,
+    codec: {
+      ...jsonCredentialCodec,
+      decode: (text) => ({ server: text.reveal() }) as ClusterCredential,
+      endOf: ({ server }) => (server === '3' ? undefined : inDays(Number(server) + 0.1)),
+    },
+    pause: () => undefined,
+  })(now, 50)
+  t.is(ends.length, 50)
+  t.is(ends[0]?.name, 'c60')
+  t.false(ends.some(({ name }) => name === 'c63'))
+  t.deepEqual(
+    [
+      ends.some(({ name }) => name === 'c36'),
+      ends.some(({ name }) => name === 'c34'),
+      ends.some(({ name }) => name === 'c86'),
+    ],
+    [true, false, false],
+  )
 })
 
 test('of many clusters that fail, 50 have series of their own and the rest is other; so are open streams', async (t) => {

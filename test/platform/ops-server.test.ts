@@ -95,7 +95,7 @@ test('requests are counted by route template', async (t) => {
   metrics.read({
     databasePool: () => ({ used: 2, free: 3, waiting: 1, waits: 9, waitSeconds: 0.5 }),
     openStreams: () => ({ exchanges: new Map(), tunnels: new Map([['acme/quay', 6]]) }),
-    pools: () => ({ charts: { running: 1, waiting: 2, waits: 3, waitSeconds: 4 } }),
+    pools: () => ({ charts: { running: 1, waiting: 2, waits: 3, waitSeconds: 4, refusals: 5 } }),
   })
   metrics.add({ moorage_password_checks_waiting: { help: 'Checks.' } }, () => ({ moorage_password_checks_waiting: 4 }))
   metrics.add({ moorage_mail_attempts_total: { type: 'counter', help: 'Attempts.', label: 'outcome' } }, async () => ({
@@ -120,6 +120,7 @@ test('requests are counted by route template', async (t) => {
   t.true(text.includes('moorage_database_wait_seconds_sum 0.5\nmoorage_database_wait_seconds_count 9'))
   t.true(text.includes('moorage_pool_wait_seconds_sum{pool="charts"} 4'))
   t.true(text.includes('moorage_pool_waiting{pool="charts"} 2'))
+  t.true(text.includes('moorage_pool_refusals_total{pool="charts"} 5'))
   t.true(text.includes('moorage_proxy_open{kind="tunnel",cluster="acme/quay"} 6'))
   t.true(text.includes('moorage_mail_attempts_total{outcome="given_up"} 9'))
   t.true(text.includes('moorage_job_runs_total{job_id="identity.pruneSessions",outcome="failed"} 1'))

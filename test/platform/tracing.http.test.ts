@@ -1,10 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
+import { hashSync, verifySync } from '@node-rs/argon2'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import type { GuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
 import type { EgressClient } from '../../adapters/outbound/egress-client.ts'
+import type { HashingThreads } from '../../adapters/security/passwords.ts'
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import { wiringOf, compose } from '../../composition/service/compose.ts'
 import { passingFoundation } from '../../composition/service/foundation.ts'
@@ -18,14 +21,20 @@ import { importCluster, makePeople } from '../clusters/cluster-world.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ReceivedSpan } from '../support/otlp-receiver.ts'
 import { startOtlpReceiver } from '../support/otlp-receiver.ts'
-import { startService } from '../support/service.ts'
+import type { ServiceOptions } from '../support/service.ts'
+import { adminLogin, adminPassword, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { order, untilEnd } from '../tasks/task-client.ts'
 import { makeTinyPlugin } from '../tasks/tiny-plugin.ts'
 
-const tracedService = async (t: ExecutionContext, settings: Readonly<Record<string, string>> = {}) => {
+const tracedService = async (
+  t: ExecutionContext,
+  settings: Readonly<Record<string, string>> = {},
+  options: Pick<ServiceOptions, 'passwordHasher'> = {},
+) => {
   const receiver = await startOtlpReceiver()
   const service = await startService({
+    ...options,
     settings: {
       MOORAGE_OTLP_ENDPOINT: receiver.url,
       MOORAGE_OTLP_HEADERS: 'authorization=Basic%20dHJhY2Vz',
@@ -129,6 +138,36 @@ test('a task continues the trace of its request, and its lines of the log have t
   t.true(withRequest.every(({ traceId }) => traceId === undefined || traceId === caller.traceId))
   // A task of a request without a trace begins its own.
   await order(service, person.token, { title: 'Again' })
+})
+
+test('the wait for a place in a pool is a span of its own, in the trace of who waited', async (t) => {
+  const queue = makeHashingQueue()
+  let isHeld = false
+  const threads: HashingThreads = {
+    run: async (task) => {
+      // The first check ends once another one waits.
+      if (isHeld) await until('another check', () => queue.load().waiting > 0 || undefined)
+      isHeld = false
+      return task.kind === 'hash' ? hashSync(task.password, task.parameters) : verifySync(task.phc, task.password)
+    },
+  }
+  const passwordHasher = makeArgon2PasswordHasher(queue, { memoryCost: 8, timeCost: 1 }, threads)
+  const { receiver, service } = await tracedService(t, {}, { passwordHasher })
+  isHeld = true
+  const callers = Array.from({ length: 4 }, () => freshTrace())
+  await Promise.all(
+    callers.map(({ traceparent }) =>
+      service.send('GET', '/api/v1/user', { basic: [adminLogin, adminPassword], headers: { traceparent } }),
+    ),
+  )
+  const wait = await until('a wait', () => receiver.spans.find(({ name }) => name === 'wait passwords'))
+  t.is(attributeOf(wait, 'moorage.pool'), 'passwords')
+  t.true(callers.some(({ traceId }) => traceId === wait.traceId))
+  const above = await until('the span of the check', () =>
+    receiver.spans.find(({ spanId, traceId }) => spanId === wait.parentSpanId && traceId === wait.traceId),
+  )
+  t.is(above.name, 'queue passwords: verify')
+  t.deepEqual(receiver.faults, [])
 })
 
 test('clusters, chart sources and providers get the trace, and a cluster gets no other one', async (t) => {

@@ -6,8 +6,9 @@ import { Worker } from 'node:worker_threads'
 import { hash } from '@node-rs/argon2'
 import test from 'ava'
 import fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { hashingConcurrency, makeArgon2PasswordHasher } from '../../adapters/security/passwords.ts'
+import type { HashingTask } from '../../adapters/security/passwords.ts'
+import { hashingConcurrency, makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/passwords.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import { KeyringUnusable, openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
 import type { KeyringContent } from '../../adapters/security/keyring.ts'
 import {
@@ -18,40 +19,34 @@ import {
   withAddedKey,
   withCurrentKey,
 } from '../../adapters/security/keyring.ts'
-import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import type { SealedPlace } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const hasher = makeArgon2PasswordHasher()
-const rightOf = async <A>(outcome: Promise<{ _tag: 'Right'; right: A } | { _tag: 'Left' }>): Promise<A> => {
-  const answer = await outcome
-  if (answer._tag === 'Left') throw new Error('expected a Right')
-  return answer.right
-}
 
 test('a password matches its hash and no other does, to the last character', async (t) => {
-  const phc = await rightOf(hasher.hash(secret('correct horse battery')))
+  const phc = await hasher.hash(secret('correct horse battery'))
   t.regex(phc, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  t.true(await rightOf(hasher.verify(phc, secret('correct horse battery'))))
-  t.false(await rightOf(hasher.verify(phc, secret('correct horse batterY'))))
-  t.false(await rightOf(hasher.verify(phc, secret('correct horse battery '))))
+  t.true(await hasher.verify(phc, secret('correct horse battery')))
+  t.false(await hasher.verify(phc, secret('correct horse batterY')))
+  t.false(await hasher.verify(phc, secret('correct horse battery ')))
 })
 
 test('nothing is cut: passwords that differ only at the end of 256 characters differ', async (t) => {
   const long = 'ö'.repeat(255)
-  const phc = await rightOf(hasher.hash(secret(`${long}a`)))
-  t.false(await rightOf(hasher.verify(phc, secret(`${long}b`))))
+  const phc = await hasher.hash(secret(`${long}a`))
+  t.false(await hasher.verify(phc, secret(`${long}b`)))
 })
 
 test('a malformed hash is no match and wants a new one', async (t) => {
   for (const phc of ['', 'plain', '$argon2id$v=19$m=1', '$2b$10$abcdefghijklmnopqrstuv']) {
-    t.false(await rightOf(hasher.verify(phc, secret('x'))))
+    t.false(await hasher.verify(phc, secret('x')))
     t.true(hasher.needsRehash(phc))
   }
 })
 
 test('hashes of other parameters want a new one', async (t) => {
-  t.false(hasher.needsRehash(await rightOf(hasher.hash(secret('x')))))
+  t.false(hasher.needsRehash(await hasher.hash(secret('x'))))
   t.true(hasher.needsRehash(await hash('x', { algorithm: 2, memoryCost: 12_288, timeCost: 3, parallelism: 1 })))
   t.true(hasher.needsRehash(await hash('x', { algorithm: 1, memoryCost: 19_456, timeCost: 2, parallelism: 1 })))
 })
@@ -61,17 +56,39 @@ test('the dummy hash has the current parameters and matches nothing', async (t) 
   t.false(hasher.needsRehash(phc))
   t.is(phc, await hasher.dummyPhc())
   t.not(phc, await makeArgon2PasswordHasher().dummyPhc())
-  t.false(await rightOf(hasher.verify(phc, secret(''))))
+  t.false(await hasher.verify(phc, secret('')))
 })
 
-test('when the queue is full the answer is TooManyAttempts with a time to retry', async (t) => {
-  const narrow = makeArgon2PasswordHasher(makeWorkQueue({ concurrency: 1, maxWaiting: 1 }))
-  const answers = await Promise.all([1, 2, 3].map(() => narrow.hash(secret('x'))))
-  t.is(answers.filter(isRight).length, 2)
-  const refused = answers.find(isLeft)
-  t.is(refused?.left.tag, 'TooManyAttempts')
-  t.is(refused?.left.retryAfterSeconds, 1)
-  t.true(isRight(await narrow.hash(secret('x'))))
+test('hashing is in turn, and what waits for one account beyond its bound is Busy', async (t) => {
+  const callers = ['network a', 'network b']
+  let [caller, most, running] = [callers[0], 0, 0]
+  const order: string[] = []
+  const threads = {
+    async run(task: HashingTask) {
+      running += 1
+      most = Math.max(most, running)
+      await new Promise((resolve) => setImmediate(resolve))
+      running -= 1
+      order.push(task.password)
+      return true
+    },
+  }
+  const queue = makeHashingQueue({
+    share: (total) => (total === hashingConcurrency() ? 1 : 3),
+    caller: { account: () => caller, signal: () => undefined },
+  })
+  const narrow = makeArgon2PasswordHasher(queue, undefined, threads)
+  const phc = await narrow.dummyPhc()
+  const all = Array.from({ length: 6 }, (_, at) => narrow.verify(phc, secret(`a${at}`), `name ${at}`))
+  caller = callers[1]
+  all.push(narrow.verify(phc, secret('b'), 'bob'))
+  const ended = await Promise.allSettled(all)
+  t.deepEqual(order, ['a0', 'a1', 'b', 'a2', 'a3'])
+  t.is(most, 1)
+  const refused = ended.filter((each) => each.status === 'rejected').map(({ reason }) => reason as Busy)
+  t.is(refused.length, 2)
+  t.true(refused.every((error) => error instanceof Busy && Number.isInteger(error.retryAfterSeconds)))
+  t.like(queue.load(), { running: 0, waiting: 0, refusals: 2 })
 })
 
 test('never more than two at once, and a core is left to requests', (t) => {
@@ -83,15 +100,15 @@ test('never more than two at once, and a core is left to requests', (t) => {
 
 test('hashes and checks that run side by side get their own answers', async (t) => {
   const words = ['quay', 'mole', 'pier', 'dock', 'slip', 'berth']
-  const phcs = await Promise.all(words.map((word) => rightOf(hasher.hash(secret(word)))))
+  const phcs = await Promise.all(words.map((word) => hasher.hash(secret(word))))
   const matches = await Promise.all(
-    words.map((word, index) => rightOf(hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word)))),
+    words.map((word, index) => hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word))),
   )
   t.deepEqual(
     matches,
     words.map(() => false),
   )
-  const own = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[index] ?? '', secret(word)))))
+  const own = await Promise.all(words.map((word, index) => hasher.verify(phcs[index] ?? '', secret(word))))
   t.deepEqual(
     own,
     words.map(() => true),
@@ -102,7 +119,7 @@ const priorityAtStart = getPriority()
 
 test('on Linux the hashing threads yield to the rest of the process', async (t) => {
   if (process.platform !== 'linux') return t.pass('priorities of threads are a matter of Linux')
-  await rightOf(hasher.hash(secret('x')))
+  await hasher.hash(secret('x'))
   const niceness = new Map(
     readdirSync('/proc/self/task').flatMap((thread) => {
       try {
@@ -348,45 +365,4 @@ test('nothing of the value is in the box, and the overhead is small', async (t) 
   const sealed = await box.seal(secret(text), place)
   t.false(Buffer.from(sealed).includes(text.slice(0, 8)))
   t.true(sealed.length - text.length <= 92 + ring.currentKeyId.length)
-})
-
-test('work runs in order, never more at once than allowed', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 2, maxWaiting: 10 })
-  const order: number[] = []
-  let running = 0
-  let most = 0
-  const work = (id: number) => async () => {
-    running += 1
-    most = Math.max(most, running)
-    order.push(id)
-    await new Promise((resolve) => setImmediate(resolve))
-    running -= 1
-    return id
-  }
-  const ids = [0, 1, 2, 3, 4, 5]
-  t.deepEqual(await Promise.all(ids.map(async (id) => queue.tryRun(work(id)))), ids)
-  t.deepEqual(order, ids)
-  t.is(most, 2)
-})
-
-test('what finds no place is turned away without being started', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 1 })
-  let started = 0
-  const work = async (): Promise<void> => void (started += 1)
-  const first = queue.tryRun(work)
-  const second = queue.tryRun(work)
-  t.is(queue.tryRun(work), undefined)
-  await Promise.all([first, second])
-  t.is(started, 2)
-})
-
-test('a failing work fails its caller only, and gives its place back', async (t) => {
-  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 5 })
-  const failing = queue.tryRun(async () => Promise.reject(new Error('no')))
-  const waiting = queue.tryRun(async () => Promise.reject(new Error('neither')))
-  const fine = queue.tryRun(async () => 'fine')
-  await t.throwsAsync(async () => failing, { message: 'no' })
-  await t.throwsAsync(async () => waiting, { message: 'neither' })
-  t.is(await fine, 'fine')
-  t.like(queue.load(), { running: 0, waiting: 0, waits: 3 })
 })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { joinListPages, readListPage } from '../../core/hubs/spokes/list-text.ts'
+import { joinListPages, readListPage } from '../../core/hubs/spokes/managed-clusters.ts'
 import { anyText } from '../support/any-text.ts'
 
 /**

@@ -442,6 +442,8 @@ export const tablesOfMarks: readonly string[] = [
   'usage_intake',
   'usage_intervals',
   'usage_months',
+  'usage_namespaces',
+  'usage_objects',
   'usage_presence',
   'usage_views',
   'user_search_terms',

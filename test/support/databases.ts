@@ -244,6 +244,10 @@ const serialized = (statements: readonly string[], records: readonly Readonly<Re
   return image
 }
 
+/** The statements that make the tables of the schema on MySQL. */
+export const mysqlTables = async (): Promise<readonly string[]> =>
+  (await mysqlTemplate()).split(/;\n/).filter((statement) => statement.startsWith('CREATE TABLE'))
+
 /** One text that makes the whole schema; read once from a migrated database and kept until a migration changes. */
 const mysqlTemplate = once(async (): Promise<string> => {
   const kept = await cached(`mysql-schema-${await schemaKey()}-${await versionKey()}`, async (into) => {

@@ -27,7 +27,8 @@ type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => vo
 export interface FakeKubernetes {
   readonly url: string
   readonly port: number
-  readonly token: string
+  /** What a request must send. */
+  token: string
   readonly seen: readonly SeenRequest[]
   /** Answers paths that begin so instead of the built-in ones. */
   on(pathPrefix: string, handler: Handler): void

@@ -104,7 +104,7 @@ onEachWorld('a reopened month has a new revision, and the old one remains readab
   })
   t.like(two, { month: closeInput.month, revision: 2 })
   t.not(one?.accountName, '')
-  await world.finalMonths.remove(one?.id ?? 0)
+  await world.finalMonths.remove(one!)
   t.deepEqual(await world.finalMonths.oldest(9), [two])
 })
 

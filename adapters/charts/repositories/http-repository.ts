@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { makeSharedWork } from '../../../core/kernel/concurrency.ts'
 import type { RepositoryAccess } from '../../../core/packages/repositories/types.ts'
+import type { PoolLoad } from '../../../core/platform/ports.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
-import type { AccountKey } from '../../outbound/account-turns.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import { makeAccountTurns } from '../../outbound/account-turns.ts'
 import { archiveLimits, sha256Hex } from '../archives.ts'
 import type { ChartThreads } from '../chart-threads.ts'
@@ -43,13 +44,14 @@ const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, strin
   definedFields({ 'if-none-match': headers['etag'], 'if-modified-since': headers['last-modified'] })
 
 /** An index has up to fifty megabytes, and several times as much once parsed: an account reads one at a time. */
-const turnLimits = { inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
+const turnLimits = { pool: 'chart-indexes', inAll: 3, perAccount: 1, waitingPerAccount: 32, waitMilliseconds: 60_000 }
 
-/** @param account the account for which an index is read. */
+/** @param account the account for which an index is read. @param watchPool gets the load of the readers of indexes. */
 export const makeIndexCache = (deps: {
   readonly fetch: GuardedFetch
   readonly threads: ChartThreads
   readonly account?: () => AccountKey
+  readonly watchPool?: (load: () => PoolLoad) => void
 }): IndexCache => {
   const kept = new LRUCache<string, Kept>({
     max: most.indexes,
@@ -58,6 +60,7 @@ export const makeIndexCache = (deps: {
   })
   const shared = makeSharedWork<RepositoryIndex>()
   const turns = makeAccountTurns(turnLimits)
+  deps.watchPool?.(turns.load)
 
   const read = async (key: string, access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex> => {
     const url = indexUrl(access.url)
@@ -79,7 +82,7 @@ export const makeIndexCache = (deps: {
     }
     if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
     const { length } = answer.bytes
-    const { parts } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
+    const { parts } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes }, signal)
     answer.release?.()
     const index = await unpackIndex(parts)
     const versions = [...index.values()].reduce((sum, each) => sum + each.length, 0)
@@ -93,7 +96,9 @@ export const makeIndexCache = (deps: {
     of(access, signal) {
       const key = sha256Hex(Buffer.from(toWireJson([indexUrl(access.url).href, originSecrets(access.credentials)])))
       // Concurrent requests for one index share its reading.
-      return shared(key, signal, (until) => turns.run(deps.account?.(), () => read(key, access, until)))
+      return shared(key, signal, (until) =>
+        turns.run({ account: deps.account?.(), signal: until }, () => read(key, access, until)),
+      )
     },
   }
 }

@@ -6,7 +6,6 @@ import {
 } from '../../../core/packages/charts/ports.ts'
 import { EgressRefused } from '../../outbound/egress-policy.ts'
 import { FetchFailed, NotReached } from '../../outbound/guarded-fetch.ts'
-import { TurnRefused } from '../../outbound/account-turns.ts'
 import { WorkStopped } from '../../outbound/bounded-threads.ts'
 import { ChartWorkRefused } from '../chart-threads.ts'
 
@@ -36,7 +35,6 @@ export const toSourceFailure = (error: unknown): SourceFailure => {
   if (error instanceof EgressRefused || error instanceof NotReached) return ChartSourceRefused(error.message)
   if (error instanceof FetchFailed) return ChartSourceUnreachable(error.message)
   if (error instanceof ChartWorkRefused) return ChartRefused(error.message)
-  if (error instanceof TurnRefused) return ChartSourceUnreachable(error.message)
   if (error instanceof WorkStopped) return ChartRefused(`The chart could not be read. ${error.message}`)
   throw error
 }

@@ -143,8 +143,8 @@ const progressTo = (work: HelmWork, redact: Redact) => {
 }
 
 const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
-  const renderings = makeSlots(limits.renderings)
-  const changes = makeSlots(limits.changes)
+  const renderings = makeSlots(limits.renderings, 'helm-renderings')
+  const changes = makeSlots(limits.changes, 'helm-changes')
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
 
@@ -209,13 +209,8 @@ const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps)
     const signal = AbortSignal.any([given, closing.signal])
     const helm = await find()
     if (isLeft(helm)) return helm
-    const slot = await (isChange(asked) ? changes : renderings).take(asked.work.target.tenantId, signal)
-    if (isLeft(slot)) return slot
-    try {
-      return await withFiles(asked, helm.right, signal)
-    } finally {
-      slot.right()
-    }
+    const slots = isChange(asked) ? changes : renderings
+    return slots.run(asked.work.target.tenantId, signal, () => withFiles(asked, helm.right, signal))
   }
 
   return {

@@ -1,7 +1,10 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import { Busy } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { HelmBusy, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
+import { makeAccountTurns } from '../../outbound/account-turns.ts'
 
 export interface SlotLimits {
   /** Number of concurrent processes. */
@@ -13,106 +16,45 @@ export interface SlotLimits {
   readonly waitSeconds?: number
 }
 
-/** Gives a slot back. Further calls have no effect. */
-export type Release = () => void
-
-/** A bounded number of slots, shared among tenants in the order of requests. */
+/** Runs work when the tenant has a process. */
 export interface Slots {
   /**
-   * Takes a slot. Failures: HelmBusy (too many calls wait, or the wait took too long), HelmStopped (the signal was
-   * aborted first).
+   * Failures: HelmBusy (too many calls of the tenant wait, or the wait took too long), HelmStopped (the signal was
+   * aborted before the work began), and those of the work.
    */
-  take(tenantId: number, signal: AbortSignal): Outcome<Failure<'HelmBusy'> | Failure<'HelmStopped'>, Release>
+  run<F extends Failure, A>(
+    tenantId: number,
+    signal: AbortSignal,
+    work: () => Outcome<F, A>,
+  ): Outcome<F | Failure<'HelmBusy'> | Failure<'HelmStopped'>, A>
   load(): PoolLoad
 }
 
-interface Waiter {
-  readonly tenantId: number
-  readonly admit: () => void
-}
-
-export const makeSlots = (limits: SlotLimits): Slots => {
-  const runningOf = new Map<number, number>()
-  const waiters: Waiter[] = []
-  let running = 0
-  let [waits, waitSeconds] = [0, 0]
-
-  const hasRoom = (tenantId: number): boolean =>
-    running < limits.inAll && (runningOf.get(tenantId) ?? 0) < limits.perTenant
-
-  const count = (tenantId: number, by: 1 | -1): void => {
-    running += by
-    const now = (runningOf.get(tenantId) ?? 0) + by
-    if (now === 0) runningOf.delete(tenantId)
-    else runningOf.set(tenantId, now)
-  }
-
-  /** A tenant at its share does not delay those after it. */
-  const admitNext = (): void => {
-    const next = waiters.findIndex(({ tenantId }) => hasRoom(tenantId))
-    if (next >= 0) waiters.splice(next, 1)[0]?.admit()
-  }
-
-  const occupy = (tenantId: number, since?: number): Release => {
-    count(tenantId, 1)
-    waits += 1
-    if (since !== undefined) waitSeconds += (performance.now() - since) / 1000
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      count(tenantId, -1)
-      admitNext()
-    }
-  }
-
+/** A bounded number of processes. Tenants that wait get them in turn. @param pool the name of the pool in traces. */
+export const makeSlots = ({ inAll, perTenant, waitingPerTenant, waitSeconds }: SlotLimits, pool: string): Slots => {
+  const turns = makeAccountTurns({
+    pool,
+    inAll,
+    perAccount: perTenant,
+    waitingPerAccount: waitingPerTenant,
+    ...definedFields({ waitMilliseconds: waitSeconds === undefined ? undefined : waitSeconds * 1000 }),
+  })
   return {
-    take(tenantId, signal) {
-      if (signal.aborted) return Promise.resolve(left(HelmStopped('The operation was ended before helm was started.')))
-      if (hasRoom(tenantId)) return Promise.resolve(right(occupy(tenantId)))
-      const waiting = waiters.filter((each) => each.tenantId === tenantId).length
-      if (waiting >= limits.waitingPerTenant)
-        return Promise.resolve(
-          left(HelmBusy('Too many operations of helm wait already. Try again later.', { retryAfterSeconds: 10 })),
-        )
-      return new Promise((resolve) => {
-        const leave = (failure: Failure<'HelmBusy'> | Failure<'HelmStopped'>) => (): void => {
-          const at = waiters.indexOf(waiter)
-          if (at < 0) return
-          waiters.splice(at, 1)
-          settle()
-          resolve(left(failure))
-        }
-        const onAbort = leave(HelmStopped('The operation was ended while it waited for its turn.'))
-        const { waitSeconds } = limits
-        const timer =
-          waitSeconds === undefined
-            ? undefined
-            : setTimeout(
-                leave(
-                  HelmBusy('Too many operations of helm run at this moment. Try again later.', {
-                    retryAfterSeconds: 5,
-                  }),
-                ),
-                waitSeconds * 1000,
-              )
-        const settle = (): void => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', onAbort)
-        }
-        const since = performance.now()
-        const waiter: Waiter = {
-          tenantId,
-          admit() {
-            settle()
-            resolve(right(occupy(tenantId, since)))
-          },
-        }
-        signal.addEventListener('abort', onAbort)
-        waiters.push(waiter)
-      })
+    async run(tenantId, signal, work) {
+      let hasBegun = false
+      try {
+        return await turns.run({ account: tenantId, signal }, () => {
+          hasBegun = true
+          return work()
+        })
+      } catch (error) {
+        if (hasBegun) throw error
+        if (error instanceof Busy) return left(HelmBusy(error.message, { retryAfterSeconds: error.retryAfterSeconds }))
+        if (signal.aborted) return left(HelmStopped('The operation was ended before helm was started.'))
+        throw error
+      }
     },
-    load: () => ({ running, waiting: waiters.length, waits, waitSeconds }),
+    load: turns.load,
   }
 }
 

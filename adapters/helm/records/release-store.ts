@@ -4,13 +4,13 @@ import { LRUCache } from 'lru-cache'
 import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
 import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
 import { RecordChanged, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import type { ReleaseHeader, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
 import type { PoolLoad } from '../../../core/platform/ports.ts'
-import type { AccountKey } from '../../outbound/account-turns.ts'
 import { makeBoundedThreads, WorkStopped } from '../../outbound/bounded-threads.ts'
 import { JsonUnreadable } from '../../outbound/json-pieces.ts'
 import { makeJsonReader } from '../../outbound/json-reader.ts'
@@ -99,7 +99,7 @@ const fetchHeader = async (
       : left(object.left)
   const { uid, resourceVersion } = object.right.metadata
   const got = await unlessStopped(async () => {
-    const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
+    const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref, signal))
     return right(isLeft(header) ? undefined : header.right)
   })
   if (isLeft(got)) return got
@@ -136,10 +136,16 @@ const makeReadHeaders =
     }
     const fetchOne = async (at: number): Promise<void> => {
       if (failed !== undefined) return
-      const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
-      if (!isLeft(taken)) return
-      failed ??= taken.left
-      stop.abort()
+      try {
+        const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
+        if (!isLeft(taken)) return
+        failed ??= taken.left
+      } catch (error) {
+        // The wait for a thread ends with the others.
+        if (failed === undefined) throw error
+      } finally {
+        if (failed !== undefined) stop.abort()
+      }
     }
     await pMap(missing, fetchOne, { concurrency: atOnce })
     return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
@@ -187,8 +193,8 @@ export const makeHelmReleaseStore = ({
   const json = makeJsonReader()
 
   /** Parses a whole record. A large one is parsed on a thread. Throws PayloadUnreadable. */
-  const parseWhole = async (text: Buffer): Promise<unknown> => {
-    const value = await json.parse(text, account()).catch((error: unknown) => {
+  const parseWhole = async (text: Buffer, signal: AbortSignal): Promise<unknown> => {
+    const value = await json.parse(text, account(), signal).catch((error: unknown) => {
       throw error instanceof JsonUnreadable ? new PayloadUnreadable(error.message) : error
     })
     if (value === undefined) throw new PayloadUnreadable('no JSON')
@@ -203,7 +209,7 @@ export const makeHelmReleaseStore = ({
       const object = await readObject(cluster, driver, ref, signal)
       if (isLeft(object)) return object
       return orUnreadable(ref, async () =>
-        releaseOf(await parseWhole(await unpack(payloadOf(driver, object.right))), ref),
+        releaseOf(await parseWhole(await unpack(payloadOf(driver, object.right)), signal), ref),
       )
     },
 
@@ -221,7 +227,7 @@ export const makeHelmReleaseStore = ({
         amended(
           driver,
           object.right,
-          await decoder.amend(payloadOf(driver, object.right), ref, change),
+          await decoder.amend(payloadOf(driver, object.right), ref, change, signal),
           change,
           clock.now(),
         )
@@ -267,10 +273,13 @@ export type RecordAnswer =
  * enough, otherwise the whole record: small ones in slices, large ones on a thread.
  */
 interface HeaderDecoder {
-  /** Rejects with PayloadUnreadable, and with WorkStopped if the record could not be read now. */
-  decode(bytes: Buffer, expected: Expected): Promise<ReleaseHeader>
+  /**
+   * Rejects with PayloadUnreadable, with WorkStopped if the record could not be read now, and with what AccountTurns
+   * rejects with. The signal ends the wait for a thread.
+   */
+  decode(bytes: Buffer, expected: Expected, signal?: AbortSignal): Promise<ReleaseHeader>
   /** Returns the JSON of a record with another status or description. Rejects as `decode` does. */
-  amend(bytes: Buffer, expected: Expected, change: Change): Promise<string>
+  amend(bytes: Buffer, expected: Expected, change: Change, signal?: AbortSignal): Promise<string>
   load(): PoolLoad
   close(): Promise<void>
 }
@@ -280,9 +289,12 @@ const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts
 const sliceMilliseconds = 4
 /** A record unpacks to at most 32 MiB. */
 const threadLimits = {
+  pool: 'helm-records',
   threads: 2,
   perAccount: 1,
   waitingPerAccount: 64,
+  bytesPerAccount: 64 * 1024 * 1024,
+  bytesInAll: 192 * 1024 * 1024,
   waitMilliseconds: 30_000,
   jobMilliseconds: 10_000,
   heapMegabytes: 512,
@@ -297,26 +309,27 @@ export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): 
   const aside = async (
     bytes: Buffer,
     expected: Expected,
+    signal: AbortSignal | undefined,
     change?: Change,
   ): Promise<Exclude<RecordAnswer, { readonly unreadable: string }>> => {
     const copy = new Uint8Array(bytes)
     const task: RecordTask = { bytes: copy, expected, ...definedFields({ change }) }
-    const answer = (await threads.run(account(), task, [copy.buffer])) as RecordAnswer
+    const answer = (await threads.run({ account: account(), signal, moved: [copy.buffer] }, task)) as RecordAnswer
     if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
     return answer
   }
 
   return {
-    async decode(bytes, expected) {
+    async decode(bytes, expected, signal) {
       const isSmall = unpackedSize(bytes) <= smallRecordBytes
       const whole = (): ReleaseHeader => headerOf(parseRecord(unpackSync(bytes).toString()), expected)
       const header = await slices.run(() => headerOfBegin(bytes, expected) ?? (isSmall ? whole() : undefined))
       if (header !== undefined) return header
-      const answer = await aside(bytes, expected)
+      const answer = await aside(bytes, expected, signal)
       if (!('header' in answer)) throw new Error('a thread returned no header')
       return answer.header
     },
-    async amend(bytes, expected, change) {
+    async amend(bytes, expected, change, signal) {
       if (unpackedSize(bytes) <= smallRecordBytes) {
         return slices.run(() => {
           const text = unpackSync(bytes).toString()
@@ -324,7 +337,7 @@ export const makeHeaderDecoder = (account: () => AccountKey = () => undefined): 
           return amendInfo(text, change)
         })
       }
-      const answer = await aside(bytes, expected, change)
+      const answer = await aside(bytes, expected, signal, change)
       if (!('amended' in answer)) throw new Error('a thread returned no record')
       return answer.amended
     },

@@ -52,7 +52,9 @@ export const joinAccess = (from: Knex.QueryBuilder, userId: Slot<'integer'>): Kn
 
 /** Joins the tables of `entryRow` to the membership `m` and its organization `o`. */
 export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
-  from.leftJoin('two_factors as f', 'f.user_id', 'm.user_id').leftJoin('robot_accounts as rb', 'rb.id', 'm.user_id')
+  from
+    .leftJoin('two_factors as f', 'f.user_id', 'm.user_id')
+    .leftJoin('robot_accounts as rb', (on) => on.on('rb.id', 'm.user_id').on('rb.org_id', 'm.org_id'))
 
 /** Returns undefined if the organization requires nothing, or the person is not a member of it. */
 export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
@@ -124,7 +126,9 @@ export const whereEntryAllowed =
           .orWhereExists(
             k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'),
           )
-          .orWhereExists(k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id')),
+          .orWhereExists(
+            k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id and rb.org_id = m.org_id'),
+          ),
       )
       .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p.tokenLifeDays))
   }

@@ -7,7 +7,7 @@ import { clusterPhases } from '../../../core/clusters/types.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import { mapPage } from '../../../core/kernel/page.ts'
 import type { Row } from '../kit/columns.ts'
-import { cutTo, long, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
+import { aliased, cutTo, int, long, nullableColumns, pick, present, selectedAs, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { typedPage } from '../kit/page-query.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
@@ -95,6 +95,12 @@ const countReads = (db: SqlDatabase) => ({
   ),
 })
 
+const sealedRow = {
+  ...pick(aliased(clusters, 'c'), 'id', 'name', 'ownerId', 'ref'),
+  sealedCredential: present(aliased(clusters, 'c').sealedCredential),
+  ownerName: linkRow.ownerName,
+}
+
 const linkReads = (db: SqlDatabase) => ({
   link: db.prepare(pick(clusters, 'id'), linkRow, (k, p) => fromLinks(k).where('c.id', p.id)),
   linkByUid: db.prepare(pick(clusters, 'ownerId', 'uid'), linkRow, (k, p) =>
@@ -109,6 +115,13 @@ const linkReads = (db: SqlDatabase) => ({
     pick(clusters, 'id', 'version'),
     { ...pick(clusters, 'ownerId', 'ref'), sealedCredential: present(clusters.sealedCredential) },
     (k, p) => k('clusters').where('id', p.id).where('version', p.version).whereNotNull('sealed_credential'),
+  ),
+  sealedAfter: db.prepare({ id: clusters.id, limit: int() }, sealedRow, (k, p) =>
+    withOwner(k('clusters as c'))
+      .where('c.id', '>', p.id)
+      .whereNotNull('c.sealed_credential')
+      .orderBy('c.id')
+      .limit(p.limit),
   ),
 })
 
@@ -228,7 +241,7 @@ const clusterLists = (s: ClusterStatements, runner: SqlRunner): ClusterLists => 
 
 type ClusterFinds = Pick<
   ClusterStore,
-  'find' | 'findByUid' | 'findSpoke' | 'get' | 'link' | 'linkByUid' | 'sealed' | 'countByPhase'
+  'find' | 'findByUid' | 'findSpoke' | 'get' | 'link' | 'linkByUid' | 'sealed' | 'sealedAfter' | 'countByPhase'
 >
 
 const clusterFinds = (s: ClusterStatements, runner: SqlRunner): ClusterFinds => ({
@@ -253,6 +266,10 @@ const clusterFinds = (s: ClusterStatements, runner: SqlRunner): ClusterFinds => 
   async sealed(id, version) {
     const row = await runner.first(s.sealed, { id, version })
     return row === undefined ? undefined : { box: row.sealedCredential, ref: row.ref, ownerId: row.ownerId }
+  },
+  async sealedAfter(id, limit) {
+    const rows = await runner.all(s.sealedAfter, { id, limit })
+    return rows.map(({ sealedCredential: box, ...record }) => ({ ...record, box }))
   },
 })
 

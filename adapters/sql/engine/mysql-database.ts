@@ -35,7 +35,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     pool: makeMysqlPool(place, options),
     surroundings: makeSurroundings(),
   }
-  const clock = makePrepare(parts.composer)({}, clockRow, (k) => k.raw(`select ${databaseNow('mysql')} as now`))
+  const clock = makePrepare(parts.composer)({}, clockRow, (k) => k.raw(`select ${databaseNow('mysql')} as \`now\``))
   const first = <Row>(statement: StatementText, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
   const database: SqlDatabase = {

@@ -241,8 +241,10 @@ const limitsOf = ({ statementTimeoutMilliseconds, idleTimeoutMilliseconds }: Lim
  * The settings of every session, regardless of the server's defaults. An administrator can change each of them for the
  * whole server, and each changes what a statement does: without autocommit, what is written outside a transaction is
  * lost when its connection ends.
+ *
+ * @internal
  */
-const sessionSettings = (version: string, limits: ServerLimits): string => {
+export const sessionSettings = (version: string, limits: ServerLimits): string => {
   const statementLimit = /mariadb/i.test(version)
     ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
     : `max_execution_time = ${limits.statementMilliseconds}`
@@ -256,7 +258,8 @@ const sessionSettings = (version: string, limits: ServerLimits): string => {
     'sql_auto_is_null = 0',
     'sql_safe_updates = 0',
     'sql_big_selects = 1',
-    'sql_select_limit = 18446744073709551615',
+    // No limit. Vitess does not read greater numbers.
+    'sql_select_limit = 9223372036854775807',
     // 1 KiB by default on MySQL, 1 MiB on MariaDB.
     'group_concat_max_len = 1048576',
     'net_read_timeout = 30',

@@ -1,4 +1,5 @@
-import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2'
+import mysql, { type FieldPacket, type PoolConnection, type ResultSetHeader } from 'mysql2'
+import type { Bind } from '../kit/columns.ts'
 import { bindValues, encodeForMysql } from './prepare.ts'
 import type { RunResult, StatementText } from '../kit/statement.ts'
 
@@ -31,9 +32,9 @@ export const execute = (
   binds: object,
   answered: Answered,
 ): void => {
-  let values: (string | null | Buffer)[]
+  let values: ReturnType<typeof encode>[]
   try {
-    values = bindValues(statement, binds, encodeForMysql)
+    values = bindValues(statement, binds, encode)
   } catch (error) {
     return answered(error, nothing)
   }
@@ -66,6 +67,10 @@ export const execute = (
 /** The driver adds the text of the statement to its errors. */
 const withoutValues = (error: unknown, shown: string): unknown =>
   error instanceof Error ? Object.assign(error, { sql: shown }) : error
+
+/** A number of rows is sent as an integer: Vitess writes binds into the text, where `limit '10'` is not valid. */
+const encode = (value: Bind, isCount: boolean) =>
+  isCount && typeof value === 'number' ? mysql.TypedParameter.BIGINT(value) : encodeForMysql(value)
 
 /** Returns a promise, which rejects with the error of `timedOut` if the answer takes longer. */
 export const executeWithin = (

@@ -97,13 +97,21 @@ const orderOf = (built: Built, placeholders: readonly Placeholder[], slotOf: (na
       binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
     return placeholder === undefined ? { constant: asBind(binding, sql) } : slotOf(placeholder.name)
   })
-  return { sql, order }
+  return { sql, order: withCounts(sql, order) }
+}
+
+/** Marks the places of `limit` and `offset`. */
+const withCounts = (sql: string, order: Text['order']): Text['order'] => {
+  if (!/ (?:limit|offset) \?/.test(sql)) return order
+  const pieces = sql.split('?')
+  return order.map((slot, at) => (/ (?:limit|offset) $/.test(pieces[at] ?? '') ? { ...slot, isCount: true } : slot))
 }
 
 /** Composes a statement whose shape is known only at run time. All its values are fixed. */
 export const composeNow = (composer: Knex, build: (k: Knex) => Built): StatementText => {
   const { sql, bindings } = compose(build(composer))
-  return { sql, order: bindings.map((binding) => ({ constant: asBind(binding, sql) })), int64: false }
+  const order = bindings.map((binding) => ({ constant: asBind(binding, sql) }))
+  return { sql, order: withCounts(sql, order), int64: false }
 }
 
 const asBind = (value: unknown, sql: string): Bind => {
@@ -126,10 +134,10 @@ const asBind = (value: unknown, sql: string): Bind => {
 export const bindValues = <Encoded>(
   statement: StatementText,
   binds: object,
-  encode: (value: Bind) => Encoded,
+  encode: (value: Bind, isCount: boolean) => Encoded,
 ): Encoded[] => {
   const values: Encoded[] = []
-  for (const slot of statement.order) values.push(encode(bindOf(slot, binds, statement)))
+  for (const slot of statement.order) values.push(encode(bindOf(slot, binds, statement), slot.isCount === true))
   return values
 }
 

@@ -1,4 +1,5 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import { startWait } from '../../outbound/account-turns.ts'
 
 /** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {
@@ -58,7 +59,9 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
         return setTimeout(() => end(performance.now() - due), milliseconds)
       }
       const since = performance.now()
+      const endWait = startWait('database')
       const granted = (error: Unavailable | undefined): void => {
+        endWait()
         waits++
         waitSeconds += (performance.now() - since) / 1000
         done(error)

@@ -161,10 +161,11 @@ const longestText = 2 ** 22
 const insertTexts = (db: Composer, table: string, columns: Columns, row: Row, onConflict: OnConflict): InsertRows => {
   const compose = (length: number): StatementText =>
     db.prepare(columns, (k, p) => onConflict(k(table).insert(Array.from({ length }, () => row(k, p)))))
+  const [one, two] = [compose(1), compose(2)]
   let parts: InsertParts | undefined
   return async (runner, rows) => {
     if (rows.length === 0) return
-    const { head, pieces, order, tail } = (parts ??= partsOf(compose(1), compose(2)))
+    const { head, pieces, order, tail } = (parts ??= partsOf(one, two))
     const text = makeSqlText()
     const run = async (): Promise<void> => {
       text.sql(tail)

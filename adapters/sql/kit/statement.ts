@@ -5,13 +5,19 @@ import type { DriverRow } from './row-reader.ts'
 /** The type of a BIGINT or a boolean as a driver returns it. */
 export type Num = number | string
 
+/** A place of a value in a statement. */
+interface Place {
+  /** The value is the number of rows of a `limit` or `offset`. */
+  readonly isCount?: true
+}
+
 /** A value that is part of the statement and the same on each run. */
-export interface Constant {
+export interface Constant extends Place {
   readonly constant: Bind
 }
 
 /** A named value, converted as its column says. */
-export interface Parameter {
+export interface Parameter extends Place {
   readonly name: string
   readonly encode: (value: never) => Bind
 }

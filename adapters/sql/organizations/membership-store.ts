@@ -43,7 +43,9 @@ const teamless =
       .whereNotExists(
         k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p.orgId),
       )
-      .whereNotExists(k('robot_accounts as rb').select('rb.id').whereRaw(`rb.id = ${m}.user_id`))
+      .whereNotExists(
+        k('robot_accounts as rb').select('rb.id').whereRaw(`rb.id = ${m}.user_id`).where('rb.org_id', p.orgId),
+      )
   }
 
 const statements = (db: SqlDatabase) => ({

@@ -12,7 +12,7 @@ import { clusters } from '../tables/clusters.ts'
 import { contractClusters, contracts } from '../tables/contracts.ts'
 import { usageClusters, usageNamespaces, usageObjects } from '../tables/usage.ts'
 import { makeSqlUsageChangeStore } from './object-store.ts'
-import { kindRow, namespaceRow, objectRow } from './rows.ts'
+import { makeWithKinds, namespaceRow, objectRow, objectWithKindId } from './rows.ts'
 
 /** How many databases one statement reads. */
 const databasesAtOnce = 256
@@ -26,11 +26,7 @@ const enabling = (k: Knex, p: Slots<typeof ofOwner>): Knex.QueryBuilder =>
     .where('c.owner_id', p.ownerId)
     .whereRaw(`${inForce('enablesClientBilling')} = 1`)
 
-/** An object `o` with its kind `k`: a UsageObject. */
-const databaseRow = { ...objectRow, ...kindRow }
-type DatabaseRow = Row<typeof databaseRow>
-
-const objects = (k: Knex): Knex.QueryBuilder => k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')
+type DatabaseRow = Row<typeof objectWithKindId>
 
 const shown = {
   ...pick(usageObjects, 'clusterId'),
@@ -40,9 +36,9 @@ const shown = {
 }
 
 const shownObjects = (k: Knex, p: Slots<typeof shown>): Knex.QueryBuilder =>
-  objects(k)
+  k('usage_objects as o')
     .where('o.cluster_id', p.clusterId)
-    .where('k.product', 'dbProduct')
+    .whereIn('o.kind_id', k('usage_kinds').select('id').where('product', 'dbProduct'))
     .where('o.object_uid', '>', p.after)
     .where((each) => each.whereNull('o.deleted_at').orWhere('o.deleted_at', '>=', p.since))
     .orderBy('o.object_uid')
@@ -78,8 +74,10 @@ const statementsOf = (db: SqlDatabase) => ({
       .orderBy(['u.cluster_uid', 'r.id']),
   ),
   ids: db.prepare(shown, pick(objectRow, 'id', 'uid', 'namespace'), shownObjects),
-  objects: idList(db, usageObjects.id, {}, databaseRow, (k, _, ids) => objects(k).whereIn('o.id', ids)),
-  objectsIn: db.prepare({ ...shown, ...pick(usageObjects, 'namespace') }, databaseRow, (k, p) =>
+  objects: idList(db, usageObjects.id, {}, objectWithKindId, (k, _, ids) =>
+    k('usage_objects as o').whereIn('o.id', ids),
+  ),
+  objectsIn: db.prepare({ ...shown, ...pick(usageObjects, 'namespace') }, objectWithKindId, (k, p) =>
     shownObjects(k, p).where('o.namespace', p.namespace),
   ),
   namespaces: db.prepare(ofCluster, namespaceRow, namespaces),
@@ -101,9 +99,11 @@ const clusterOf = (row: Row<typeof clusterRow>, enabled: ReadonlyMap<string, str
 export const makeSqlDatabaseInventory = (db: SqlDatabase): ((runner: SqlRunner) => DatabaseInventory) => {
   const s = statementsOf(db)
   const changesOn = makeSqlUsageChangeStore(db)
+  const withKinds = makeWithKinds(db)
   const withChanges = async (runner: SqlRunner, rows: readonly DatabaseRow[]): Promise<readonly ReportedDatabase[]> => {
     const changes = Map.groupBy(await changesOn(runner).listOf(rows.map(({ id }) => id)), ({ objectId }) => objectId)
-    return rows.map((row) => ({ ...row, changes: changes.get(row.id) ?? [] }))
+    const withKind = await withKinds(runner, rows)
+    return withKind.map(({ kindId: _, ...row }) => ({ ...row, changes: changes.get(row.id) ?? [] }))
   }
   return (runner) => ({
     async isEnabled(ownerId, now) {

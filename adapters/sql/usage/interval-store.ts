@@ -1,3 +1,4 @@
+import type { Knex } from 'knex'
 import type { UsageIntervalStore, UsageRetention, UsageUpkeepStore } from '../../../core/usage/events/ports.ts'
 import type { MonthKey } from '../../../core/usage/types.ts'
 import { aliased, computed, instant, int, nullable, pick, present } from '../kit/columns.ts'
@@ -25,6 +26,11 @@ export const makeSqlUsageIntervalStore = (db: SqlDatabase): ((runner: SqlRunner)
   })
 }
 
+/** Joins the object `o` of an interval `i`, which is of the same cluster. */
+const ofInterval = (on: Knex.JoinClause): void => {
+  on.on('o.id', 'i.object_id').on('o.cluster_id', 'i.cluster_id')
+}
+
 const { clusterId, month } = usageIntervals
 const { lastHeardDay: heardDay } = usageObjects
 const carryParams = { month, before: month, clusterId, ...pick(usageIntervals, 'from', 'to'), heardDay }
@@ -38,7 +44,7 @@ const statementsOf = (db: SqlDatabase) => ({
       ),
     ).insert(
       k('usage_intervals as i')
-        .join('usage_objects as o', 'o.id', 'i.object_id')
+        .join('usage_objects as o', ofInterval)
         .where('i.month', p.before)
         .where('i.cluster_id', p.clusterId)
         .where('i.to_at', p.from)
@@ -82,7 +88,7 @@ const statementsOf = (db: SqlDatabase) => ({
     },
     (k, p) =>
       k('usage_intervals as i')
-        .join('usage_objects as o', 'o.id', 'i.object_id')
+        .join('usage_objects as o', ofInterval)
         .where('i.month', p.month)
         .where('i.cluster_id', p.clusterId)
         .where('o.sends_heartbeats', 1)
@@ -159,13 +165,14 @@ const changePartitions = async (db: SqlDatabase, first: MonthKey, months: readon
   }
 }
 
+const conflictKey = pick(usageConflicts, 'id', 'clusterId')
 const intervalKey = pick(usageIntervals, 'month', 'clusterId', 'objectId', 'from')
 
 const retentionStatements = (db: SqlDatabase) => ({
-  conflicts: db.prepare({ before: instant(), limit: int() }, pick(usageConflicts, 'id'), (k, p) =>
+  conflicts: db.prepare({ before: instant(), limit: int() }, conflictKey, (k, p) =>
     k('usage_conflicts').where('received_at', '<', p.before).orderBy('received_at').limit(p.limit),
   ),
-  removeConflict: db.prepare(pick(usageConflicts, 'id'), (k, p) => k('usage_conflicts').where('id', p.id).delete()),
+  removeConflict: db.prepare(conflictKey, (k, p) => k('usage_conflicts').where(values(usageConflicts, p)).delete()),
   objects: db.prepare({ before: present(usageObjects.deletedAt), limit: int() }, pick(usageObjects, 'id'), (k, p) =>
     k('usage_objects').where('deleted_at', '<', p.before).limit(p.limit),
   ),

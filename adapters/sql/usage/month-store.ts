@@ -4,13 +4,14 @@ import { withOwner } from '../contracts/contract-store.ts'
 import { contractOf, contractRow } from '../contracts/rows.ts'
 import { inForce } from '../contracts/terms-in-force.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
-import { aliased, computed, instant, int, nullable, pick, without } from '../kit/columns.ts'
+import { aliased, computed, instant, int, nullable, orElse, pick, without } from '../kit/columns.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto, insertInto, values } from '../kit/values.ts'
 import {
   usageAlerts,
   usageClusters,
   usageContractMonths,
+  usageFinalMonths,
   usageMonths,
   usageReports,
   usageSegments,
@@ -18,6 +19,8 @@ import {
   usageViews,
 } from '../tables/usage.ts'
 import { monthRow } from './rows.ts'
+import type { FinalMonthOutbox } from '../../../core/usage/final-months/ports.ts'
+import { accounts } from '../tables/identity.ts'
 
 /** Pieces that are deleted at once: about a megabyte, since other requests wait for it on SQLite. */
 const deletedPieces = 25
@@ -201,6 +204,28 @@ export const makeSqlConsumptionStore = (db: SqlDatabase): ((runner: SqlRunner) =
     },
     async markAlerted(contractId, month, threshold, at) {
       return (await runner.run(s.alert, { contractId, month, threshold, sentAt: at })).affected === 1
+    },
+  })
+}
+
+const eventRow = { ...aliased(usageFinalMonths, 'f'), accountName: orElse(aliased(accounts, 'a').name, '') }
+
+/** FinalMonthOutbox over `usage_final_months`. */
+export const makeSqlFinalMonthOutbox = (db: SqlDatabase): ((runner: SqlRunner) => FinalMonthOutbox) => {
+  const insert = insertInto(db, usageFinalMonths, { omitted: ['id'] })
+  const oldest = db.prepare({ limit: int() }, eventRow, (k, p) =>
+    k('usage_final_months as f').leftJoin('accounts as a', 'a.id', 'f.owner_id').orderBy('f.id').limit(p.limit),
+  )
+  const remove = db.prepare(pick(usageFinalMonths, 'id', 'ownerId'), (k, p) =>
+    k('usage_final_months').where(values(usageFinalMonths, p)).delete(),
+  )
+  return (runner) => ({
+    async add(month) {
+      await runner.run(insert, month)
+    },
+    oldest: (limit) => runner.all(oldest, { limit }),
+    async remove({ id, ownerId }) {
+      await runner.run(remove, { id, ownerId })
     },
   })
 }

@@ -6,17 +6,15 @@ import type {
   UsageObjectStore,
 } from '../../../core/usage/events/ports.ts'
 import type { UsageObjectId } from '../../../core/usage/types.ts'
-import { aliased, pick, qualified, without } from '../kit/columns.ts'
+import { columnsOf, pick, without } from '../kit/columns.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { idList, rowsOfIds } from '../kit/id-list.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { insertAllInto } from '../kit/values.ts'
 import { usageChanges, usageConflicts, usageObjects, usageTrials } from '../tables/usage.ts'
-import { kindRow } from './rows.ts'
+import { makeWithKinds } from './rows.ts'
 import { tupleList } from './tuple-list.ts'
 
-/** An object `o` with its kind `k`: a StoredObject. */
-const storedRow = { ...aliased(usageObjects, 'o'), ...kindRow }
 const objectKey = pick(usageObjects, 'clusterId', 'uid')
 
 /** Returns the function that finds the ids of objects that were just inserted, in one statement or two. */
@@ -66,9 +64,8 @@ const trialClaims = (db: SqlDatabase): ((runner: SqlRunner, objects: readonly Id
 
 /** UsageObjectStore over the table usage_objects. */
 export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) => UsageObjectStore) => {
-  const find = tupleList(db, qualified(objectKey, 'o'), storedRow, (k, within) =>
-    within(k('usage_objects as o').join('usage_kinds as k', 'k.id', 'o.kind_id')),
-  )
+  const find = tupleList(db, objectKey, columnsOf(usageObjects), (k, within) => within(k('usage_objects')))
+  const withKinds = makeWithKinds(db)
   const insert = insertAllInto(db, usageObjects, { omitted: ['id'] })
   const update = insertAllInto(db, usageObjects, {}, (rows) =>
     rows.onConflict('id').merge(['deleted_at', 'trial_ends_at', 'last_heard_day', 'sends_heartbeats']),
@@ -76,7 +73,7 @@ export const makeSqlUsageObjectStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const idsOf = insertedIds(db)
   const claimTrials = trialClaims(db)
   return (runner) => ({
-    find: (uids): Promise<readonly StoredObject[]> => find(runner, uids),
+    find: async (uids): Promise<readonly StoredObject[]> => withKinds(runner, await find(runner, uids)),
     async insert(objects) {
       try {
         await insert(runner, objects)

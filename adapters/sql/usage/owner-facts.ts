@@ -3,7 +3,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import { textAt } from '../../../core/kernel/json.ts'
 import type { ClusterFacts, OwnerFacts, ReadWindow } from '../../../core/usage/months/ports.ts'
 import { newestRow, newestVersionOf, versionRow } from '../contracts/terms-in-force.ts'
-import { aliased, instant, pick, qualified, text, without } from '../kit/columns.ts'
+import { aliased, columnsOf, instant, pick, qualified, text, without } from '../kit/columns.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { clusters } from '../tables/clusters.ts'
 import { contractClusterIntervals, contractClusters, contracts, contractTerms } from '../tables/contracts.ts'
@@ -15,7 +15,7 @@ import {
   usagePresence,
   usageTrials,
 } from '../tables/usage.ts'
-import { kindRow } from './rows.ts'
+import { makeWithKinds } from './rows.ts'
 
 const ofOwner = pick(usageClusters, 'ownerId')
 
@@ -88,21 +88,18 @@ const contractStatements = (db: SqlDatabase) => ({
       .whereNull('v.superseded_at')
       .orderBy(['c.id', 'v.from_at']),
   ),
-  trialClaims: db.prepare(
-    { ...ofOwner, end: usageTrials.createdAt },
-    { ...qualified(without(usageTrials, 'kindId'), 't'), ...kindRow },
-    (k, p) =>
-      k('usage_clusters as c')
-        .join('usage_trials as t', 't.cluster_id', 'c.id')
-        .join('usage_kinds as k', 'k.id', 't.kind_id')
-        .where('c.owner_id', p.ownerId)
-        .where('t.created_at', '<', p.end),
+  trialClaims: db.prepare({ ...ofOwner, end: usageTrials.createdAt }, qualified(columnsOf(usageTrials), 't'), (k, p) =>
+    k('usage_clusters as c')
+      .join('usage_trials as t', 't.cluster_id', 'c.id')
+      .where('c.owner_id', p.ownerId)
+      .where('t.created_at', '<', p.end),
   ),
 })
 
 /** Returns the function that reads the contracts of an owner, and the objects that were reported as trials. */
 const makeContractFacts = (db: SqlDatabase) => {
   const s = contractStatements(db)
+  const withKinds = makeWithKinds(db)
   return async (
     runner: SqlRunner,
     ownerId: AccountId,
@@ -115,7 +112,8 @@ const makeContractFacts = (db: SqlDatabase) => {
       revokedAt,
       timeline: [...(earlier.get(id) ?? []), newestVersionOf(newest)],
     }))
-    return { contracts, trialClaims: await runner.all(s.trialClaims, { ownerId, end: to }) }
+    const claims = await withKinds(runner, await runner.all(s.trialClaims, { ownerId, end: to }))
+    return { contracts, trialClaims: claims.map(({ kindId: _, ...claim }) => claim) }
   }
 }
 

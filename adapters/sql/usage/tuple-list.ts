@@ -42,6 +42,7 @@ export const tupleList = <C extends Columns, R extends Columns>(
       )
       return statement as unknown as Placed<Row<R>>
     })
+  statementFor(1)
   return async (runner, tuples) => {
     const found: Row<R>[] = []
     for (let at = 0; at < tuples.length; at += longest) {

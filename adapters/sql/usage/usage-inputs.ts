@@ -1,14 +1,11 @@
 import type { ReportedObject, UsageInputs } from '../../../core/usage/months/ports.ts'
-import type { UsageKind, UsageKindId } from '../../../core/usage/types.ts'
 import { pauseInLongTurn } from '../engine/event-loop-turns.ts'
-import type { Row } from '../kit/columns.ts'
-import { aliased, int, pick, present } from '../kit/columns.ts'
-import { idList, rowsOfIds } from '../kit/id-list.ts'
+import { int, pick, present } from '../kit/columns.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
-import { usageKinds, usageObjects } from '../tables/usage.ts'
+import { usageObjects } from '../tables/usage.ts'
 import { makeIntervalTexts } from './interval-texts.ts'
 import { makeOwnerFacts } from './owner-facts.ts'
-import { kindRow, objectRow } from './rows.ts'
+import { makeWithKinds, objectWithKindId } from './rows.ts'
 
 /**
  * The length of the intervals of a cluster that are kept in memory at most. Those of a larger cluster are looked up for
@@ -21,13 +18,7 @@ export interface UsageInputsOptions {
   readonly isAlone?: boolean
 }
 
-const reportedRow = { ...objectRow, kindId: aliased(usageObjects, 'o').kindId }
-type ReportedRow = Row<typeof reportedRow>
-
 const compose = (db: SqlDatabase) => ({
-  kinds: idList(db, usageKinds.id, {}, { id: aliased(usageKinds, 'k').id, ...kindRow }, (k, _, ids) =>
-    k('usage_kinds as k').whereIn('k.id', ids),
-  ),
   objects: db.prepare(
     {
       ...pick(usageObjects, 'clusterId'),
@@ -35,7 +26,7 @@ const compose = (db: SqlDatabase) => ({
       start: present(usageObjects.deletedAt),
       limit: int(),
     },
-    reportedRow,
+    objectWithKindId,
     (k, p) =>
       k('usage_objects as o')
         .where('o.cluster_id', p.clusterId)
@@ -57,36 +48,26 @@ export const makeSqlUsageInputs = (
     ? { objects: 1000, intervals: 20_000 }
     : { objects: 250, intervals: db.dialect === 'sqlite' ? 1000 : 5000 }
   const s = compose(db)
+  const withKinds = makeWithKinds(db)
   const factsOf = makeOwnerFacts(db)
   const intervalTexts = makeIntervalTexts(db, pages, isAlone)
-
-  /** Completes the kinds that rows have. Of all kinds there may be many: each account reports its own. */
-  const readKinds = async (kinds: Map<UsageKindId, UsageKind>, rows: readonly ReportedRow[]): Promise<void> => {
-    const missing = new Set(rows.map(({ kindId }) => kindId).filter((id) => !kinds.has(id)))
-    for (const { id, ...kind } of await rowsOfIds(db, s.kinds, [...missing], {})) kinds.set(id, kind)
-  }
 
   return {
     factsOf: (ownerId, window) => factsOf(db, ownerId, window),
     async *objectsOf(clusterId, { month, from }) {
-      const kinds = new Map<UsageKindId, UsageKind>()
       const place = { month, clusterId }
       const texts = await intervalTexts.scan(place, maxTextLength)
       for (let after = ''; ;) {
         const rows = await db.all(s.objects, { clusterId, after, start: from, limit: pages.objects })
-        await readKinds(kinds, rows)
         const found =
           texts ??
           (await intervalTexts.lookUp(
             place,
             rows.map(({ id }) => id),
           ))
-        const objects = rows.flatMap((row): readonly ReportedObject[] => {
-          const intervals = found.get(row.id)
-          const of = kinds.get(row.kindId)
-          if (intervals === undefined || of === undefined) return []
-          const { product, group, kind } = of
-          return [{ object: { ...row, product, group, kind }, intervals }]
+        const objects = (await withKinds(db, rows)).flatMap((object): readonly ReportedObject[] => {
+          const intervals = found.get(object.id)
+          return intervals === undefined ? [] : [{ object, intervals }]
         })
         await pauseInLongTurn(0)
         if (objects.length > 0) yield objects

@@ -11,7 +11,7 @@ import { keyIdAtStart } from '../../../adapters/security/keyring.ts'
 import type { Snapshot, StoredRow, StoredTable } from '../../../adapters/sql/kernel/backup/snapshot.ts'
 import { openSnapshot } from '../../../adapters/sql/kernel/backup/snapshot.ts'
 import { ofNewerVersion } from '../../../adapters/sql/engine/migration-ledger.ts'
-import { migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
+import { isCurrent, migrationStatus, unfinishedMigration } from '../../../adapters/sql/engine/migrator.ts'
 import { releaseVersion } from '../../../core/platform/version.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'
@@ -19,7 +19,7 @@ import { StartRefused } from '../../boot.ts'
 import { migrationsFor } from '../../migrations.ts'
 import type { StoredFiles } from '../../part.ts'
 import type { Composition } from '../../service/compose.ts'
-import { isInUse, refuseOtherKeyring } from '../../service/foundation.ts'
+import { isInUse, isKeyringOf, keyringOfAnother, refuseOtherKeyring } from '../../service/foundation.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { sealedColumnsOf } from '../keys/key-use.ts'
@@ -49,8 +49,12 @@ export const createBackup = async (
     return 2
   }
   const passphrase = options.passphraseFile === undefined ? undefined : await readPassphrase(options.passphraseFile)
-  for (const file of [target, keyRingFileOf(target)])
-    if (existsSync(file)) throw new StartRefused([`${file} exists. A backup replaces no file.`])
+  if (existsSync(target)) throw new StartRefused([`${target} exists. A backup replaces no file.`])
+  if (existsSync(keyRingFileOf(target)))
+    throw new StartRefused([
+      `${keyRingFileOf(target)} exists without its archive: a backup was interrupted, or the archive was moved. ` +
+        'Remove it, or give another name. A backup replaces no file.',
+    ])
   return onAnyStore<ExitCode>(context, options, async (deployment) => {
     const files = await draftsOf(target)
     try {
@@ -77,7 +81,8 @@ export const readPassphrase = async (file: string): Promise<Secret> => {
   return secret(line)
 }
 
-const readNamed = (file: string): string => {
+/** Reads a file that the command line names. Throws StartRefused. */
+export const readNamed = (file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
@@ -141,6 +146,12 @@ const writeArchive = async (context: CommandContext, deployment: OpenDeployment,
     const files = await writeFiles(deployment, snapshot, writer, (line) => progress.show(line))
     const id = randomUUID()
     const audit = makeHmacDigest(boot.keys.audit.reveal())
+    const { held, lost } = await keysOf(deployment, keys.seen())
+    if (lost.length > 0)
+      context.say(
+        `moorage: the key ring does not hold ${lost.join(', ')}: what is sealed with it cannot be opened here, nor ` +
+          'after a restore.',
+      )
     const manifest: Manifest = {
       format: 'moorage backup',
       formatVersion: 1,
@@ -151,7 +162,7 @@ const writeArchive = async (context: CommandContext, deployment: OpenDeployment,
       migrations,
       tables,
       files,
-      keyRing: { mark: markOf(audit, id), keyIds: keys.seen() },
+      keyRing: { mark: markOf(audit, id), keyIds: held },
     }
     await writer.finish(manifest, audit)
     await file.sync()
@@ -171,9 +182,15 @@ const finishedMigrations = async ({ foundation, config }: OpenDeployment): Promi
   if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer)])
   const unfinished = unfinishedMigration(status)
   if (unfinished !== undefined) throw new StartRefused([unfinished])
+  const continued = status.find(({ state }) => state === 'filling' || state === 'resumable')
+  if (continued !== undefined)
+    throw new StartRefused([`Migration ${continued.id} has begun and not ended. Run: moorage migrate up`])
   if (!(await isInUse(database)))
     throw new StartRefused(['This database has no accounts: there is nothing to back up.'])
-  await refuseOtherKeyring(foundation, config.settings.keyring)
+  const { keyring } = config.settings
+  // The register of instances of an older schema cannot be read: its key ring is compared with the audit log alone.
+  if (isCurrent(status)) await refuseOtherKeyring(foundation, keyring)
+  else if (!(await isKeyringOf(database, foundation.keyring))) throw new StartRefused([keyringOfAnother(keyring)])
   return status.filter(({ state }) => ['done', 'absent', 'newer'].includes(state)).map(({ id }) => id)
 }
 
@@ -182,7 +199,7 @@ interface KeysSeen {
   seen(): readonly string[]
 }
 
-/** Collects which keys of the key ring seal values. */
+/** Collects which keys seal values. */
 const makeKeysSeen = ({ config }: OpenDeployment): KeysSeen => {
   const sealed = sealedColumnsOf(config.parts)
   const ids = new Set<string>()
@@ -197,6 +214,17 @@ const makeKeysSeen = ({ config }: OpenDeployment): KeysSeen => {
     },
     seen: () => [...ids].sort(),
   }
+}
+
+/** Divides keys that seal values. One is lost after a start with `--accept-key-ring`; a restore must not ask for it. */
+const keysOf = async (
+  { foundation: { keyring } }: OpenDeployment,
+  seen: readonly string[],
+): Promise<{ readonly held: readonly string[]; readonly lost: readonly string[] }> => {
+  // Another process may have added one since the start.
+  await keyring.refresh()
+  const isHeld = (id: string): boolean => keyring.keyIds.includes(id)
+  return { held: seen.filter(isHeld), lost: seen.filter((id) => !isHeld(id)) }
 }
 
 type Show = (line: string) => void
@@ -220,10 +248,13 @@ const writeRows = async (
   return tables
 }
 
-/** Returns what parts keep outside of the database. */
-export const storedFilesOf = ({ parts, container }: Pick<Composition, 'parts' | 'container'>): readonly StoredFiles[] =>
-  parts.flatMap(({ storedFiles }) =>
-    storedFiles === undefined ? [] : [storedFiles.make(container.give(storedFiles.needs))],
+/** Returns what parts keep outside of the database, by its name. */
+export const storedFilesOf = ({
+  parts,
+  container,
+}: Pick<Composition, 'parts' | 'container'>): readonly (readonly [name: string, stored: StoredFiles])[] =>
+  parts.flatMap(({ storedFiles: files }) =>
+    files === undefined ? [] : [[files.name, files.make(container.give(files.needs))] as const],
   )
 
 const writeFiles = async (
@@ -233,9 +264,9 @@ const writeFiles = async (
   show: Show,
 ): Promise<Manifest['files']> => {
   const counts: Record<string, { count: number; missing: number }> = {}
-  for (const stored of storedFilesOf(composition)) {
-    const all = snapshot.tables.find(({ name }) => name === stored.table)
-    const columns = stored.columns.flatMap((name) => all?.columns.find((column) => column.name === name) ?? [])
+  for (const [name, stored] of storedFilesOf(composition)) {
+    const all = snapshot.tables.find((table) => table.name === stored.table)
+    const columns = stored.columns.flatMap((each) => all?.columns.find((column) => column.name === each) ?? [])
     const count = { count: 0, missing: 0 }
     for await (const row of all === undefined ? [] : snapshot.rows({ name: stored.table, columns })) {
       const [ref] = row
@@ -243,12 +274,12 @@ const writeFiles = async (
       const bytes = await stored.read(ref)
       if (bytes === undefined) count.missing += 1
       else {
-        await writer.file(stored.name, ref, row, bytes)
+        await writer.file(name, ref, row, bytes)
         count.count += 1
       }
-      show(`${stored.name}: ${count.count}`)
+      show(`${name}: ${count.count}`)
     }
-    counts[stored.name] = count
+    counts[name] = count
   }
   return counts
 }

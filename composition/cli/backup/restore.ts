@@ -1,4 +1,5 @@
 import { dirname, basename, resolve } from 'node:path'
+import { isRight } from 'fp-ts/lib/Either.js'
 import { makeHmacDigest } from '../../../adapters/security/digests.ts'
 import { readKeyringContent } from '../../../adapters/security/keyring-file.ts'
 import { MigrationRefused, restoreMark } from '../../../adapters/sql/engine/migration-ledger.ts'
@@ -10,10 +11,14 @@ import { makeSqlSealedValues } from '../../../adapters/sql/kernel/sealed-values.
 import { makeSqlAuditLog } from '../../../adapters/sql/audit/audit-log.ts'
 import { writeWhole } from '../../../adapters/system/whole-files.ts'
 import { verifyChain } from '../../../core/audit/audit-chain.ts'
+import { AuthenticatorToken } from '../../../core/identity/ports.ts'
+import type { Secret } from '../../../core/kernel/secret.ts'
+import { secret } from '../../../core/kernel/secret.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import { besideOthers, migrationsFor } from '../../migrations.ts'
+import { isOpenPart } from '../../service/compose.ts'
 import { openStore } from '../../service/foundation.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
@@ -25,21 +30,34 @@ import type { OpenDeployment } from '../on-store.ts'
 import { onAnyStore } from '../on-store.ts'
 import type { ArchiveEntry, Manifest, ReadArchive } from './archive.ts'
 import { inOrderOf } from './archive.ts'
-import { described, storedFilesOf } from './create.ts'
+import { described, readNamed, storedFilesOf } from './create.ts'
 import type { ReadOptions } from './verify.ts'
 import { keyRingFault, openKeyRingOf, readWhole, schemaFaults } from './verify.ts'
+
+export interface RestoreOptions extends ReadOptions {
+  /** A file with a login in its first line and a password in the second, which are tried at the end. */
+  readonly signIn?: string
+}
 
 /**
  * Restores an archive into the empty database of this deployment, of either kind. The archive is checked before
  * anything is written. A database whose restore has not ended carries a mark, with which no service starts and which
  * another restore takes as the leave to empty it.
  */
-export const restoreBackup = async (context: CommandContext, path: string, options: ReadOptions): Promise<ExitCode> => {
+export const restoreBackup = async (
+  context: CommandContext,
+  path: string,
+  options: RestoreOptions,
+): Promise<ExitCode> => {
   const archive = resolve(path)
+  const signIn = options.signIn === undefined ? undefined : readSignIn(options.signIn)
   const config = await configOf(context, options)
-  const read = await readWhole(context, archive, undefined, 'checking the archive')
+  const read = await readWhole(context, archive, { doing: 'checking the archive', opensRows: false })
   const { manifest } = read
-  const faults = schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine }))
+  const faults = [
+    ...schemaFaults(manifest, await migrationsFor(config, { dialect: manifest.engine })),
+    ...fileFaults(manifest, config),
+  ]
   if (faults.length > 0) throw new StartRefused(faults)
   const saveKeyRing = await keyRingToUse(config, archive, options, read)
   const findings = await inPlainWords(async () => {
@@ -48,8 +66,9 @@ export const restoreBackup = async (context: CommandContext, path: string, optio
       await loadRows(context, { archive, manifest, config, loading, database })
     })
     return onAnyStore(context, options, async (deployment) => {
-      await writeFiles(context, archive, deployment)
-      const found = await check(deployment)
+      await writeFiles(context, archive, manifest, deployment)
+      const found = [rowsFinding(manifest), ...(await check(deployment))]
+      if (signIn !== undefined) found.push(await signInFinding(deployment, signIn))
       const loading = await openLoading(deployment.foundation.database)
       await loading.finish().finally(() => loading.close())
       return found
@@ -151,7 +170,7 @@ const loadRows = async (
       throw new Error(`The archive has rows of an unknown table: ${entry.table}.`)
     await loading.insert(to, inOrderOf(from.columns, to.columns, entry.rows))
   }
-  await readWhole(context, archive, insert, 'restoring')
+  await readWhole(context, archive, { doing: 'restoring', onEntry: insert })
   await loading.setNumbers(manifest.tables)
   await loading.endLeases()
   for (const { name, rows } of manifest.tables) {
@@ -179,23 +198,60 @@ const refuseOtherTables = ({ tables }: Manifest, targets: ReadonlyMap<string, St
     ])
 }
 
-const writeFiles = async (context: CommandContext, archive: string, deployment: OpenDeployment): Promise<void> => {
-  const stores = new Map(storedFilesOf(deployment).map((stored) => [stored.name, stored]))
-  await readWhole(
-    context,
-    archive,
-    async (entry) => {
-      if (entry.kind !== 'file') return
-      const stored = stores.get(entry.of)
-      if (stored === undefined)
-        throw new StartRefused([
-          `The backup has ${entry.of}, and no part of this deployment keeps them. Check MOORAGE_DEPLOYMENT_TYPE.`,
-        ])
-      await stored.write(entry.detail as readonly unknown[], entry.bytes)
-    },
-    'storing files',
-  )
+/** Returns what the backup has and no open part of this deployment keeps. */
+const fileFaults = ({ files }: Manifest, { parts, settings }: LoadedConfig): readonly string[] => {
+  const kept = parts.filter((part) => isOpenPart(part, settings)).flatMap(({ storedFiles }) => storedFiles?.name ?? [])
+  return Object.entries(files)
+    .filter(([name, { count }]) => count > 0 && !kept.includes(name))
+    .map(
+      ([name]) =>
+        `The backup has ${name}, and no part of this deployment keeps them. Check MOORAGE_DEPLOYMENT_TYPE and MOORAGE_PLUGINS.`,
+    )
 }
+
+const writeFiles = async (
+  context: CommandContext,
+  archive: string,
+  { files }: Manifest,
+  deployment: OpenDeployment,
+): Promise<void> => {
+  if (Object.values(files).every(({ count }) => count === 0)) return
+  const stores = new Map(storedFilesOf(deployment))
+  const onEntry = async (entry: ArchiveEntry): Promise<void> => {
+    if (entry.kind === 'file') await stores.get(entry.of)?.write(entry.detail as readonly unknown[], entry.bytes)
+  }
+  await readWhole(context, archive, { doing: 'storing files', opensRows: false, onEntry })
+}
+
+interface SignIn {
+  readonly login: string
+  readonly password: Secret
+}
+
+const readSignIn = (file: string): SignIn => {
+  const [login = '', password = ''] = readNamed(file).split(/\r?\n/)
+  if (login === '' || password === '')
+    throw new StartRefused([`${file} must have a login in its first line and a password in the second.`])
+  return { login, password: secret(password) }
+}
+
+/** As a person signs in. A second factor is not asked for. */
+const signInFinding = async ({ container }: OpenDeployment, { login, password }: SignIn): Promise<Finding> => {
+  const credential = { kind: 'password', login, password, oneTimeCode: undefined } as const
+  const found = await container.resolve(AuthenticatorToken).authenticate(credential, undefined, '127.0.0.1')
+  if (isRight(found)) return ok('sign-in', `${login} has signed in`)
+  return found.left.tag === 'OneTimeCodeRequired'
+    ? ok('sign-in', `the password of ${login} is right; a second factor is asked for`)
+    : problem('sign-in', `${login} cannot sign in: ${found.left.message}`)
+}
+
+/** They were counted, and references followed, before the schema was brought up to this version. */
+const rowsFinding = ({ tables }: Manifest): Finding =>
+  ok(
+    'rows',
+    `${tables.reduce((sum, { rows }) => sum + rows, 0)} in ${tables.length} tables, each as many as the backup has; ` +
+      'every reference leads to a row',
+  )
 
 /** Looks at what people need first. */
 const check = async (deployment: OpenDeployment): Promise<readonly Finding[]> => {
@@ -238,7 +294,7 @@ const sealedFinding = async ({ boot, foundation, config }: OpenDeployment): Prom
 
 const report = (
   context: CommandContext,
-  options: ReadOptions,
+  options: RestoreOptions,
   manifest: Manifest,
   findings: readonly Finding[],
 ): void => {

@@ -12,7 +12,7 @@ import { migrationsFor } from '../../migrations.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
 import { configOf } from '../loaded-config.ts'
-import type { Manifest, ReadArchive } from './archive.ts'
+import type { Manifest, ReadArchive, ReadingOptions } from './archive.ts'
 import { ArchiveUnusable, markOf, readArchive } from './archive.ts'
 import { described, keyRingFileOf, percent, readPassphrase } from './create.ts'
 
@@ -63,12 +63,14 @@ const report = (
 export const readWhole = async (
   context: CommandContext,
   path: string,
-  onEntry?: Parameters<typeof readArchive>[1],
-  doing = 'reading the archive',
+  { doing = 'reading the archive', ...options }: ReadingOptions & { readonly doing?: string } = {},
 ): Promise<ReadArchive> => {
   const progress = makeProgress(context)
   try {
-    return await readArchive(path, onEntry, (part) => progress.show(`${doing}: ${percent(part)}`))
+    return await readArchive(path, {
+      onBytes: (part) => progress.show(`${doing}: ${percent(part)}`),
+      ...options,
+    })
   } catch (error) {
     if (error instanceof ArchiveUnusable)
       throw new StartRefused([`The backup ${path} cannot be used. ${error.message}`])

@@ -1,23 +1,30 @@
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeUndiciApiClient } from '../../../adapters/api-client/undici-api-client.ts'
 import { isCurrent, migrateUp, migrationStatus } from '../../../adapters/sql/engine/migrator.ts'
+import type { Loading } from '../../../adapters/sql/kernel/backup/loading.ts'
 import { openLoading } from '../../../adapters/sql/kernel/backup/loading.ts'
 import { makeSqlInstanceRegister } from '../../../adapters/sql/kernel/instance-store.ts'
 import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
+import { IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken } from '../../../core/identity/ports.ts'
+import { makeCreateToken } from '../../../core/identity/tokens/access-tokens.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { fromWireJson, toWireJson } from '../../../core/kernel/json.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import { StartRefused } from '../../boot.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import { migrationsFor } from '../../migrations.ts'
-import type { DemoOrganization, DemoWorld } from '../../part.ts'
+import type { DemoHub, DemoOrganization, DemoWorld } from '../../part.ts'
 import { demoDescription } from '../../part.ts'
 import { isOpenPart } from '../../service/compose.ts'
+import { operatorCall } from '../../service/operator.ts'
 import { isInUse, openStore } from '../../service/foundation.ts'
 import type { RunningService } from '../../service/running-service.ts'
 import { startRunning } from '../../service/running-service.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { makeProgress, printJson } from '../command-context.ts'
+import { readNamed } from '../backup/create.ts'
 import { configOf } from '../loaded-config.ts'
 
 const organization = (
@@ -83,7 +90,12 @@ const customers: readonly DemoOrganization[] = [
     [['oslo', 'Oslo', '000000000005']],
   ),
 ]
-const organizations = [vendor, ...customers]
+/** Customers on shared clusters. Their names are those of namespaces. */
+const clients: readonly DemoOrganization[] = [
+  organization(['lighthouse', 'Lighthouse Maps'], [['lena', 'Lena Brandt']], []),
+  organization(['drydock', 'Drydock Repairs'], [['dario', 'Dario Conti']], []),
+]
+const organizations = [vendor, ...customers, ...clients]
 
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const newPassword = (): string =>
@@ -94,33 +106,57 @@ const newPassword = (): string =>
 const nothing = (): void => undefined
 const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
+export interface SeedOptions extends CommonOptions {
+  /** Files with kubeconfigs. */
+  readonly hub?: string
+  readonly spoke?: string
+}
+
 /** Fills an empty database with the demonstration, through the routes and ports of the parts. */
-export const seedDemo = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export const seedDemo = async (context: CommandContext, options: SeedOptions): Promise<ExitCode> => {
+  const { hub, spoke } = options
+  if ((hub === undefined) !== (spoke === undefined)) {
+    context.say('Give both: --hub and --spoke.')
+    return 2
+  }
+  const kubeconfigs =
+    hub === undefined || spoke === undefined ? undefined : { hub: readNamed(hub), spoke: readNamed(spoke) }
   const config = await configOf(context, options)
   await refuseInUse(config)
-  const { settings } = config
+  const passwords = new Map<string, string>()
+  await onService(context, config, async (service, tell) => {
+    const { username = config.settings.adminUsername, generatedPassword } = service.firstAdmin ?? {}
+    const password = generatedPassword ?? config.settings.adminPassword?.reveal() ?? ''
+    passwords.set(username, generatedPassword ?? '(the one of MOORAGE_ADMIN_PASSWORD)')
+    await seedParts(config, service, { username, password, passwords, hub: kubeconfigs, tell })
+  }).catch((error: unknown) => {
+    if (!(error instanceof StartRefused)) throw error
+    throw new StartRefused([...error.problems, 'What was made is removed by: moorage demo reset'])
+  })
+  report(context, options, config.settings.adminUsername, passwords)
+  return 0
+}
+
+/** Runs `work` on a service of the settings, at ports of its own, without jobs. */
+const onService = async (
+  context: CommandContext,
+  config: LoadedConfig,
+  work: (service: RunningService, tell: (text: string) => void) => Promise<void>,
+): Promise<void> => {
   const anyPort = { host: '127.0.0.1', port: 0 }
+  const addresses = { listen: anyPort, marketplaceListen: anyPort, opsListen: anyPort, baseUrl: undefined }
   const service = await startRunning({
-    config: {
-      ...config,
-      settings: { ...settings, listen: anyPort, marketplaceListen: anyPort, opsListen: anyPort, baseUrl: undefined },
-    },
+    config: { ...config, settings: { ...config.settings, ...addresses } },
     log: silentLog,
     runsJobs: false,
   })
-  const passwords = new Map<string, string>()
   const progress = makeProgress(context)
   try {
-    const { username = settings.adminUsername, generatedPassword } = service.firstAdmin ?? {}
-    const password = generatedPassword ?? settings.adminPassword?.reveal() ?? ''
-    passwords.set(username, generatedPassword ?? '(the one of MOORAGE_ADMIN_PASSWORD)')
-    await seedParts(config, service, { username, password, passwords, tell: (text) => progress.show(text) })
+    await work(service, (text) => progress.show(text))
   } finally {
     progress.clear()
     await service.stop({ drains: false })
   }
-  report(context, options, settings.adminUsername, passwords)
-  return 0
 }
 
 const refuseInUse = async ({ settings }: LoadedConfig): Promise<void> => {
@@ -140,43 +176,68 @@ interface Seeding {
   readonly username: string
   readonly password: string
   readonly passwords: Map<string, string>
+  readonly hub: DemoHub | undefined
   tell(text: string): void
 }
 
 const seedParts = async (
   { parts, settings }: LoadedConfig,
+  service: RunningService,
+  { username, password, passwords, hub, tell }: Seeding,
+): Promise<void> =>
+  asAdmin(service, username, async (base, { ask, tokenId }) => {
+    const passwordOf: DemoWorld['passwordOf'] = (login) => {
+      const made = passwords.get(login) ?? newPassword()
+      passwords.set(login, made)
+      return made
+    }
+    const world: DemoWorld = { ...base, hub, passwordOf, tell }
+    for (const part of parts) if (part.demo !== undefined && isOpenPart(part, settings)) await part.demo(world)
+    const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+    await ask('DELETE', `/users/${username}/tokens/${tokenId}`, undefined, basic)
+  })
+
+const tokenStart = 'demo seed'
+
+type Ask = (method: string, path: string, body: unknown, authorization: string) => Promise<unknown>
+
+/** Sends requests with a token that is made for it. */
+const asAdmin = async (
   { baseUrl, container }: RunningService,
-  { username, password, passwords, tell }: Seeding,
+  username: string,
+  work: (
+    world: Omit<DemoWorld, 'hub' | 'passwordOf' | 'tell'>,
+    more: { readonly ask: Ask; readonly tokenId: number },
+  ) => Promise<void>,
 ): Promise<void> => {
   const api = makeUndiciApiClient({ server: baseUrl, headers: { 'content-type': 'application/json' } })
-  const ask = async (method: string, path: string, body: unknown, authorization: string): Promise<unknown> => {
+  const ask: Ask = async (method, path, body, authorization) => {
     const text = body === undefined ? undefined : toWireJson(body)
     const reply = await api.send({ method, path: `/api/v1${path}`, headers: { authorization }, body: text })
-    if (reply.status >= 300)
-      throw new Error(`The demonstration failed: ${method} ${path}: ${reply.status} ${reply.body}`)
+    if (reply.status >= 300) throw new StartRefused([`${method} ${path}: ${reply.status} ${reply.body}`])
     return reply.body === '' ? undefined : fromWireJson(reply.body)
   }
+  const clock = container.resolve(ClockToken)
+  const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
+  if (user === undefined) throw new StartRefused([`The user ${username} does not exist (MOORAGE_ADMIN_USERNAME).`])
+  const created = await makeCreateToken({
+    unitOfWork: container.resolve(IdentityUnitOfWorkToken),
+    digest: container.resolve(TokenDigestToken),
+    entropy: container.resolve(EntropyToken),
+    clock,
+  })(operatorCall('demo.token'), {
+    owner: { userId: user.id, login: user.login },
+    name: `${tokenStart} ${randomUUID()}`,
+    scopes: ['all'],
+    expiresAt: undefined,
+  })
+  if (isLeft(created)) throw new StartRefused([created.left.message])
+  const { value, record } = created.right
+  const send: DemoWorld['send'] = (method, path, body) => ask(method, path, body, `token ${value.reveal()}`)
+  const idOf: DemoWorld['idOf'] = async (name) =>
+    Number(((await send('GET', `/orgs/${name}`)) as { readonly id?: unknown }).id)
   try {
-    const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-    const token = await ask('POST', `/users/${username}/tokens`, { name: 'demo seed', scopes: ['all'] }, basic)
-    const { sha1 } = token as { readonly sha1: string }
-    const send: DemoWorld['send'] = (method, path, body) => ask(method, path, body, `token ${sha1}`)
-    const world: DemoWorld = {
-      vendor,
-      customers,
-      now: container.resolve(ClockToken).now(),
-      container,
-      tell,
-      send,
-      idOf: async (name) => Number(((await send('GET', `/orgs/${name}`)) as { readonly id?: unknown }).id),
-      passwordOf(login) {
-        const made = passwords.get(login) ?? newPassword()
-        passwords.set(login, made)
-        return made
-      },
-    }
-    for (const part of parts) if (part.demo !== undefined && isOpenPart(part, settings)) await part.demo(world)
-    await ask('DELETE', `/users/${username}/tokens/${encodeURIComponent('demo seed')}`, undefined, basic)
+    await work({ vendor, customers, clients, now: clock.now(), container, send, idOf }, { ask, tokenId: record.id })
   } finally {
     await api.close()
   }
@@ -199,41 +260,80 @@ const report = (
   context.print('Start the service with the same settings: moorage serve. To remove it all: moorage demo reset')
 }
 
+export interface ResetOptions extends CommonOptions {
+  readonly keepHub?: boolean
+}
+
 /** Empties a database that `demo seed` has filled, with what was added to it in the accounts of the demonstration. */
-export const resetDemo = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+export const resetDemo = async (context: CommandContext, options: ResetOptions): Promise<ExitCode> => {
   const config = await configOf(context, options)
-  const database = await openStore(config.settings)
-  try {
-    const migrations = await migrationsFor(config, database)
-    const loading = await openLoading(database)
-    try {
-      if ((await loading.state()).kind !== 'unfinished') {
-        if (!isCurrent(await migrationStatus(database, migrations)))
-          throw new StartRefused(['The schema is not that of this version. See: moorage migrate status'])
-        await refuseOtherData(database, config.settings.adminUsername)
-      }
-      await loading.empty()
-    } finally {
-      await loading.close()
-    }
-    await migrateUp(database, { migrations })
-  } finally {
-    await database.close()
-  }
+  const hasHub = await onLoading(config, (loading, database) => hasObjectsOnHub(config, loading, database))
+  if (hasHub && options.keepHub !== true) await removeFromHub(context, config)
+  await onLoading(config, async (loading, database) => {
+    await loading.empty()
+    await migrateUp(database, { migrations: await migrationsFor(config, database) })
+  })
   if (options.json === true) printJson(context, { reset: true })
   else context.print('Removed the demonstration. The database is empty.')
   return 0
+}
+
+const onLoading = async <A>(
+  { settings }: LoadedConfig,
+  work: (loading: Loading, database: SqlDatabase) => Promise<A>,
+): Promise<A> => {
+  const database = await openStore(settings)
+  try {
+    const loading = await openLoading(database)
+    try {
+      return await work(loading, database)
+    } finally {
+      await loading.close()
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+/** Reports whether the demonstration connects to clusters. Refuses a database with anything else. */
+const hasObjectsOnHub = async (config: LoadedConfig, loading: Loading, database: SqlDatabase): Promise<boolean> => {
+  // An earlier reset has begun to empty it.
+  if ((await loading.state()).kind === 'unfinished') return false
+  if (!isCurrent(await migrationStatus(database, await migrationsFor(config, database))))
+    throw new StartRefused(['The schema is not that of this version. See: moorage migrate status'])
+  await refuseOtherData(database, config.settings.adminUsername)
+  const connected = await database.query((k) => k('clusters').whereNotNull('sealed_credential').select('id').limit(1))
+  return connected.length > 0
+}
+
+const removeFromHub = async (context: CommandContext, config: LoadedConfig): Promise<void> => {
+  const { parts, settings } = config
+  try {
+    await onService(context, config, (service, tell) =>
+      asAdmin(service, settings.adminUsername, async (world) => {
+        for (const part of parts.toReversed())
+          if (part.demoRemoval !== undefined && isOpenPart(part, settings)) await part.demoRemoval({ ...world, tell })
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    throw new StartRefused([
+      ...error.problems,
+      'Not everything was removed from the hub, and the database is kept. Try again; if the hub is gone: ' +
+        'moorage demo reset --keep-hub',
+    ])
+  }
 }
 
 const refuseOtherData = async (database: SqlDatabase, admin: string): Promise<void> => {
   const alive = await makeSqlInstanceRegister(database, '').alive()
   if (alive.length > 0) throw new StartRefused(['A service uses the database. Stop it first. Nothing was removed.'])
   const accounts = await database.query<{ readonly lower_name: string }>((k) => k('accounts').select('lower_name'))
-  const described = await database.query<{ readonly n: number }>((k) =>
-    k('organizations').where('description', demoDescription).count('* as n'),
-  )
-  if (Number(described[0]?.n) !== organizations.length)
-    throw new StartRefused(['The database has no demonstration, or not all of it. Nothing was removed.'])
+  const described = await database.query((k) => k('organizations').where('description', demoDescription).select('id'))
+  // A seed that did not end may have made none.
+  const begun = await database.query((k) => k('access_tokens').where('name', 'like', `${tokenStart} %`).select('id'))
+  if (described.length === 0 && begun.length === 0)
+    throw new StartRefused(['The database has no demonstration. Nothing was removed.'])
   const own = new Set([
     admin.toLowerCase(),
     ...organizations.flatMap(({ name, people }) => [name, ...people.map(({ login }) => login)]),

@@ -4,15 +4,15 @@ import { configOf } from '../loaded-config.ts'
 import type { LoadedConfig } from '../../config/config.ts'
 import type { Finding } from './finding.ts'
 import {
-  checkDatabase,
   checkDataFolder,
+  checkDatabase,
+  checkKeyring,
   checkListeners,
   checkNode,
   checkOpenFiles,
   checkTempFolder,
   checkTls,
 } from './doctor-checks.ts'
-import { checkKeyring } from './key-checks.ts'
 import { isOpenPart } from '../../service/compose.ts'
 import { describeDeployment } from '../deployment.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'

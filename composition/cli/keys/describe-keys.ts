@@ -1,7 +1,7 @@
 import type { CommonOptions } from '../command-context.ts'
 import type { Describe } from '../describe.ts'
 import { examples, withJson } from '../describe.ts'
-import type { RetireOptions } from './retire.ts'
+import type { RetireOptions } from './rotate.ts'
 
 export const describeKeys: Describe = (program, run, context) => {
   const keys = program.command('keys').description('Keys of the key ring, which seal secrets in the database.')
@@ -50,6 +50,6 @@ export const describeKeys: Describe = (program, run, context) => {
         '\n\nRefused while a value or an instance uses the key, and for ten minutes after the new key came into use.',
     )
     .action((key: string, options: RetireOptions) =>
-      run(async () => (await import('./retire.ts')).retireKey(context, options, key)),
+      run(async () => (await import('./rotate.ts')).retireKey(context, options, key)),
     )
 }

@@ -10,10 +10,8 @@ import { printJson } from '../command-context.ts'
 import { migrationsFor } from '../../migrations.ts'
 import { loadParts } from '../../parts.ts'
 import type { Bench, ContractSuite } from '../../port-tests/contract-suite.ts'
-import type { FoundSuite } from '../../port-tests/find-suites.ts'
-import { factoryOf, findSuites, suitesIn, suitesNamed } from '../../port-tests/find-suites.ts'
-import type { CaseResult } from '../../port-tests/run-suite.ts'
-import { runSuite } from '../../port-tests/run-suite.ts'
+import type { CaseResult, FoundSuite } from '../../port-tests/run-suite.ts'
+import { factoryOf, findSuites, runSuite, suitesIn, suitesNamed } from '../../port-tests/run-suite.ts'
 
 export interface TestPortOptions {
   readonly list?: boolean

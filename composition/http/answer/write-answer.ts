@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
+import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
@@ -13,13 +13,16 @@ import type { Dialect, Refusal } from '../failure-response.ts'
 import type { Answer } from './packed-answer.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
-const pieceBytes = 65_536
+/** The most that is written at once, in bytes. */
+export const pieceBytes = 65_536
 
 /** Writes the body of an answer. */
 export interface Pieces {
   /** Returns false when the client must first read some of the output: then wait for `onDrain`. */
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
+  /** Reports whether the system has taken everything that was written. */
+  hasSentAll(): boolean
   end(): void
 }
 
@@ -56,6 +59,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
       if (waiting.length > 0) listeners.push(listener)
       else res.once('drain', listener)
     },
+    hasSentAll: () => !res.destroyed && waiting.length === 0 && res.writableLength === 0,
     end() {
       if (res.destroyed) return
       hasEnded = true
@@ -313,7 +317,8 @@ export const answerError = (
   dialect: Dialect,
 ): void => {
   const refused = refusalOfThrown(error)
-  if (!(error instanceof Overtaken)) logThrown(deps, context, error)
+  // Both are caused by requests: the access log names them.
+  if (!(error instanceof Overtaken) && !(error instanceof Busy)) logThrown(deps, context, error)
   noteRefusal(context, refused)
   if (res.headersSent) res.destroy()
   else writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
@@ -322,7 +327,9 @@ export const answerError = (
 const refusalOfThrown = (error: unknown): Refusal => {
   if (error instanceof Overtaken) return refusal(409, 'Overtaken', error.message)
   if (!(error instanceof Unavailable)) return internalError
-  return refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+  return refusal(503, error instanceof Busy ? 'Busy' : 'Unavailable', error.message, {
+    headers: { 'Retry-After': String(error.retryAfterSeconds) },
+  })
 }
 
 /** Logs an error as it is. The log decides which of its fields, including its causes, it writes. */

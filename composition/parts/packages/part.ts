@@ -69,7 +69,7 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
       ChartThreadsToken,
       {},
       () => {
-        const threads = makeChartThreads({ account })
+        const threads = makeChartThreads({ account, requestSignal: () => readings.signal() })
         pools.watch('charts', threads.load)
         return threads
       },
@@ -81,7 +81,12 @@ const chartBindings = ({ settings, readings, resolver, pools }: Boot): readonly 
       return { fetch: makeGuardedFetch(reached, readings) }
     }),
     bind(OpenRepositoryToken, { threads: ChartThreadsToken, from: ChartFetchToken }, ({ threads, from }) =>
-      makeOpenRepository({ fetch: from.fetch, threads, account }),
+      makeOpenRepository({
+        fetch: from.fetch,
+        threads,
+        account,
+        watchPool: (load) => pools.watch('chart-indexes', load),
+      }),
     ),
     bind(ChartTextsToken, ofTexts, ({ threads, slices }) => makeChartTexts(threads, slices)),
     bind(TextDiffToken, ofTexts, ({ threads, slices }) => makeTextDiff(threads, slices)),
@@ -151,6 +156,6 @@ export const part = definePart({
   checks: using({ finder: HelmFinderToken }, ({ finder }) => [
     { name: 'helm', isInformative: true, check: async () => (await finder.find()).found !== undefined },
   ]),
-  doctor: async (settings) => [await (await import('./helm-commands.ts')).checkHelm(settings)],
+  doctor: async (settings) => [await (await import('./helm.ts')).checkHelm(settings)],
   ready: using({ supply: HelmSupplyToken }, ({ supply }) => ({ isTold: supply.start() })),
 })

@@ -36,7 +36,7 @@ import {
   UsageEventTallyToken,
 } from '../../../core/usage/events/reports.ts'
 import type { UsageIntake } from '../../../core/usage/events/reports.ts'
-import { UsageReportersToken } from '../../../core/usage/events/reporters.ts'
+import { IntakeSumsToken, UsageReportersToken, makeIntakeSums } from '../../../core/usage/events/intake.ts'
 import {
   UsageClusterStoreToken,
   UsageEventUnitOfWorkToken,
@@ -50,11 +50,10 @@ import {
   usageEventsAside,
   usageEventsOfAll,
   usageSender,
-} from '../../../core/usage/events/subjects.ts'
+} from '../../../core/usage/events/types.ts'
 import { makeRecentlyHeard } from '../../../core/usage/events/recently-heard.ts'
 import { makeRecordEvents } from '../../../core/usage/events/recording.ts'
 import type { IntakeSums } from '../../../core/usage/events/intake.ts'
-import { IntakeSumsToken, makeIntakeSums } from '../../../core/usage/events/intake.ts'
 import type { UsageOverviewStore } from '../../../core/usage/overview-ports.ts'
 import { UsageOverviewStoreToken } from '../../../core/usage/overview-ports.ts'
 import { OutageStoreToken, OutageUnitOfWorkToken } from '../../../core/usage/outages/ports.ts'

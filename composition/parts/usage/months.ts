@@ -3,8 +3,11 @@ import { makeNatsFinalMonthBus, noFinalMonthBus } from '../../../adapters/bus/na
 import { makePdfRenderer } from '../../../adapters/reports/pdf-renderer.ts'
 import { makeSqlAuditTrail } from '../../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlUnitOfWork } from '../../../adapters/sql/engine/unit-of-work.ts'
-import { makeSqlFinalMonthOutbox } from '../../../adapters/sql/usage/final-month-outbox.ts'
-import { makeSqlConsumptionStore, makeSqlMonthStore } from '../../../adapters/sql/usage/month-store.ts'
+import {
+  makeSqlConsumptionStore,
+  makeSqlFinalMonthOutbox,
+  makeSqlMonthStore,
+} from '../../../adapters/sql/usage/month-store.ts'
 import { makeSqlUsageOverviewStore } from '../../../adapters/sql/usage/overview-store.ts'
 import { packText } from '../../../adapters/sql/usage/packed-text.ts'
 import { makeSqlUsageInputs } from '../../../adapters/sql/usage/usage-inputs.ts'

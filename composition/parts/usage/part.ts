@@ -4,7 +4,7 @@ import { makeSqlUsageReportStore } from '../../../adapters/sql/usage/report-stor
 import { makeSqlUsageViewStore } from '../../../adapters/sql/usage/view-store.ts'
 import { UsageReportStoreToken } from '../../../core/usage/reports/ports.ts'
 import { DatabaseInventoryToken, UsageViewStoreToken } from '../../../core/usage/views/ports.ts'
-import { usageEvents } from '../../../core/usage/events/subjects.ts'
+import { usageEvents } from '../../../core/usage/events/types.ts'
 import { UsageEventTallyToken, UsageIntakeToken } from '../../../core/usage/events/reports.ts'
 import { usagePlugin } from '../../../plugins/usage/plugin.ts'
 import { bind, using } from '../../binding.ts'

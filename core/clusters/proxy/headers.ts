@@ -8,7 +8,7 @@ import { ImpersonationRefused } from '../ports.ts'
 export type HeaderList = readonly (readonly [string, string])[]
 
 /** Request headers that are forwarded to a cluster. None of them carries an identity. */
-const forwarded: readonly string[] = [
+const forwarded: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'audit-id',
@@ -24,17 +24,17 @@ const forwarded: readonly string[] = [
   'traceparent',
   'tracestate',
   'user-agent',
-]
+])
 
-const forwardedOnUpgrade: readonly string[] = [
-  ...forwarded.filter((name) => name !== 'content-length'),
+const forwardedOnUpgrade: ReadonlySet<string> = new Set([
+  ...[...forwarded].filter((name) => name !== 'content-length'),
   // The API server refuses the websocket of a watch without it.
   'origin',
   'sec-websocket-extensions',
   'sec-websocket-key',
   'sec-websocket-version',
   'x-stream-protocol-version',
-]
+])
 
 /** Headers of one connection, and those that the adapter sets. */
 const ofConnection: ReadonlySet<string> = new Set([
@@ -152,21 +152,36 @@ const wordsOf = (headers: HeaderBag, name: string): readonly string[] =>
 /** What HTTP allows in a value, one character a byte: nothing that could end a header. */
 const isClean = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
 
-const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] => {
-  const dropped = new Set(wordsOf(headers, 'connection').map((word) => word.toLowerCase()))
+const nothingDropped: readonly string[] = []
+
+/** Returns the names in `Connection`, whose headers belong to one connection. `keep-alive` is never passed on. */
+const droppedBy = (headers: HeaderBag): readonly string[] => {
+  const { connection } = headers
+  if (connection === undefined || connection === 'keep-alive') return nothingDropped
+  return wordsOf(headers, 'connection').map((word) => word.toLowerCase())
+}
+
+/** Returns the headers that are wanted, in the order in which they were received. */
+const pick = (headers: HeaderBag, isWanted: (name: string) => boolean): [string, string][] => {
+  const dropped = droppedBy(headers)
   const picked: [string, string][] = []
-  for (const name of names) {
-    if (dropped.has(name)) continue
-    for (const value of valuesOf(headers, name)) if (isClean(value)) picked.push([name, value])
+  for (const name in headers) {
+    if (!isWanted(name) || dropped.includes(name)) continue
+    const value = headers[name]
+    if (typeof value === 'string') {
+      if (isClean(value)) picked.push([name, value])
+    } else if (value !== undefined) {
+      for (const each of value) if (isClean(each)) picked.push([name, each])
+    }
   }
   return picked
 }
 
 /** Returns the headers that impersonate a user; the cluster's credential must be allowed to impersonate. */
-export const impersonation = (user: ImpersonatedUser): HeaderList => [
+export const impersonation = (user: ImpersonatedUser): [string, string][] => [
   ['impersonate-user', user.login],
-  ...user.groups.map((group): readonly [string, string] => ['impersonate-group', group]),
-  ...Object.entries(user.extra).map(([key, value]): readonly [string, string] => [
+  ...user.groups.map((group): [string, string] => ['impersonate-group', group]),
+  ...Object.entries(user.extra).map(([key, value]): [string, string] => [
     `impersonate-extra-${encodeURIComponent(key)}`,
     value,
   ]),
@@ -178,16 +193,16 @@ export const impersonation = (user: ImpersonatedUser): HeaderList => [
  * it asks for.
  */
 export const refuseImpersonation = (headers: HeaderBag): Either<Failure<'ImpersonationRefused'>, void> => {
-  const name = Object.keys(headers).find((each) => each.startsWith('impersonate-'))
-  if (name === undefined) return right(undefined)
-  return left(
-    ImpersonationRefused(
-      `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried ` +
-        'out through this service. ' +
-        'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
-    ),
-  )
+  for (const name in headers) if (name.startsWith('impersonate-')) return left(impersonationRefused(name))
+  return right(undefined)
 }
+
+const impersonationRefused = (name: string) =>
+  ImpersonationRefused(
+    `Nothing was sent to the cluster: requests as another user (${name}, kubectl --as) are not carried ` +
+      'out through this service. ' +
+      'Create a SubjectAccessReview to learn what a user may do, or connect to the cluster directly.',
+  )
 
 /** What a request to a cluster depends on, besides its headers. */
 export interface Addressed {
@@ -196,14 +211,15 @@ export interface Addressed {
   readonly isForeign: boolean
 }
 
-const namesOf = (headers: HeaderBag, isForeignTarget: boolean, known: readonly string[]): readonly string[] =>
-  isForeignTarget ? Object.keys(headers).filter(isForeign) : known
+const isForwarded = (name: string): boolean => forwarded.has(name)
+const isForwardedOnUpgrade = (name: string): boolean => forwardedOnUpgrade.has(name)
 
 /** Returns the request headers for a cluster. The adapter that holds the credential adds Authorization. */
-export const upstreamHeaders = (headers: HeaderBag, to: Addressed): HeaderList => [
-  ...pick(headers, namesOf(headers, to.isForeign, forwarded)),
-  ...(to.as === undefined ? [] : impersonation(to.as)),
-]
+export const upstreamHeaders = (headers: HeaderBag, to: Addressed): HeaderList => {
+  const picked = pick(headers, to.isForeign ? isForeign : isForwarded)
+  if (to.as !== undefined) picked.push(...impersonation(to.as))
+  return picked
+}
 
 /** A token in the subprotocols of a browser's WebSocket is for this service, not for the cluster. */
 const isBearer = (subprotocol: string): boolean =>
@@ -224,7 +240,7 @@ export const upgradeHeaders = (headers: HeaderBag, to: Addressed): HeaderList | 
     ['upgrade', protocol],
     ...pick(
       headers,
-      namesOf(headers, to.isForeign, forwardedOnUpgrade).filter((name) => !ofHandshake.includes(name)),
+      (name) => (to.isForeign ? isForeign(name) : isForwardedOnUpgrade(name)) && !ofHandshake.includes(name),
     ),
     ...(subprotocols.length === 0 ? [] : [['sec-websocket-protocol', subprotocols.join(', ')] as const]),
     ...(to.as === undefined ? [] : impersonation(to.as)),
@@ -232,7 +248,7 @@ export const upgradeHeaders = (headers: HeaderBag, to: Addressed): HeaderList | 
 }
 
 /** A page that a pod serves must not run scripts on this service's origin, nor be shown inside another page. */
-const guards: HeaderList = [['content-security-policy', "sandbox; frame-ancestors 'none'"]]
+const guards: [string, string][] = [['content-security-policy', "sandbox; frame-ancestors 'none'"]]
 
 /** Where the response to a request comes from, and where its client sees it. */
 export interface Origin {
@@ -260,9 +276,11 @@ const redirected = (location: string, { server, gateway, path, root }: Origin): 
 
 /** Returns the response headers for the client. */
 export const clientHeaders = (headers: HeaderBag, origin: Origin): HeaderList => {
-  const names = Object.keys(headers).filter(origin.isForeign ? isForeignReturned : isReturned)
-  const kept = pick(headers, names)
-  if (headers['location'] === undefined) return [...kept, ...guards]
+  const kept = pick(headers, origin.isForeign ? isForeignReturned : isReturned)
+  if (headers['location'] === undefined) {
+    kept.push(...guards)
+    return kept
+  }
   const moved = kept.flatMap(([name, value]): HeaderList => {
     const at = name === 'location' ? redirected(value, origin) : value
     return at === undefined ? [] : [[name, at]]
@@ -277,5 +295,5 @@ export const acceptedHeaders = (headers: HeaderBag): HeaderList => [
     .slice(0, 1)
     .filter(isClean)
     .map((protocol): readonly [string, string] => ['upgrade', protocol]),
-  ...pick(headers, returnedOnUpgrade),
+  ...pick(headers, (name) => returnedOnUpgrade.has(name)),
 ]

@@ -65,6 +65,13 @@ const decodeSegment = (encoded: string): Parsed<string> => {
   return right(decoded)
 }
 
+/**
+ * Reports whether a path is the same after it is decoded and encoded, as that of most clients is: only characters that
+ * are never encoded, no empty segment, and none that begins with a dot.
+ */
+const isPlain = (path: string): boolean =>
+  /^\/[\w.~/-]*[\w~-]$/.test(path) && !path.includes('//') && !path.includes('/.')
+
 /** Splits and decodes a path. A single trailing slash is not a segment. */
 const readSegments = (path: string): Parsed<readonly string[]> => {
   if (!path.startsWith('/')) return refuse('The path must begin with a slash.')
@@ -171,6 +178,10 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
 export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
   const own = ownPart(path)
   if (own !== undefined) return readForeign(path, own)
+  if (isPlain(path)) {
+    const segments = path.slice(1).split('/')
+    return rawRoots.has(segments[0] ?? '') ? right({ form: 'raw', path, segments }) : readWider(segments)
+  }
   const read = readSegments(path)
   if (isLeft(read)) return read
   const segments = read.right

@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
@@ -72,11 +72,12 @@ const isOn = (value: string | null): boolean => value === '1' || value === 'true
 
 const isWatch = (segments: readonly string[], query: string): boolean =>
   !segments.includes('proxy') &&
-  (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
+  (segments[2] === 'watch' ||
+    segments[3] === 'watch' ||
+    (query !== '' && isOn(new URLSearchParams(query).get('watch'))))
 
-/** Reports whether a request is a watch, a followed log, or a stream through a pod or service. */
-const isLongLived = (segments: readonly string[], query: string): boolean =>
-  isWatch(segments, query) || segments.at(-1) === 'log' || segments.includes('proxy')
+/** Reports whether a request that is no watch is a followed log, or a stream through a pod or service. */
+const isStream = (segments: readonly string[]): boolean => segments.at(-1) === 'log' || segments.includes('proxy')
 
 const targetOf = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
 
@@ -100,30 +101,40 @@ const upstreamOf = (
   exchange: Exchange,
   as: ImpersonatedUser | undefined,
 ): UpstreamRequest => {
-  const { query } = exchange
-  const isWider = target.form === 'resource'
-  const longLived = isLongLived(target.segments, query)
-  const { accept, query: rest } = isWider ? tableOf(query) : { accept: undefined, query }
-  const known = exchange.headers['if-none-match']
-  const headers = upstreamHeaders(exchange.headers, { as, isForeign: isForeign(target) }).filter(
-    ([name]) => accept === undefined || name !== 'accept',
-  )
-  return {
-    method: exchange.method,
-    target: targetOf(target.path, rest),
-    headers: [
-      ...(isWider ? headers.map(asMergePatch(exchange.method)) : headers),
-      ...(accept === undefined ? [] : [['accept', accept] as const]),
-    ],
-    isLongLived: longLived,
-    isWatch: isWatch(target.segments, query),
-    createdAsOk: isWider && exchange.method === 'POST',
-    isForeign: isForeign(target),
-    ...(isWider && exchange.method === 'GET' && !longLived
-      ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } }
-      : {}),
+  const { method, query } = exchange
+  const watches = isWatch(target.segments, query)
+  const foreign = isForeign(target)
+  const raw: UpstreamRequest = {
+    method,
+    target: targetOf(target.path, query),
+    headers: upstreamHeaders(exchange.headers, { as, isForeign: foreign }),
+    isLongLived: watches || isStream(target.segments),
+    isWatch: watches,
+    createdAsOk: false,
+    isForeign: foreign,
     answerHeaders: headersFrom(connection, target, exchange),
     acceptHeaders: acceptedHeaders,
+  }
+  return target.form === 'resource' ? translated(raw, target, exchange) : raw
+}
+
+/** Returns a request of the wider API as one of the Kubernetes API. */
+const translated = (
+  raw: UpstreamRequest,
+  { path }: Streamed,
+  { method, query, headers }: Pick<Exchange, 'method' | 'query' | 'headers'>,
+): UpstreamRequest => {
+  const { accept, query: rest } = tableOf(query)
+  const known = headers['if-none-match']
+  const sent = raw.headers.filter(([name]) => accept === undefined || name !== 'accept').map(asMergePatch(method))
+  return {
+    ...raw,
+    target: targetOf(path, rest),
+    headers: accept === undefined ? sent : [...sent, ['accept', accept]],
+    createdAsOk: method === 'POST',
+    ...(method === 'GET' && !raw.isLongLived
+      ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } }
+      : {}),
   }
 }
 
@@ -188,7 +199,7 @@ export const makeProxyRequest =
       return left(ProxyPathRefused('That path does not take this method.'))
     const upstream = upstreamOf(connection.right, target.right, exchange, as)
     const relayed = await deps.transport.relay(connection.right, upstream, exchange, call.signal)
-    return isLeft(relayed) ? left(asUpstream(relayed.left)) : relayed
+    return isLeft(relayed) ? left(asUpstream(relayed.left)) : right(undefined)
   }
 
 /** Forwards an upgraded connection: exec, attach, port-forward. */

@@ -27,7 +27,7 @@ import { importAnnotation } from './import-state.ts'
 import type { BootstrapAccess } from './join-command.ts'
 import { kubeconfigOf } from './join-command.ts'
 import { appliedWorkKind, clusterRoleBindingKind, definitionKind, deploymentKind } from './ports.ts'
-import { notYet, over } from '../../kernel/polling.ts'
+import { notYet, over } from '../../kernel/concurrency.ts'
 import { pollUntil, SpokeStuck } from './spoke-steps.ts'
 
 const operatorName = 'klusterlet'

@@ -33,7 +33,7 @@ import { bootstrapAccess } from './join-command.ts'
 import type { AgentImages } from './ports.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
-import { notYet, over } from '../../kernel/polling.ts'
+import { notYet, over } from '../../kernel/concurrency.ts'
 import { onHub, openStopped, pollUntil, runSteps, sentences, SpokeStuck } from './spoke-steps.ts'
 
 /**

@@ -20,7 +20,7 @@ import type { SpokeKey } from './spoke-records.ts'
 import { standingOfRemoval } from './removal-state.ts'
 import { changeRecord, lifeAuditOf, recordOfSpoke, tellSpoke } from './spoke-records.ts'
 import type { HubWork, SpokeStep } from './spoke-steps.ts'
-import { notYet, over } from '../../kernel/polling.ts'
+import { notYet, over } from '../../kernel/concurrency.ts'
 import { onHub, openStopped, pollUntil, runSteps, SpokeStuck } from './spoke-steps.ts'
 
 const kind = 'spokes.remove'

@@ -13,10 +13,9 @@ import { auditOfUser } from '../audit.ts'
 import { profileOf } from '../authentication/authenticator.ts'
 import type { FollowStore, IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User, UserListing, Viewer } from '../types.ts'
-import { maySee } from '../types.ts'
+import { maySee, userMissing } from '../types.ts'
 import type { ContentDigest, PageSizes } from './ports.ts'
 import { findUser } from './users.ts'
-import { userMissing } from '../failures.ts'
 
 interface Deps {
   readonly stores: Pick<IdentityStores, 'users'>
@@ -106,7 +105,7 @@ export interface ChangeAvatarDeps {
 /** Sets the caller's picture, re-encoded. */
 export const makeSetAvatar =
   (deps: ChangeAvatarDeps) =>
-  async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'> | Failure<'PicturesBusy'>, void> => {
+  async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'>, void> => {
     const picture = await deps.pictures.square(bytes, side)
     if (isLeft(picture)) return picture
     const { userId, login } = call.principal

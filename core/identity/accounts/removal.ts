@@ -22,7 +22,7 @@ import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
 import { isLastActingAdmin } from './user-changes.ts'
-import { userMissing } from '../failures.ts'
+import { userMissing } from '../types.ts'
 
 /** The request does not contain the password of the account. */
 export const PasswordNeeded = defineFailure(

@@ -120,11 +120,10 @@ export const makeSignUp = (deps: SignUpDeps) => {
         TooManyAttempts('Too many sign-ups from this address; wait and try again.', { retryAfterSeconds: wait }),
       )
     const phc = await deps.hasher.hash(input.password)
-    if (isLeft(phc)) return phc
     const fresh: NewUser = {
       login: input.login,
       fullName: input.fullName,
-      passwordPhc: phc.right,
+      passwordPhc: phc,
       mustChangePassword: false,
       isAdmin: false,
       isActive: false,

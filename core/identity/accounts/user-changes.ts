@@ -21,7 +21,7 @@ import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
 import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/enrollment.ts'
 import type { AdminChanges, EmailAddress, User, UserChanges } from '../types.ts'
 import { UserNameRefused, ProfileInvalid, readProfile } from './users.ts'
-import { userMissing } from '../failures.ts'
+import { userMissing } from '../types.ts'
 
 /** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict', 'The user is the last active site admin.')
@@ -52,7 +52,6 @@ export type EditUserFailure =
   | Failure<'EmailInvalid'>
   | Failure<'EmailTaken'>
   | Failure<'PasswordTooWeak'>
-  | Failure<'TooManyAttempts'>
 
 const isActingAdmin = (user: Pick<User, 'isAdmin' | 'isActive' | 'prohibitLogin'>): boolean =>
   user.isAdmin && user.isActive && !user.prohibitLogin
@@ -142,9 +141,7 @@ export const makeEditUser =
       const context = email.right === undefined ? own : { ...own, emails: [...own.emails, email.right.text] }
       const checked = checkPassword(deps.passwords, password, context)
       if (isLeft(checked)) return checked
-      const hashed = await deps.hasher.hash(checked.right)
-      if (isLeft(hashed)) return hashed
-      phc = hashed.right
+      phc = await deps.hasher.hash(checked.right)
     }
     return deps.unitOfWork.run<EditUserFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(found.id)

@@ -17,7 +17,7 @@ import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
-import { userMissing } from '../failures.ts'
+import { maySee, userMissing } from '../types.ts'
 import type {
   DomainNames,
   IdentityChanges,
@@ -27,7 +27,6 @@ import type {
   UserFounder,
 } from '../ports.ts'
 import type { User, UserChanges, UserVisibility, Viewer } from '../types.ts'
-import { maySee } from '../types.ts'
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const findUser = async (
@@ -134,7 +133,6 @@ export type CreateUserFailure =
   | Failure<'EmailInvalid'>
   | Failure<'EmailTaken'>
   | Failure<'PasswordTooWeak'>
-  | Failure<'TooManyAttempts'>
 
 /** Contains no password: other people may read a mail. */
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
@@ -174,13 +172,12 @@ const prepareUser = async (
   const password = passwords === undefined ? right(input.password) : checkPassword(passwords, input.password, context)
   if (isLeft(password)) return password
   const phc = await hasher.hash(password.right)
-  if (isLeft(phc)) return phc
   const isAdmin = input.isAdmin ?? false
   const insertIn: PreparedUser['insertIn'] = async (stores, now) => {
     const id = await stores.users.insert({
       login: input.login,
       fullName,
-      passwordPhc: phc.right,
+      passwordPhc: phc,
       mustChangePassword: input.mustChangePassword ?? false,
       isAdmin,
       isActive: true,

@@ -5,7 +5,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { userMissing } from '../failures.ts'
+import { userMissing } from '../types.ts'
 import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -51,8 +51,7 @@ export interface SetPasswordInput {
   readonly mustChangePassword?: boolean | undefined
 }
 
-export type SetPasswordFailure =
-  Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'>
 
 /**
  * Returns what a password of this user must not resemble: the login, the name, and all addresses, also unconfirmed
@@ -77,9 +76,8 @@ export const makeSetPassword =
     const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
-    if (isLeft(phc)) return phc
     return deps.unitOfWork.run<SetPasswordFailure, void>(call, async (stores) => {
-      const isSet = await stores.users.replacePassword(user.id, phc.right, undefined, input.mustChangePassword ?? false)
+      const isSet = await stores.users.replacePassword(user.id, phc, undefined, input.mustChangePassword ?? false)
       if (!isSet) return left(userMissing())
       await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, deps.clock.now())
       const ended = await stores.sessions.removeAll(user.id, undefined)
@@ -122,9 +120,8 @@ export const makeChangeOwnPassword =
     if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal())
       return left(PasswordTooWeak('The new password must be another one.'))
     const phc = await deps.hasher.hash(password.right)
-    if (isLeft(phc)) return phc
     return deps.unitOfWork.run<ChangeOwnPasswordFailure, void>(call, async (stores) => {
-      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false)))
+      if (!(await stores.users.replacePassword(userId, phc, oldPhc.right, false)))
         return left(OwnPasswordWrong('The password was replaced by another request.'))
       await stores.linkCodes.closeAll(userId, 'password-reset', undefined, deps.clock.now())
       const sessionsEnded = await stores.sessions.removeAll(userId, sessionId)
@@ -293,8 +290,7 @@ export const makeResetPassword = (deps: ResetPasswordDeps) => {
     const password = checkPassword(deps.passwords, input.password, await passwordContextOf(deps.stores, user))
     if (isLeft(password)) return password
     const phc = await deps.hasher.hash(password.right)
-    if (isLeft(phc)) return phc
-    const replaced = await replace(deps, call, proven.right, phc.right)
+    const replaced = await replace(deps, call, proven.right, phc)
     if (isLeft(replaced)) return replaced
     await deps.throttle.unlock(user.id, 'password')
     return right(undefined)

@@ -4,7 +4,7 @@ import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy, Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
-import { defineFailure } from '../../kernel/failure.ts'
+import { Busy, defineFailure } from '../../kernel/failure.ts'
 import { definedFields } from '../../kernel/json.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
@@ -133,8 +133,12 @@ const passFor = async (
 /** Returns the new hash of a password whose old hash uses weaker parameters than the current ones. */
 const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secret): Promise<string | undefined> => {
   if (!deps.hasher.needsRehash(record.phc)) return undefined
-  const phc = await deps.hasher.hash(password)
-  return isLeft(phc) ? undefined : phc.right
+  try {
+    return await deps.hasher.hash(password)
+  } catch (error) {
+    if (error instanceof Busy) return undefined
+    throw error
+  }
 }
 
 const open = async (

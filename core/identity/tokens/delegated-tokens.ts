@@ -11,7 +11,7 @@ import type { Principal, ScopeCategory, ScopeSet, SignedInCall } from '../../ker
 import { allows } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfToken, auditOfUser } from '../audit.ts'
-import { userMissing } from '../failures.ts'
+import { userMissing } from '../types.ts'
 import { credentialOutdated, isCredentialInForce } from '../credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotPermitted } from '../ports.ts'

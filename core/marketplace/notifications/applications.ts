@@ -13,12 +13,9 @@ import { NotificationInvalid } from '../ports.ts'
 import type { LifecycleEvent, Transition } from '../subscriptions/states.ts'
 import { isEnded, transition } from '../subscriptions/states.ts'
 import { endContracts, subscriptionAudit } from '../subscriptions/subscriptions.ts'
-import type { Lifecycle, Plan, ProviderError, Subscription } from '../types.ts'
-import { applicationKey, parseApplicationId } from './application-id.ts'
-import type { BindFailure } from './bind.ts'
-import { bindNow, linked, mayBind, unknownInstaller } from './bind.ts'
-import type { BindingInfo, ParsedBinding } from './bindings.ts'
-import { parseBinding } from './bindings.ts'
+import type { ApplicationParts, Lifecycle, Plan, ProviderError, Subscription } from '../types.ts'
+import type { BindFailure, BindingInfo, ParsedBinding } from './bindings.ts'
+import { bindNow, linked, mayBind, parseBinding, unknownInstaller } from './bindings.ts'
 import { ticksOf } from './event-times.ts'
 import type { EventTime, NotificationDeps, Notified, NotifyFailure, Work } from './notifications.ts'
 import { answerWith, makeAnswerOnce, parseEventTime, repeated } from './notifications.ts'
@@ -288,3 +285,22 @@ export const makeReceiveApplication = (deps: NotificationDeps) => {
     return answerOnce(call, identity, work)
   }
 }
+
+/** Resource groups have 1 to 90 characters, applications 3 to 64. Case varies, and so does the first slash. */
+const form =
+  /^\/?subscriptions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/resourceGroups\/([\p{L}\p{N}._()-]{1,90})\/providers\/(Microsoft\.Solutions)\/applications\/([A-Za-z0-9._-]{3,64})$/iu
+
+/** Returns the parts of the id of a managed application; undefined if the text is none. */
+export const parseApplicationId = (text: string): ApplicationParts | undefined => {
+  const [, clientSubscriptionId, resourceGroup, provider, application] = form.exec(text) ?? []
+  return clientSubscriptionId === undefined ||
+    resourceGroup === undefined ||
+    provider === undefined ||
+    application === undefined
+    ? undefined
+    : { clientSubscriptionId, resourceGroup, provider, application }
+}
+
+/** Returns the text by which ids of applications are compared: the provider changes case and the first slash. */
+export const applicationKey = ({ clientSubscriptionId, resourceGroup, application }: ApplicationParts): string =>
+  [clientSubscriptionId, resourceGroup, application].join('/').toLowerCase()

@@ -20,10 +20,8 @@ import type {
 } from '../ports.ts'
 import { NotificationInvalid, NotificationRefused, TooManyNotifications } from '../ports.ts'
 import type { Marketplace } from '../types.ts'
-import type { BindFailure } from './bind.ts'
-import { bindNow, linked, linkMilliseconds, mayBind, unknownInstaller } from './bind.ts'
-import type { BindingInfo, ParsedBinding } from './bindings.ts'
-import { parseBinding } from './bindings.ts'
+import type { BindFailure, BindingInfo, ParsedBinding } from './bindings.ts'
+import { bindNow, linkMilliseconds, linked, mayBind, parseBinding, unknownInstaller } from './bindings.ts'
 import { parseTicks } from './event-times.ts'
 
 export interface NotificationDeps {

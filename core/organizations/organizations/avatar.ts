@@ -36,7 +36,7 @@ export const makeSetOrganizationAvatar =
   async (
     call: SignedInCall<Organization>,
     { id, picture: sent }: SetOrganizationAvatarInput,
-  ): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
+  ): Outcome<Failure<'PictureRefused' | 'OrganizationMissing'>, Organization> => {
     if (sent === undefined) return left(PictureRefused('The picture must be sent as `image` or `avatar`.'))
     const picture = await deps.pictures.square(sent, side)
     if (isLeft(picture)) return picture

@@ -65,7 +65,7 @@ export const HelmStopped = defineFailure(
 /** Too many helm processes are running for this tenant or in total. */
 export const HelmBusy = defineFailure(
   'HelmBusy',
-  'Backoff',
+  'Unavailable',
   'Too many operations of helm run or wait; try again after `Retry-After` seconds.',
 )
 

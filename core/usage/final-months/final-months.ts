@@ -29,6 +29,6 @@ export const makePublishFinalMonths =
     for (let events = await outbox.oldest(batch); events.length > 0; events = await outbox.oldest(batch)) {
       signal.throwIfAborted()
       await bus.publish(events.map(messageOf))
-      for (const { id } of events) await outbox.remove(id)
+      for (const event of events) await outbox.remove(event)
     }
   }

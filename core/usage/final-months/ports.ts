@@ -21,7 +21,7 @@ export interface FinalMonthOutbox {
   add(month: Pick<UsageMonth, 'ownerId' | 'month' | 'revision' | 'generatedAt'>): Promise<void>
   /** Returns the oldest events. */
   oldest(limit: number): Promise<readonly FinalMonthEvent[]>
-  remove(id: number): Promise<void>
+  remove(event: Pick<FinalMonthEvent, 'id' | 'ownerId'>): Promise<void>
 }
 export const FinalMonthOutboxToken = token<FinalMonthOutbox>('usage.FinalMonthOutbox')
 

@@ -1,10 +1,10 @@
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { UserNameRefused, CreationTimeRefused, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
-import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
+import { EmailTaken, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { described, freeText, naming, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list, packed, paged } from '../../kit/reply.ts'
@@ -42,15 +42,7 @@ export const adminCreateUser = route({
     full_name: 'Ada Lovelace',
   }),
   ok: json(201, User, fullUserExample),
-  failures: [
-    UserNameRefused,
-    UserNameTaken,
-    CreationTimeRefused,
-    EmailInvalid,
-    EmailTaken,
-    PasswordTooWeak,
-    TooManyAttempts,
-  ],
+  failures: [UserNameRefused, UserNameTaken, CreationTimeRefused, EmailInvalid, EmailTaken, PasswordTooWeak],
   statusOf: { PasswordTooWeak: 400 },
 })
 
@@ -65,7 +57,7 @@ export const adminEditUser = userRoute({
     'every change, is unchanged. Returns 409 if it would leave no active site administrator.',
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),
-  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak],
   statusOf: { PasswordTooWeak: 400 },
 })
 
@@ -101,7 +93,7 @@ export const adminChangePassword = userRoute({
   refusesSudo: true,
   body: body(ChangePasswordParams, { password: 'another long phrase' }),
   ok: empty(200),
-  failures: [PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
+  failures: [PasswordTooWeak, PasswordsDiffer],
 })
 
 const RenameUserOption = request(
@@ -160,7 +152,7 @@ export const adminUpdateProfile = userRoute({
     'and is verified.',
   body: body(ProfileParams, { full_name: 'Ada King', location: 'London' }),
   ok: json(200, Profile, { ...profileExample, full_name: 'Ada King' }),
-  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak],
 })
 
 export const adminRenameUser = userRoute({

@@ -1,11 +1,11 @@
 import * as t from 'io-ts'
 import { UserNameRefused, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
-import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
+import { EmailTaken, UserNameTaken } from '../../../core/identity/ports.ts'
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { siteAdmin } from '../../kit/access.ts'
@@ -172,7 +172,7 @@ export const consoleCreateUser = route({
     password: 'a long passphrase',
   }),
   ok: json(201, ConsoleUser, consoleUserExample),
-  failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak],
 })
 
 export const consoleEditUser = route({
@@ -187,16 +187,7 @@ export const consoleEditUser = route({
   params: UserIdPath,
   body: body(AdminEditUserPayload, { loginType: '0-0', email: 'ada@example.org', fullName: 'Ada King', active: true }),
   ok: json(200, ConsoleUser, consoleUserExample),
-  failures: [
-    UserMissing,
-    OwnSecondFactor,
-    LastAdmin,
-    ProfileInvalid,
-    EmailInvalid,
-    EmailTaken,
-    PasswordTooWeak,
-    TooManyAttempts,
-  ],
+  failures: [UserMissing, OwnSecondFactor, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak],
 })
 
 export const consoleDeleteUser = route({

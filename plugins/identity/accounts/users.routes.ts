@@ -1,8 +1,8 @@
 import * as t from 'io-ts'
 import { AvatarMissing, FollowRefused, NotFollowing } from '../../../core/identity/accounts/profiles.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
+import { PictureRefused, pictureType } from '../../../core/kernel/picture.ts'
 import { anyone, signedIn } from '../../kit/access.ts'
 import {
   answer,
@@ -173,7 +173,7 @@ export const setAvatar = route({
   description: reencoded,
   body: body(ImageOption, { image: pictureExample }, { limitBytes: pictureBodyBytes }),
   ok: empty(204),
-  failures: [PictureRefused, PicturesBusy],
+  failures: [PictureRefused],
 })
 
 export const deleteAvatar = route({
@@ -204,7 +204,7 @@ export const uploadAvatar = route({
   description: `As multipart/form-data with the file \`avatar\`, or as JSON with its bytes in base64. ${reencoded}`,
   body: body(AvatarUpload, { source: 'local', avatar: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
   ok: empty(200),
-  failures: [PictureRefused, PicturesBusy],
+  failures: [PictureRefused],
 })
 
 export const discardAvatar = route({

@@ -1,4 +1,4 @@
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import { NotAuthenticated, TooManyAttempts } from '../../../core/identity/ports.ts'
 import { ProofRequired } from '../../../core/identity/credentials.ts'
 import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment.ts'

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { SessionMissing } from '../../../core/identity/sessions/sessions.ts'
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import type { SessionId } from '../../../core/kernel/ids.ts'
 import { signedIn, siteAdmin, write } from '../../kit/access.ts'
 import { described, pathId, request } from '../../kit/codecs.ts'

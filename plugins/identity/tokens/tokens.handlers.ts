@@ -14,7 +14,7 @@ import { ClockToken } from '../../../core/kernel/clock.ts'
 import { EntropyToken } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
-import { createdWire, settingsTokenWire, tokenWire } from './token-wire.ts'
+import { createdWire, settingsTokenWire, tokenWire } from './codecs.ts'
 import {
   createSettingsToken,
   createToken,

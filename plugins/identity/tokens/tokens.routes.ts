@@ -1,4 +1,4 @@
-import { UserMissing } from '../../../core/identity/failures.ts'
+import { UserMissing } from '../../../core/identity/types.ts'
 import { NotAuthenticated, TokenNameTaken } from '../../../core/identity/ports.ts'
 import {
   AccessTokenMissing,

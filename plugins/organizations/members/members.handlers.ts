@@ -20,7 +20,7 @@ import {
   OrganizationTokenStoreToken,
   OrganizationUnitOfWorkToken,
 } from '../../../core/organizations/ports.ts'
-import { tokenInfoWire } from '../../identity/tokens/token-wire.ts'
+import { tokenInfoWire } from '../../identity/tokens/codecs.ts'
 import { orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
 import type { OrgId } from '../../../core/kernel/ids.ts'
-import { PictureRefused, PicturesBusy } from '../../../core/kernel/picture.ts'
+import { PictureRefused } from '../../../core/kernel/picture.ts'
 import {
   AccountNotEligible,
   MemberMissing,
@@ -250,7 +250,7 @@ export const setOrganizationAvatar = avatarRoute({
   access: requires('can_edit', organization),
   body: body(OrganizationAvatarOption, { image: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
   ok: orNoContent(json(200, AvatarAddress, { avatar: pictureUrlExample })),
-  failures: [PictureRefused, PicturesBusy],
+  failures: [PictureRefused],
 })
 
 export const deleteOrganizationAvatar = avatarRoute({

@@ -16,7 +16,7 @@ import {
   makeEditRobot,
   makeGetRobot,
 } from '../../../core/organizations/robots/robots.ts'
-import { createdWire, tokenWire } from '../../identity/tokens/token-wire.ts'
+import { createdWire, tokenWire } from '../../identity/tokens/codecs.ts'
 import { objectIdOf, orgOf } from '../../kit/access.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'

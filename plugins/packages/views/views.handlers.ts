@@ -31,7 +31,7 @@ import { handle } from '../../kit/handle.ts'
 import type { ChartSourceFlatRef } from '../codecs.ts'
 import { chartRefOf } from '../codecs.ts'
 import type { ChartPresetFlatRef } from './codecs.ts'
-import type { Order as OrderOut } from './order-codecs.ts'
+import type { Order as OrderOut } from './views.routes.ts'
 import {
   getBundleView,
   getPackageFile,

@@ -21,29 +21,220 @@ import {
   VariantMissing,
 } from '../../../core/packages/views/types.ts'
 import { requires } from '../../kit/access.ts'
-import { FreeObjectCodec } from '../../kit/codecs.ts'
+import { AnyJson, FreeObjectCodec, Instant, answer, described, noted } from '../../kit/codecs.ts'
 import { binary, json, orYaml, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
-import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
+import { ChartSourceFlatRef, ClusterPath, clusterInPath } from '../codecs.ts'
 import {
   BundleView,
-  PackageView,
   BundleViewIn,
   ChartFilePath,
-  ReleaseRequest,
   ChartPresetFlatRef,
   FormatQuery,
+  PackageView,
+  ReleaseRequest,
+  versioned,
 } from './codecs.ts'
-import { Order } from './order-codecs.ts'
-import {
-  bundleViewExample,
-  chosenViewExample,
-  orderExample,
-  packageOrderExample,
-  packageViewExample,
-  presetExample,
-  sourceExample,
-} from './view-examples.ts'
+
+const sourceRef = {
+  apiGroup: 'source.toolkit.fluxcd.io',
+  kind: 'HelmRepository',
+  namespace: 'kubeops',
+  name: 'harbour',
+}
+
+export const sourceExample = {
+  name: 'ferry',
+  version: '1.4.0',
+  sourceKind: 'HelmRepository',
+  sourceNamespace: 'kubeops',
+  sourceName: 'harbour',
+}
+export const presetExample = {
+  ...sourceExample,
+  group: 'apps',
+  resource: 'deployments',
+  kind: 'Deployment',
+  variant: 'small',
+  namespace: 'shop',
+}
+export const packageOrderExample = {
+  ...sourceExample,
+  releaseName: 'ferry',
+  namespace: 'shop',
+  values: { replicas: 3 },
+}
+
+const descriptor = {
+  description: 'Ferries between the shores',
+  icons: [{ src: 'https://charts.example.com/ferry.png', type: 'image/png' }],
+  maintainers: [{ name: 'The harbour master', email: 'harbour@example.com' }],
+  keywords: ['ferry'],
+  links: [{ description: 'website', url: 'https://example.com/ferry' }],
+}
+
+export const packageViewExample = {
+  apiVersion: 'releases.x-helm.dev/v1alpha1',
+  kind: 'PackageView',
+  ...descriptor,
+  name: 'ferry',
+  version: '1.4.0',
+  sourceRef,
+  valuesFiles: [{ filename: 'values.yaml', values: { replicas: 1 } }],
+  openAPIV3Schema: { type: 'object', properties: { replicas: { type: 'integer' } } },
+}
+
+const ferryCard = {
+  chart: {
+    name: 'ferry',
+    sourceRef,
+    ...descriptor,
+    features: ['Two decks'],
+    namespace: 'shop',
+    versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }],
+    multiSelect: false,
+    required: true,
+    selected: true,
+  },
+}
+
+const fleet = { name: 'fleet', version: '2.0.0', sourceRef }
+export const bundleViewExample = {
+  apiVersion: 'releases.x-helm.dev/v1alpha1',
+  kind: 'BundleView',
+  description: 'All that a harbour needs',
+  ...fleet,
+  displayName: 'Fleet',
+  features: [{ trait: 'Boats', value: '3' }],
+  packages: [
+    ferryCard,
+    {
+      oneOf: {
+        description: 'A lighthouse',
+        bundles: [{ name: 'tall-light', version: '1.0.0', sourceRef, displayName: 'Tall Light', packages: [] }],
+      },
+    },
+  ],
+}
+/** The same view with choices made, limited to the fields that are read. */
+export const chosenViewExample = {
+  ...fleet,
+  packages: [
+    {
+      chart: {
+        name: 'ferry',
+        sourceRef,
+        namespace: 'shop',
+        versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }],
+        multiSelect: false,
+        required: true,
+        selected: true,
+      },
+    },
+  ],
+  licenseKey: '',
+}
+
+const selection = {
+  name: 'ferry',
+  version: '1.4.0',
+  sourceRef,
+  releaseName: 'ferry',
+  namespace: 'shop',
+  bundle: fleet,
+  valuesFile: 'values.yaml',
+  valuesPatch: [{ op: 'replace', path: '/replicas', value: 3 }],
+  resources: null,
+  waitFors: null,
+}
+export const orderExample = {
+  apiVersion: 'releases.x-helm.dev/v1alpha1',
+  kind: 'Order',
+  metadata: { name: 'fleet', uid: '4f0a1e52-6a0b-4d55-9f5e-0a7c2b1d9e10', creationTimestamp: '2026-05-01T08:00:00Z' },
+  spec: { items: [{ chart: selection }] },
+  status: {},
+}
+
+const ChartSourceRef = answer(versioned, 'ChartSourceRef')
+
+const chartSelectionProps = {
+  ...versioned,
+  releaseName: described(t.string, 'The name of the release to create.'),
+  namespace: described(t.string, 'The namespace of the release.'),
+  bundle: described(
+    t.union([ChartSourceRef, t.null]),
+    'The bundle to which the chart belongs; null for a single chart.',
+  ),
+  resources: described(
+    t.union([FreeObjectCodec, t.null]),
+    'The resources that the chart provides and needs, as its bundle states them; null if it states none.',
+  ),
+  waitFors: described(
+    t.union([t.readonlyArray(FreeObjectCodec), t.null]),
+    'What the installation has to wait for, as its bundle states it; null if it states nothing.',
+  ),
+}
+const ChartSelection = t.intersection(
+  [
+    t.type(chartSelectionProps, 'ChartSelectionBase'),
+    t.partial(
+      {
+        valuesFile: described(t.string, 'The file of the chart whose values are the base; absent means `values.yaml`.'),
+        valuesPatch: described(AnyJson, 'The operations (RFC 6902) that change these values; absent means none.'),
+      },
+      'ChartSelectionDetails',
+    ),
+  ],
+  'ChartSelection',
+)
+/** An instant in the format of Kubernetes: without fractions of a second. */
+const WholeSecond = noted(
+  new t.Type<Date, string, unknown>(Instant.name, Instant.is, Instant.validate, (at) =>
+    Instant.encode(at).replace(/\.\d+Z$/, 'Z'),
+  ),
+  { type: 'string', format: 'date-time' },
+)
+const OrderMetadata = described(
+  answer(
+    {
+      name: described(t.string, 'The name of the order: that of the bundle or of the release.'),
+      uid: described(t.string, 'The id of the order, a new UUID; nothing is stored under it.'),
+      creationTimestamp: described(WholeSecond, 'The time of the order, RFC 3339 in whole seconds.'),
+    },
+    'OrderMetadata',
+  ),
+  'The name, the id and the time of the order.',
+)
+const OrderItem = answer(
+  {
+    chart: described(ChartSelection, 'The chart to install, as one release.'),
+  },
+  'OrderItem',
+)
+const OrderSpec = described(
+  answer(
+    {
+      items: described(
+        t.readonlyArray(OrderItem),
+        'The releases to create, in the order of their installation, at most 200.',
+      ),
+    },
+    'OrderSpec',
+  ),
+  'What is to be installed.',
+)
+/** The charts to install, in order. */
+export const Order = answer(
+  {
+    apiVersion: described(t.string, 'The version of the format, always `releases.x-helm.dev/v1alpha1`.'),
+    kind: described(t.literal('Order'), 'The kind of the object.'),
+    metadata: OrderMetadata,
+    spec: OrderSpec,
+    status: described(FreeObjectCodec, 'Always an empty object.'),
+  },
+  'Order',
+)
+export type Order = t.TypeOf<typeof Order>
 
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
 const chartFailures = [

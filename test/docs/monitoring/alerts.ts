@@ -1,3 +1,11 @@
+interface Incident {
+  /** Series with their values, in the notation of promtool, one a minute. */
+  readonly series: Readonly<Record<string, string>>
+  readonly at: string
+  /** The labels with which the alert fires, beside its severity. */
+  readonly labels?: Readonly<Record<string, string>>
+}
+
 /** An alert, with an incident that must raise it. */
 export interface Alert {
   readonly name: string
@@ -8,13 +16,9 @@ export interface Alert {
   readonly for: string
   /** One sentence. `{{ $labels.x }}` is the value of a label. */
   readonly summary: string
-  readonly incident: {
-    /** Series with their values, in the notation of promtool, one a minute. */
-    readonly series: Readonly<Record<string, string>>
-    readonly at: string
-    /** The labels with which the alert fires, beside its severity. */
-    readonly labels?: Readonly<Record<string, string>>
-  }
+  readonly incident: Incident
+  /** Other incidents that must raise it, of an alert that has several reasons. */
+  readonly further?: readonly Incident[]
 }
 
 const day = 86_400
@@ -24,6 +28,17 @@ export const alerts: readonly Alert[] = [
   {
     name: 'MoorageDown',
     severity: 'page',
+    expr: 'absent(up{job="moorage"} == 1)',
+    for: '1m',
+    summary: 'No instance of Moorage answers.',
+    incident: {
+      series: { 'up{job="moorage",instance="a:3002"}': '1 1 0x10' },
+      at: '6m',
+    },
+  },
+  {
+    name: 'MoorageInstanceDown',
+    severity: 'ticket',
     expr: 'up{job="moorage"} == 0',
     for: '2m',
     summary: 'The instance {{ $labels.instance }} does not answer at its operations port.',
@@ -164,6 +179,24 @@ export const alerts: readonly Alert[] = [
     incident: { series: { moorage_tls_certificate_expiry_timestamp_seconds: `${day}x30` }, at: '20m' },
   },
   {
+    name: 'MoorageClusterCredentialEnds',
+    severity: 'ticket',
+    // One that ended a month ago belongs to a cluster that is out of use.
+    expr:
+      'min by (cluster) (moorage_cluster_credential_expiry_timestamp_seconds) - time() ' +
+      `> -${30 * day} < ${14 * day}`,
+    for: '1h',
+    summary: 'The credential of the cluster {{ $labels.cluster }} ends within 14 days, or has ended.',
+    incident: {
+      series: {
+        'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/quay"}': `${7 * day}x100`,
+        'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/old"}': `-${31 * day}x100`,
+      },
+      at: '90m',
+      labels: { cluster: 'acme/quay' },
+    },
+  },
+  {
     name: 'MoorageLicenseAuthorityEnds',
     severity: 'ticket',
     expr: `min(moorage_license_authority_expiry_timestamp_seconds) - time() < ${60 * day}`,
@@ -241,14 +274,35 @@ export const alerts: readonly Alert[] = [
   {
     name: 'MoorageJobFails',
     severity: 'ticket',
-    expr: 'sum by (job_id) (increase(moorage_job_runs_total{outcome="failed"}[1h])) > 2',
+    // A job that runs every few seconds, one that runs every few hours, and one that has not succeeded since the start.
+    expr:
+      'sum by (job_id) (increase(moorage_job_runs_total{outcome="failed"}[1h])) > 2 ' +
+      'or max by (job_id) (moorage_job_last_end_timestamp_seconds) - ' +
+      'max by (job_id) (moorage_job_last_success_timestamp_seconds) > 1800 ' +
+      'or max by (job_id) (moorage_job_last_end_timestamp_seconds) ' +
+      'unless max by (job_id) (moorage_job_last_success_timestamp_seconds)',
     for: '5m',
-    summary: 'The job {{ $labels.job_id }} failed more than twice in an hour.',
+    summary: 'The job {{ $labels.job_id }} fails: its last run, or three runs in an hour.',
     incident: {
       series: { 'moorage_job_runs_total{job_id="mail.deliver",outcome="failed"}': '0+1x60' },
       at: '30m',
       labels: { job_id: 'mail.deliver' },
     },
+    further: [
+      {
+        series: {
+          'moorage_job_last_end_timestamp_seconds{job_id="usage.expire",instance="a:3002"}': '1000 22600x60',
+          'moorage_job_last_success_timestamp_seconds{job_id="usage.expire",instance="a:3002"}': '1000x61',
+        },
+        at: '30m',
+        labels: { job_id: 'usage.expire' },
+      },
+      {
+        series: { 'moorage_job_last_end_timestamp_seconds{job_id="usage.expire",instance="a:3002"}': '1000x60' },
+        at: '30m',
+        labels: { job_id: 'usage.expire' },
+      },
+    ],
   },
   {
     name: 'MoorageJobRunsLong',

@@ -52,7 +52,7 @@ export const rows: readonly Row[] = [
         unit: 'percentunit',
         queries: [
           query(
-            'sum(rate(moorage_http_requests_total{origin="service",status=~"5.."}[5m])) / ' +
+            '(sum(rate(moorage_http_requests_total{origin="service",status=~"5.."}[5m])) or vector(0)) / ' +
               'sum(rate(moorage_http_requests_total[5m]))',
             'share of all requests',
           ),
@@ -119,6 +119,16 @@ export const rows: readonly Row[] = [
           query('min(moorage_tls_certificate_expiry_timestamp_seconds) - time()', 'certificate of the API'),
           query('min(moorage_license_authority_expiry_timestamp_seconds) - time()', 'authority of licenses'),
           query('min(moorage_contract_next_end_timestamp_seconds) - time()', 'next contract'),
+        ],
+      },
+      {
+        title: 'Credentials of clusters',
+        unit: 'dtdurations',
+        queries: [
+          query(
+            'bottomk(10, min by (cluster) (moorage_cluster_credential_expiry_timestamp_seconds) - time())',
+            '{{cluster}}',
+          ),
         ],
       },
       {

@@ -9,29 +9,38 @@ const runbook = 'docs/runbook.md'
 
 const annotationsOf = ({ name, summary }: Alert) => ({ summary, runbook: `${runbook}#${name.toLowerCase()}` })
 
+const madeBy = '# Made by `npm run docs:monitoring` from test/docs/monitoring/alerts.ts.\n'
+
+const groupsOf = (of: readonly Alert[]) => [
+  {
+    name: 'moorage',
+    rules: of.map((alert) => ({
+      alert: alert.name,
+      expr: alert.expr,
+      ...(alert.for === '0m' ? {} : { for: alert.for }),
+      labels: { severity: alert.severity },
+      annotations: annotationsOf(alert),
+    })),
+  },
+]
+
 /** The rules as Prometheus reads them. */
-const alertsYaml = (): string =>
-  `# Made by \`npm run docs:monitoring\` from test/docs/monitoring/alerts.ts.\n${stringify(
-    {
-      groups: [
-        {
-          name: 'moorage',
-          rules: alerts.map((alert) => ({
-            alert: alert.name,
-            expr: alert.expr,
-            ...(alert.for === '0m' ? {} : { for: alert.for }),
-            labels: { severity: alert.severity },
-            annotations: annotationsOf(alert),
-          })),
-        },
-      ],
-    },
-    { lineWidth: 0 },
-  )}`
+const alertsYaml = (): string => `${madeBy}${stringify({ groups: groupsOf(alerts) }, { lineWidth: 0 })}`
+
+/** The alerts that the chart has itself: it knows the name of its service. */
+const ofChart = ['MoorageDown', 'MoorageInstanceDown']
+
+/** The rules as values of the chart. */
+const chartValues = (): string => {
+  const groups = groupsOf(alerts.filter(({ name }) => !ofChart.includes(name)))
+  const values = { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true, groups } }
+  return `${madeBy}# helm upgrade --install moorage deploy/helm/moorage -f deploy/monitoring/chart-values.yaml ...\n${stringify(values, { lineWidth: 0 })}`
+}
 
 /** The files under deploy/monitoring with their texts. */
 export const monitoringFiles = (): Readonly<Record<string, string>> => ({
   'deploy/monitoring/alerts.yaml': alertsYaml(),
+  'deploy/monitoring/chart-values.yaml': chartValues(),
   'deploy/monitoring/dashboard.json': `${JSON.stringify(dashboardJson(), null, 2)}\n`,
 })
 
@@ -54,6 +63,7 @@ const goodDay: Readonly<Record<string, string>> = {
   moorage_mail_oldest_seconds: '60x120',
   'moorage_mail_attempts_total{outcome="given_up"}': '0x120',
   moorage_tls_certificate_expiry_timestamp_seconds: '7000000x120',
+  'moorage_cluster_credential_expiry_timestamp_seconds{cluster="acme/quay"}': '7000000x120',
   moorage_license_authority_expiry_timestamp_seconds: '70000000x120',
   moorage_contracts_ending: '0x120',
   'moorage_database_wait_seconds_sum{instance="a:3002"}': '0+1x120',
@@ -64,6 +74,9 @@ const goodDay: Readonly<Record<string, string>> = {
   'moorage_task_duration_seconds_count{kind="packages.install",end="succeeded"}': '0+2x120',
   'moorage_job_runs_total{job_id="mail.deliver",outcome="failed"}': '0x60 1x60',
   'moorage_job_running_seconds{job_id="mail.deliver"}': '5x120',
+  // The last run failed, once; another instance ran the job before.
+  'moorage_job_last_end_timestamp_seconds{job_id="mail.deliver",instance="a:3002"}': '1030x120',
+  'moorage_job_last_success_timestamp_seconds{job_id="mail.deliver",instance="b:3002"}': '1000x120',
   'moorage_log_lines_lost_total{instance="a:3002"}': '0x120',
   'moorage_disk_free_bytes{instance="a:3002",folder="data"}': '50x120',
   'moorage_disk_size_bytes{instance="a:3002",folder="data"}': '100x120',
@@ -92,10 +105,9 @@ export const incidentsYaml = (rulesFile: string): string =>
           input_series: Object.entries(goodDay).map(([name, values]) => ({ series: name, values })),
           alert_rule_test: alerts.map(({ name }) => ({ eval_time: '110m', alertname: name, exp_alerts: [] })),
         },
-        ...alerts.map((alert) => {
-          const { series, at, labels = {} } = alert.incident
+        ...alerts.flatMap((alert) => {
           const annotations = annotationsOf(alert)
-          return {
+          return [alert.incident, ...(alert.further ?? [])].map(({ series, at, labels = {} }) => ({
             interval: '1m',
             input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
             alert_rule_test: [
@@ -110,7 +122,7 @@ export const incidentsYaml = (rulesFile: string): string =>
                 ],
               },
             ],
-          }
+          }))
         }),
       ],
     },

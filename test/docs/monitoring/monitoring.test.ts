@@ -20,7 +20,14 @@ test('the files under deploy/monitoring are those that npm run docs:monitoring m
 test('alerts, their incidents and the dashboard name only metrics that the service has', async (t) => {
   t.deepEqual(await unknownMetrics(['rate(moorage_invented_total[5m]) + moorage_tasks']), ['moorage_invented_total'])
   t.deepEqual(await unknownMetrics(alerts.map(({ expr }) => expr)), [])
-  t.deepEqual(await unknownMetrics(alerts.flatMap(({ incident }) => Object.keys(incident.series))), [])
+  t.deepEqual(
+    await unknownMetrics(
+      alerts.flatMap(({ incident, further = [] }) =>
+        [incident, ...further].flatMap(({ series }) => Object.keys(series)),
+      ),
+    ),
+    [],
+  )
   t.deepEqual(await unknownMetrics(goodDaySeries), [])
   const queries = rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map(({ expr }) => expr)))
   t.true(queries.length > 40)

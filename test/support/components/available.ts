@@ -9,6 +9,7 @@ import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
 import { findPromtool } from './promtool.ts'
 import { findNginx } from './nginx.ts'
+import { findStatementPlanner } from './vtexplain.ts'
 import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 
 const asked = new Map<ComponentName, Promise<unknown>>()
@@ -69,6 +70,11 @@ export function natsServer(): Promise<string | undefined> {
 /** The path of the go command, or `undefined` when switched off. */
 export function go(): Promise<string | undefined> {
   return once('go', async () => process.env[environmentNames.go] ?? findGo())
+}
+
+/** The path of the planner of statements of Vitess, or `undefined` when switched off. */
+export function statementPlanner(): Promise<string | undefined> {
+  return once('vtexplain', async () => findStatementPlanner())
 }
 
 /** The path of Chromium, or `undefined` when switched off. */

@@ -15,8 +15,9 @@ export const components = {
     what: 'generators of clients with their compilers, and spectral; used by slow files only',
     needs: ['go'],
   },
+  vtexplain: { what: 'the planner of Vitess, built with Go; used by slow files only', needs: ['go'] },
   chromium: { what: 'Chromium, for the pages', needs: [] },
-  promtool: { what: 'the promtool command of Prometheus', needs: [] },
+  promtool: { what: 'the promtool command of Prometheus, and its server for slow files', needs: [] },
   nginx: { what: 'the nginx command', needs: [] },
   containers: { what: 'buildah and mmdebstrap, which build the container image; used by slow files only', needs: [] },
   'last-release': {

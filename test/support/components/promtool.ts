@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { cached } from './cache-folder.ts'
 import { sayOnStderr, withProgress, type Say } from './progress.ts'
 import { findExecutable, mustRun, runCommand } from './run-command.ts'
@@ -12,6 +12,15 @@ export async function findPromtool(say: Say = sayOnStderr): Promise<string> {
   const { status, stdout, stderr } = await runCommand(path, ['--version'], { timeoutMilliseconds: 20_000 })
   if (status !== 0 || !(stdout + stderr).includes('promtool'))
     throw new Error(`${path} does not say which version it is; ${help}`)
+  return path
+}
+
+/** The server of Prometheus: on PATH, else beside promtool. */
+export async function findPrometheus(promtool: string): Promise<string> {
+  const path = findExecutable('prometheus', ['/usr/local/bin']) ?? join(dirname(promtool), 'prometheus')
+  const { status, stdout, stderr } = await runCommand(path, ['--version'], { timeoutMilliseconds: 20_000 })
+  if (status !== 0 || !(stdout + stderr).includes('prometheus'))
+    throw new Error(`there is no prometheus beside ${promtool}; install Prometheus, or use --without promtool`)
   return path
 }
 

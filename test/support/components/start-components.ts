@@ -51,6 +51,7 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
   go: async () => ({ environment: { [environmentNames.go]: findGo() } }),
   // Only slow files use them, which take what they need.
   generators: async () => ({ environment: {} }),
+  vtexplain: async () => ({ environment: {} }),
   containers: async () => ({ environment: {} }),
   'last-release': async () => ({ environment: {} }),
   haproxy: async () => ({ environment: {} }),

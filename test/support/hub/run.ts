@@ -7,6 +7,7 @@ import { withProgress, type Say } from '../components/progress.ts'
 import { acceptSpoke } from './accept-spoke.ts'
 import { managedClusters, managedClusterSets } from './api/kinds.ts'
 import { clusterSetLabel } from './api/ocm-names.ts'
+import { issueTokens } from './control-plane/fill-token-secrets.ts'
 import { exampleCatalogue, writeCatalogue } from './example/feature-catalogue.ts'
 import { fillHub } from './example/fill-hub.ts'
 import { hubHelpText, parseHubArguments, type HubArguments } from './example/hub-arguments.ts'
@@ -46,6 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
     servesAccount: () => true,
     klusterletAgents: { appliesManifests: true },
   })
+  const tokens = issueTokens(hub.spoke, () => true)
   const names = await withProgress(say, 'example spokes', () => startExample(hub, parsed.run))
   const ended = new Promise<void>((go) => {
     for (const signal of signals) process.once(signal, () => go())
@@ -58,6 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
   )
   await ended
   say('stopping')
+  await tokens.stop()
   await hub.stop()
   await server.stop()
   return 0

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { compareNames, inOrder } from '../../../core/usage/reports/by-name.ts'
+import { compareNames, inOrder } from '../../../core/usage/reports/tables.ts'
 
 const batched = async function* <A>(batches: readonly (readonly A[])[]): AsyncGenerator<readonly A[]> {
   yield* batches

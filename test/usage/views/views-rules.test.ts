@@ -7,7 +7,7 @@ import { gzipPieces, joinedCrc, preferenceFor, preferredType } from '../../../co
 import type { ReportedChange } from '../../../core/usage/views/ports.ts'
 import { cpuQuantity, podDetails, sizeQuantity, volumeDetails } from '../../../core/usage/views/namespace-reports.ts'
 import { csvCell } from '../../../core/usage/views/csv.ts'
-import { addFigures, narrowedItem, zeroFigures } from '../../../core/usage/views/narrow-view.ts'
+import { addFigures, narrowedItem, zeroFigures } from '../../../core/usage/views/views.ts'
 import { divideTotal, makeRunningShares, numberText, totalShown } from '../../../core/usage/views/measures.ts'
 import { perCoreMonth, perGibMonth } from '../../../core/usage/amounts.ts'
 import { monthKey, parseMonthNumber } from '../../../core/usage/month.ts'

@@ -1,4 +1,6 @@
 import { secrets, type Secret } from '../api/kinds.ts'
+import type { KubeClient } from '../api/kube-client.ts'
+import { makeReconciler, type Reconciler } from '../api/reconciler.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
 
@@ -46,3 +48,21 @@ export const runTokenSecretFiller = (
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** Issues the tokens of service accounts on a cluster, as its controller manager does. */
+export const issueTokens = (client: KubeClient, owns: (namespace: string) => boolean): { stop(): Promise<void> } => {
+  const ending = new AbortController()
+  const reconcilers: Reconciler[] = []
+  const reconciler = (options: Parameters<typeof makeReconciler>[0]): Reconciler => {
+    const made = makeReconciler(options)
+    reconcilers.push(made)
+    return made
+  }
+  runTokenSecretFiller({ client, signal: ending.signal, reconciler }, owns)
+  return {
+    stop: async () => {
+      ending.abort()
+      await Promise.all(reconcilers.map((each) => each.stop()))
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import test from 'ava'
+import type { ExecutionContext } from 'ava'
+import * as t from 'io-ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { makeAccountTurns } from '../../adapters/outbound/account-turns.ts'
+import { makeReadingBudgets } from '../../adapters/outbound/reading-budgets.ts'
+import type { AccountKey } from '../../core/kernel/turns.ts'
+import { anyone, read, signedIn } from '../../plugins/kit/access.ts'
+import { handle } from '../../plugins/kit/handle.ts'
+import { json } from '../../plugins/kit/reply.ts'
+import { defineRoute } from '../../plugins/kit/route.ts'
+import { until } from '../support/until.ts'
+import type { StubServer } from './stub-server.ts'
+import { startStubServer } from './stub-server.ts'
+
+const reply = json(200, t.type({ done: t.boolean }), { done: true })
+const common = {
+  summary: 's',
+  tag: 'Miscellaneous',
+  method: 'GET',
+  scope: read('misc'),
+  ok: reply,
+  failures: [],
+} as const
+const longWork = defineRoute({ ...common, id: 'stub.work', path: '/work', access: signedIn })
+const strangersWork = defineRoute({ ...common, id: 'stub.strangers', path: '/strangers', access: anyone })
+
+/** A service whose work waits for its turn, as that of threads does, and ends when the test says so. */
+const startQueue = async (test: ExecutionContext) => {
+  const readings = makeReadingBudgets()
+  const turns = makeAccountTurns({ pool: 'test', inAll: 2, perAccount: 1, waitingPerAccount: 32 })
+  const started: AccountKey[] = []
+  const running: (() => void)[] = []
+  const work = async () => {
+    const account = readings.account()
+    await turns.run({ account, signal: readings.signal() }, () => {
+      started.push(account)
+      return new Promise<void>((resolve) => running.push(resolve))
+    })
+    return right({ done: true })
+  }
+  const server = await startStubServer([handle(longWork, work), handle(strangersWork, work)], { readings })
+  test.teardown(() => server.stop())
+  return { server, turns, started, endOne: () => running.shift()?.() }
+}
+
+const ask = (server: StubServer, path: string, token?: string, signal?: AbortSignal): Promise<Response> =>
+  fetch(`${server.baseUrl}/api/v1${path}`, {
+    headers: token === undefined ? {} : { authorization: `token ${token}` },
+    ...(signal === undefined ? {} : { signal }),
+  })
+
+test('forty requests of one account delay no other, and those beyond its bound are 503 with a time to return', async (test) => {
+  const { server, turns, started, endOne } = await startQueue(test)
+  const flood = Array.from({ length: 40 }, () => ask(server, '/work', 'good'))
+  await until('the queue', () => turns.load().refusals === 7 || undefined)
+  const others = [ask(server, '/work', 'reader'), ask(server, '/work', 'admin'), ask(server, '/strangers')]
+  await until('the queue', () => turns.load().waiting === 34 || undefined)
+  test.deepEqual(started, [7, 8], 'another account starts at once beside one job of the flood')
+  for (let ended = 0; ended < 3; ended += 1) {
+    endOne()
+    await until('the queue', () => started.length === 3 + ended || undefined)
+  }
+  test.is(started.slice(2).filter((account) => account !== 7).length, 2, 'each other account had its turn')
+  const drained = Promise.all([...flood, ...others])
+  while (turns.load().running > 0) {
+    endOne()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const answers = await drained
+  const refused = answers.slice(0, 40).filter(({ status }) => status === 503)
+  test.is(refused.length, 7)
+  for (const { headers } of refused) test.regex(headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  test.deepEqual(
+    answers.slice(40).map(({ status }) => status),
+    [200, 200, 200],
+  )
+  test.is(started.at(-1), 7)
+  test.true(started.includes('network 127.0.0.1'), 'a stranger counts by network')
+  test.false(
+    server.lines.some(({ level }) => level === 'error'),
+    'a refusal is no fault of the service',
+  )
+})
+
+test('a client that disconnects gives its waiting place back, and its work does not start', async (test) => {
+  const { server, turns, started, endOne } = await startQueue(test)
+  const first = ask(server, '/work', 'good')
+  await until('the queue', () => started.length === 1 || undefined)
+  const leaving = new AbortController()
+  const left = Promise.allSettled(Array.from({ length: 32 }, () => ask(server, '/work', 'good', leaving.signal)))
+  await until('the queue', () => turns.load().waiting === 32 || undefined)
+  leaving.abort()
+  await left
+  await until('the queue', () => turns.load().waiting === 0 || undefined)
+  const next = ask(server, '/work', 'good')
+  await until('the queue', () => turns.load().waiting === 1 || undefined)
+  endOne()
+  await until('the queue', () => started.length === 2 || undefined)
+  endOne()
+  test.deepEqual([(await first).status, (await next).status], [200, 200])
+  test.like(turns.load(), { running: 0, waiting: 0, waits: 2, refusals: 0 })
+})

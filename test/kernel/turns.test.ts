@@ -1,0 +1,290 @@
+import test from 'ava'
+import fc from 'fast-check'
+import type { AccountKey, TurnCall, TurnChanges, TurnLimits } from '../../core/kernel/turns.ts'
+import { FairTurns } from '../../core/kernel/turns.ts'
+
+interface Call extends TurnCall {
+  readonly id: number
+}
+
+const limits: TurnLimits = {
+  inAll: 1,
+  perAccount: 1,
+  waitingPerAccount: 1000,
+  waitingInAll: 1000,
+  bytesPerAccount: Number.POSITIVE_INFINITY,
+  bytesInAll: Number.POSITIVE_INFINITY,
+}
+
+/** A queue whose work takes as long as the test says, with all that happened to its calls. */
+const makeWorld = (given: Partial<TurnLimits> = {}) => {
+  const rule = new FairTurns<Call>({ ...limits, ...given })
+  const running: Call[] = []
+  const waiting: Call[] = []
+  const started: Call[] = []
+  const refused: Call[] = []
+  let [made, nowMs] = [0, 0]
+  const drop = (calls: Call[], call: Call): void => void calls.splice(calls.indexOf(call), 1)
+  const apply = (changes: TurnChanges<Call>): void => {
+    for (const call of changes.started) {
+      drop(waiting, call)
+      running.push(call)
+      started.push(call)
+    }
+    for (const call of changes.refused) {
+      drop(waiting, call)
+      refused.push(call)
+    }
+  }
+  return {
+    rule,
+    running,
+    waiting,
+    started,
+    refused,
+    add(account: AccountKey, { length = 1, bytes = 0, named }: Partial<TurnCall> = {}): Call {
+      made += 1
+      const call: Call = { id: made, account, named, length, bytes }
+      waiting.push(call)
+      apply(rule.add(call, nowMs))
+      return call
+    },
+    /** Ends the running call that started first, or the given one. */
+    end(call = running[0]): void {
+      if (call === undefined) return
+      nowMs += call.length * 1000
+      drop(running, call)
+      apply(rule.end(call, nowMs))
+    },
+    leave(call: Call | undefined): void {
+      if (call !== undefined && rule.leave(call)) drop(waiting, call)
+    },
+    made: () => made,
+  }
+}
+type World = ReturnType<typeof makeWorld>
+
+const accountsOf = (calls: readonly Call[]): readonly AccountKey[] => calls.map(({ account }) => account)
+const drain = (world: World): void => {
+  while (world.running.length > 0) world.end()
+}
+
+const step = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('add' as const),
+      account: fc.integer({ min: 1, max: 5 }),
+      length: fc.integer({ min: 1, max: 20 }),
+      bytes: fc.integer({ min: 0, max: 9 }),
+      named: fc.option(fc.constantFrom('ada', 'bob'), { nil: undefined }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('end' as const), at: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }) },
+)
+const steps = fc.array(step, { maxLength: 120 })
+const anyLimits = fc
+  .record({
+    inAll: fc.integer({ min: 1, max: 4 }),
+    perAccount: fc.integer({ min: 1, max: 4 }),
+    waitingPerAccount: fc.integer({ min: 1, max: 8 }),
+    waitingInAll: fc.integer({ min: 1, max: 16 }),
+    bytesPerAccount: fc.integer({ min: 9, max: 40 }),
+    bytesInAll: fc.integer({ min: 45, max: 80 }),
+  })
+  .map((given) => ({ ...given, perAccount: Math.min(given.perAccount, given.inAll) }))
+
+const walk = (
+  world: World,
+  given: readonly (typeof step extends fc.Arbitrary<infer A> ? A : never)[],
+  check: () => void,
+) => {
+  for (const each of given) {
+    if (each.do === 'add') world.add(each.account, each)
+    else if (each.do === 'end') world.end(world.running[each.at % Math.max(1, world.running.length)])
+    else world.leave(world.waiting[each.at % Math.max(1, world.waiting.length)])
+    check()
+  }
+}
+
+const countOf = (calls: readonly Call[], account: AccountKey): number =>
+  calls.filter((each) => each.account === account).length
+const bytesOf = (calls: readonly Call[]): number => calls.reduce((sum, { bytes }) => sum + bytes, 0)
+
+test('no limit is exceeded, no turn is unused while a call may have it, and every call ends once', (t) => {
+  fc.assert(
+    fc.property(anyLimits, steps, (given, walked) => {
+      const world = makeWorld(given)
+      const { running, waiting } = world
+      walk(world, walked, () => {
+        t.true(running.length <= given.inAll && waiting.length <= given.waitingInAll)
+        t.true(bytesOf([...running, ...waiting]) <= given.bytesInAll)
+        for (const account of [1, 2, 3, 4, 5]) {
+          const own = [...running, ...waiting].filter((call) => call.account === account)
+          t.true(countOf(running, account) <= given.perAccount && countOf(waiting, account) <= given.waitingPerAccount)
+          t.true(bytesOf(own) <= given.bytesPerAccount)
+          const mayStart = countOf(waiting, account) > 0 && countOf(running, account) < given.perAccount
+          t.false(mayStart && running.length < given.inAll, 'a turn is unused')
+        }
+        t.is(world.rule.running, running.length)
+        t.is(world.rule.waiting, waiting.length)
+        const seconds = world.rule.secondsToWait(1)
+        t.true(Number.isInteger(seconds) && seconds >= 1)
+      })
+      drain(world)
+      t.is(world.rule.running + world.rule.waiting, 0)
+      const ended = new Set([...world.started, ...world.refused])
+      t.is(ended.size, world.started.length + world.refused.length)
+      world.add(9, { bytes: 9 })
+      t.is(world.running.length, 1, 'nothing is left of the calls before')
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('an account with at most an equal share of the waiting places is never refused', (t) => {
+  fc.assert(
+    fc.property(anyLimits, steps, (given, walked) => {
+      const world = makeWorld({
+        ...given,
+        bytesPerAccount: Number.POSITIVE_INFINITY,
+        bytesInAll: Number.POSITIVE_INFINITY,
+      })
+      let known = 0
+      walk(world, walked, () => {
+        for (const { account } of world.refused.slice(known)) {
+          // The refused call waited as well.
+          const own = countOf(world.waiting, account) + 1
+          const accounts = new Set(accountsOf(world.waiting)).add(account).size
+          t.true(own > given.waitingPerAccount || own > given.waitingInAll / accounts)
+        }
+        known = world.refused.length
+      })
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('forty calls of one account delay a call of another by no more than the running one', (t) => {
+  for (const [inAll, perAccount] of [
+    [1, 1],
+    [2, 1],
+    [2, 2],
+    [4, 3],
+  ] as const) {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 39 }), fc.integer({ min: 1, max: 100 }), (ended, length) => {
+        const world = makeWorld({ inAll, perAccount })
+        for (let at = 0; at < 40; at += 1) world.add(1, { length })
+        for (let at = 0; at < ended; at += 1) world.end()
+        const before = world.started.length
+        const call = world.add(2, { length: 1 })
+        if (perAccount === inAll && ended < 40) world.end()
+        t.is(world.started.indexOf(call), before, 'it is the next to start')
+      }),
+    )
+  }
+})
+
+test('accounts that wait all the time get turns one after the other', (t) => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 6 }),
+      fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 60 }),
+      (accounts, extra) => {
+        const world = makeWorld()
+        world.add(0)
+        // Each account has enough for all rounds; some have many more, in any order.
+        for (const account of [...extra, ...Array.from({ length: accounts * 5 }, (_, at) => (at % accounts) + 1)])
+          if (account <= accounts) world.add(account)
+        for (let round = 0; round < 5 * accounts; round += 1) world.end()
+        const order = accountsOf(world.started.slice(1))
+        for (let at = 0; at < 5; at += 1)
+          t.is(new Set(order.slice(at * accounts, (at + 1) * accounts)).size, accounts, String(order))
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('accounts with long calls and with short ones get equal time', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 12 }), (length) => {
+      const world = makeWorld()
+      for (let at = 0; at < 200; at += 1) {
+        world.add(1, { length })
+        world.add(2, { length: 1 })
+      }
+      for (let at = 0; at < 60; at += 1) world.end()
+      const timeOf = (account: number): number =>
+        world.started.reduce((sum, call) => sum + (call.account === account ? call.length : 0), 0)
+      t.true(Math.abs(timeOf(1) - timeOf(2)) <= 2 * length, `${timeOf(1)} and ${timeOf(2)}`)
+    }),
+  )
+})
+
+test('a short call comes before a long one, of its own account as well, and a long one is not overtaken without end', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 30 }), fc.boolean(), (length, isOwn) => {
+      const world = makeWorld()
+      world.add(1)
+      const long = world.add(1, { length })
+      const short = world.add(isOwn ? 1 : 2, { length: 1 })
+      world.end()
+      t.is(world.running[0], short)
+      // New accounts and the own one keep calling.
+      let overtaken = 0
+      for (let at = 0; world.running[0] !== long; at += 1) {
+        world.add(isOwn ? 1 : 10 + at)
+        world.end()
+        overtaken += 1
+      }
+      t.true(overtaken <= length + 2, `${overtaken} calls before one of length ${length}`)
+    }),
+  )
+})
+
+test('an account that could not have a turn does not save it for later', (t) => {
+  const world = makeWorld({ inAll: 2, perAccount: 1 })
+  for (let at = 0; at < 30; at += 1) world.add(1)
+  const endless = world.running[0]
+  for (let at = 0; at < 30; at += 1) {
+    world.add(2)
+    world.add(3)
+  }
+  for (let at = 0; at < 20; at += 1) world.end(world.running.find((call) => call !== endless))
+  world.end(endless)
+  const from = world.started.length
+  for (let at = 0; at < 12; at += 1) world.end()
+  for (const account of [1, 2, 3]) t.true(countOf(world.started.slice(from), account) >= 3, `account ${account}`)
+})
+
+test('calls from many networks that name one account get together the turns of one account', (t) => {
+  const world = makeWorld()
+  world.add('network 0')
+  for (let at = 0; at < 30; at += 1) world.add(`network ${at + 10}`, { named: 'ada' })
+  for (let at = 0; at < 30; at += 1) world.add('network 1', { named: `name ${at}` })
+  for (let at = 0; at < 30; at += 1) world.add('network 2', { named: 'bob' })
+  for (let at = 0; at < 30; at += 1) world.end()
+  const order = world.started.slice(1)
+  t.is(order.filter(({ named }) => named === 'ada').length, 10)
+  t.is(countOf(order, 'network 1'), 10)
+  t.is(countOf(order, 'network 2'), 10)
+})
+
+test('the time to wait is that of the own work at the measured speed and the own share', (t) => {
+  const world = makeWorld({ inAll: 2, perAccount: 1 })
+  t.is(world.rule.secondsToWait(1), 1)
+  for (let at = 0; at < 12; at += 1) world.add(1, { length: 3 })
+  world.end()
+  t.is(world.rule.secondsToWait(1), 30, 'ten calls of three seconds, one after the other')
+  t.is(world.rule.secondsToWait(2), 1)
+  world.add(2)
+  for (let at = 0; at < 4; at += 1) {
+    world.add(2, { length: 5 })
+    world.add(3, { length: 5 })
+  }
+  t.is(world.rule.secondsToWait(1), 45, 'three accounts share two turns')
+  t.is(world.rule.secondsToWait(2), 30)
+})
