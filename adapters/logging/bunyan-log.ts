@@ -21,15 +21,14 @@ export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptio
   })
   const ownFields = JSON.stringify({ ...logger.fields, level: bunyan.INFO }).slice(0, -1)
   const writesInfo = logger.level() <= bunyan.INFO
+  const timeText = makeTimeText()
   return {
     debug: (fields, message) => logger.debug(fields, message),
     info: (fields, message) => {
       if (!writesInfo) return
-      if (!isPlain(fields)) return logger.info(fields, message)
-      // Bunyan gives its lines the time of this machine.
-      // eslint-disable-next-line no-restricted-syntax
-      const rest = JSON.stringify({ ...fields, msg: message, time: new Date(), v: recordVersion })
-      lines.add(`${ownFields},${rest.slice(1)}\n`)
+      const text = plainFields(fields)
+      if (text === undefined) return logger.info(fields, message)
+      lines.add(`${ownFields}${text},"msg":${quoted(message)},"time":"${timeText()}","v":${recordVersion}}\n`)
     },
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
@@ -45,17 +44,54 @@ const namesOfBunyan: ReadonlySet<string> = new Set([
   ...['error', 'err'],
 ])
 
+/** Characters that JSON has as they are. */
+const needsNoEscape = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
+const quoted = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text))
+
+/** The names of fields as they are written; lines of one kind have the same. */
+const writtenNames = new Map<string, string>()
+const mostNames = 500
+
+const writtenName = (name: string): string => {
+  const known = writtenNames.get(name)
+  if (known !== undefined) return known
+  const written = `,${quoted(name)}:`
+  if (writtenNames.size < mostNames) writtenNames.set(name, written)
+  return written
+}
+
 /**
- * Reports whether the record is the fields with those of bunyan around them, so that it can be written without
- * bunyan's copies. That is so for the lines of requests, most of a log: it takes a third of the time.
+ * Returns the JSON of fields as it is inside of a record, with a comma before each. Returns undefined if bunyan must
+ * write the record: a field is an object, or one that bunyan sets itself. The lines of requests, most of a log, are
+ * written without bunyan's copies, in one pass.
  */
-const isPlain = (fields: object): boolean => {
-  for (const name in fields) {
+const plainFields = (fields: object): string | undefined => {
+  let text = ''
+  for (const name of Object.keys(fields)) {
     const value: unknown = fields[name as keyof typeof fields]
-    if (typeof value === 'object' || typeof value === 'bigint' || typeof value === 'function') return false
-    if (namesOfBunyan.has(name)) return false
+    if (namesOfBunyan.has(name)) return undefined
+    if (value === undefined) continue
+    if (typeof value === 'string') text += writtenName(name) + quoted(value)
+    else if (typeof value === 'number') text += writtenName(name) + (Number.isFinite(value) ? String(value) : 'null')
+    else if (typeof value === 'boolean') text += writtenName(name) + String(value)
+    else return undefined
   }
-  return true
+  return text
+}
+
+/** Returns the function that gives the time of this machine, as bunyan writes it. Many lines have the same. */
+const makeTimeText = (): (() => string) => {
+  let [lastMs, text] = [Number.NaN, '']
+  return () => {
+    // Bunyan gives its lines the time of this machine.
+    // eslint-disable-next-line no-restricted-syntax
+    const now = Date.now()
+    if (now === lastMs) return text
+    lastMs = now
+     
+    return (text = new Date(now).toISOString())
+  }
 }
 
 const lineOf = (record: object): string => {

@@ -21,8 +21,12 @@ export const makeLogScope = (trace: () => TraceContext | undefined): LogScope =>
   const scope = new AsyncLocalStorage<ScopeFields>()
   const withScope = (fields: object): object => {
     const traced = trace()
+    const store = scope.getStore()
+    // The line of a request has these itself; a copy would cost as much as the rest of the line.
+    if (traced === undefined && (store === undefined || (store.task === undefined && 'requestId' in fields)))
+      return fields
     const shown = traced && { traceId: traced.traceId, spanId: traced.spanId }
-    return { ...scope.getStore(), ...shown, ...fields }
+    return { ...store, ...shown, ...fields }
   }
   return {
     run: (fields, work) => scope.run(fields, work),

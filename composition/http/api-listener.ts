@@ -20,6 +20,7 @@ import type { RequestObserver } from './request/request-context.ts'
 import { makeAccessLog } from './request/request-context.ts'
 import type { ApiServer } from './api-server.ts'
 import { makeApiServer } from './api-server.ts'
+import { makePacking } from './answer/packed-answer.ts'
 import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
 import { hostCookieName } from './request/credentials.ts'
 import { buildDocument } from './openapi/document.ts'
@@ -90,6 +91,7 @@ export const makeApiListener = (input: ApiListenerInput): ApiServer => {
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${listenerRoots.api}/docs`,
+    packing: makePacking(),
     readings: boot.readings,
     names: namesOf(assembly, serves),
     accessLog: makeAccessLog(log, observers),

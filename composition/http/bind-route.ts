@@ -3,7 +3,7 @@ import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
-import type { Answer } from './answer/write-answer.ts'
+import type { Answer } from './answer/packed-answer.ts'
 import {
   answerError,
   recordRefusal,
@@ -44,7 +44,10 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
         return
       }
-      const answer = orNotModified(req, result.right)
+      const chosen = orNotModified(req, result.right)
+      const encodings = req.headers['accept-encoding']
+      const answer =
+        chosen.packable === undefined || encodings === undefined ? chosen : await deps.packing.packed(chosen, encodings)
       if (answer.pieces === undefined) writeAnswer(req, res, context, answer)
       else await writePieces(deps, req, res, context, answer, answer.pieces)
     } catch (error) {

@@ -9,6 +9,7 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { SecretBox } from '../../core/kernel/secret.ts'
 import type { Names } from '../../plugins/kit/names.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
+import type { Packing } from './answer/packed-answer.ts'
 import type { Closing, RequestContext } from './request/request-context.ts'
 import type { RequestScopeDeps } from './request/request-scope.ts'
 import type { RateDecision } from './request/rate-limit.ts'
@@ -45,6 +46,8 @@ export interface BinderDeps extends RequestScopeDeps {
   /** The path of the documentation page, to which error bodies link, relative to the address of the service. */
   readonly docsUrl: string
   readonly pauseInLongTurn: PauseInLongTurn
+  /** Compresses answers for the clients that accept it. */
+  readonly packing: Packing
   /** What a request reads of other servers is one budget. */
   readonly readings: Pick<ReadingBudgets, 'request'>
   /** Names of other systems; undefined if no plugin has any. */

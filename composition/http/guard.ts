@@ -14,19 +14,22 @@ import type { FindBelow, GuardedTarget } from './request/request-target.ts'
 import { makeMatchPath, guardTarget, headerValues, isHost, originForm } from './request/request-target.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { attachContext, noteRefusal } from './request/request-context.ts'
-import type { Answer } from './answer/write-answer.ts'
+import type { Answer } from './answer/packed-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './answer/write-answer.ts'
 
 /** The content served in addition to the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
   /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
-  documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
+  documentation(path: string, headers: Preferred): Answer | undefined
   /**
    * Returns the answer of any other GET outside the API, or undefined where no page can be and for clients that expect
    * the API there.
    */
-  frontend(path: string, ownUrl: string, accept?: string): Answer | undefined
+  frontend(path: string, ownUrl: string, headers: Preferred): Answer | undefined
 }
+
+/** The headers in which a client says what it prefers. */
+type Preferred = Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 /** The width of the database column. */
@@ -213,7 +216,7 @@ export const makeFirst = (
     if (documented !== undefined) return documented
     return roots.some((root) => isUnder(context.path, root))
       ? undefined
-      : pages.frontend(context.path, context.ownAddress.url, req.headers.accept)
+      : pages.frontend(context.path, context.ownAddress.url, req.headers)
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {

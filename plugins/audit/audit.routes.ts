@@ -1,6 +1,6 @@
 import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { OrgPathName, request } from '../kit/codecs.ts'
-import { list, paged, text } from '../kit/reply.ts'
+import { list, packed, paged, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
@@ -41,7 +41,7 @@ export const listOrganizationAudit = organizationRoute({
   description:
     'Needs the right to view the audit log of the organization. Filters are combined: an event must match all of them.',
   query: AuditQuery,
-  ok: paged(list(AuditEventResponse, example)),
+  ok: packed(paged(list(AuditEventResponse, example))),
 })
 
 export const listSiteAudit = siteRoute({
@@ -51,7 +51,7 @@ export const listSiteAudit = siteRoute({
   summary: 'List all changes and refusals, newest first',
   description: 'Only site admins. Filters are combined: an event must match all of them.',
   query: AuditQuery,
-  ok: paged(list(AuditEventResponse, example)),
+  ok: packed(paged(list(AuditEventResponse, example))),
 })
 
 export const listOwnAudit = ownRoute({
@@ -61,7 +61,7 @@ export const listOwnAudit = ownRoute({
   summary: "List the events of the caller's own account, newest first",
   description: 'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor.',
   query: AuditQuery,
-  ok: paged(list(AuditEventResponse, example)),
+  ok: packed(paged(list(AuditEventResponse, example))),
 })
 
 const exportDescription =

@@ -10,7 +10,7 @@ import { RoleTeamUnknown, RoleChanged, RoleMissing } from '../../core/authz/role
 import type { RoleId } from '../../core/kernel/ids.ts'
 import { memberOf, path, query, requires, requiresWithin } from '../kit/access.ts'
 import { described, pathId, request } from '../kit/codecs.ts'
-import { empty, json, list, versioned } from '../kit/reply.ts'
+import { empty, json, list, packed, versioned } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   AvailablePermissions,
@@ -57,16 +57,18 @@ export const listAvailablePermissions = route({
   description:
     'Needs membership in the organization. A role must also have the associated permissions that are `required`.',
   access: memberOf(query('org')),
-  ok: json(200, AvailablePermissions, {
-    permissions: [
-      {
-        namespace: 'cluster_mgmt',
-        action: 'import clusters',
-        description: 'Import clusters into the organization',
-        associated: [{ namespace: 'cluster_mgmt', action: 'view clusters', required: true }],
-      },
-    ],
-  }),
+  ok: packed(
+    json(200, AvailablePermissions, {
+      permissions: [
+        {
+          namespace: 'cluster_mgmt',
+          action: 'import clusters',
+          description: 'Import clusters into the organization',
+          associated: [{ namespace: 'cluster_mgmt', action: 'view clusters', required: true }],
+        },
+      ],
+    }),
+  ),
 })
 
 export const listRoles = route({
@@ -76,7 +78,7 @@ export const listRoles = route({
   summary: 'List the custom roles of an organization',
   description: 'Needs membership in the organization. Each role is listed with its permissions and teams.',
   access: memberOf(query('org')),
-  ok: list(RoleResponse, viewerExample),
+  ok: packed(list(RoleResponse, viewerExample)),
 })
 
 export const createRole = route({
@@ -147,5 +149,7 @@ export const listRolePrincipals = roleRoute({
     'Requires viewer:role. Lists the teams first, then their members, each once, with the first team that ' +
     'gives the role.',
   access: requires('can_view', roleInPath),
-  ok: list(RolePrincipalResponse, { type: 'user', id: 5, name: 'ada', display_name: 'Ada Lovelace', via_team_id: 31 }),
+  ok: packed(
+    list(RolePrincipalResponse, { type: 'user', id: 5, name: 'ada', display_name: 'Ada Lovelace', via_team_id: 31 }),
+  ),
 })

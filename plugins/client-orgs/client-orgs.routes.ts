@@ -9,7 +9,7 @@ import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { EmailTaken, UserNameTaken } from '../../core/identity/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
-import { empty, json, list } from '../kit/reply.ts'
+import { empty, json, list, packed } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import { Organization, organizationExample } from '../organizations/codecs.ts'
 import {
@@ -56,7 +56,7 @@ export const listClientOrgs = route({
   summary: 'List the client organizations',
   description: 'By name. Those that are being deleted are listed until they are gone.',
   query: ClientOrgQuery,
-  ok: list(Organization, organization),
+  ok: packed(list(Organization, organization)),
 })
 
 export const getClientOrg = route({

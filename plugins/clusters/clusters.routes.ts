@@ -17,7 +17,7 @@ import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
 import { read, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../kit/codecs.ts'
-import { empty, json, list } from '../kit/reply.ts'
+import { empty, json, list, packed } from '../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../kit/route.ts'
 import {
   ClusterExists,
@@ -81,7 +81,7 @@ export const listUserClusters = defineRoute({
   access: signedIn,
   scope: read('cluster'),
   query: UserClustersQuery,
-  ok: json(200, t.array(ClusterInfo), [listedCluster]),
+  ok: packed(json(200, t.array(ClusterInfo), [listedCluster])),
   failures: [],
 })
 
@@ -93,7 +93,7 @@ export const listOwnerClusters = ownerRoute({
   description: 'By name. `provider` selects the clusters of one hosting provider.',
   access: requires('can_list_clusters', ownerInPath),
   query: ClusterListQuery,
-  ok: list(ClusterInfo, listedCluster),
+  ok: packed(list(ClusterInfo, listedCluster)),
 })
 
 export const clusterExists = v2Route({
@@ -321,7 +321,7 @@ export const consoleListClusters = defineRoute({
   tag: 'Administration',
   access: siteAdmin,
   scope: read('admin'),
-  ok: list(ClusterInfo, listedCluster),
+  ok: packed(list(ClusterInfo, listedCluster)),
   failures: [],
 })
 
@@ -351,7 +351,7 @@ export const listAllClusters = accountRoute({
     'For your own account these are also the clusters of every organization in which you may view them. ' +
     'The list is not paged.',
   access: requires('can_list_clusters', ownerInPath),
-  ok: json(200, t.array(ClusterInfo), [listedCluster]),
+  ok: packed(json(200, t.array(ClusterInfo), [listedCluster])),
 })
 
 export const hasHub = accountRoute({

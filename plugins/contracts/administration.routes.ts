@@ -9,7 +9,7 @@ import {
 } from '../../core/contracts/ports.ts'
 import { siteAdmin } from '../kit/access.ts'
 import { request } from '../kit/codecs.ts'
-import { empty, json, list } from '../kit/reply.ts'
+import { empty, json, list, packed } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   AddContractParams,
@@ -64,7 +64,7 @@ export const listAllContracts = route({
   path: '/contracts',
   summary: 'List the contracts of all accounts, or of one, the newest start first',
   description: 'Contracts in every state are listed.',
-  ok: list(AdministeredContract, administeredExample),
+  ok: packed(list(AdministeredContract, administeredExample)),
 })
 
 export const createContracts = route({
@@ -181,7 +181,7 @@ export const listAnyContractAudit = contractRoute({
   path: '/contracts/{id}/audit',
   summary: 'List the history of a contract of any account, the oldest event first',
   description: 'A change of the terms names the first version that it made.',
-  ok: list(ContractAudit, auditExample),
+  ok: packed(list(ContractAudit, auditExample)),
 })
 
 export const listAnyContractTerms = contractRoute({
@@ -190,7 +190,7 @@ export const listAnyContractTerms = contractRoute({
   path: '/contracts/{id}/terms',
   summary: 'List the versions of the terms of a contract of any account, by number',
   description: termsWords,
-  ok: list(ContractTermsVersion, termsExample),
+  ok: packed(list(ContractTermsVersion, termsExample)),
 })
 
 /** The routes of an owner, for site admins: the contract is named by its id alone. */

@@ -9,7 +9,7 @@ import {
 import { ClusterInfo } from '../clusters/cluster-info-wire.ts'
 import { requires, requiresWithin } from '../kit/access.ts'
 import { listOf } from '../kit/codecs.ts'
-import { empty, json, list } from '../kit/reply.ts'
+import { empty, json, list, packed } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   accountInQuery,
@@ -53,7 +53,7 @@ export const listContracts = viewRoute({
   path: '/user/contracts',
   summary: 'List the contracts of an account, the newest start first',
   description: `${ownWords}Contracts in every state are listed.`,
-  ok: list(Contract, contractExample),
+  ok: packed(list(Contract, contractExample)),
 })
 
 export const listActiveOfflineContracts = viewRoute({
@@ -62,7 +62,7 @@ export const listActiveOfflineContracts = viewRoute({
   path: '/user/contracts/active-offline-contracts',
   summary: 'List the active contracts that allow offline licenses',
   description: ownWords,
-  ok: list(Contract, contractExample),
+  ok: packed(list(Contract, contractExample)),
 })
 
 export const listContractsOfCluster = viewRoute({
@@ -76,7 +76,7 @@ export const listContractsOfCluster = viewRoute({
   params: ClusterUuidPath,
   query: AssociatedQuery,
   badPathAs: 400,
-  ok: list(Contract, contractExample),
+  ok: packed(list(Contract, contractExample)),
 })
 
 export const listContractsWithoutCluster = viewRoute({
@@ -87,7 +87,7 @@ export const listContractsWithoutCluster = viewRoute({
   description: `${ownWords}\`clusterID\` is the UID of the cluster.`,
   params: ClusterUuidPath,
   badPathAs: 400,
-  ok: list(Contract, contractExample),
+  ok: packed(list(Contract, contractExample)),
 })
 
 export const getContract = route({
@@ -124,7 +124,7 @@ export const listContractAudit = route({
   summary: 'List the history of a contract, the oldest event first',
   description: 'A contract that does not exist, or belongs to another account, is 403.',
   access: requiresWithin('can_view', contractInPath),
-  ok: list(ContractAudit, auditExample),
+  ok: packed(list(ContractAudit, auditExample)),
 })
 
 export const termsWords =
@@ -138,7 +138,7 @@ export const listContractTerms = route({
   summary: 'List the versions of the terms of a contract, by number',
   description: `${termsWords} A contract that does not exist, or belongs to another account, is 403.`,
   access: requiresWithin('can_view', contractInPath),
-  ok: list(ContractTermsVersion, termsExample),
+  ok: packed(list(ContractTermsVersion, termsExample)),
 })
 
 const bindingRoute = routesOf({ ...common, failures: [ContractRequestInvalid] })
@@ -172,7 +172,7 @@ export const listLicensedClusters = viewRoute({
   summary: 'List the clusters of the active offline contracts, by UID',
   description:
     'Each cluster is listed once, with the ids of all active contracts with offline licenses to which it is bound.',
-  ok: list(ClusterWithAssociatedContracts, licensedExample),
+  ok: packed(list(ClusterWithAssociatedContracts, licensedExample)),
 })
 
 export const getClusterStatus = viewRoute({
@@ -208,7 +208,7 @@ export const listContractClusters = routesOf(common)({
   description: 'With what is known of each cluster, and with the features that other contracts license for it too.',
   params: ContractPath,
   access: requires('can_view', contractInPath),
-  ok: list(ContractClusterStatus, statusExample),
+  ok: packed(list(ContractClusterStatus, statusExample)),
   failures: [ContractMissing],
 })
 
@@ -234,7 +234,7 @@ export const listUnboundClusters = bindingRoute({
   description: 'The clusters of which the account has a record and that this contract does not have.',
   params: ContractPath,
   access: requiresWithin('can_view_contracts', accountInQuery),
-  ok: json(200, t.readonlyArray(ClusterInfo), []),
+  ok: packed(json(200, t.readonlyArray(ClusterInfo), [])),
 })
 
 export const unbindCluster = clusterRoute({

@@ -144,6 +144,8 @@ export interface ReplySpec<Result> {
   readonly isEmptyToo?: boolean
   /** Reports that `reply` may return an `EmptyAnswer` instead. */
   readonly isBodilessToo?: boolean
+  /** The answers to GET are sent compressed to clients that accept it. */
+  readonly isPacked?: boolean
   /** For `json`: a header that repeats a text of the value, for proxies that read headers only. */
   readonly header?: { readonly name: string; textOf(value: Result): string }
   readonly __result?: Result
@@ -300,6 +302,13 @@ export const withHeader = <R>(reply: ReplySpec<R>, name: string, textOf: (value:
   ...reply,
   header: { name, textOf },
 })
+
+/**
+ * Declares the same JSON reply, sent compressed to clients that accept it (from 1 KiB on). Only for answers without a
+ * secret: the length of a compressed answer shows that a text that others may choose occurs in the secret (BREACH).
+ * Documents that others wrote, such as objects of clusters and values of charts, may hold secrets.
+ */
+export const packed = <R>(reply: ReplySpec<R>): ReplySpec<R> => ({ ...reply, isPacked: true })
 
 /** Declares the same reply, or the same status without a body: `reply` may return an `EmptyAnswer`. */
 export const orEmpty = <R>(reply: ReplySpec<R>): ReplySpec<R | EmptyAnswer> => ({ ...reply, isBodilessToo: true })

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { OutageAccountMissing, OutageInvalid, OutageRecorded } from '../../core/usage/outages/outages.ts'
 import { siteAdmin } from '../kit/access.ts'
-import { json } from '../kit/reply.ts'
+import { json, packed } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 import {
   outageExample,
@@ -38,7 +38,7 @@ export const getOutageReport = route({
   summary: 'List outages, the newest first, with what they add up to',
   description: 'Those that end after `start`, of one account or cluster, and with one of `tags`. At most 10,000.',
   query: OutageReportQuery,
-  ok: json(200, SystemOutagesAndReportAPIForm, outageReportExample),
+  ok: packed(json(200, SystemOutagesAndReportAPIForm, outageReportExample)),
 })
 
 export const listOutageTags = route({

@@ -1,6 +1,6 @@
 import { UsageMonthBusy, UsageMonthMissing, UsageMonthNotClosable } from '../../core/usage/months/ports.ts'
 import { query, requires, siteAdmin } from '../kit/access.ts'
-import { json } from '../kit/reply.ts'
+import { json, packed } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import {
   ChangedMonth,
@@ -48,7 +48,7 @@ export const listIntake = route({
     'By day and cluster, ascending. Events of the last minute may be missing, and those of the last minute ' +
     'before an instance of the service was killed are lost. Reports of a cluster that is not known are not counted.',
   query: IntakeQuery,
-  ok: json(200, IntakeSums, intakeExample),
+  ok: packed(json(200, IntakeSums, intakeExample)),
 })
 
 export const listRefusedEvents = route({
@@ -72,7 +72,7 @@ export const getRunningMonth = route({
     'The figures are provisional. They are computed each hour; a contract of which nothing was computed ' +
     'yet is left out.',
   query: InAccount,
-  ok: json(200, RunningMonthFigures, runningExample),
+  ok: packed(json(200, RunningMonthFigures, runningExample)),
 })
 
 const changeRoute = routesOf({
@@ -121,5 +121,5 @@ export const listCustomers = siteRoute({
     'Products without objects are left out.',
   params: MonthPath,
   badPathAs: 400,
-  ok: json(200, Customers, customersExample),
+  ok: packed(json(200, Customers, customersExample)),
 })

@@ -3,7 +3,7 @@ import { UsageReportMissing } from '../../core/usage/reports/month-report.ts'
 import type { UsageProduct, UsageViewName } from '../../core/usage/types.ts'
 import { ClientBillingDisabled, UsageNamespaceMissing, UsageViewMissing } from '../../core/usage/views/ports.ts'
 import { query, requires } from '../kit/access.ts'
-import { json, streamed, streamedFile } from '../kit/reply.ts'
+import { json, packed, streamed, streamedFile } from '../kit/reply.ts'
 import { routesOf } from '../kit/route.ts'
 import type { ViewQuery } from './view-codecs.ts'
 import {
@@ -137,7 +137,7 @@ export const getObjectHistory = monthRoute({
   params: ObjectPath,
   query: InAccount,
   badPathAs: 400,
-  ok: json(200, ObjectHistoryView, historyExample),
+  ok: packed(json(200, ObjectHistoryView, historyExample)),
 })
 
 /** A view that a route serves, with the codecs of its query and items. */

@@ -18,7 +18,7 @@ import {
 } from '../../plugins/kit/access.ts'
 import { freeText, Id, listOf, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 import { handle } from '../../plugins/kit/handle.ts'
-import { cookies, empty, json, list, listWithin, paged, versioned } from '../../plugins/kit/reply.ts'
+import { cookies, empty, json, list, listWithin, packed, paged, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
 import { body, defineRoute, handleStream } from '../../plugins/kit/route.ts'
 
@@ -95,7 +95,7 @@ const listThings = defineRoute({
   method: 'GET',
   path: '/things',
   access: anyone,
-  ok: list(Thing, example),
+  ok: packed(list(Thing, example)),
 })
 const listPages = defineRoute({
   ...misc,
@@ -112,11 +112,13 @@ const countLong = defineRoute({
   path: '/long',
   access: anyone,
   query: request({ length: QueryInt }, 'LongQuery'),
-  ok: listWithin(Thing, example, {
-    codec: t.type({ ok: t.boolean, data: t.array(Thing) }),
-    key: 'data',
-    constants: { ok: true },
-  }),
+  ok: packed(
+    listWithin(Thing, example, {
+      codec: t.type({ ok: t.boolean, data: t.array(Thing) }),
+      key: 'data',
+      constants: { ok: true },
+    }),
+  ),
 })
 const adminOnly = defineRoute({
   ...misc,

@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { makeAccessLog } from '../../composition/http/request/request-context.ts'
 import type { ApiServer, ApiServerDeps, StopTimes } from '../../composition/http/api-server.ts'
+import { makePacking } from '../../composition/http/answer/packed-answer.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
 import { makeTrustedProxies, makeOwnAddress } from '../../composition/http/request/addresses.ts'
 import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
@@ -169,6 +170,7 @@ export const startStubServer = async (
       matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}`,
     },
     idempotency: memoryIdempotency(),
+    packing: makePacking(),
     readings: makeReadingBudgets(),
     tracing: noTracing,
     scope: makeLogScope(noTracing.current),

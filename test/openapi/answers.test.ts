@@ -2,13 +2,25 @@ import test from 'ava'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import { isPacked } from '../../composition/http/answer/packed-answer.ts'
 import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
 import type { SeenAnswer } from '../support/answer-check.ts'
 import { makeAnswerCheck } from '../support/answer-check.ts'
+import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
 import { targetOf } from '../support/route-targets.ts'
 import { startService } from '../support/service.ts'
 import { watchAnswers, watchReceivedAnswers } from '../support/watch-answers.ts'
+
+/** The headers of an answer for a client that accepts compressed ones. */
+const packedHeaders = async (service: PopulatedService, target: string): Promise<ServiceAnswer['headers']> =>
+  (await service.send('GET', target, { token: service.adminToken, headers: { 'accept-encoding': 'br, gzip' } })).headers
+
+const isPackedWrongly = ({ bound }: AssembledRoute, headers: ServiceAnswer['headers']): boolean =>
+  headers['content-encoding'] !== undefined &&
+  !(bound.kind === 'json' && (isPacked(bound.route) || bound.route.ok.kind === 'streamed'))
 
 // Each answer is held against the document by the service of the test itself (test/support/watch-answers.ts).
 test('what the service answers is what its own document says', async (t) => {
@@ -16,6 +28,7 @@ test('what the service answers is what its own document says', async (t) => {
   t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
   const seen = new Map<number, number>()
+  const wronglyPacked: string[] = []
   for (const route of service.running.assembly.routes.filter(({ bound }) => bound.kind === 'json')) {
     for (const method of route.methods) {
       const credentials =
@@ -32,8 +45,11 @@ test('what the service answers is what its own document says', async (t) => {
         })
         seen.set(status, (seen.get(status) ?? 0) + 1)
       }
+      if (method === 'GET' && isPackedWrongly(route, await packedHeaders(service, targetOf(route, service.world))))
+        wronglyPacked.push(route.bound.route.id)
     }
   }
+  t.deepEqual(wronglyPacked, [], 'an answer is compressed whose route does not declare it')
   for (const status of [200, 401, 403, 404, 412, 422])
     t.true((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status) ?? 0}`)
 })

@@ -4,7 +4,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { makeSqlBrandingStore } from '../../adapters/sql/kernel/site-store.ts'
-import type { Answer } from '../../composition/http/answer/write-answer.ts'
+import type { Answer } from '../../composition/http/answer/packed-answer.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { pageFiles } from '../../composition/http/pages/page-templates.ts'
 import { makePages } from '../../composition/http/pages/pages.ts'
@@ -130,13 +130,14 @@ test('what no page can be is not the start page: hidden files, files with an end
     '/a/b.c/d',
     '/cgi-bin/x',
   ])
-    t.is(pages.frontend(path, 'http://h'), undefined, path)
+    t.is(pages.frontend(path, 'http://h', {}), undefined, path)
   for (const path of ['/', '/console', '/console/clusters', '/etcetera', '/marketplace/api/v1/x'])
-    t.truthy(pages.frontend(path, 'http://h'), path)
+    t.truthy(pages.frontend(path, 'http://h', {}), path)
 })
 
 test('a client that asks for JSON, or for anything at a path like those of the API, gets no page', (t) => {
-  const isPage = (path: string, accept?: string): boolean => pages.frontend(path, 'http://h', accept) !== undefined
+  const isPage = (path: string, accept?: string): boolean =>
+    pages.frontend(path, 'http://h', accept === undefined ? {} : { accept }) !== undefined
   const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   for (const accept of [undefined, '*/*', 'application/json', 'application/json, */*'])
     for (const path of ['/v1/user', '/v1', '/api/user', '/api']) t.false(isPage(path, accept), `${path} ${accept}`)
@@ -152,7 +153,7 @@ test('a client that asks for JSON, or for anything at a path like those of the A
 })
 
 test('the start page escapes, and its policy admits its one style by hash', (t) => {
-  const answer = pages.frontend('/anything', 'http://h:1/<script>"')
+  const answer = pages.frontend('/anything', 'http://h:1/<script>"', {})
   if (answer === undefined) return t.fail()
   const html = textOf(answer)
   t.deepEqual(html.match(/<script[^>]*>/g), ['<script type="module" src="/account/start.js">'])

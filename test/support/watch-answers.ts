@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server } from 'node:http'
 import type { Duplex, Writable } from 'node:stream'
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { AnswerCheck } from './answer-check.ts'
 
 /** Every answer of one listener in this process, held against its document. */
@@ -85,6 +85,12 @@ const headersIn = (block: string): Readonly<Record<string, string>> => {
   return headers
 }
 
+/** A body as it was before it was compressed. */
+const unpacked = (bytes: Buffer | undefined, coding: string | undefined): Buffer | undefined => {
+  if (bytes === undefined || bytes.length === 0) return bytes
+  return coding === 'gzip' ? gunzipSync(bytes) : coding === 'br' ? brotliDecompressSync(bytes) : bytes
+}
+
 interface Started {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -129,8 +135,7 @@ subscribe('http.server.request.start', (message) => {
   collect(response, (bytes) => {
     const head = (response as unknown as { readonly _header: string | null })._header ?? ''
     const headers = headersIn(head)
-    const body =
-      bytes !== undefined && bytes.length > 0 && headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes
+    const body = unpacked(bytes, headers['content-encoding'])
     watch.check({
       method,
       target,
@@ -210,7 +215,7 @@ subscribe('undici:request:trailers', (message) => {
     target,
     status: answer.status,
     headers: answer.headers,
-    body: Buffer.concat(answer.chunks).toString('utf8'),
+    body: unpacked(Buffer.concat(answer.chunks), answer.headers['content-encoding'])?.toString('utf8'),
   })
 })
 

@@ -9,7 +9,7 @@ import type { SecretBox } from '../../../core/kernel/secret.ts'
 import type { Refusal } from '../failure-response.ts'
 import { refusal } from '../failure-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { Answer } from './write-answer.ts'
+import type { Answer } from './packed-answer.ts'
 
 /** The first request with its key. */
 export interface FreshRequest {

@@ -12,38 +12,52 @@ import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
 import { setCookieHeader } from '../request/credentials.ts'
 import { pageHeaders } from '../request/paging.ts'
-import { qualityOf, readPreferences } from '../request/preferences.ts'
+import { readPreferences } from '../request/preferences.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { Answer } from './write-answer.ts'
+import { acceptsGzip, leastBytes, isPacked, taggedAnswer } from './packed-answer.ts'
+import type { Answer } from './packed-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
+interface Tagging {
+  readonly version?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly isUntagged?: boolean | undefined
+}
+
+/** Returns JSON of a value, or JSON text that is already written. */
+type Tagged = (value: unknown, context: RequestContext, tagging?: Tagging) => Answer
+
+/** Returns the name of what a caller reads, under which its text is remembered. */
+const keyOf = ({ principal, path, query }: RequestContext): string => `${principal?.userId ?? ''} ${path}?${query}`
+
 /**
- * Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has
- * no tag, nor has one for proxies.
+ * Returns the function that makes JSON answers, with an entity tag on reads so that a poller transfers the bytes once.
+ * A read that creates a token has no tag, nor has one for proxies.
  */
-const tagged = (
-  route: Route,
-  value: unknown,
-  version: number | undefined,
-  headers: Record<string, string>,
-  isUntagged = false,
-): Answer => {
-  const body = `${value instanceof JsonText ? value.text : toWireJson(value)}\n`
-  if ((route.method !== 'GET' && version === undefined) || isUntagged)
-    return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
-  const etag = entityTag(body, version)
-  const all = { ...jsonType, ETag: etag, ...headers }
-  return {
-    status: route.ok.status,
-    headers: all,
-    body,
-    ...(route.method === 'GET'
-      ? {
-          notModifiedFor: (header) =>
-            noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined },
-        }
-      : {}),
+const makeTagged = (route: Route, { packing }: Pick<BinderDeps, 'packing'>): Tagged => {
+  const isRead = route.method === 'GET'
+  const { status } = route.ok
+  const answerOf = (body: string, context: RequestContext, isOwn: boolean, tagging: Tagging): Answer => {
+    const { version, isUntagged } = tagging
+    const headers = { ...jsonType, ...tagging.headers }
+    if ((!isRead && version === undefined) || isUntagged === true) return { status, headers, body }
+    if (!isOwn || body.length < leastBytes || !isPacked(route))
+      return taggedAnswer(status, headers, { text: body, etag: entityTag(body, version) }, isRead)
+    const packable = packing.packable(keyOf(context), body, version)
+    return taggedAnswer(status, headers, packable, isRead, packable)
+  }
+  return (value, context, tagging = {}) => {
+    if (value instanceof JsonText) return answerOf(`${value.text}\n`, context, false, tagging)
+    return answerOf(`${value instanceof OwnText ? value.text : toWireJson(value)}\n`, context, true, tagging)
+  }
+}
+
+/** JSON text of a value that was encoded in steps. */
+class OwnText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
   }
 }
 
@@ -92,17 +106,18 @@ const redirected = (route: Route, context: RequestContext, { status, path }: Red
 /** Converts a handler's result to an answer. A long list takes several turns of the event loop. */
 export type Reply = (result: unknown, context: RequestContext, request: PageRequest) => Answer | Promise<Answer>
 
-type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names'>
+type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names' | 'packing'>
 
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
 export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
   const answer = makeDeclaredReply(route, deps)
   const { redirects, isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo } = route.ok
+  const tagged = makeTagged(route, deps)
   const hasOthers = [isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo].includes(true)
   if (redirects === undefined && !hasOthers) return answer
   return (result, context, request) => {
     if (result instanceof Redirect) return redirected(route, context, result)
-    if (result instanceof JsonText) return tagged(route, result, undefined, {})
+    if (result instanceof JsonText) return tagged(result, context)
     if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
     if (result instanceof EmptyAnswer) return { status: route.ok.status, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
@@ -139,27 +154,29 @@ const listText = async (
 const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
   const { ok } = route
   const encode = encoderOf(route, deps)
+  const tagged = makeTagged(route, deps)
   switch (ok.kind) {
     case 'json': {
       const { header } = ok
       if (header !== undefined)
-        return (result) => tagged(route, encode(result), undefined, { [header.name]: header.textOf(result) }, true)
-      return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
+        return (result, context) =>
+          tagged(encode(result), context, { headers: { [header.name]: header.textOf(result) }, isUntagged: true })
+      return (result, context) => tagged(encode(result), context, { isUntagged: context.makesToken })
     }
     case 'versioned':
-      return (result) => {
+      return (result, context) => {
         const { value, version } = result as Versioned<unknown>
-        return tagged(route, encode(value), version, {})
+        return tagged(encode(value), context, { version })
       }
     case 'list':
       return async (result, context, request) => {
         const page = result as Page<unknown>
         const headers = pageHeaders(context.ownAddress.url + context.path, context.params, request, page)
         if (page.items.length > itemsInStep)
-          return tagged(route, new JsonText(await listText(route, encode, page.items, deps)), undefined, headers)
+          return tagged(new OwnText(await listText(route, encode, page.items, deps)), context, { headers })
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
-        return tagged(route, value, undefined, headers)
+        return tagged(value, context, { headers })
       }
     case 'cookies':
       return (result, context) => {
@@ -338,7 +355,7 @@ const streamedAnswer = (streamed: Streamed): Answer => ({
   negotiate: (headers) => {
     const { accept } = headers
     const { contentType, tag, headers: own, pieces, packedPieces } = preferredType(streamed.representations, accept)
-    const packed = qualityOf(String(headers['accept-encoding'] ?? ''), 'gzip') > 0 ? packedPieces : undefined
+    const packed = acceptsGzip(headers['accept-encoding']) ? packedPieces : undefined
     const etag = packed === undefined ? `"${tag}"` : `"${tag}-gzip"`
     if (isHeld(headers, etag, streamed.lastModified))
       return { status: 304, headers: { ETag: etag, ...shared }, body: undefined }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Busy, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
@@ -10,6 +10,7 @@ import { mergedCookies } from '../request/credentials.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import { noteRefusal } from '../request/request-context.ts'
 import type { Dialect, Refusal } from '../failure-response.ts'
+import type { Answer } from './packed-answer.ts'
 import { errorBody, internalError, operationPage, refusal } from '../failure-response.ts'
 
 /** The most that is written at once, in bytes. */
@@ -67,8 +68,13 @@ export const makePieces = (res: ServerResponse): Pieces => {
   }
 }
 
-/** Ends an answer with its whole body, whose length in bytes is known. */
+/**
+ * Ends an answer with its whole body, whose length in bytes is known. Head and body are one write. A text of as many
+ * bytes as characters is ASCII, whose bytes are the same in Latin-1, which is copied as it is.
+ */
 const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+  if (typeof body === 'string' && length <= pieceBytes)
+    return void res.end(body, body.length === length ? 'latin1' : 'utf8')
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
   pieces.write(typeof body === 'string' ? Buffer.from(body) : body)
@@ -86,22 +92,6 @@ export const securityHeaders = {
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-store',
 } as const
-
-/** An answer that is completely in memory. */
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | readonly string[]>>
-  readonly body: string | Uint8Array | undefined
-  /** Returns the 304 to send instead, when the client already holds this representation. */
-  readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
-  /**
-   * Returns the answer in the form that the request prefers, or its 304. It has the headers of both, a 304 only its
-   * own.
-   */
-  readonly negotiate?: (headers: IncomingHttpHeaders) => Answer
-  /** The body of an answer that is sent while it is read, instead of `body`. */
-  readonly pieces?: AsyncIterable<Uint8Array>
-}
 
 /**
  * Returns the answer in the form that the client prefers, or its 304 when the client already holds this representation.

@@ -6,6 +6,7 @@ import { ErrorBody } from '../../../plugins/kit/client.ts'
 import type { ReplySpec } from '../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
 import type { Dialect } from '../failure-response.ts'
+import { isPacked } from '../answer/packed-answer.ts'
 import { statusOfFailure } from '../failure-response.ts'
 import { honoursSudo, ignoresFields, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
@@ -64,6 +65,10 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
     description: 'Set if the body is compressed, for clients that accept it.',
     schema: { const: 'gzip' },
   },
+  'Content-Encoding-Packed': {
+    description: 'Set if the body is compressed, for clients that accept it: bodies from 1 KiB on.',
+    schema: { enum: ['br', 'gzip'] },
+  },
   'Content-Disposition': text('Whether a browser shows or downloads the bytes.'),
   'RateLimit-Limit': number('Requests per minute that this caller may send, if the installation limits them.'),
   'RateLimit-Remaining': number('Requests that this caller may send at once.'),
@@ -89,7 +94,7 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
   Allow: always(text('The accepted methods.')),
 }
 
-const headerName = (component: string): string => component.replace(/-(?:Version|Session|Always|Tokenless)$/, '')
+const headerName = (component: string): string => component.replace(/-(?:Version|Session|Always|Tokenless|Packed)$/, '')
 
 const refer = (...components: readonly string[]): Headers =>
   Object.fromEntries(
@@ -119,6 +124,7 @@ const okHeaders = (route: Route): Headers =>
   refer(
     'X-Request-Id',
     ...(isTagged(route) ? [route.makesToken === true ? 'ETag-Tokenless' : 'ETag'] : []),
+    ...(isPacked(route) ? ['Content-Encoding-Packed'] : []),
     // A route that sets cookies documents them itself.
     ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
     ...headersOfKind[route.ok.kind],

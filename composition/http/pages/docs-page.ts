@@ -1,5 +1,5 @@
 import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
-import type { Answer } from '../answer/write-answer.ts'
+import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument, Operation } from '../openapi/document.ts'
 import { resolvedResponses } from '../openapi/document.ts'
 import type { Parameter, ParameterRef } from '../openapi/parameters.ts'
@@ -7,7 +7,7 @@ import type { Response } from '../openapi/responses.ts'
 import type { Schema } from '../openapi/schema.ts'
 import { makeShowSchema, type ShownSchema } from './docs-schema.ts'
 import { inlineSource, pageFile, pageStyle, renderPage } from './page-templates.ts'
-import { packedAnswer, type PackedAnswer } from './static-answer.ts'
+import { packedAnswer, type PackedAnswer } from '../answer/packed-answer.ts'
 
 /** The documentation page of a service, by the path below `/api/v1/docs`. */
 export interface DocsPage {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import type { Answer } from '../answer/write-answer.ts'
+import type { Answer } from '../answer/packed-answer.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { Pages } from '../guard.ts'
 import type { DocsPage } from './docs-page.ts'
@@ -8,8 +8,8 @@ import { makeDocsAssets, makeDocsPage } from './docs-page.ts'
 import type { WebPage } from './web-page.ts'
 import { inlineSource, pageFile, pageStyle, renderPage, renderTemplate } from './page-templates.ts'
 import { qualityOf } from '../request/preferences.ts'
-import type { PackedAnswer } from './static-answer.ts'
-import { packedAnswer, staticAnswer } from './static-answer.ts'
+import type { PackedAnswer } from '../answer/packed-answer.ts'
+import { packedAnswer, staticAnswer } from '../answer/packed-answer.ts'
 
 /** Reports whether a client explicitly prefers HTML to JSON. */
 const prefersHtml = (accept: string | undefined): boolean =>
@@ -37,12 +37,15 @@ const sharedScripts: Readonly<Record<string, string>> = Object.fromEntries(
 
 const textAt = (file: URL): string => readFileSync(file, 'utf8')
 
-/** Returns the answer of a page. It must not be cached, since the address may contain a code. */
-const pageAnswer = ({ name, title, template }: WebPage): Answer => ({
-  status: 200,
-  headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': accountPolicy },
-  body: renderTemplate(textAt(template), { name, title }),
-})
+/**
+ * Returns the answer of a page. It must not be cached, since the address may contain a code. The page itself contains
+ * nothing of a request, and no secret.
+ */
+const pageAnswer = ({ name, title, template }: WebPage): PackedAnswer =>
+  packedAnswer('text/html; charset=utf-8', renderTemplate(textAt(template), { name, title }), {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': accountPolicy,
+  })
 
 /** Returns why pages cannot be served: a file that is missing, or a template that is not valid. */
 export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
@@ -60,10 +63,10 @@ export const pageProblems = (pages: readonly WebPage[]): readonly string[] =>
  * Returns the pages of parts, among them those that mails link to and the sign-in page, and their scripts, by path.
  * They are ordinary clients of the API: opening a page changes nothing.
  */
-const makePartPages = (pages: readonly WebPage[]): ((path: string) => Answer | undefined) => {
-  const answers = new Map<string, Answer>()
+const makePartPages = (pages: readonly WebPage[]): ((path: string) => PackedAnswer | undefined) => {
+  const answers = new Map<string, PackedAnswer>()
   const addScript = (name: string, source: string): void =>
-    void answers.set(`${scriptPrefix}${name}`, staticAnswer('text/javascript; charset=utf-8', source))
+    void answers.set(`${scriptPrefix}${name}`, packedAnswer('text/javascript; charset=utf-8', source))
   for (const [name, source] of Object.entries(sharedScripts)) addScript(name, source)
   for (const page of pages) {
     answers.set(`/${page.name}`, pageAnswer(page))
@@ -136,8 +139,9 @@ export const makePages = (makeDocument: () => OpenApiDocument, ofParts: readonly
     return path.startsWith(`${docsRoot}/`) ? asset(path.slice(docsRoot.length + 1)) : undefined
   }
   return {
-    documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']?.toString()),
-    frontend: (path, ownUrl, accept) =>
-      partPages(path) ?? (noPage.test(path) || expectsApi(path, accept) ? undefined : startPage(ownUrl)),
+    documentation: (path, headers) => packed(path, headers.accept)?.(headers['accept-encoding']),
+    frontend: (path, ownUrl, headers) =>
+      partPages(path)?.(headers['accept-encoding']) ??
+      (noPage.test(path) || expectsApi(path, headers.accept) ? undefined : startPage(ownUrl)),
   }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { definedFields } from '../../../core/kernel/json.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
@@ -94,16 +93,18 @@ export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, stri
 }
 
 /** Returns the call for the core. It is complete once the caller is proven. */
-export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
-  principal: context.principal,
-  requestId: context.requestId,
-  sourceIp: context.sourceIp,
-  userAgent: context.userAgent,
-  ownAddress: context.ownAddress,
-  operation: context.routeId,
-  signal,
-  ...definedFields({ trace: context.trace?.traceparent }),
-})
+export const callOf = (context: RequestContext, signal: AbortSignal): Call => {
+  const call = {
+    principal: context.principal,
+    requestId: context.requestId,
+    sourceIp: context.sourceIp,
+    userAgent: context.userAgent,
+    ownAddress: context.ownAddress,
+    operation: context.routeId,
+    signal,
+  }
+  return context.trace === undefined ? call : { ...call, trace: context.trace.traceparent }
+}
 
 /** Returns a signal that aborts when the client disconnects before the answer is complete. */
 export const clientSignal = (res: ServerResponse): AbortSignal => {
@@ -168,14 +169,14 @@ export const makeAccessLog = (
   observers: readonly RequestObserver[],
 ): ((exchange: Closing, context: RequestContext) => void) => {
   const report = (context: RequestContext): void => {
-    // restify overwrites res.statusCode when the stream of the request ends early, so the status noted by the binder is
-    // used.
     const status = context.status === 0 ? 499 : context.status
     const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
     for (const observer of observers) observer.finished(context, status, seconds)
+    const { principal } = context
+    // Fields that are undefined are not written. There is one such line for each request, so that nothing is copied.
     const fields = {
       requestId: context.requestId,
-      ...definedFields({ traceId: context.trace?.traceId }),
+      traceId: context.trace?.traceId,
       method: context.method,
       route: context.routePath,
       operation: context.routeId,
@@ -184,17 +185,13 @@ export const makeAccessLog = (
       bytesIn: context.bytesIn,
       bytesOut: context.bytesOut,
       ip: context.sourceIp,
-      ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
-      ...(context.principal?.impersonator === undefined
-        ? {}
-        : { impersonatorId: context.principal.impersonator.userId }),
-      ...definedFields({ code: context.code }),
+      userId: principal?.userId,
+      via: principal?.method,
+      impersonatorId: principal?.impersonator?.userId,
+      code: context.code,
       ...(status < 500
-        ? {}
-        : {
-            ...placeOf(context),
-            ...definedFields({ cause: context.cause?.slice(0, longestCause), isUpstream: context.isUpstream }),
-          }),
+        ? undefined
+        : { ...placeOf(context), cause: context.cause?.slice(0, longestCause), isUpstream: context.isUpstream }),
     }
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')

@@ -284,7 +284,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, noteE
     try {
       const gone = new AbortController()
       let stopChecks: (() => void) | undefined
-      // restify counts the request as complete when this promise resolves; a stream is complete when its connection is.
+      // What surrounds the request (its trace, its budget) lasts until its connection is complete.
       const closed = new Promise<void>((resolve) => {
         const close = (): void => {
           stopChecks?.()

@@ -6,7 +6,7 @@ import { ClusterSetMissing } from '../../../core/hubs/clustersets/types.ts'
 import { ClusterPath, hubInPath } from '../../clusters/codecs.ts'
 import { userExample } from '../../identity/codecs.ts'
 import { path, requires } from '../../kit/access.ts'
-import { empty, json } from '../../kit/reply.ts'
+import { empty, json, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   AvailableSetsQuery,
@@ -51,9 +51,11 @@ export const listClusterSets = ofHub({
     'or by the label of each cluster. The title is that of the profile for a set named `cp-` and a ' +
     'profile; otherwise it is empty.',
   access: requires('can_view', hubInPath),
-  ok: json(200, t.readonlyArray(ListClusterSetResp), [
-    { clusterSetName: 'cp-dbaas-generic', clusterSetTitle: 'Databases', clusters: 3 },
-  ]),
+  ok: packed(
+    json(200, t.readonlyArray(ListClusterSetResp), [
+      { clusterSetName: 'cp-dbaas-generic', clusterSetTitle: 'Databases', clusters: 3 },
+    ]),
+  ),
 })
 
 export const listAvailableClusterSets = ofHub({
@@ -66,7 +68,7 @@ export const listAvailableClusterSets = ofHub({
     'accepted, imported and has the features of the profile `dbaas-client-org`. Another type is ignored.',
   access: requires('can_view', hubInPath),
   query: AvailableSetsQuery,
-  ok: json(200, t.readonlyArray(t.string), ['cp-dbaas-generic', 'default', 'global']),
+  ok: packed(json(200, t.readonlyArray(t.string), ['cp-dbaas-generic', 'default', 'global'])),
 })
 
 export const listMembersOfSet = ofSet({
@@ -77,16 +79,18 @@ export const listMembersOfSet = ofSet({
   description:
     'Sorted by name. `imported` says whether the owner of the hub has imported the cluster; the display ' +
     'name, the provider and the number of nodes are those of the import.',
-  ok: json(200, t.readonlyArray(ClustersResp), [
-    {
-      name: 'wharf',
-      displayName: 'Wharf',
-      clusterNode: 3,
-      provider: 'Generic',
-      kubernetesVersion: 'v1.34.2',
-      imported: true,
-    },
-  ]),
+  ok: packed(
+    json(200, t.readonlyArray(ClustersResp), [
+      {
+        name: 'wharf',
+        displayName: 'Wharf',
+        clusterNode: 3,
+        provider: 'Generic',
+        kubernetesVersion: 'v1.34.2',
+        imported: true,
+      },
+    ]),
+  ),
 })
 
 export const listCandidatesOfSet = ofSet({
@@ -96,7 +100,7 @@ export const listCandidatesOfSet = ofSet({
   summary: 'List the clusters that can be added to a cluster set',
   description:
     'The names of the accepted clusters that are not in the set. Empty for a set that selects its clusters by labels.',
-  ok: json(200, t.readonlyArray(t.string), ['quay']),
+  ok: packed(json(200, t.readonlyArray(t.string), ['quay'])),
 })
 
 export const listUsersOfSet = ofSet({

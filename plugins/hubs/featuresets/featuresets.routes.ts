@@ -11,7 +11,7 @@ import { ClusterPath, hubInPath } from '../../clusters/codecs.ts'
 import { ClusterSetPath } from '../clustersets/codecs.ts'
 import { read, requires } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
-import { empty, json } from '../../kit/reply.ts'
+import { empty, json, packed } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import {
   AutoUpdateCheck,
@@ -42,26 +42,28 @@ export const listFeatureSets = route({
     'its required features are, or any feature if none is required. ' +
     'Disabled feature sets and features are omitted.',
   access: requires('can_view', clusterSetInPath),
-  ok: json(200, t.readonlyArray(FeatureSetInfo), [
-    {
-      name: 'backup',
-      title: 'Backup',
-      description: 'Backs up volumes and databases.',
-      recommended: true,
-      installed: false,
-      requiredFeatures: ['backup-operator'],
-      features: [
-        {
-          name: 'backup-operator',
-          title: 'Backup operator',
-          description: 'Runs backups on a schedule.',
-          recommended: true,
-          installed: false,
-          featureBlock: 'Operators',
-        },
-      ],
-    },
-  ]),
+  ok: packed(
+    json(200, t.readonlyArray(FeatureSetInfo), [
+      {
+        name: 'backup',
+        title: 'Backup',
+        description: 'Backs up volumes and databases.',
+        recommended: true,
+        installed: false,
+        requiredFeatures: ['backup-operator'],
+        features: [
+          {
+            name: 'backup-operator',
+            title: 'Backup operator',
+            description: 'Runs backups on a schedule.',
+            recommended: true,
+            installed: false,
+            featureBlock: 'Operators',
+          },
+        ],
+      },
+    ]),
+  ),
   failures: [...hubReadFailures, ClusterSetMissing],
 })
 

@@ -15,7 +15,7 @@ import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/p
 import { ClusterPath, hubInPath, ImportOptions, ownerInPath, OwnerPath } from '../../clusters/codecs.ts'
 import { read, requires, signedIn, write } from '../../kit/access.ts'
 import { FreeObjectCodec, ResponseIdQuery } from '../../kit/codecs.ts'
-import { empty, json, orJsonText } from '../../kit/reply.ts'
+import { empty, json, orJsonText, packed } from '../../kit/reply.ts'
 import { body, defineRoute, routesOf } from '../../kit/route.ts'
 import {
   AcceptOptions,
@@ -70,7 +70,7 @@ export const listHubs = ownerRoute({
     'within 3 seconds is listed ' +
     'with the counts that are stored. `hubType` is `OCM-MC` for a hub without workloads.',
   access: requires('can_list_clusters', ownerInPath),
-  ok: json(200, t.readonlyArray(HubCluster), [hub]),
+  ok: packed(json(200, t.readonlyArray(HubCluster), [hub])),
 })
 
 export const listAllHubs = defineRoute({
@@ -84,7 +84,7 @@ export const listAllHubs = defineRoute({
   tag,
   access: signedIn,
   scope: read('cluster'),
-  ok: json(200, t.readonlyArray(HubCluster), [hub]),
+  ok: packed(json(200, t.readonlyArray(HubCluster), [hub])),
   failures: [],
 })
 
@@ -112,7 +112,7 @@ export const listNotAccepted = route({
   path: '/clusters/{owner}/{cluster}/not-accepted-clusters',
   summary: 'List the clusters that ask to join a hub',
   description: 'By name. Clusters that are being deleted are omitted. A cluster that is not a hub is 400.',
-  ok: clusters({}),
+  ok: packed(clusters({})),
 })
 
 export const listAccepted = route({
@@ -121,7 +121,7 @@ export const listAccepted = route({
   path: '/clusters/{owner}/{cluster}/accepted-clusters',
   summary: 'List the spokes of a hub',
   description: 'By name. A spoke that is being deleted is listed until it is gone. A cluster that is not a hub is 400.',
-  ok: clusters(member),
+  ok: packed(clusters(member)),
 })
 
 export const listAvailable = route({
@@ -133,7 +133,7 @@ export const listAvailable = route({
     'All accepted clusters if you may connect to the hub. Otherwise those on which a ' +
     'ManagedClusterRoleBinding or ManagedClusterSetRoleBinding ' +
     'of the hub gives you a role, and those that another account imported whose clusters you may list.',
-  ok: clusters(member),
+  ok: packed(clusters(member)),
 })
 
 const acceptanceRoute = routesOf({

@@ -7,7 +7,7 @@ import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, UserNameTaken } from '../../../core/identity/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { described, freeText, naming, optional, QueryBoolean, request } from '../../kit/codecs.ts'
-import { empty, json, list, paged } from '../../kit/reply.ts'
+import { empty, json, list, packed, paged } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { Email, emailExample, fullUserExample, Profile, profileExample, User, UserPath } from '../codecs.ts'
 import { ChangePasswordParams, CreateUserOption, EditUserOption, ProfileParams } from './codecs.ts'
@@ -24,7 +24,7 @@ export const adminListUsers = route({
   summary: 'List all users',
   description: usersQueryText,
   query: UsersQuery,
-  ok: list(User, fullUserExample),
+  ok: packed(list(User, fullUserExample)),
 })
 
 export const adminCreateUser = route({
@@ -112,7 +112,7 @@ export const adminListEmails = route({
   path: '/admin/emails',
   summary: 'List the e-mail addresses of all users',
   description: 'Confirmed and unconfirmed addresses, each with its user.',
-  ok: paged(list(Email, emailExample)),
+  ok: packed(paged(list(Email, emailExample))),
 })
 
 export const adminSearchEmails = route({
@@ -130,7 +130,7 @@ export const adminSearchEmails = route({
     },
     'AdminEmailsQuery',
   ),
-  ok: paged(list(Email, emailExample)),
+  ok: packed(paged(list(Email, emailExample))),
 })
 
 export const adminGetUser = userRoute({

@@ -10,7 +10,7 @@ import { OwnSecondFactor } from '../../../core/identity/second-factor/enrollment
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { answer, described, freeText, naming, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
-import { empty, json, list } from '../../kit/reply.ts'
+import { empty, json, list, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { UsersQuery, usersQueryText } from './user-wire.ts'
 
@@ -154,7 +154,7 @@ export const consoleListUsers = route({
   summary: 'List all users, as rows of a console',
   description: usersQueryText,
   query: UsersQuery,
-  ok: list(ConsoleUser, consoleUserExample),
+  ok: packed(list(ConsoleUser, consoleUserExample)),
 })
 
 export const consoleCreateUser = route({
@@ -208,15 +208,17 @@ export const consoleListDeleted = route({
   path: '/accounts/admin/users/deleted_accounts',
   summary: 'List the deactivated accounts, which can be restored',
   description: 'Each with the time after which it is removed permanently.',
-  ok: list(DeletedAccount, {
-    ID: 7,
-    Name: 'ada',
-    FullName: 'Ada Lovelace',
-    Email: 'ada@example.org',
-    DeactivatedUnix: 1795248000,
-    DeactivatedBy: 'ada',
-    PurgedAfterUnix: 1797840000,
-  }),
+  ok: packed(
+    list(DeletedAccount, {
+      ID: 7,
+      Name: 'ada',
+      FullName: 'Ada Lovelace',
+      Email: 'ada@example.org',
+      DeactivatedUnix: 1795248000,
+      DeactivatedBy: 'ada',
+      PurgedAfterUnix: 1797840000,
+    }),
+  ),
 })
 
 export const consoleReactivate = route({

@@ -19,7 +19,7 @@ import {
   request,
 } from '../../kit/codecs.ts'
 import { body, defineRoute, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { binary, empty, json, list, listWithin, orRedirect, paged } from '../../kit/reply.ts'
+import { binary, empty, json, list, listWithin, orRedirect, packed, paged } from '../../kit/reply.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
@@ -69,7 +69,7 @@ export const searchUsers = defineRoute({
     },
     'UserSearchQuery',
   ),
-  ok: paged(listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } })),
+  ok: packed(paged(listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } }))),
   failures: [],
 })
 
@@ -277,7 +277,7 @@ const otherUserRoute = routesOf({
 })
 const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
 
-const ok = paged(list(User, userExample))
+const ok = packed(paged(list(User, userExample)))
 
 export const listFollowers = confinedRoute({
   id: 'identity.listFollowers',

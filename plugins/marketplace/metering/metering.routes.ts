@@ -1,7 +1,7 @@
 import { MeteringFailed, UsageInvalid, UsageOverlaps, UsageRefused } from '../../../core/marketplace/metering/ports.ts'
 import { siteAdmin } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
-import { empty, json, list } from '../../kit/reply.ts'
+import { empty, json, list, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CloudCUsageReport,
@@ -104,14 +104,16 @@ export const listUsage = route({
   summary: 'List the usage that was reported to the marketplace',
   description: 'The newest first. The record goes back 800 days.',
   query: MeteredUsageQuery,
-  ok: list(MeteredUsageRecord, {
-    ...usageExample,
-    start: '2026-11-21T08:00:00.000Z',
-    end: '2026-11-21T09:00:00.000Z',
-    state: 'accepted',
-    answer: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40',
-    lastChangedAt: '2026-11-21T09:10:02.120Z',
-  }),
+  ok: packed(
+    list(MeteredUsageRecord, {
+      ...usageExample,
+      start: '2026-11-21T08:00:00.000Z',
+      end: '2026-11-21T09:00:00.000Z',
+      state: 'accepted',
+      answer: '8c1a3f6e-5d0b-4f6e-9d3c-5b8a1d2e7f40',
+      lastChangedAt: '2026-11-21T09:10:02.120Z',
+    }),
+  ),
 })
 
 export const listCalls = route({

@@ -11,7 +11,7 @@ import {
 } from '../../../core/organizations/failures.ts'
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { requires, signedIn } from '../../kit/access.ts'
-import { empty, json, list } from '../../kit/reply.ts'
+import { empty, json, list, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateInvitationOption,
@@ -68,7 +68,7 @@ export const listInvitations = route({
   path: '/orgs/{orgname}/invitations',
   summary: 'List the pending invitations, newest first',
   description: 'Invitations that were accepted, withdrawn or have expired are not listed.',
-  ok: list(Invitation, invitationExample),
+  ok: packed(list(Invitation, invitationExample)),
 })
 
 export const withdrawInvitation = route({

@@ -12,7 +12,7 @@ import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../../identity/codecs.ts'
 import { anyone, evenWhenBarred, memberOf, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
 import { described, queryId, request } from '../../kit/codecs.ts'
-import { empty, json, list, orRedirect } from '../../kit/reply.ts'
+import { empty, json, list, orRedirect, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   AccessTokenInfo,
@@ -43,7 +43,7 @@ export const listMembers = callerRoute({
   summary: 'List the members of an organization, by login',
   description: 'Outsiders see the public members only.',
   params: OrgPath,
-  ok: list(User, userExample),
+  ok: packed(list(User, userExample)),
 })
 
 export const checkMember = callerRoute({
@@ -119,7 +119,7 @@ export const listPublicMembers = publicRoute({
   summary: 'List the public members, by login',
   description: 'Needs no credential for a public organization. Members choose whether their membership is public.',
   params: OrgPath,
-  ok: list(User, userExample),
+  ok: packed(list(User, userExample)),
 })
 
 export const checkPublicMember = publicRoute({

@@ -31,7 +31,7 @@ import {
   SafeInteger,
 } from '../../kit/codecs.ts'
 import { body, pictureBodyBytes, pictureExample, pictureUrlExample, routesOf } from '../../kit/route.ts'
-import { empty, json, list, orNoContent, orRedirect, paged, versioned } from '../../kit/reply.ts'
+import { empty, json, list, orNoContent, orRedirect, packed, paged, versioned } from '../../kit/reply.ts'
 import {
   CreateOrgOption,
   EditOrgOption,
@@ -64,7 +64,7 @@ export const listOrganizations = publicRoute({
   description:
     'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them ' +
     'for a site admin.',
-  ok: paged(list(Organization, organizationExample)),
+  ok: packed(paged(list(Organization, organizationExample))),
 })
 
 export const createOrganization = route({
@@ -160,7 +160,7 @@ export const listOwnOrganizations = callerRoute({
   path: '/user/orgs',
   summary: "List the caller's organizations",
   description: 'Includes private organizations of which the caller is a member.',
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
 })
 
 export const listOrganizationsInSettings = callerRoute({
@@ -170,7 +170,7 @@ export const listOrganizationsInSettings = callerRoute({
   summary: "List the caller's organizations, like `/user/orgs`",
   description: 'Includes private organizations of which the caller is a member.',
   tag: 'Identity - Users & Settings',
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
 })
 
 export const listOrganizationsOfUser = callerRoute({
@@ -180,7 +180,7 @@ export const listOrganizationsOfUser = callerRoute({
   summary: 'List the organizations of a user that the caller may see',
   description: 'The user and site admins see all of them.',
   params: UserPath,
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
   failures: [MemberMissing],
 })
 
@@ -327,7 +327,7 @@ export const adminListOrganizations = adminRoute({
   path: '/admin/orgs',
   summary: 'List all organizations, including private ones, by name',
   description: 'Returns the same fields as `/orgs`, for every visibility.',
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
 })
 
 export const adminListOrganizationsOfUser = adminRoute({
@@ -337,7 +337,7 @@ export const adminListOrganizationsOfUser = adminRoute({
   summary: 'List the organizations that a user belongs to',
   description: 'Includes limited and private organizations.',
   params: UserPath,
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
   failures: [MemberMissing],
 })
 
@@ -370,18 +370,20 @@ export const consoleListOrganizations = adminRoute({
   path: '/accounts/admin/orgs',
   summary: 'List all organizations, as rows of a console',
   description: 'Includes limited and private organizations.',
-  ok: list(ConsoleOrganization, {
-    ID: 12,
-    Name: 'analytical-engines',
-    FullName: 'Analytical Engines Ltd',
-    Email: 'office@analytical.example',
-    Description: 'We compute by steam',
-    Website: 'https://analytical.example',
-    Location: 'London',
-    Visibility: 'private',
-    OrgType: 0,
-    CreatedUnix: 1795248000,
-  }),
+  ok: packed(
+    list(ConsoleOrganization, {
+      ID: 12,
+      Name: 'analytical-engines',
+      FullName: 'Analytical Engines Ltd',
+      Email: 'office@analytical.example',
+      Description: 'We compute by steam',
+      Website: 'https://analytical.example',
+      Location: 'London',
+      Visibility: 'private',
+      OrgType: 0,
+      CreatedUnix: 1795248000,
+    }),
+  ),
 })
 
 export const consoleListOrphaned = adminRoute({
@@ -390,7 +392,7 @@ export const consoleListOrphaned = adminRoute({
   path: '/accounts/admin/orgs/orphaned',
   summary: 'List the organizations without an owner',
   description: 'Organizations whose team Owners has no member. Such an organization can be deleted.',
-  ok: list(Organization, organizationExample),
+  ok: packed(list(Organization, organizationExample)),
 })
 
 export const consoleDeleteOrphaned = adminRoute({

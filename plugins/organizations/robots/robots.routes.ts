@@ -11,7 +11,7 @@ import {
 import { RobotNameTaken } from '../../../core/organizations/ports.ts'
 import { AccessToken, CreateAccessTokenOption } from '../../identity/tokens/codecs.ts'
 import { path, requires } from '../../kit/access.ts'
-import { empty, json, list, versioned } from '../../kit/reply.ts'
+import { empty, json, list, packed, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { OrgPath, organizationInPath } from '../codecs.ts'
 import type { TeamId, TokenId } from '../../../core/kernel/ids.ts'
@@ -131,7 +131,7 @@ export const listRobots = route({
   summary: 'List the robot accounts of an organization, by name',
   description: 'Each with the ids of its teams; tokens are listed separately.',
   access: requires('can_list_robots', organizationInPath),
-  ok: list(RobotAccount, robotExample),
+  ok: packed(list(RobotAccount, robotExample)),
 })
 
 export const getRobot = robotRoute({

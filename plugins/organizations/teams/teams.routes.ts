@@ -29,7 +29,7 @@ import {
   queryId,
   request,
 } from '../../kit/codecs.ts'
-import { empty, json, list, listWithin, paged, versioned } from '../../kit/reply.ts'
+import { empty, json, list, listWithin, packed, paged, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   CreateTeamOption,
@@ -58,7 +58,7 @@ export const listTeams = organizationRoute({
   summary: 'List the teams of an organization, Owners first, then by name',
   description: 'Needs the right to list the teams of the organization.',
   access: requires('can_list_teams', organizationInPath),
-  ok: list(Team, teamExample),
+  ok: packed(list(Team, teamExample)),
   failures: [OrganizationMissing],
 })
 
@@ -105,7 +105,7 @@ export const searchTeams = organizationRoute({
     },
     'TeamSearchQuery',
   ),
-  ok: paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } })),
+  ok: packed(paged(listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } }))),
 })
 
 export const actOnTeam = route({
@@ -204,7 +204,7 @@ export const listTeamMembers = teamRoute({
   summary: 'List the members of a team, by login',
   description: 'Needs the right to view the team.',
   access: requires('can_view', teamInPath),
-  ok: list(User, userExample),
+  ok: packed(list(User, userExample)),
 })
 
 export const getTeamMember = memberRoute({
@@ -254,5 +254,5 @@ export const listOwnTeams = route({
   tag: 'Identity - Users & Settings',
   access: signedIn,
   servesConfined: true,
-  ok: list(Team, teamExample),
+  ok: packed(list(Team, teamExample)),
 })

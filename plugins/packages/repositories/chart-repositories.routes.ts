@@ -9,7 +9,7 @@ import {
 } from '../../../core/packages/repositories/ports.ts'
 import { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
 import { requires, signedIn } from '../../kit/access.ts'
-import { empty, json, list, versioned } from '../../kit/reply.ts'
+import { empty, json, list, packed, versioned } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import {
   accountInPath,
@@ -158,7 +158,7 @@ export const listKnownCharts = knownChartsRoute({
   path: '/chartrepositories/charts',
   summary: 'List the charts of a repository, each with its newest version',
   description: urlWords,
-  ok: json(200, t.readonlyArray(ChartVersion), [versionExample]),
+  ok: packed(json(200, t.readonlyArray(ChartVersion), [versionExample])),
 })
 
 export const listKnownVersions = knownChartsRoute({
@@ -168,5 +168,5 @@ export const listKnownVersions = knownChartsRoute({
   summary: 'List the versions of a chart, newest first',
   description: urlWords,
   params: ChartPath,
-  ok: json(200, t.readonlyArray(ChartVersion), [versionExample]),
+  ok: packed(json(200, t.readonlyArray(ChartVersion), [versionExample])),
 })

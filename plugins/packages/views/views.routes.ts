@@ -22,7 +22,7 @@ import {
 } from '../../../core/packages/views/types.ts'
 import { requires } from '../../kit/access.ts'
 import { AnyJson, FreeObjectCodec, Instant, answer, described, noted } from '../../kit/codecs.ts'
-import { binary, json, orYaml } from '../../kit/reply.ts'
+import { binary, json, orYaml, packed } from '../../kit/reply.ts'
 import { body, routesOf } from '../../kit/route.ts'
 import { ChartSourceFlatRef, ClusterPath, clusterInPath } from '../codecs.ts'
 import {
@@ -302,7 +302,9 @@ export const listPackageFiles = chartRoute({
   description:
     'The paths of all files in the archive of the chart, those of subcharts included, in alphabetical order.',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
-  ok: json(200, t.readonlyArray(t.string), ['Chart.yaml', 'README.md', 'templates/deployment.yaml', 'values.yaml']),
+  ok: packed(
+    json(200, t.readonlyArray(t.string), ['Chart.yaml', 'README.md', 'templates/deployment.yaml', 'values.yaml']),
+  ),
 })
 
 export const getPackageFile = chartRoute({

@@ -12,7 +12,7 @@ import { defineGroup } from '../../../plugins/kit/group.ts'
 import { handle } from '../../../plugins/kit/handle.ts'
 import { definePart } from '../../../composition/part.ts'
 import { definePlugin } from '../../../plugins/kit/plugin.ts'
-import { json, list } from '../../../plugins/kit/reply.ts'
+import { json, list, packed } from '../../../plugins/kit/reply.ts'
 import { defineRoute, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
 import { benchMonth, benchOwner } from '../closing/bench-month.ts'
 import { sampleUsers } from './sample-users.ts'
@@ -46,7 +46,7 @@ const listSamples = defineRoute({
   summary: 'Fifty objects from memory',
   tag,
   access: anyone,
-  ok: list(SampleUser, sampleUsers[0]),
+  ok: packed(list(SampleUser, sampleUsers[0])),
   failures: [],
 })
 
