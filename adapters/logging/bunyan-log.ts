@@ -89,7 +89,7 @@ const makeTimeText = (): (() => string) => {
     const now = Date.now()
     if (now === lastMs) return text
     lastMs = now
-     
+
     return (text = new Date(now).toISOString())
   }
 }

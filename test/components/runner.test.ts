@@ -133,11 +133,13 @@ test('a run of everything leaves out only what the slow run has', (t) => {
   const left = testFilesOf(repositoryFiles(root)).filter(isOnlySlow)
   t.deepEqual(left.toSorted(), [
     'test/backup/faults/backup-faults.test.ts',
+    'test/backup/faults/other-places.test.ts',
     'test/client-orgs/killed.test.ts',
     'test/composition/installed-part.test.ts',
     'test/deployment/chart.test.ts',
     'test/deployment/container.test.ts',
     'test/deployment/last-release.test.ts',
+    'test/deployment/prometheus.test.ts',
     'test/deployment/proxies.test.ts',
     'test/deployment/systemd.test.ts',
     'test/faults/killed-worker.test.ts',
@@ -151,6 +153,7 @@ test('a run of everything leaves out only what the slow run has', (t) => {
     'test/usage/events/disk-full.test.ts',
     'test/usage/months/disk-full-mariadb.test.ts',
     'test/vitess/planned.test.ts',
+    'test/walk/demo-hub.test.ts',
     'test/walk/walk.test.ts',
   ])
   t.deepEqual(left.filter(isSlow), left)
