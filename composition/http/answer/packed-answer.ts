@@ -171,21 +171,28 @@ export const taggedAnswer = (
   return packable === undefined ? { ...answer, notModifiedFor } : { ...answer, notModifiedFor, packable }
 }
 
-/** At most this many bytes are compressed within a turn of the event loop: it takes 0.2 ms. */
-const inlineBytes = 65_536
+/** At most this many characters are compressed within a turn of the event loop. */
+const inlineLength = 65_536
 /** Longer texts that are compressed at the same time, each on a thread. Further ones are sent as they are. */
 const mostOutside = 2
 
-/** As fast as possible at about the size of the best (docs/decisions/cost-of-a-request.md). */
-const [inline, outside] = [brotliOptions(4, 16), brotliOptions(4, 18)]
-const gzipOptions = { level: 4 }
+/**
+ * As fast as possible at about the size of the best (docs/decisions/cost-of-a-request.md). What is compressed within a
+ * turn is short: small windows and buffers are allocated for it, since memory beside the heap makes V8 collect garbage.
+ */
+const inlineBuffer = { chunkSize: 4096 }
+const inline = {
+  br: { ...brotliOptions(3, 16), ...inlineBuffer },
+  gzip: { level: 4, windowBits: 13, memLevel: 6, ...inlineBuffer },
+}
+const outside = { br: brotliOptions(4, 18), gzip: { level: 4 } }
 const [brotliOutside, gzipOutside] = [promisify(brotliCompress), promisify(gzip)]
 
 const packInline = (text: string, coding: Coding): Uint8Array =>
-  coding === 'br' ? brotliCompressSync(text, inline) : gzipSync(text, gzipOptions)
+  coding === 'br' ? brotliCompressSync(text, inline.br) : gzipSync(text, inline.gzip)
 
 const packOutside = (text: string, coding: Coding): Promise<Uint8Array> =>
-  coding === 'br' ? brotliOutside(text, outside) : gzipOutside(text, gzipOptions)
+  coding === 'br' ? brotliOutside(text, outside.br) : gzipOutside(text, outside.gzip)
 
 /** The memory of texts that callers read again and again, in characters. */
 const rememberedLength = 8_388_608
@@ -244,7 +251,8 @@ export const makePacking = (): Packing => {
       if (packable === undefined || coding === undefined) return answer
       const form = packable.forms.get(coding)
       if (form !== undefined) return inForm(answer, packable, coding, form)
-      if (packable.text.length > inlineBytes) return running < mostOutside ? packLong(answer, packable, coding) : answer
+      if (packable.text.length > inlineLength)
+        return running < mostOutside ? packLong(answer, packable, coding) : answer
       const made = packInline(packable.text, coding)
       packable.forms.set(coding, made)
       return inForm(answer, packable, coding, made)
