@@ -148,10 +148,10 @@ const dummyPhc = ({ memoryCost, timeCost, parallelism, outputLen }: Parameters):
 
 const load = createRequire(import.meta.url)
 
-/** In lower case. */
 /** For a deployment that does not use the list. */
 export const noCommonPasswords: CommonPasswords = { includes: () => false }
 
+/** In lower case. */
 let listed: ReadonlySet<string> | undefined
 
 /**
