@@ -61,8 +61,8 @@ type Parameters = ReturnType<typeof parametersOf>
 
 /**
  * A hash takes a core for about 30 ms, and the memory that it fills slows the others. One core is left to requests: on
- * two cores with 8 people who sign in without pause, other requests' p99 was 2.8 to 4 times that of an idle service with
- * one hash at a time, and 4 to 6 times with two.
+ * two cores with 8 people who sign in without pause, other requests' p99 was 2.8 to 4 times that of an idle service
+ * with one hash at a time, and 4 to 6 times with two.
  *
  * @internal
  */

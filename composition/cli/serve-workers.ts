@@ -18,13 +18,16 @@ import { makeWorkers } from '../service/workers.ts'
 const main = fileURLToPath(new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
 /**
- * The young generation of a worker: two halves of so many MiB. V8 would let each grow to 64, which keeps memory and saves
- * no CPU time here (docs/decisions/memory-at-rest.md).
+ * The young generation of a worker: two halves of so many MiB. V8 would let each grow to 64, which keeps memory and
+ * saves no CPU time here (docs/decisions/memory-at-rest.md).
  */
 const semiSpace = '--max-semi-space-size'
 const semiSpaceMiB = 32
 
-/** Returns the options of Node.js for workers: those of this process, with a smaller young generation unless they say one. */
+/**
+ * Returns the options of Node.js for workers: those of this process, with a smaller young generation unless they say
+ * one.
+ */
 const workerArguments = (): string[] => {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-')
   return given.includes(semiSpace) ? process.execArgv : [...process.execArgv, `${semiSpace}=${semiSpaceMiB}`]

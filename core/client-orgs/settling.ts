@@ -124,7 +124,8 @@ interface Step {
 const overtaken = ClientObjectBlocked('Another request has changed what is to be done.')
 
 /**
- * Does a step, and repeats it while it has not come to its end or the cluster does not answer. Any other failure ends it.
+ * Does a step, and repeats it while it has not come to its end or the cluster does not answer. Any other failure ends
+ * it.
  */
 const untilDone = async (
   deps: Pick<SettlingDeps, 'pause'>,

@@ -321,8 +321,9 @@ export interface UpstreamRequest {
 /** Streams bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
 export interface ClusterTransport {
   /**
-   * Returns the status of the response, or 0 if the client disconnected before it. Returns Left only before the response
-   * has started; later errors close the client's connection. Aborting the signal closes the upstream connection.
+   * Returns the status of the response, or 0 if the client disconnected before it. Returns Left only before the
+   * response has started; later errors close the client's connection. Aborting the signal closes the upstream
+   * connection.
    */
   relay(
     connection: ClusterConnection,

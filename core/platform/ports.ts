@@ -56,7 +56,7 @@ export interface PoolLoad {
   readonly waits: number
   /** How long work waited for them in all, in seconds. */
   readonly waitSeconds: number
-  /** The number of calls that were refused since the start: too many of their account waited, or the wait was too long. */
+  /** The number of calls that were refused since the start: too many of their account waited, or for too long. */
   readonly refusals: number
 }
 

@@ -398,8 +398,8 @@ for (const version of versions) {
           })
           const theirs =
             status === 0 ? [] : (schemaProblems(stderr, { root: 'web', paths: Object.keys(values) }) ?? ['no answer'])
-          // Helm orders charts and names by chance, names one fault by chance of a schema that has several, and beyond a
-          // number of lines only their number is said.
+          // Helm orders charts and names by chance, names one fault by chance of a schema that has several, and beyond
+          // a number of lines only their number is said.
           const sorted = (lines: readonly string[]): readonly string[] =>
             lines
               .map((line) => line.replace(/(values\.schema\.json cannot be used): .*/, '$1'))

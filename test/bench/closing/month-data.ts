@@ -21,19 +21,39 @@ const statements = (intervals: number, { numbers, div, uid, bits }: Words): read
   const clusters = Math.ceil(intervals / perCluster)
   const objectsOfCluster = perCluster / perObject
   return [
-    `insert into accounts (id, kind, name, lower_name, created_at) values (${benchOwner}, 'organization', 'bench', 'bench', 0)`,
-    `insert into usage_kinds (id, product, api_group, kind) values (1, 'dbProduct', 'db.example', 'Postgres'), (2, 'dbProduct', 'db.example', 'Redis'), (3, 'dbProduct', 'db.example', 'MySQL')`,
-    `insert into usage_clusters (id, owner_id, cluster_uid, first_heard, last_heard, carried_month) select seq + 1, ${benchOwner}, concat('cluster-', seq), ${start}, ${end - 3600}, ${benchMonth} from ${numbers(clusters)}`,
-    `insert into usage_presence (cluster_id, month, hours) select seq + 1, ${benchMonth}, ${bits} from ${numbers(clusters)}`,
+    `insert into accounts (id, kind, name, lower_name, created_at)
+      values (${benchOwner}, 'organization', 'bench', 'bench', 0)`,
+    `insert into usage_kinds (id, product, api_group, kind)
+      values (1, 'dbProduct', 'db.example', 'Postgres'), (2, 'dbProduct', 'db.example', 'Redis'), (3, 'dbProduct',
+        'db.example', 'MySQL')`,
+    `insert into usage_clusters (id, owner_id, cluster_uid, first_heard, last_heard, carried_month)
+      select seq + 1, ${benchOwner}, concat('cluster-', seq), ${start}, ${end - 3600}, ${benchMonth}
+      from ${numbers(clusters)}`,
+    `insert into usage_presence (cluster_id, month, hours)
+      select seq + 1, ${benchMonth}, ${bits}
+      from ${numbers(clusters)}`,
     // Each cluster changes its mode in the middle of the month.
-    `insert into usage_modes (cluster_id, at, event_id, mode) select seq + 1, ${start + 15 * 86_400}, 'm', 'prod' from ${numbers(clusters)}`,
-    `insert into contracts (id, owner_id, name, product, features, emails, quota, restrictions, starts_at, ends_at, allows_offline, binds_new_clusters, disables_analytics, enables_client_billing, created_at, updated_at) values (1, ${benchOwner}, 'Bench', 'database', '[]', '{}', '{"enabled":false}', '', 0, 9000000000000, 0, 0, 0, 0, 0, 0)`,
-    `insert into contract_cluster_intervals (contract_id, cluster_uid, bound_from) select 1, concat('cluster-', seq), 0 from ${numbers(clusters)}`,
-    `insert into usage_objects (id, cluster_id, object_uid, kind_id, namespace, namespace_uid, name, created_at, last_heard_day, sends_heartbeats)
-     select seq + 1, seq ${div} ${objectsOfCluster} + 1, ${uid}, seq % 3 + 1, concat('shop-', seq % 50), concat('n-', seq % 50), concat('db-', seq), ${start - 86_400}, 30000, 0 from ${numbers(intervals / perObject)}`,
-    `insert into usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, memory_mib, generation, replicas)
-     select ${benchMonth}, seq ${div} ${perCluster} + 1, seq ${div} ${perObject} + 1, ${start} + (seq % ${perObject}) * ${step}, ${start} + (seq % ${perObject} + 1) * ${step}, ${start} + (seq % ${perObject} + 1) * ${step},
-       (seq ${div} ${perObject}) % 3 + 1, 500 + seq % 4000, 1024 + seq % 5000, seq % ${perObject} + 1, 3 from ${numbers(intervals)}`,
+    `insert into usage_modes (cluster_id, at, event_id, mode)
+      select seq + 1, ${start + 15 * 86_400}, 'm', 'prod'
+      from ${numbers(clusters)}`,
+    `insert into contracts (id, owner_id, name, product, features, emails, quota, restrictions, starts_at, ends_at,
+        allows_offline, binds_new_clusters, disables_analytics, enables_client_billing, created_at, updated_at)
+      values (1, ${benchOwner}, 'Bench', 'database', '[]', '{}', '{"enabled":false}', '', 0, 9000000000000, 0, 0, 0, 0,
+        0, 0)`,
+    `insert into contract_cluster_intervals (contract_id, cluster_uid, bound_from)
+      select 1, concat('cluster-', seq), 0
+      from ${numbers(clusters)}`,
+    `insert into usage_objects (id, cluster_id, object_uid, kind_id, namespace, namespace_uid, name, created_at,
+        last_heard_day, sends_heartbeats)
+     select seq + 1, seq ${div} ${objectsOfCluster} + 1, ${uid}, seq % 3 + 1, concat('shop-', seq % 50), concat('n-',
+        seq % 50), concat('db-', seq), ${start - 86_400}, 30000, 0 from ${numbers(intervals / perObject)}`,
+    `insert into usage_intervals (month, cluster_id, object_id, from_at, to_at, cut_at, kind_id, milli_cpu, memory_mib,
+        generation, replicas)
+     select ${benchMonth}, seq ${div} ${perCluster} + 1, seq ${div} ${perObject} + 1,
+       ${start} + (seq % ${perObject}) * ${step}, ${start} + (seq % ${perObject} + 1) * ${step},
+       ${start} + (seq % ${perObject} + 1) * ${step},
+       (seq ${div} ${perObject}) % 3 + 1, 500 + seq % 4000, 1024 + seq % 5000, seq % ${perObject} + 1,
+        3 from ${numbers(intervals)}`,
   ]
 }
 

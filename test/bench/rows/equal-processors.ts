@@ -9,9 +9,9 @@ import { getRequest, loadOn, patchRequest, postRequest } from '../requests.ts'
 import type { BenchLine } from '../table.ts'
 import { note } from './row.ts'
 
-// Two cores cannot show what two processes do on cores of their own while the load generator and the database use the same
-// two. So each process of the service has a processor that is a quarter of a core: the sum fits into this machine, and
-// whatever else runs on it does not count.
+// Two cores cannot show what two processes do on cores of their own while the load generator and the database use the
+// same two. So each process of the service has a processor that is a quarter of a core: the sum fits into this machine,
+// and whatever else runs on it does not count.
 
 /** The part of a core that each processor of the service is. */
 const share = 0.25

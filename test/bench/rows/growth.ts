@@ -26,7 +26,8 @@ const makeTokens = async (run: Run, callers: number): Promise<void> => {
   for (let from = 0; from < callers; from += piece)
     await run(
       `insert into access_tokens (user_id, name, token_hash, last_eight, scopes, created_at, last_used_at)
-       select ${firstUser} + seq, 'bench', unhex(sha2(sha1(concat('caller ', seq)), 256)), right(sha1(concat('caller ', seq)), 8),
+       select ${firstUser} + seq, 'bench', unhex(sha2(sha1(concat('caller ', seq)), 256)), right(sha1(concat('caller ',
+         seq)), 8),
          'all', ${Date.now()}, ${Date.now() + 3_600_000} from seq_${from}_to_${Math.min(callers, from + piece) - 1}`,
     )
 }
