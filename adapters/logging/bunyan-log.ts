@@ -38,10 +38,10 @@ export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptio
 /** Of the shape of a record: `LOG_VERSION` of bunyan. */
 const recordVersion = 0
 
-/** Fields that bunyan sets, and those that a serializer writes. */
+/** Fields that bunyan sets, those that a serializer writes, and one that it does not copy. */
 const namesOfBunyan: ReadonlySet<string> = new Set([
   ...['name', 'hostname', 'pid', 'level', 'msg', 'time', 'v', 'src'],
-  ...['error', 'err'],
+  ...['error', 'err', '__proto__'],
 ])
 
 /** Characters that JSON has as they are. */
