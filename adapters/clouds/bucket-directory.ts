@@ -79,11 +79,11 @@ export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketD
   }
 }
 
-export interface AzureSdk {
+interface AzureSdk {
   readonly BlobServiceClient: typeof BlobServiceClient
   readonly StorageSharedKeyCredential: typeof StorageSharedKeyCredential
 }
-export const loadAzure = (): Promise<AzureSdk> => import('@azure/storage-blob')
+const loadAzure = (): Promise<AzureSdk> => import('@azure/storage-blob')
 
 const pageSize = 1000
 
@@ -114,7 +114,7 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
 }
 
 /** Lists the containers of a storage account. The vendor's package signs each page request with the account's key. */
-export const listAzureContainers = async (
+const listAzureContainers = async (
   load: () => Promise<AzureSdk>,
   key: AzureKey,
   at: { readonly endpoint: string | undefined; readonly egress: EgressClient },

@@ -21,7 +21,7 @@ export interface BoundedThreadsOptions extends Omit<AccountTurnLimits, 'inAll'> 
 /** The job was ended: it took too long or too much memory. The message is for people. */
 export class WorkStopped extends Error {}
 
-export interface AskedJob extends Pick<AskedTurn, 'account' | 'signal' | 'bytes'> {
+interface AskedJob extends Pick<AskedTurn, 'account' | 'signal' | 'bytes'> {
   /** Buffers to transfer rather than copy: this thread does not read them again. */
   readonly moved?: readonly ArrayBuffer[]
 }

@@ -13,7 +13,7 @@ const Base64 = noted(t.string, {
   description: 'A credentials file of the bus, in base64',
 })
 
-export const BusCredentialsResponse = answer(
+const BusCredentialsResponse = answer(
   {
     endpoints: described(t.readonlyArray(t.string), 'The URLs of the message bus.'),
     credentials: Base64,
@@ -21,7 +21,7 @@ export const BusCredentialsResponse = answer(
   'BusCredentialsResponse',
 )
 
-export const BusAccount = answer(
+const BusAccount = answer(
   {
     id: described(SafeInteger, 'The id of the credentials, from 1.'),
     uid: described(SafeInteger, 'The id of the user or organization to which the credentials were issued.'),
@@ -40,14 +40,14 @@ export const BusAccount = answer(
   'BusAccount',
 )
 
-export const BusTokenPath = request(
+const BusTokenPath = request(
   {
     id: described(pathId<BusUserId>('bus credentials'), 'The id of the credentials to revoke, from 1.'),
   },
   'BusTokenPath',
 )
-export const OrgBusPath = request({ orgname: OrgPathName }, 'OrgBusPath')
-export const OrgBusTokenPath = request(
+const OrgBusPath = request({ orgname: OrgPathName }, 'OrgBusPath')
+const OrgBusTokenPath = request(
   {
     orgname: OrgPathName,
     id: described(

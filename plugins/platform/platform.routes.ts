@@ -19,7 +19,7 @@ import {
 import { empty, json } from '../kit/reply.ts'
 import { body, routesOf } from '../kit/route.ts'
 
-export const ServerVersion = answer(
+const ServerVersion = answer(
   {
     version: described(
       patternText(/^v[0-9]{4}\.[0-9]{1,2}\.[0-9]{1,2}$/, 16, 'v<year>.<month>.<day>'),
@@ -30,7 +30,7 @@ export const ServerVersion = answer(
 )
 
 /** Limits on paging and sizes, under the names that code-hosting clients read at start. */
-export const APISettings = answer(
+const APISettings = answer(
   {
     max_response_items: described(SafeInteger, 'The largest number of items on a page.'),
     default_paging_num: described(SafeInteger, 'The number of items on a page if `limit` is not sent.'),

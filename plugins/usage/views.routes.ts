@@ -101,7 +101,7 @@ const items: Readonly<Record<UsageViewName, unknown>> = {
 }
 
 /** Returns an answer with one item. */
-export const viewExample = (view: UsageViewName): unknown => ({
+const viewExample = (view: UsageViewName): unknown => ({
   revision: 1,
   status: 'final',
   generatedAt: '2026-07-04T00:30:00.000Z',
@@ -116,7 +116,7 @@ export const viewExample = (view: UsageViewName): unknown => ({
   totals: { ...(view === 'object-quota-history-summaries-view' ? {} : amounts), objectCount: 1 },
 })
 
-export const historyExample = { ...objectExample, months: ['2026-06'], segments: [occupied] }
+const historyExample = { ...objectExample, months: ['2026-06'], segments: [occupied] }
 
 /** Site admins alone hold the relation. */
 const summaryAccess = requires('can_view_usage_analytics', { type: 'account', name: query('org') })

@@ -11,7 +11,7 @@ import { reservedPort } from '../support/components/reserved-port.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-export const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const execute = promisify(execFile)
 
 /** The last release, and its commit. A release sets it to its predecessor. */
@@ -63,7 +63,7 @@ export interface Release {
 /** The base URL is one for both, so that the links in answers are the same. */
 const baseUrl = 'http://moorage.test:3000'
 
-export const startRelease = async (
+const startRelease = async (
   sources: string,
   folder: string,
   databaseUrl: string,

@@ -19,7 +19,7 @@ interface Answer {
  * Where a statement runs. `lists`: on the shards of the rows of a list. `joined`: Vitess puts rows of several queries
  * together. `all`: on every shard. `fails`: it does not plan.
  */
-export type Place = 'one' | 'lists' | 'joined' | 'all' | 'fails'
+type Place = 'one' | 'lists' | 'joined' | 'all' | 'fails'
 
 export interface Planned {
   readonly place: Place

@@ -21,7 +21,7 @@ const separators = `(' ', '-', '.', '''')`
 /**
  * Who can find the user `u`: 0 everyone, 1 signed-in users, 2 site admins and the user. The same rule as `visibleTo`.
  */
-export const audience = `case when u.is_active = 1 and u.visibility = 'public' then 0 when u.is_active = 1 and u.visibility = 'limited' then 1 else 2 end`
+const audience = `case when u.is_active = 1 and u.visibility = 'public' then 0 when u.is_active = 1 and u.visibility = 'limited' then 1 else 2 end`
 
 /**
  * Maintains the search terms of users and addresses, in the transaction that changes them. The rows are deleted with

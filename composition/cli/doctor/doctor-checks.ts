@@ -288,7 +288,7 @@ const ageOf = ({ keys, currentKeyId }: KeyringContent): string => {
 }
 
 /** Reports a lost key ring, and that of another database. Only the database shows which key ring must exist. */
-export const wrongKeys = async (database: SqlDatabase, path: string): Promise<readonly Finding[]> => {
+const wrongKeys = async (database: SqlDatabase, path: string): Promise<readonly Finding[]> => {
   if (!(await isInUse(database))) return []
   const content = readableContent(path)
   if (content === 'unreadable') return []
@@ -297,7 +297,7 @@ export const wrongKeys = async (database: SqlDatabase, path: string): Promise<re
 }
 
 /** Reports old keys that still seal values, and values whose key is lost. The schema must be up to date. */
-export const usedKeys = async (
+const usedKeys = async (
   database: SqlDatabase,
   path: string,
   parts: readonly Pick<AnyPart, 'sealedColumns'>[],

@@ -83,7 +83,7 @@ export const helmSettings = {
 export type HelmValues = Pick<FrameSettings, 'dataDir'> & ValuesOf<typeof helmSettings>
 
 export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
-/** Limits of helm processes. No setting changes them. @internal */
+/** Limits of helm processes. No setting changes them. */
 export const HelmLimitsToken = token<HelmLimits>('packages.HelmLimits')
 /** Started only by `serve`, since it may download a program. */
 export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')

@@ -232,12 +232,14 @@ export interface ListPage {
   readonly members: readonly Member[]
 }
 
-/** Reads a page, which must be the text of a JSON object whose `items` is an array. */
+/** Reads a page, which must be the text of a JSON object whose `items` is an array. @internal */
 export const readListPage = (text: string): ListPage => ({ text, members: topLevel(text) })
 
 /**
  * Joins the pages of a list to one list. Every item, and every other key of the first page, keeps its text: unknown
  * fields, the order of keys, and integers of any size.
+ *
+ * @internal
  */
 export const joinListPages = ([first, ...others]: readonly ListPage[]): string => {
   if (first === undefined) return '{}'

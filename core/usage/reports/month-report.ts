@@ -254,7 +254,7 @@ const footnoteOf = ({ lastMonth, revisionBefore }: Comparisons): string =>
   ].join(' ')
 
 /** Returns what is billed and what is free of a product, compared with the last month and with the revision before. */
-export const summaryOf = (totals: ShownUse, compared: Comparisons): ReportSummary => {
+const summaryOf = (totals: ShownUse, compared: Comparisons): ReportSummary => {
   const { lastMonth, revisionBefore } = compared
   const cells = (name: string, of: (use: ShownUse) => ShownPair): readonly string[] => [
     name,

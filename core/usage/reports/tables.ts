@@ -265,6 +265,7 @@ export const objectTable = (views: Pieces, view: StoredUsageView, names: Readonl
 /** Names as people order them: without regard to case, and `db-2` before `db-10`. */
 const collator = new Intl.Collator('en', { numeric: true })
 
+/** @internal */
 export const compareNames = (a: string, b: string): number => collator.compare(a, b)
 
 const merged = function* <Item>(
@@ -292,6 +293,8 @@ const batch = 250
  * Yields items in order, equal ones in the order in which they came. Each batch is sorted as it comes and all are
  * merged as they are taken, so that no step holds up the event loop for longer than a batch does. All items are in
  * memory.
+ *
+ * @internal
  */
 export async function* inOrder<Item>(
   batches: AsyncIterable<readonly Item[]>,

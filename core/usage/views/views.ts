@@ -273,7 +273,7 @@ const added = (a: number, b: number): number => (Math.round(a * 1000) + Math.rou
 const isFigure = (key: string, value: Json | undefined): value is number =>
   figures.has(key) && typeof value === 'number'
 
-/** Returns the figures of an object without its other members, all of them 0. */
+/** Returns the figures of an object without its other members, all of them 0. @internal */
 export const zeroFigures = (of: FreeObject): FreeObject =>
   Object.fromEntries(
     Object.entries(of).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
@@ -282,7 +282,7 @@ export const zeroFigures = (of: FreeObject): FreeObject =>
     }),
   )
 
-/** Returns figures with those of another object added. */
+/** Returns figures with those of another object added. @internal */
 export const addFigures = (sum: FreeObject, more: FreeObject): FreeObject =>
   Object.fromEntries(
     Object.entries(sum).map(([key, value]): readonly [string, Json | undefined] => {
@@ -324,17 +324,17 @@ const narrowedCluster = (cluster: FreeObject, filter: ViewFilter): FreeObject | 
   return { ...cluster, ...sumOf(kinds, like), kinds }
 }
 
-/** Returns an item of a view as a filter shows it; undefined if it does not match. */
+/** Returns an item of a view as a filter shows it; undefined if it does not match. @internal */
 export const narrowedItem = (item: FreeObject, filter: ViewFilter): FreeObject | undefined => {
   if ('kinds' in item) return narrowedCluster(item, filter)
   return hasPlain(item, filter, plainFilters) ? item : undefined
 }
 
 /** Returns the item of kinds of one cluster as the view of kinds shows it. */
-export const withoutCluster = ({ clusterUID: _, ...item }: FreeObject): FreeObject => item
+const withoutCluster = ({ clusterUID: _, ...item }: FreeObject): FreeObject => item
 
 /** Reports whether a piece may have an item that matches, without parsing it. */
-export const mayMatch = (
+const mayMatch = (
   items: string,
   { group, kind, clusterUID, namespace, namespaceUID, contractID }: ViewFilter,
 ): boolean =>

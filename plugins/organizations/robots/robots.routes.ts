@@ -33,7 +33,7 @@ import {
 
 import * as t from 'io-ts'
 
-export const RobotAccount = answer(
+const RobotAccount = answer(
   {
     id: described(SafeInteger, 'The id of the robot account, from 1.'),
     name: described(t.string, 'The name of the robot account within the organization.'),
@@ -45,7 +45,7 @@ export const RobotAccount = answer(
   },
   'RobotAccount',
 )
-export const robotExample = {
+const robotExample = {
   id: 77,
   name: 'deployer',
   login: 'analytical-engines+deployer',
@@ -55,7 +55,7 @@ export const robotExample = {
   active: true,
 }
 const robotTeams = optional(listOf(bodyId<TeamId>(), 50))
-export const CreateRobotOption = request(
+const CreateRobotOption = request(
   {
     name: described(
       freeText(255),
@@ -72,7 +72,7 @@ export const CreateRobotOption = request(
   },
   'CreateRobotOption',
 )
-export const EditRobotOption = request(
+const EditRobotOption = request(
   {
     description: described(
       optional(textLines(255)),
@@ -84,8 +84,8 @@ export const EditRobotOption = request(
   'EditRobotOption',
 )
 const RobotPathName = described(pathName('robot_ac'), 'The name of the robot account within the organization.')
-export const RobotPath = request({ orgname: OrgPathName, robot: RobotPathName }, 'RobotPath')
-export const RobotTokenPath = request(
+const RobotPath = request({ orgname: OrgPathName, robot: RobotPathName }, 'RobotPath')
+const RobotTokenPath = request(
   {
     orgname: OrgPathName,
     robot: RobotPathName,
@@ -93,7 +93,7 @@ export const RobotTokenPath = request(
   },
   'RobotTokenPath',
 )
-export const robotInPath = { type: 'robot_ac', account: path('orgname'), name: path('robot') } as const
+const robotInPath = { type: 'robot_ac', account: path('orgname'), name: path('robot') } as const
 
 const common = { tag: 'Identity - Organizations & Teams', scopeCategory: 'organization' } as const
 const route = routesOf({ ...common, params: OrgPath })

@@ -43,14 +43,14 @@ const sourceRef = {
   name: 'harbour',
 }
 
-export const sourceExample = {
+const sourceExample = {
   name: 'ferry',
   version: '1.4.0',
   sourceKind: 'HelmRepository',
   sourceNamespace: 'kubeops',
   sourceName: 'harbour',
 }
-export const presetExample = {
+const presetExample = {
   ...sourceExample,
   group: 'apps',
   resource: 'deployments',
@@ -58,7 +58,7 @@ export const presetExample = {
   variant: 'small',
   namespace: 'shop',
 }
-export const packageOrderExample = {
+const packageOrderExample = {
   ...sourceExample,
   releaseName: 'ferry',
   namespace: 'shop',
@@ -73,7 +73,7 @@ const descriptor = {
   links: [{ description: 'website', url: 'https://example.com/ferry' }],
 }
 
-export const packageViewExample = {
+const packageViewExample = {
   apiVersion: 'releases.x-helm.dev/v1alpha1',
   kind: 'PackageView',
   ...descriptor,
@@ -99,7 +99,7 @@ const ferryCard = {
 }
 
 const fleet = { name: 'fleet', version: '2.0.0', sourceRef }
-export const bundleViewExample = {
+const bundleViewExample = {
   apiVersion: 'releases.x-helm.dev/v1alpha1',
   kind: 'BundleView',
   description: 'All that a harbour needs',
@@ -117,7 +117,7 @@ export const bundleViewExample = {
   ],
 }
 /** The same view with choices made, limited to the fields that are read. */
-export const chosenViewExample = {
+const chosenViewExample = {
   ...fleet,
   packages: [
     {
@@ -147,7 +147,7 @@ const selection = {
   resources: null,
   waitFors: null,
 }
-export const orderExample = {
+const orderExample = {
   apiVersion: 'releases.x-helm.dev/v1alpha1',
   kind: 'Order',
   metadata: { name: 'fleet', uid: '4f0a1e52-6a0b-4d55-9f5e-0a7c2b1d9e10', creationTimestamp: '2026-05-01T08:00:00Z' },

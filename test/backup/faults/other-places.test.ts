@@ -1,5 +1,6 @@
 // process: own - keeps its process busy
 import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { readArchive } from '../../../composition/cli/backup/archive.ts'
@@ -28,7 +29,7 @@ needing('mariadb').serial('an archive of the last release is restored into Maria
 
 test.serial('tables of a part from outside are restored where the part is loaded, and refused elsewhere', async (t) => {
   t.timeout(300_000)
-  const plugin = fileURLToPath(new URL('../../composition/fixtures/berths-part/part.js', import.meta.url))
+  const plugin = join(fileURLToPath(new URL('../../composition/fixtures/berths-part', import.meta.url)), 'part.js')
   const settings: Settings = { ...newDeployment(), MOORAGE_PLUGINS: plugin }
   const service = await startService({ settings })
   t.teardown(() => service.stop())
