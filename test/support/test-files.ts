@@ -19,10 +19,12 @@ const onlySlow = [
   'test/openapi/generated-clients',
   'test/openapi/returned-failures',
   'test/openapi/spectral',
+  'test/packages/faults/killed-service',
   'test/packages/faults/two-instances',
   'test/packages/life-cycle-helm3',
   'test/usage/events/disk-full',
   'test/usage/months/disk-full',
+  'test/usage/months/months-process',
   'test/vitess/planned',
   'test/walk/',
 ]
