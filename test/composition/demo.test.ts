@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import test from 'ava'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { scriptOf } from '../quick-start/readme-commands.ts'
 import { startService } from '../support/service.ts'
+import { runIn } from './command-fixture.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-demo-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
@@ -28,15 +28,8 @@ interface Seeded {
   readonly people: readonly { readonly login: string; readonly password: string; readonly what: string }[]
 }
 
-const demo = async (settings: Readonly<Record<string, string>>, ...words: readonly string[]) => {
-  const [out, err]: [string[], string[]] = [[], []]
-  const code = await runCommandLine(['demo', ...words], {
-    environment: settings,
-    print: (text) => void out.push(text),
-    say: (text) => void err.push(text),
-  })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
+const demo = (settings: Readonly<Record<string, string>>, ...words: readonly string[]) =>
+  runIn(settings, 'demo', ...words)
 
 test.serial(
   'the page of the demonstration is walked as it is written, and reset removes what seed has made',

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import 'reflect-metadata'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { makeAssertions, type Assertions } from '../../composition/port-tests/assertions.ts'
 import { contractSuite } from '../../composition/port-tests/contract-suite.ts'
 import { factoryOf, findSuites, runSuite } from '../../composition/port-tests/run-suite.ts'
+import { runIn } from './command-fixture.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'moorage-test-port-'))
@@ -24,15 +24,7 @@ const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 const namesIn = (paths: readonly string[], pattern: RegExp): ReadonlySet<string> =>
   new Set(paths.flatMap((path) => [...textOf(path).matchAll(pattern)].map(([, name = '']) => name)))
 
-const run = async (...words: readonly string[]) => {
-  const [out, err]: [string[], string[]] = [[], []]
-  const code = await runCommandLine(['test-port', ...words], {
-    environment: {},
-    print: (text) => void out.push(text),
-    say: (text) => void err.push(text),
-  })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
+const run = (...words: readonly string[]) => runIn({}, 'test-port', ...words)
 
 const moduleOf = (name: string, text: string): string => {
   const path = join(folder, name)

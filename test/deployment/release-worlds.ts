@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { adminLogin } from '../support/service.ts'
 import type { Send } from './two-releases.ts'
 import { basic } from './two-releases.ts'
+import { contractTerms } from '../support/plant-contract.ts'
 
 /** What a world left: writes that failed, and the paths that tell what was written. */
 export interface World {
@@ -70,22 +71,11 @@ export const commonReads = [
 /** Contracts, with their clusters, documents and licenses, and the usage that they count. */
 const writeContracts = async (n: number, must: Send, clusterUid: string): Promise<readonly string[]> => {
   const org = `o${n}`
-  const now = Math.floor(Date.now() / 1000)
-  const terms = {
-    orgOrUser: org,
-    name: `Häfen ${n}`,
-    products: ['database'],
-    features: ['db-basic', 'db-backup'],
-    start: now - 86_400,
-    end: now + 90 * 86_400,
-    allowOffline: true,
-    enableClientBilling: true,
-    restrictions: JSON.stringify({ world: n }),
-  }
+  const terms = contractTerms(org, `Häfen ${n}`, { world: n })
   const made = await must('POST', '/contracts', terms)
   const id = String(made.json[0]?.id)
   await must('PUT', `/contracts/${id}`, { name: `Häfen ${n} 😀`, autoAssignCluster: n % 3 === 0 })
-  await must('POST', `/contracts/${id}/extend`, { end: now + 120 * 86_400 })
+  await must('POST', `/contracts/${id}/extend`, { end: terms.end + 30 * 86_400 })
   const bound = await must('POST', `/contracts/${id}/clusters`, [
     { cluster: clusterUid, displayName: `pier ${n}`, tags: ['eu'] },
   ])

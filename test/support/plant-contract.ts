@@ -16,6 +16,22 @@ export interface PlantedContract {
 
 const pdf = Buffer.from('%PDF-1.7\n%%EOF\n')
 
+/** The terms of a contract of an account, in force since yesterday and for 90 days, as a site admin sends them. */
+export const contractTerms = (owner: string, name: string, restrictions: object) => {
+  const now = Math.floor(Date.now() / 1000)
+  return {
+    orgOrUser: owner,
+    name,
+    products: ['database'],
+    features: ['db-basic', 'db-backup'],
+    start: now - 86_400,
+    end: now + 90 * 86_400,
+    allowOffline: true,
+    enableClientBilling: true,
+    restrictions: JSON.stringify(restrictions),
+  }
+}
+
 /**
  * Makes a contract as a site admin does, and records a license. `text` stands in everything that the contract tells.
  */
@@ -33,19 +49,10 @@ export const plantContract = async (
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }
-  const now = Math.floor(Date.now() / 1000)
-  const terms = {
-    orgOrUser: owner,
-    name: text,
-    products: ['database'],
-    features: ['db-basic', 'db-backup'],
-    start: now - 86_400,
-    end: now + 90 * 86_400,
-    allowOffline: true,
-    enableClientBilling: true,
-    restrictions: JSON.stringify({ text }),
-  }
-  const created = (await ask('POST', '', terms)).json as readonly { readonly id: number; readonly uid: number }[]
+  const created = (await ask('POST', '', contractTerms(owner, text, { text }))).json as readonly {
+    readonly id: number
+    readonly uid: number
+  }[]
   const contractId = created[0]?.id ?? 0
   const bound = (
     await ask('POST', `/${contractId}/clusters`, [{ cluster: clusterUid, displayName: text, tags: ['eu'] }])

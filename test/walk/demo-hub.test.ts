@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { scriptOf } from '../quick-start/readme-commands.ts'
 import { kubectl } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { startService } from '../support/service.ts'
+import { runIn } from '../composition/command-fixture.ts'
 
 const test = needing('kubernetes', 'spoke-kubernetes', 'kubectl').serial
 
@@ -38,15 +38,8 @@ const startHub = async () => {
   throw new Error(`The hub did not start: ${said}`)
 }
 
-const demo = async (settings: Readonly<Record<string, string>>, ...words: readonly string[]) => {
-  const [out, err]: [string[], string[]] = [[], []]
-  const code = await runCommandLine(['demo', ...words], {
-    environment: settings,
-    print: (text) => void out.push(text),
-    say: (text) => void err.push(text),
-  })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
+const demo = (settings: Readonly<Record<string, string>>, ...words: readonly string[]) =>
+  runIn(settings, 'demo', ...words)
 
 test('the demonstration with a hub has client organizations on its spoke, and reset removes them', async (t) => {
   t.timeout(900_000)
