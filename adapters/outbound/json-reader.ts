@@ -63,8 +63,9 @@ export const makeJsonReader = (): JsonReader => {
     threads: 2,
     perAccount: 1,
     waitingPerAccount: 64,
-    bytesPerAccount: 128 * 1024 * 1024,
-    bytesInAll: 256 * 1024 * 1024,
+    // One request reads 8 whole releases of at most 32 MiB at once, and must not be refused for its own.
+    bytesPerAccount: 256 * 1024 * 1024,
+    bytesInAll: 512 * 1024 * 1024,
     waitMilliseconds: 15_000,
     jobMilliseconds: 10_000,
     heapMegabytes: 256,
