@@ -8,8 +8,6 @@ import { makeAccountTurns } from './account-turns.ts'
 export interface BoundedThreadsOptions extends Omit<AccountTurnLimits, 'inAll'> {
   /** The module of the threads. It exports `answerTo`, which does one job. */
   readonly program: URL
-  /** The name of the pool in traces. */
-  readonly pool: string
   readonly threads: number
   /** From the start of a job. */
   readonly jobMilliseconds: number

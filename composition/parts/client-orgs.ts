@@ -11,7 +11,9 @@ import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organ
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import { SpokeStuck } from '../../core/hubs/spokes/spoke-steps.ts'
 import { PauseToken } from '../../core/kernel/clock.ts'
+import { notYet, over, pollWithin } from '../../core/kernel/concurrency.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { auditOf } from '../../core/client-orgs/types.ts'
 import { clientOrgType } from '../../core/organizations/types.ts'
@@ -50,26 +52,27 @@ interface DemoTask {
 
 /** How long tasks of the demonstration may take together. */
 const longestMilliseconds = 180_000
-const pollMilliseconds = 200
 
 /** Runs `work`, and waits for the tasks of the vendor that it began. Throws if one of them has failed. */
 const withTasks = async ({ container, send, vendor }: Removing, work: () => Promise<unknown>): Promise<void> => {
-  const pause = container.resolve(PauseToken)
   const read = async () => (await send('GET', `/tasks?account=${vendor.name}&limit=1000`)) as readonly DemoTask[]
   const before = new Set((await read()).map(({ id }) => id))
   await work()
-  for (let waited = 0; ; waited += pollMilliseconds) {
-    const tasks = (await read()).filter(({ id }) => !before.has(id))
-    const failed = tasks.find(({ state }) => state === 'failed')
-    if (failed !== undefined) throw new StartRefused([`The task ${failed.kind} failed: ${failed.error ?? ''}`])
-    const under = tasks.filter(({ state }) => state === 'queued' || state === 'running')
-    if (under.length === 0) return
-    if (waited > longestMilliseconds)
-      throw new StartRefused([
-        `Tasks have not ended in three minutes: ${under.map(({ kind, message }) => `${kind} (${message})`).join(', ')}.`,
-      ])
-    await pause(pollMilliseconds, new AbortController().signal)
-  }
+  const ended = await pollWithin<string | undefined>(
+    { pause: container.resolve(PauseToken) },
+    { signal: new AbortController().signal },
+    { patienceMs: longestMilliseconds, stuck: SpokeStuck, say: undefined },
+    async () => {
+      const tasks = (await read()).filter(({ id }) => !before.has(id))
+      const failed = tasks.find(({ state }) => state === 'failed')
+      if (failed !== undefined) return right(over(`The task ${failed.kind} failed: ${failed.error ?? ''}`))
+      const under = tasks.filter(({ state }) => state === 'queued' || state === 'running')
+      const shown = under.map(({ kind, message }) => `${kind} (${message})`).join(', ')
+      return right(under.length === 0 ? over(undefined) : notYet(`Tasks have not ended in three minutes: ${shown}.`))
+    },
+  )
+  const problem = isLeft(ended) ? ended.left.message : ended.right
+  if (problem !== undefined) throw new StartRefused([problem])
 }
 
 /** A client organization without clusters: no hub is asked. */

@@ -42,8 +42,8 @@ export type WithKinds = <R extends { readonly kindId: UsageKindId }>(
 ) => Promise<readonly (R & UsageKind)[]>
 
 /**
- * Returns the function that adds kinds to rows. The rows of `usage_kinds` never change, so that a process reads each of
- * them once. A join would do the same on one server; where objects are on several, it asks for the kind of each row.
+ * Returns the function that adds kinds to rows. The rows of `usage_kinds` never change, so that the function reads each
+ * of them once. A join would do the same on one server; where objects are on several, it asks for the kind of each row.
  */
 export const makeWithKinds = (db: Pick<SqlDatabase, 'prepare'>): WithKinds => {
   const list = idList(db, usageKinds.id, {}, kindRow, (k, _, ids) => k('usage_kinds as k').whereIn('k.id', ids))

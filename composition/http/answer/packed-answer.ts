@@ -57,7 +57,11 @@ const choose = (accepted: string): Coding | 'identity' => {
   return codings.find((coding) => coding === best) ?? 'identity'
 }
 
-/** Returns the coding that a client prefers by its `Accept-Encoding` (RFC 9110 §12.5.3), or undefined for none. @internal */
+/**
+ * Returns the coding that a client prefers by its `Accept-Encoding` (RFC 9110 §12.5.3), or undefined for none.
+ *
+ * @internal
+ */
 export const codingOf = (accepted: string | readonly string[] | undefined): Coding | undefined => {
   if (accepted === undefined) return undefined
   const header = accepted.toString()

@@ -110,9 +110,9 @@ type ReplyDeps = Pick<BinderDeps, 'secureCookies' | 'pauseInLongTurn' | 'names' 
 
 /** Returns the function that converts a handler's result to an answer, as the route declares it. */
 export const makeReply = (route: Route, deps: ReplyDeps): Reply => {
-  const answer = makeDeclaredReply(route, deps)
   const { redirects, isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo } = route.ok
   const tagged = makeTagged(route, deps)
+  const answer = makeDeclaredReply(route, deps, tagged)
   const hasOthers = [isYamlToo, isJsonTextToo, isEmptyToo, isBodilessToo].includes(true)
   if (redirects === undefined && !hasOthers) return answer
   return (result, context, request) => {
@@ -151,10 +151,9 @@ const listText = async (
   return `${toWireJson(ok.envelope.constants).slice(0, -1)},${toWireJson(ok.envelope.key)}:${text}}`
 }
 
-const makeDeclaredReply = (route: Route, deps: ReplyDeps): Reply => {
+const makeDeclaredReply = (route: Route, deps: ReplyDeps, tagged: Tagged): Reply => {
   const { ok } = route
   const encode = encoderOf(route, deps)
-  const tagged = makeTagged(route, deps)
   switch (ok.kind) {
     case 'json': {
       const { header } = ok

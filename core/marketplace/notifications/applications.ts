@@ -301,6 +301,10 @@ export const parseApplicationId = (text: string): ApplicationParts | undefined =
     : { clientSubscriptionId, resourceGroup, provider, application }
 }
 
-/** Returns the text by which ids of applications are compared: the provider changes case and the first slash. @internal */
+/**
+ * Returns the text by which ids of applications are compared: the provider changes case and the first slash.
+ *
+ * @internal
+ */
 export const applicationKey = ({ clientSubscriptionId, resourceGroup, application }: ApplicationParts): string =>
   [clientSubscriptionId, resourceGroup, application].join('/').toLowerCase()
