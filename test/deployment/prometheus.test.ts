@@ -14,7 +14,7 @@ import { promtool } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { findPrometheus } from '../support/components/promtool.ts'
 import { reservedPort } from '../support/components/reserved-port.ts'
-import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startFakeKubernetes, tokenUntil } from '../support/fake-kubernetes.ts'
 import { adminLogin } from '../support/service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { until } from '../support/until.ts'
@@ -81,6 +81,7 @@ test('a real Prometheus scrapes the service, runs each query of the dashboard an
   t.teardown(service.stop)
   // A cluster that answers and then does not, and wrong passwords until the account is locked.
   const fake = await startFakeKubernetes()
+  fake.token = tokenUntil(Math.floor(Date.now() / 1000) + 86_400)
   await expectStatus(importCluster(service.send, service.adminToken, adminLogin, 'quay', fake.kubeconfig()), 200)
   await fake.stop()
   await service.send('GET', `/api/v1/clusters/${adminLogin}/quay/proxy/version`, { token: service.adminToken })

@@ -17,7 +17,7 @@ import { declaredMetrics } from '../docs/monitoring/metric-list.ts'
 import { promtool } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand } from '../support/components/run-command.ts'
-import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startFakeKubernetes, tokenUntil } from '../support/fake-kubernetes.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -97,8 +97,7 @@ test('names that callers make up, users and clusters add no series', async (t) =
 test('the end of the credential of a cluster is shown, of the 50 with the nearest end', async (t) => {
   const fake = await startFakeKubernetes()
   const end = Math.floor(Date.now() / 1000) + 86_400
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  fake.token = `${part({ alg: 'RS256' })}.${part({ exp: end })}.c2lnbmF0dXJl`
+  fake.token = tokenUntil(end)
   const service = await startService()
   t.teardown(async () => {
     await service.stop()

@@ -43,6 +43,11 @@ export interface FakeKubernetes {
   stop(): Promise<void>
 }
 
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A token that tells when it ends, in seconds since 1970, as those of service accounts do. Nothing has signed it. */
+export const tokenUntil = (end: number): string => `${part({ alg: 'RS256' })}.${part({ exp: end })}.c2lnbmF0dXJl`
+
 const pairs = (raw: readonly string[]): (readonly [string, string])[] =>
   Array.from({ length: raw.length / 2 }, (_, index) => [(raw[2 * index] ?? '').toLowerCase(), raw[2 * index + 1] ?? ''])
 
