@@ -139,6 +139,13 @@ for (const path of ['/breaks', '/regrets']) {
   })
 }
 
+test('an upgrade while a component is away is 503 with a time to return, as any request is', async (t) => {
+  const reply = await rawRequest(server.port, upgradeHead(`${proxy}/away`, 'Authorization: Bearer good\r\n'))
+  t.is(reply.status, 503)
+  t.regex(reply.text, /\r\nretry-after: [1-9]\d*\r\n/i)
+  t.true(reply.text.includes('The database does not answer.'))
+})
+
 test('an Upgrade header of another protocol is a plain request', async (t) => {
   const head =
     'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'

@@ -232,6 +232,7 @@ const stream = handleStream(
         exchange.refuse(403, [['content-type', 'text/plain']], Buffer.from('no tunnel'))
         return right(undefined)
       }
+      if (exchange.path === '/away') throw new Unavailable('The database does not answer.')
       const socket = exchange.accept([
         ['Connection', 'Upgrade'],
         ['Upgrade', 'websocket'],
