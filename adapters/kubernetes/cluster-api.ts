@@ -28,6 +28,7 @@ import {
   judgeAnswer,
   leavesPrefix,
   namingHub,
+  placeForShort,
   prefixOf,
   splitsSegment,
 } from './connections.ts'
@@ -316,10 +317,16 @@ export const makeUndiciClusterApi = (
     // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return left(recordChanged)
-    const { short, connection } = opened
+    const { connection } = opened
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
     const endpoint = { ...connection, ownerId: connection.link.ownerId }
-    return reported(reads, endpoint, askCluster(short, endpoint, asked, requestTimeoutMilliseconds, signal, reads))
+    const place = placeForShort(opened, reads.budgets.account(endpoint.ownerId))
+    try {
+      const answered = askCluster(place.pool, endpoint, asked, requestTimeoutMilliseconds, signal, reads)
+      return await reported(reads, endpoint, answered)
+    } finally {
+      place.leave()
+    }
   },
 })

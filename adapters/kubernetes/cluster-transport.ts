@@ -18,6 +18,7 @@ import {
   judgeForeign,
   leavesPrefix,
   namingHub,
+  placeForShort,
   recordChanged,
   toReachFailure,
 } from './connections.ts'
@@ -47,8 +48,8 @@ interface AnswerJudge {
 class ClientLeft extends Error {}
 
 /**
- * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called
- * once; with a failure only if nothing has been answered.
+ * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` or
+ * `fail` is called once; `settle` with a failure only if nothing has been answered.
  */
 class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
@@ -68,6 +69,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
   readonly #settle: (outcome: Either<ReachFailure, number>) => void
+  readonly #fail: (error: unknown) => void
   readonly #judge: AnswerJudge | undefined
 
   constructor(
@@ -75,9 +77,11 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     upstream: UpstreamRequest,
     signal: AbortSignal,
     settle: (outcome: Either<ReachFailure, number>) => void,
+    fail: (error: unknown) => void,
     judge?: AnswerJudge,
   ) {
     this.#judge = judge
+    this.#fail = fail
     this.#exchange = exchange
     this.#upstream = upstream
     this.#signal = signal
@@ -86,8 +90,9 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   readonly #leave = (): void => {
-    this.#controller?.abort(new ClientLeft())
+    // First, since undici reports the abort as a failure of the connection.
     this.#finish(undefined)
+    this.#controller?.abort(new ClientLeft())
   }
 
   #finish(failure: ReachFailure | undefined): void {
@@ -95,6 +100,14 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     this.#signal.removeEventListener('abort', this.#leave)
     this.#settle(failure === undefined ? right(this.#answered) : left(failure))
+  }
+
+  /** Ends with what dispatching or a judge throws, such as Busy. */
+  break(error: unknown): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#signal.removeEventListener('abort', this.#leave)
+    this.#fail(error)
   }
 
   #respond(status: number, headers: readonly (readonly [string, string])[]): void {
@@ -209,7 +222,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled) return
     if (this.#isJudged && this.#judge !== undefined && this.#held !== undefined) {
-      void this.#releaseJudged(this.#judge, this.#held, controller)
+      this.#releaseJudged(this.#judge, this.#held, controller).catch((error: unknown) => this.break(error))
       return
     }
     if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
@@ -294,23 +307,32 @@ export const makeUndiciClusterTransport = (
     // the pools.
     const opened = pools.of(asker)
     if (opened === undefined) return Promise.resolve(left(recordChanged))
-    const { short, long, connection } = opened
+    const { connection } = opened
     const refused = refusalOf(opened.address, upstream)
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     const { credential } = connection
     const { ownerId } = connection.link
+    const { pool, leave } = upstream.isLongLived
+      ? { pool: opened.long, leave: () => undefined }
+      : placeForShort(opened, reads.budgets.account(ownerId))
+    const asked = upstream.isLongLived ? opened.short : pool
     const askHub: AskHub = (request) =>
-      askCluster(short, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
-    return new Promise((done, fail) => {
+      askCluster(asked, { credential, ownerId }, request, hubTimeoutMilliseconds, signal, reads)
+    return new Promise((done, reject) => {
       const settle = (outcome: Either<ReachFailure, number>): void => {
+        leave()
         if (isLeft(outcome)) report(reads, { credential, ownerId }, outcome.left)
         done(outcome)
       }
-      const handler = new RelayHandler(exchange, upstream, signal, settle, judgeOf(connection, upstream, askHub))
+      const fail = (error: unknown): void => {
+        leave()
+        reject(error as Error)
+      }
+      const handler = new RelayHandler(exchange, upstream, signal, settle, fail, judgeOf(connection, upstream, askHub))
       try {
-        ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(opened, upstream, exchange.body), handler)
+        pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler)
       } catch (error) {
-        fail(error)
+        handler.break(error)
       }
     })
   },

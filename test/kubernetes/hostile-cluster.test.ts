@@ -6,6 +6,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readIndex } from '../../adapters/helm/records/record-objects.ts'
 import type { ConnectionProblem } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
+import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
 import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
@@ -15,10 +16,12 @@ import type { MemberCluster } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
+import { Busy } from '../../core/kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
+import { until } from '../support/until.ts'
 import { recordedExchange } from './recorded-exchange.ts'
 
 const MiB = 1024 * 1024
@@ -139,6 +142,68 @@ test('the requests of one account share a budget, and another account reads besi
   )
   t.true(isRight(await budgets.request(() => 'a', read)), 'a request that has ended holds nothing')
   t.is(budgets.held(), 0)
+})
+
+const getting = (target: string) => ({
+  method: 'GET',
+  target,
+  headers: [],
+  isLongLived: false,
+  createdAsOk: false,
+  answerHeaders: () => [],
+  acceptHeaders: () => [],
+})
+
+test('an account that holds all connections to a cluster holds up no other account', async (t) => {
+  const { fake, api, budgets, connection } = await hostile()
+  const problems: ConnectionProblem[] = []
+  const reads = { budgets, json, report: (problem: ConnectionProblem) => void problems.push(problem) }
+  const transport = makeUndiciClusterTransport(pools, egress, reads)
+  fake.on('/held', () => undefined)
+  const gone = new AbortController()
+  const relayOf = (account: number, target: string, signal: AbortSignal) => {
+    const exchange = recordedExchange('GET', target)
+    const outcome = budgets.request(
+      () => account,
+      () => transport.relay(connection, getting(target), exchange, signal),
+    )
+    return { exchange, outcome }
+  }
+  const held = Array.from({ length: 100 }, () => relayOf(1, '/held', gone.signal).outcome)
+  await until('the connections are taken', () => fake.openRequests() >= 64 || undefined)
+  const other = relayOf(2, '/version', never)
+  t.true(isRight(await other.outcome))
+  t.is(other.exchange.answer.status, 200)
+  const read = budgets.request(
+    () => 3,
+    () => api.request(connection, { method: 'GET', target: '/version' }, never),
+  )
+  t.true(isRight(await read))
+  t.is(fake.openRequests(), 64, 'the others of the first account wait')
+  gone.abort()
+  t.true((await Promise.all(held)).every(isRight))
+  t.deepEqual(problems, [], 'a client that leaves is no fault of the cluster')
+  t.is((await relayOf(1, '/version', never).outcome)._tag, 'Right')
+})
+
+test('a hub whose answer has no turn to be read refuses the request, and does not end the service', async (t) => {
+  const { fake, budgets, connection } = await hostile()
+  fake.on('/gateway/reef/', (_req, res) => {
+    res.writeHead(404, { 'content-type': 'text/plain' })
+    res.end('404 page not found')
+  })
+  const busy = new Busy('Too many requests of this kind wait already.', { retryAfterSeconds: 1 })
+  const full = { ...json, parse: () => Promise.reject(busy) }
+  const transport = makeUndiciClusterTransport(pools, egress, { budgets, json: full, report: () => undefined })
+  const exchange = recordedExchange('GET', '/')
+  const via = { hub: connection.link, path: '/gateway/reef', managedClusterName: 'reef' }
+  const spoke = { ...connection, link: { ...connection.link, id: (connection.link.id + 500) as ClusterId }, via }
+  const relayed = budgets.request(
+    () => 1,
+    () => transport.relay(spoke, getting('/api/v1/pods'), exchange, never),
+  )
+  t.is(await t.throwsAsync(relayed), busy)
+  t.false(exchange.hasResponded)
 })
 
 test('kinds without end, or with long lists, are not listed together', async (t) => {
