@@ -27,6 +27,7 @@ import {
   isDoubtful,
   judgeAnswer,
   leavesPrefix,
+  maySendAgain,
   namingHub,
   placeForShort,
   prefixOf,
@@ -167,8 +168,16 @@ export const askCluster = async (
       headersTimeout: timeoutMilliseconds,
       bodyTimeout: timeoutMilliseconds,
     })
+  const sendSafely = async (): Promise<Dispatcher.ResponseData> => {
+    try {
+      return await sendOnce()
+    } catch (error) {
+      if (until.aborted || !maySendAgain(asked.method, error)) throw error
+      return sendOnce()
+    }
+  }
   const send = async (): Promise<Dispatcher.ResponseData> => {
-    const answer = await sendOnce()
+    const answer = await sendSafely()
     const retryAfterSeconds = askedToRetryAfter(answer)
     if (retryAfterSeconds === undefined) return answer
     await answer.body.dump()

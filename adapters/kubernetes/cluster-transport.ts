@@ -13,10 +13,12 @@ import { PassedMemory } from '../outbound/reading-budgets.ts'
 import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,
+  clusterNotReached,
   isDoubtful,
   judgeAnswer,
   judgeForeign,
   leavesPrefix,
+  maySendAgain,
   namingHub,
   placeForShort,
   recordChanged,
@@ -70,6 +72,8 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #settle: (outcome: Either<ReachFailure, number>) => void
   readonly #fail: (error: unknown) => void
+  /** Sends the request once more. */
+  #sendAgain: (() => void) | undefined
   readonly #judge: AnswerJudge | undefined
 
   constructor(
@@ -87,6 +91,12 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     this.#signal = signal
     this.#settle = settle
     signal.addEventListener('abort', this.#leave)
+  }
+
+  /** Sends the request, and once more if the cluster closes the connection without an answer and it may be sent twice. */
+  send(dispatch: () => void): void {
+    this.#sendAgain = dispatch
+    dispatch()
   }
 
   readonly #leave = (): void => {
@@ -126,6 +136,13 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status < 200 || this.#isSettled) return
+    const coding = headers['transfer-encoding']
+    if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') {
+      // What is left when undici has removed `chunked` would be sent without a name.
+      this.#finish(clusterNotReached('a transfer coding that was not asked for'))
+      controller.abort(new ClientLeft())
+      return
+    }
     this.#isJudged = this.#judge?.doubts(status) === true
     if (status === 401 && !this.#isJudged) {
       this.#finish(CredentialRefused('The cluster refused the stored credential.'))
@@ -134,6 +151,7 @@ class RelayHandler implements Dispatcher.DispatchHandler {
     }
     this.#status = status === 201 && this.#upstream.createdAsOk ? 200 : status
     this.#headers = this.#upstream.answerHeaders(headers)
+    if (status === 204 || status === 304) return this.#endWithoutBody()
     const isTagged = status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined
     if (isTagged || this.#isJudged) this.#held = []
     else this.#respond(this.#status, this.#headers)
@@ -142,6 +160,16 @@ class RelayHandler implements Dispatcher.DispatchHandler {
       this.#exchange.write(new Uint8Array(0))
       this.#exchange.onStop(() => this.#stop(controller, headers))
     }
+  }
+
+  /** Its length is that of an answer with a body, which undici takes for one that is missing. */
+  #endWithoutBody(): void {
+    this.#respond(
+      this.#status,
+      this.#headers.filter(([name]) => name !== 'content-length'),
+    )
+    this.#exchange.end()
+    this.#finish(undefined)
   }
 
   /** Each JSON event is one line. An answer that is not a watch would look complete if it ended normally. */
@@ -232,6 +260,10 @@ class RelayHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isSettled) return
+    const sendAgain = this.#sendAgain
+    this.#sendAgain = undefined
+    const isUnanswered = this.#status === 0 && this.#exchange.body === undefined
+    if (isUnanswered && sendAgain !== undefined && maySendAgain(this.#upstream.method, error)) return sendAgain()
     if (this.#exchange.hasResponded) {
       // Part of the answer was sent. A normal end would make it look complete.
       this.#exchange.abort()
@@ -330,7 +362,7 @@ export const makeUndiciClusterTransport = (
       }
       const handler = new RelayHandler(exchange, upstream, signal, settle, fail, judgeOf(connection, upstream, askHub))
       try {
-        pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler)
+        handler.send(() => pool.dispatch(dispatchOptions(opened, upstream, exchange.body), handler))
       } catch (error) {
         handler.break(error)
       }

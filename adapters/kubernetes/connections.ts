@@ -312,6 +312,16 @@ const connectionProblem = (error: unknown): string => {
   return links.map(codeOf).find((code) => code !== undefined) ?? (error instanceof Error ? error.name : 'unknown')
 }
 
+/** What Node and undici call a connection that the other side has closed. */
+const closedCodes: readonly (string | undefined)[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
+
+/**
+ * Reports whether a request without an answer may be sent once more: it changes nothing, and the cluster closed the
+ * connection. Usually it is one that was kept, and which the cluster closed when the request was on its way.
+ */
+export const maySendAgain = (method: string, error: unknown): boolean =>
+  (method === 'GET' || method === 'HEAD') && chain(error).some((link) => closedCodes.includes(codeOf(link)))
+
 /** Returns the failure of a connection, with the reason for the operator's log. */
 export const toReachFailure = (error: unknown): ReachFailure => clusterNotReached(connectionProblem(error))
 
