@@ -23,8 +23,7 @@ import {
   methodRefusal,
 } from './guard.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { accountOf, contextOf, placeOf } from './request/request-context.ts'
-import { makeWithinRequest } from './request/request-scope.ts'
+import { accountOf, contextOf, makeWithinRequest, placeOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
