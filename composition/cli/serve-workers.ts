@@ -47,8 +47,6 @@ interface ClusterMessage {
   readonly errno?: number | null
 }
 const clusterCommand = 'NODE_CLUSTER'
-/** The interval at which the end of the channel to a process that has ended is awaited. */
-const settleMs = 5
 
 interface SentConnection {
   readonly key: string
@@ -91,14 +89,17 @@ export const makeConnectionRecovery = (): ((worker: ChildProcess) => void) => {
     worker.on('internalMessage', noteReceived)
     worker.once('disconnect', () => void listening.delete(worker))
     const settle = (): void => {
-      // What the worker sent before its end is received until then.
-      if (worker.connected) return void setTimeout(settle, settleMs)
       // Node does not emit it while a connection is on its way, and node:cluster would still send to this worker.
       if (listening.has(worker)) worker.emit('disconnect')
       for (const ack of [...sent.keys()])
         worker.emit('internalMessage', { cmd: clusterCommand, ack, accepted: false } satisfies ClusterMessage)
     }
-    worker.once('exit', settle)
+    const disconnect = worker.disconnect.bind(worker)
+    // Node calls it at the end of the channel, after all that the worker sent was received.
+    worker.disconnect = () => {
+      disconnect()
+      process.nextTick(settle)
+    }
   }
 }
 

@@ -51,7 +51,7 @@ test.serial('what a killed worker had not accepted is answered by another, and n
   const survivor = await startWorker(recover)
   t.teardown(survivor.kill)
   const before = openFiles()
-  for (let kill = 0; kill < 4; kill++) {
+  for (let kill = 0; kill < 2; kill++) {
     const victim = await startWorker(recover)
     victim.signal('SIGSTOP')
     const asked = await askBoth(survivor.port, survivor)

@@ -156,7 +156,10 @@ const declareLimits = (
     process.kill(victim.pid, 'SIGSTOP')
     let answered = 0
     const statuses = Array.from({ length: 4 }, async () => {
-      const { statusCode } = await request(`${service.baseUrl}/api/v1/version`, { dispatcher: new Agent(), reset: true })
+      const { statusCode } = await request(`${service.baseUrl}/api/v1/version`, {
+        dispatcher: new Agent(),
+        reset: true,
+      })
       answered += 1
       return statusCode
     })
