@@ -275,6 +275,16 @@ export const rows: readonly Row[] = [
         ],
       },
       {
+        title: 'Processor time of helper processes, in cores',
+        queries: [query('sum by (program) (rate(moorage_helper_cpu_seconds_total[5m]))', '{{program}}')],
+      },
+      {
+        title: 'Helper processes that failed or were killed in an hour',
+        queries: [
+          query('sum by (program, end) (increase(moorage_helper_ends_total{end!="done"}[1h]))', '{{program}} {{end}}'),
+        ],
+      },
+      {
         title: 'Lost lines and spans, clock',
         queries: [
           query('sum by (instance) (increase(moorage_log_lines_lost_total[15m]))', '{{instance}} lines of the log'),
