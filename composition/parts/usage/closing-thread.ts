@@ -48,7 +48,7 @@ const less = (later: StatementCounts, before: StatementCounts): StatementCounts 
 
 /** A thread does one task at a time, so what was counted since is of the task. */
 const endWithCounts = async <Result>(run: () => Promise<Result>): Promise<ThreadEnd<Result>> => {
-  const startedAt = Date.now()
+  const startedAt = performance.timeOrigin + performance.now()
   const [statements, waits] = [counts.statements(), counts.waits()]
   const ended = await endOf(run())
   return {

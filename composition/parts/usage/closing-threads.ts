@@ -104,7 +104,7 @@ export const makeClosingThreads = (
     const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const stop = (): void => void Atomics.store(stopped, 0, 1)
     signal.addEventListener('abort', stop, { once: true })
-    const since = Date.now()
+    const since = performance.timeOrigin + performance.now()
     asked += 1
     try {
       const done = (await pool.run({ task, stopped } satisfies Stoppable<unknown>, { name })) as ThreadEnd<Result>
