@@ -164,8 +164,8 @@ const refuseInUse = async ({ settings }: LoadedConfig): Promise<void> => {
   try {
     if (await isInUse(database))
       throw new StartRefused([
-        'The database has accounts already. The demonstration needs an empty one, such as that of another data ' +
-          'folder: MOORAGE_DATA_DIR=demo moorage demo seed',
+        'The database has accounts already. The demonstration needs an empty one. If it has an earlier ' +
+          'demonstration, run: moorage demo reset. Otherwise name another data folder in MOORAGE_DATA_DIR.',
       ])
   } finally {
     await database.close()
