@@ -9,7 +9,7 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import { PassedMemory } from '../outbound/reading-budgets.ts'
+import { PassedMemory } from '../outbound/passed-memory.ts'
 import type { AskHub, ClusterAddress, ClusterPools, ConnectionPools } from './connections.ts'
 import {
   authorization,

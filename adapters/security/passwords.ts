@@ -9,7 +9,7 @@ import type { CommonPasswords, PasswordHasher } from '../../core/identity/ports.
 import type { PoolLoad } from '../../core/platform/ports.ts'
 import { makeAccountTurns } from '../outbound/account-turns.ts'
 import type { ReadingBudgets } from '../outbound/reading-budgets.ts'
-import { threadEnvironment } from '../system/thread-environment.ts'
+import { threadEnvironment } from '../system/processes.ts'
 
 export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }

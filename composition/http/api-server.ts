@@ -24,8 +24,7 @@ import {
   methodRefusal,
 } from './guard.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { contextOf, placeOf } from './request/request-context.ts'
-import { makeWithinRequest } from './request/request-scope.ts'
+import { contextOf, makeWithinRequest, placeOf } from './request/request-context.ts'
 import type { FeedTimes } from './streams/feed-route.ts'
 import { bindFeedRoute } from './streams/feed-route.ts'
 import { bindStreamRoute } from './streams/stream-route.ts'
