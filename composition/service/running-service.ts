@@ -26,7 +26,7 @@ import type { Metrics } from '../http/metrics.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import { besideOthers, knownSchemaOf, migrationsFor, postponed } from '../migrations.ts'
 import type { OpsServer, OpsServerDeps } from '../http/ops-server.ts'
-import { degradedChecks, makeOpsServer } from '../http/ops-server.ts'
+import { failingChecks, makeOpsServer } from '../http/ops-server.ts'
 import type { Processes } from '../boot.ts'
 import { orBindRefused, StartRefused } from '../boot.ts'
 import type { Binding } from '../binding.ts'
@@ -269,7 +269,7 @@ const openListeners = async (deps: ListeningDeps): Promise<Listening> => {
     metrics.add(gauges, read.make(container.give(read.needs)))
   const { tls } = boot
   metrics.read({
-    degraded: () => degradedChecks(checks),
+    failingChecks: () => failingChecks(checks),
     ...(tls && { certificateUntil: () => validityOf(certificate.current() ?? tls).until }),
     logLinesLost: () => logState().lost,
     takesChanges: () => foundation.refusal() === undefined,
