@@ -192,7 +192,7 @@ export const frameSettings = {
     'MOORAGE_TRACE_PERCENT',
     wholeNumber(0, 100),
     '100',
-    'Percentage of traces that are recorded. Where the caller sends a traceparent, its choice counts.',
+    'Percentage of traces that are recorded. For a bounded number of traces the choice in the traceparent counts.',
   ),
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
 } as const

@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { strangersOf } from '../../../adapters/system/allowances.ts'
 import type { Log } from '../../../core/kernel/log.ts'
 import type { Call, OwnAddress, Principal } from '../../../core/kernel/principal.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
+import type { AccountKey } from '../../../core/kernel/turns.ts'
+import { isRobotLogin } from '../../../core/organizations/ports.ts'
 import type { TraceContext, Tracing } from '../../../core/platform/ports.ts'
 import type { Below } from './request-target.ts'
 import type { LogScope } from '../../../adapters/logging/bunyan-log.ts'
@@ -91,6 +94,16 @@ export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, stri
   const { params } = req as IncomingMessage & { params: Record<string, string> }
   const rest = params['*']
   return rest === undefined ? params : { ...params, path: rest }
+}
+
+/**
+ * Returns for whom the work of a request counts in queues and budgets. The robot accounts of an organization count
+ * together: it may make a hundred, which would have a hundred times the turns of a person.
+ */
+export const accountOf = ({ principal, sourceIp }: Pick<RequestContext, 'principal' | 'sourceIp'>): AccountKey => {
+  if (principal === undefined) return strangersOf(sourceIp)
+  const { userId, login, onlyOrgId } = principal
+  return onlyOrgId !== undefined && isRobotLogin(login) ? `robots of ${onlyOrgId}` : userId
 }
 
 /** Returns the call for the core. It is complete once the caller is proven. */
