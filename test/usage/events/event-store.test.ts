@@ -1,3 +1,4 @@
+// process: waiting - uses components
 import { randomBytes, randomUUID } from 'node:crypto'
 import test from 'ava'
 import fc from 'fast-check'
