@@ -25,8 +25,11 @@ interface MetricSources {
   readonly disks?: () => Promise<Readonly<Record<string, { readonly free: number; readonly size: number }>>>
   /** The clock of this machine minus that of the database. */
   readonly clockSkewSeconds?: () => number
-  /** Checks of `/readyz` that degrade the service, by name: 1 while one fails. */
-  readonly degraded?: () => Promise<Readonly<Record<string, 0 | 1>>>
+  /** Checks of `/readyz` that degrade the service, and those that make it not ready, by name: 1 while one fails. */
+  readonly failingChecks?: () => Promise<{
+    readonly degraded: Readonly<Record<string, 0 | 1>>
+    readonly notReady: Readonly<Record<string, 0 | 1>>
+  }>
   /** When the certificate of the API ends; undefined without TLS. */
   readonly certificateUntil?: () => Date
   /** Lines of the log that were lost since the start. */
@@ -168,6 +171,10 @@ const scraped = {
     type: 'summary',
     help: 'Statements of helper processes on the database, and how long they took.',
     label: 'program',
+  },
+  moorage_not_ready: {
+    help: '1 while the check of /readyz fails; the instance then answers 503 there, and takes no requests of proxies.',
+    label: 'check',
   },
   moorage_degraded: {
     help: '1 while the check of /readyz fails; the service then answers, without what needs it.',
@@ -363,8 +370,8 @@ const orElse = <A>(value: Promise<A> | undefined, fallback: A): Promise<A> =>
   (value ?? Promise.resolve(fallback)).catch(() => fallback)
 
 const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof typeof scraped>> => {
-  const [degraded, bytes, disks] = await Promise.all([
-    orElse(sources.degraded?.(), {}),
+  const [failing, bytes, disks] = await Promise.all([
+    orElse(sources.failingChecks?.(), { degraded: {}, notReady: {} }),
     orElse(sources.databaseBytes?.(), {}),
     orElse(sources.disks?.(), {}),
   ])
@@ -394,7 +401,8 @@ const readSources = async (sources: MetricSources): Promise<GaugeValues<keyof ty
     moorage_pool_waiting: byPool(pools, ({ waiting }) => waiting),
     moorage_pool_wait_seconds: byPool(pools, ({ waits, waitSeconds }) => ({ count: waits, seconds: waitSeconds })),
     moorage_pool_refusals_total: byPool(pools, ({ refusals }) => refusals),
-    moorage_degraded: degraded,
+    moorage_not_ready: failing.notReady,
+    moorage_degraded: failing.degraded,
     moorage_log_lines_lost_total: sources.logLinesLost?.() ?? 0,
     moorage_trace_spans_lost_total: sources.spansLost?.() ?? 0,
     // Without TLS there is none: 0 would mean 1970.

@@ -94,9 +94,8 @@ const openKeys = async (path: string, database: SqlDatabase): Promise<KeyringInU
 export const keyringLost = (path: string): string =>
   `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
   'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost ' +
-  'for good, start once with ' +
-  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one, then once with: moorage serve ' +
-  '--accept-key-ring. Then every cluster must be imported again.'
+  'for good, make a new one with: moorage keys init, and start once with: moorage serve --accept-key-ring. ' +
+  'Then every cluster must be imported again.'
 
 /** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {

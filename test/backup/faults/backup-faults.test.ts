@@ -226,7 +226,7 @@ onDisk('a full disk ends a backup without an archive, and a restore with a mark'
   const path = join(folder, 'full.tar')
   const created = await runBackup(settings, ['create', path, '--no-key-ring'], { enter })
   t.is(created.code, 1)
-  t.regex(created.err, /full|ENOSPC|no space/i)
+  t.regex(created.err, /full/)
   t.deepEqual(readdirSync(outside), [])
 
   const archive = newPath('.tar')

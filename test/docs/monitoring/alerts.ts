@@ -49,6 +49,21 @@ export const alerts: readonly Alert[] = [
     },
   },
   {
+    name: 'MoorageNotReady',
+    severity: 'page',
+    expr: 'min by (check) (moorage_not_ready) == 1',
+    for: '2m',
+    summary: 'No instance is ready: the check {{ $labels.check }} of /readyz fails on each.',
+    incident: {
+      series: {
+        'moorage_not_ready{check="database",instance="a:3002"}': '0 1x20',
+        'moorage_not_ready{check="database",instance="b:3002"}': '0 1x20',
+      },
+      at: '10m',
+      labels: { check: 'database' },
+    },
+  },
+  {
     name: 'MoorageManyClustersFail',
     severity: 'page',
     expr:

@@ -132,8 +132,11 @@ export const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Degraded',
-        queries: [query('max by (check) (moorage_degraded)', '{{check}}')],
+        title: 'Degraded, or not ready',
+        queries: [
+          query('max by (check) (moorage_degraded)', '{{check}}'),
+          query('max by (check) (moorage_not_ready)', 'not ready: {{check}}'),
+        ],
       },
     ],
   },
