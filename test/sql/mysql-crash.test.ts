@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
-import { startMariaDb } from '../support/components/mariadb.ts'
+import { startDatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings } from './scratch.ts'
 import { namesIn, prepareThings } from './things.ts'
@@ -10,7 +10,7 @@ import { namesIn, prepareThings } from './things.ts'
 const test = needing('mariadb')
 
 test('the server is killed and starts again: nothing acknowledged is lost, and the pool serves again', async (t) => {
-  const server = await startMariaDb()
+  const server = await startDatabaseServer()
   const database = await openDatabase(await server.createDatabase())
   t.teardown(async () => {
     await database.close()

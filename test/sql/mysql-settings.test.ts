@@ -3,7 +3,7 @@ import { createConnection } from 'mysql2/promise'
 import { openDatabase, unsuitableSettings } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings } from './scratch.ts'
 import { namesIn, prepareThings } from './things.ts'
@@ -11,7 +11,7 @@ import { migrateToNow, ourMigrations } from '../support/schema.ts'
 
 const test = needing('mariadb')
 
-let server: MariaDbServer
+let server: DatabaseServer
 
 /** Settings of a server that each change what a session does unless it has its own. */
 const unusual = [
@@ -39,7 +39,7 @@ const administer = async (sql: string): Promise<void> => {
 }
 
 test.before(async () => {
-  server = await startMariaDb(undefined, { more: unusual })
+  server = await startDatabaseServer(undefined, { more: unusual })
   await administer('create database app')
   await administer('create database migrated')
   await administer(

@@ -11,7 +11,7 @@ import { databaseTrouble } from '../../composition/service/foundation.ts'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { migrationStatus } from '../../adapters/sql/engine/migrator.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { startMariaDb, type MariaDbServer } from '../support/components/mariadb.ts'
+import { startDatabaseServer, type DatabaseServer } from '../support/components/database-server.ts'
 import { needing } from '../support/components/needing.ts'
 import { borrowMysqlDatabase } from '../support/databases.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
@@ -21,7 +21,7 @@ const test = needing('mariadb')
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-tls-'))
 const fileOf = (name: string): string => join(folder, name)
-let server: MariaDbServer
+let server: DatabaseServer
 
 /** Gives the server a certificate, and writes its authority to `NAME.ca`. */
 const present = async (name: string, altNames?: string): Promise<void> => {
@@ -39,7 +39,7 @@ const administer = async (sql: string): Promise<void> => {
 
 test.before(async () => {
   await present('mysql-tls')
-  server = await startMariaDb(undefined, {
+  server = await startDatabaseServer(undefined, {
     more: [`--ssl-cert=${fileOf('server.crt')}`, `--ssl-key=${fileOf('server.key')}`, '--require-secure-transport=ON'],
   })
   await administer('create database app character set utf8mb4')

@@ -21,15 +21,23 @@ import { makeComposer } from './prepare.ts'
 // the second.
 const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin', 'utf8mb4_bin']
 
-/** Returns what a server of this kind supports for the tables that migrations create. */
+/**
+ * Returns what the tables that migrations create have in common. It is what most tables of the database have already:
+ * a server that was upgraded may support a better collation, but compares no text of one with text of the other.
+ */
 export const schemaParameters = async (
   session: SchemaSession,
   dialect: 'sqlite' | 'mysql',
 ): Promise<SchemaParameters> => {
   if (dialect === 'sqlite') return {}
-  const rows = await session.execute('select collation_name as name from information_schema.collations', [])
-  const offered = new Set(rows.map((row) => String(row['name'])))
-  const collation = collations.find((name) => offered.has(name))
+  const names = async (sql: string): Promise<readonly string[]> =>
+    (await session.execute(sql, [])).map((row) => String(row['name']))
+  const used = await names(
+    'select table_collation as name from information_schema.tables where table_schema = database() and ' +
+      "table_name not like 'schema\\_%' group by table_collation order by count(*) desc",
+  )
+  const offered = new Set(await names('select collation_name as name from information_schema.collations'))
+  const collation = used.find((name) => collations.includes(name)) ?? collations.find((name) => offered.has(name))
   return definedFields({ collation })
 }
 
